@@ -183,7 +183,6 @@ async def engine(browser: Browser, home: Path, lines: Lines, *, every: Path | No
         await journey.greets_and_welcomes_back()
         await journey.turns_poet_and_scholar()
         await journey.solves_a_problem()
-        await journey.asks_back()
         await journey.asks_for_permission()
         await journey.meets_a_second_soul()
         await journey.is_reminded()

@@ -148,7 +148,6 @@ def fill(path: Path, rows: int, *, words: int = 1) -> None:
 
 
 def last_ms(rows: int) -> int:
-    """When the newest message was written."""
     return BEGAN_MS + rows * EVERY_MS
 
 

@@ -28,16 +28,13 @@ class FakeCatchUpLog:
         self._asked = False
 
     async def watermark(self, soul: str, workspace: str) -> str | None:
-        """See `CatchUpLog.watermark`."""
         return self.mark
 
     async def ask(self, soul: str, workspace: str) -> None:
-        """See `CatchUpLog.ask`."""
         self._asked = True
 
     @asynccontextmanager
     async def turn(self, soul: str, workspace: str) -> AsyncIterator[float]:
-        """See `CatchUpLog.turn`."""
         if not self._asked:
             yield 5.0
             return
@@ -46,19 +43,16 @@ class FakeCatchUpLog:
         self._asked = False
 
     async def advance(self, soul: str, workspace: str, ts: str) -> None:
-        """See `CatchUpLog.advance`."""
         self.mark = max(self.mark or "", ts)
         self._rows = {key: row for key, row in self._rows.items() if row.due}
 
     async def heard_places(self, workspace: str, since_ms: int, older: int) -> tuple[tuple[HeardPlace, ...], int]:
-        """See `CatchUpLog.heard_places`."""
         ordered = sorted(self.heard, key=lambda one: -one.last_ms)
         recent = [one for one in ordered if one.last_ms >= since_ms]
         earlier = [one for one in ordered if one.last_ms < since_ms and one.thread]
         return (*recent, *earlier[:older]), len(earlier[older:])
 
     async def add_unread(self, soul: str, workspace: str, places: Sequence[UnreadPlace]) -> None:
-        """See `CatchUpLog.add_unread`."""
         self._calls += 1
         for place in places:
             row = self._rows.setdefault((place.channel, place.thread), _Row(place, due=True, number=self._calls))
@@ -69,8 +63,6 @@ class FakeCatchUpLog:
     async def next_unread(
         self, soul: str, workspace: str, *, most_failures: int, waited_longest: bool = False
     ) -> UnreadPlace | None:
-        """See `CatchUpLog.next_unread`."""
-
         def order(row: _Row) -> tuple[object, ...]:
             one = row.place
             return (one.failures, row.number if waited_longest else 0, -one.heard_ms, one.channel, one.thread)
@@ -79,16 +71,13 @@ class FakeCatchUpLog:
         return min(due, key=order).place if due else None
 
     async def put_off(self, soul: str, workspace: str, place: UnreadPlace) -> None:
-        """See `CatchUpLog.put_off`."""
         self._rows[place.channel, place.thread].place = place
 
     async def mark_read(self, soul: str, workspace: str, place: UnreadPlace, next_since: str) -> None:
-        """See `CatchUpLog.mark_read`."""
         row = self._rows[place.channel, place.thread]
         row.place, row.due = replace(place, since=next_since, resume="", failures=0), False
 
     async def mark_quiet(self, soul: str, workspace: str, channel: str, latest: Mapping[str, str]) -> None:
-        """See `CatchUpLog.mark_quiet`."""
         for (room, thread), row in self._rows.items():
             if room == channel and thread in latest and float(latest[thread] or "0") < float(row.place.since):
                 row.due = False
@@ -96,11 +85,9 @@ class FakeCatchUpLog:
     async def known_messages(
         self, workspace: str, channel: str, timestamps: Collection[str], receiver: str
     ) -> frozenset[str]:
-        """See `CatchUpLog.known_messages`."""
         return frozenset(ts for ts in timestamps if (channel, ts) in self.messages)
 
     async def known_posts(
         self, workspace: str, channel: str, thread: str, timestamps: Collection[str]
     ) -> frozenset[str]:
-        """See `CatchUpLog.known_posts`."""
         return frozenset(ts for ts in timestamps if (channel, ts) in self.posts)

@@ -22,18 +22,15 @@ class WordEmbedder:
 
     @property
     def unrelated(self) -> None:
-        """See `Embedder.unrelated`."""
         return None
 
     async def embed(self, texts: Sequence[str]) -> "list[Vector]":
-        """See `Embedder.embed`."""
         if self.down is not None:
             raise self.down
         self.texts += texts
         return [self.vector(text) for text in texts]
 
     def vector(self, text: str) -> "Vector":
-        """The vector of one text."""
         numbers = np.zeros(self.length, np.float32)
         numbers[0] = 0.1
         for word in re.findall(r"\w+", text.lower()):

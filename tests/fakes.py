@@ -40,11 +40,9 @@ class FakeClock:
         self._changed = asyncio.Event()
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch, UTC."""
         return self._start_ms + round(self._elapsed * 1000)
 
     def monotonic(self) -> float:
-        """Seconds since the clock was made."""
         return self._elapsed
 
     def set_back(self, seconds: float) -> None:
@@ -89,7 +87,6 @@ class StillClock(FakeClock):
     """A fake clock on which the database's short waits for a lock end at once."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, but not for a lock."""
         await (asyncio.sleep(0) if seconds <= _LOCKED else super().sleep(seconds))
 
 
@@ -107,11 +104,9 @@ class TurnableClock:
         self._turned = asyncio.Event()
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch, UTC."""
         return int((time.time() - time.monotonic() + self._machine() + self._ahead) * 1000)
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start."""
         return self._machine() * self._speed + self._ahead
 
     async def sleep(self, seconds: float) -> None:
@@ -156,13 +151,11 @@ class Events:
         self._changed = asyncio.Event()
 
     def __call__(self, event: str, /, **fields: object) -> None:
-        """Record one event."""
         self.emitted.append((event, fields))
         self._changed.set()
 
     @property
     def names(self) -> list[str]:
-        """The events' names, oldest first."""
         return [name for name, _ in self.emitted]
 
     def named(self, event: str) -> list[dict[str, object]]:
@@ -194,7 +187,6 @@ class FakeRoomNews:
         self.broken = 0
 
     async def tell(self, workspace: str, subjects: Collection[str]) -> None:
-        """Keep the news."""
         if self.broken:
             self.broken -= 1
             raise StoreBusy("another program holds the database")
@@ -217,7 +209,6 @@ class FakePersonRooms:
         self._changes: dict[RoomListKey, int] = {}
 
     async def known(self, key: RoomListKey, soul: str, since_ms: int) -> frozenset[str] | None:  # see above
-        """A list that was read since then."""
         at, rooms = self._lists.get(key, (-1, frozenset()))
         return rooms if at >= since_ms else None
 
@@ -227,18 +218,15 @@ class FakePersonRooms:
         return at >= since_ms and room in rooms
 
     async def begin(self, key: RoomListKey) -> int:
-        """The number of the changes so far."""
         return self._changes.setdefault(key, 0)
 
     async def keep(self, key: RoomListKey, rooms: Collection[str], begun: int, asked_ms: int) -> bool:
-        """Keep a list that no news outdated meanwhile."""
         if self._changes[key] != begun:
             return False
         self._lists[key] = (asked_ms, frozenset(rooms))
         return True
 
     async def outdate(self, workspace: str, *, person: str = "", room: str = "") -> None:  # all its lists go
-        """Drop the lists of a person, or all."""
         if self.broken:
             self.broken -= 1
             raise StoreBusy("another program holds the database")
@@ -248,23 +236,18 @@ class FakePersonRooms:
                 self._lists.pop(key, None)
 
     async def open_rooms(self, workspace: str) -> frozenset[str]:  # there is one
-        """None."""
         return frozenset()
 
     async def doubt(self, workspace: str, room: str = "") -> None:  # there is one
-        """Note the room."""
         self.doubted.append(room)
 
     async def moved(self, workspace: str, person: str, zone: str) -> bool:
-        """Nothing is known of zones."""
         return False
 
     async def reminded(self, workspace: str, most: int) -> tuple[str, ...]:
-        """Nothing repeats."""
         return ()
 
     async def make_private(self, workspace: str, room: str) -> None:  # there is one
-        """Note the room."""
         self.private.append(room)
 
 
@@ -275,11 +258,9 @@ class FakeLooks:
         self.kept: dict[str, tuple[LookedAt, ...]] = {}
 
     async def keep(self, workspace: str, person: str, seen: Sequence[LookedAt], at_ms: int) -> None:
-        """Keep the newest."""
         self.kept[person] = tuple(seen)
 
     async def of(self, workspace: str, person: str) -> tuple[LookedAt, ...]:
-        """What was kept."""
         return self.kept.get(person, ())
 
 
@@ -290,15 +271,12 @@ class FakeRoomWays:
         self.ended: list[str] = []
 
     async def of(self, workspace: str, channel: str) -> RoomWay:
-        """Nothing."""
         return RoomWay()
 
     async def channels(self, workspace: str) -> tuple[tuple[str, bool], ...]:
-        """None."""
         return ()
 
     async def end(self, workspace: str, channel: str) -> None:
-        """Note the channel."""
         self.ended.append(channel)
 
 
@@ -309,15 +287,12 @@ class FakeMarks:
         self.kept: set[str] = set()
 
     async def begin(self, message: str) -> None:
-        """Keep a message."""
         self.kept.add(message)
 
     async def end(self, message: str) -> None:
-        """Drop a message."""
         self.kept.discard(message)
 
     async def left(self, workspace: str, account: str) -> tuple[LeftMark, ...]:
-        """None."""
         return ()
 
 
@@ -342,7 +317,6 @@ class FakeIntake:
         self._taken = 0
 
     async def accept(self, arrival: Arrival) -> Acceptance:
-        """Keep an arrival once."""
         self.offered.append(arrival)
         if self.broken:
             self.broken -= 1
@@ -365,22 +339,18 @@ class FakeIntake:
         return Acceptance.ACCEPTED
 
     async def next_reminder_ms(self, soul: str, workspace: str, person: str) -> int | None:
-        """None waits."""
         return None
 
     async def may_ask_why(self, feedback: Feedback) -> bool:
-        """True once for each reply and person."""
         judged = ("why", feedback.channel, feedback.ts, feedback.author)
         known = judged in self._seen
         self._seen.add(judged)
         return not known
 
     def messages(self) -> list[NewMessage]:
-        """The new messages among the arrivals."""
         return [arrival for arrival in self.arrivals if isinstance(arrival, NewMessage)]
 
     async def until(self, number: int) -> list[Arrival]:
-        """Wait for so many arrivals."""
         async with asyncio.timeout(TIMEOUT):
             while len(self.arrivals) < number:
                 self.changed.clear()
@@ -429,14 +399,12 @@ class FakeChannel:
         return ts
 
     async def until_posted(self, number: int) -> list[Post]:
-        """Wait for so many posts, and return all."""
         while len(self.posted) < number:
             self._grew.clear()
             await self._grew.wait()
         return self.posted
 
     async def find_room(self, contact: str) -> Room:
-        """See `Channel.find_room`."""
         return Room(contact, Place.PRIVATE_CHANNEL, Audience(AudienceKind.CHANNEL, contact))
 
     async def find(self, post: Post) -> FoundPost | None:
@@ -454,42 +422,33 @@ class FakeChannel:
         """There are no requests."""
 
     def healthy(self) -> bool:
-        """Always."""
         return True
 
     def trouble(self) -> str:
-        """Nothing."""
         return ""
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """Everybody may talk."""
         return GateDecision(admitted=True, language=self.languages.get(perception.author, ""))
 
     async def readers(self, perception: Perception) -> Readers:
-        """Members alone read."""
         return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
-        """No status is shown."""
         yield lambda _: None
 
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
-        """Not part of this fake."""
         raise NotImplementedError
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """One part."""
         return (reply,)
 
     def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
-        """All is text."""
         return reply, ()
 
     def reply_to(self, perception: Perception) -> str:
-        """No thread."""
         return ""
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
@@ -497,11 +456,9 @@ class FakeChannel:
         return False
 
     def offers(self, conversation: ConversationKey) -> Offers:
-        """Words alone."""
         return Offers()
 
     def waits_for(self, command: str) -> bool:
-        """No commands."""
         return False
 
     async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
@@ -509,7 +466,6 @@ class FakeChannel:
         return False
 
     async def shared_room(self, person: str, name: str) -> Room:
-        """A public channel in which all are."""
         return Room(name, Place.PUBLIC_CHANNEL, Audience(AudienceKind.WORKSPACE, "T1"))
 
     async def show_in_channel(self, post: Post) -> None:
@@ -519,38 +475,30 @@ class FakeChannel:
         """No home."""
 
     async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
-        """There are no channels to manage."""
         return ()
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """No titles."""
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
-        """Everybody is everywhere."""
         return True
 
     async def permalink(self, conversation: ConversationKey, ts: str) -> str:
-        """No message has an address."""
         return ""
 
     async def language_of(self, person: str) -> str:
-        """See `Channel.language_of`."""
         return self.languages.get(person, "")
 
     async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
-        """See `Channel.names_of`."""
         return {}
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
-        """No history."""
         return ()
 
     async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
-        """Nothing."""
         return ()
 
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
-        """No address leads anywhere."""
         return ()
 
     async def beside(
@@ -560,7 +508,6 @@ class FakeChannel:
         return ()
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
-        """Not part of this fake."""
         raise NotImplementedError
 
 
@@ -573,15 +520,12 @@ class FakeSpeech(Speech):
 
     @property
     def shown(self) -> str:
-        """All that was given."""
         return "".join(self.texts)
 
     async def say(self, text: str) -> None:
-        """Keep a piece."""
         self.texts.append(text)
 
     async def show(self, task: Task) -> None:
-        """Keep a task."""
         self.tasks.append(task)
 
     async def settle(self) -> None:
@@ -618,7 +562,6 @@ class EndlessWork:
         self.cancelled = False
 
     async def forever(self) -> None:
-        """Run until cancelled."""
         self.started.set()
         try:
             await asyncio.Event().wait()
@@ -629,12 +572,10 @@ class EndlessWork:
             self.ended.set()
 
     async def fail(self, error: BaseException) -> None:
-        """Fail at once."""
         self.started.set()
         raise error
 
     async def fail_when_cancelled(self, error: Exception) -> None:
-        """Run until cancelled, and fail then."""
         try:
             await self.forever()
         finally:

@@ -51,12 +51,10 @@ def wanting(word: str) -> str:
 
 
 def shown(prompt: Prompt) -> str:
-    """All text of a prompt."""
     return "\n".join([part.text for part in prompt.system] + [message.text for message in prompt.messages])
 
 
 def tokens(prompt: Prompt) -> int:
-    """The estimated length of a prompt in tokens."""
     return sum(estimate_tokens(part.text) for part in prompt.system) + sum(
         estimate_tokens(message.text) for message in prompt.messages
     )
@@ -90,22 +88,18 @@ def new_message(
 
 
 def edited(ts: str, text: str, event: str = "", conversation: ConversationKey = DM) -> Edit:
-    """An edit of the message with this ts."""
     return Edit(event or f"edit-{ts}-{text}", SOUL, TEAM, conversation.channel, ts, text)
 
 
 def deleted(ts: str, event: str = "", conversation: ConversationKey = DM) -> Deletion:
-    """The deletion of the message with this ts."""
     return Deletion(event or f"gone-{ts}", SOUL, TEAM, conversation.channel, ts)
 
 
 def thread(root: str, channel: str = CHANNEL) -> ConversationKey:
-    """The key of a thread in a channel."""
     return ConversationKey(SOUL, TEAM, channel, root)
 
 
 def call(trace: str = "t1") -> LLMCall:
-    """The record of one model call."""
     return LLMCall(trace, ModelRole.PERSONA, "respond", "placeholder/parrot", 1, 2, "ok")
 
 
@@ -163,7 +157,6 @@ def post(
     reply_to: str = "",
     **more: Any,  # noqa: ANN401  # any field
 ) -> Post:
-    """A post of one part."""
     return Post(
         key=more.pop("key", "k1"),
         conversation=ConversationKey(more.pop("soul", "minoan"), more.pop("team", "T1"), channel, reply_to),

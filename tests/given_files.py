@@ -12,7 +12,6 @@ RED = (200, 30, 40)
 
 
 def picture(color: tuple[int, int, int] = RED, size: tuple[int, int] = (120, 80), form: str = "PNG") -> bytes:
-    """A picture of one colour."""
     out = BytesIO()
     Image.new("RGB", size, color).save(out, form)
     return out.getvalue()

@@ -43,15 +43,12 @@ class ScriptedLLM:
         self._completion = usage or Completion(model, tokens_in=1, tokens_out=1)
 
     def model_for(self, role: ModelRole) -> str:
-        """See `LLM.model_for`."""
         return self._completion.model
 
     def step_models(self) -> Mapping[str, str]:
-        """See `LLM.step_models`."""
         return {}
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`: none stands by."""
         return (self.model_for(role),)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
@@ -109,7 +106,6 @@ class Flow:
             self._pieces.put_nowait(piece)
 
     def end(self, *pieces: Piece) -> None:
-        """Let out the rest."""
         self.say(*pieces)
         self._pieces.put_nowait(None)
 
@@ -143,7 +139,6 @@ class FakeModel(ScriptedLLM):
         self.closed = 0
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `LLM.stream`."""
         try:
             flow = self._flow(prompt)
             if flow is None:
@@ -211,15 +206,12 @@ class PacedModel:
             self.closed += 1
 
     def model_for(self, role: ModelRole) -> str:
-        """One model for each role."""
         return f"fake/{role}"
 
     def step_models(self) -> Mapping[str, str]:
-        """See `LLM.step_models`."""
         return {}
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`: none stands by."""
         return (self.model_for(role),)
 
 

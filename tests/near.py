@@ -25,11 +25,9 @@ class NearClient(WorkspaceClient):
         self._orders = ControlOrders(server.workspace, people).table
 
     async def post(self, order: str, **fields: object) -> Json:
-        """Any order of the control API."""
         return await self._answer(order, fields)
 
     async def get(self, view: str, **fields: str) -> Json:
-        """Any view of the control API."""
         return await self._answer(view, dict(fields))
 
     async def _answer(self, name: str, fields: Json) -> Json:

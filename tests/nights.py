@@ -78,8 +78,6 @@ class Nights:
 
     @property
     def daemon(self) -> Consolidator:
-        """What a daemon does."""
-
         async def mind(who: Soul, record, charge: Charge, audiences, _nonce: str) -> Mind:  # type: ignore[no-untyped-def]  # noqa: ANN001
             return Mind(
                 llm=self.llm,
@@ -172,24 +170,19 @@ class Nights:
         return (await self.database.write(lambda transaction: put(transaction, episode, now, links))).id
 
     async def linked(self, *links: Link) -> None:
-        """Store links."""
         await self.database.write(lambda transaction: link(transaction, links, self.clock.now_ms()))
 
     async def standing(self) -> list[str]:
-        """The lines that hold now, oldest first."""
         rows = await self.database.rows(
             "SELECT r.text FROM records r JOIN facts f ON f.id = r.id WHERE f.valid_until_ms IS NULL ORDER BY r.seq"
         )
         return [row["text"] for row in rows]
 
     async def runs(self) -> list[dict[str, object]]:
-        """The rows of runs, oldest first."""
         rows = await self.database.rows("SELECT * FROM consolidations ORDER BY began_ms, id")
         return [dict(zip(row.keys(), tuple(row), strict=True)) for row in rows]
 
     async def undone(self, run: object) -> Undone:
-        """Undo a run."""
-
         async def unit(transaction: Transaction) -> Undone:
             return await undo(transaction, str(run), self.clock.now_ms())
 

@@ -15,7 +15,6 @@ class Repeating:
         self._words, self._quotes = re.compile(words), re.compile(quotes)
 
     def answer(self, prompt: Prompt) -> str:
-        """What it says to a prompt."""
         text = shown(prompt)
         found = ", ".join(dict.fromkeys(self._words.findall(text)))
         if prompt.step in _STEPS:

@@ -29,11 +29,9 @@ class DaemonInside:
 
     @property
     def ended(self) -> str:
-        """See `RunningDaemon`."""
         return "its task is done" if self._life.done() else ""
 
     async def stop(self) -> None:
-        """See `RunningDaemon`."""
         self._life.cancel()
         await asyncio.wait((self._life,))
 

@@ -24,24 +24,20 @@ reply = "No."
 
 
 def written(folder: Path, text: str, name: str = "mine") -> Path:
-    """A scenario file."""
     path = folder / f"{name}.toml"
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def scenario(folder: Path, text: str = HEAD + TURN) -> Scenario:
-    """A scenario that was read from a file."""
     return read_scenario(written(folder, text))
 
 
 def call(outcome: str = "ok", *, step: str = "respond", cost: float | None = 0.001) -> Call:
-    """A model call."""
     return Call("t1", "persona", step, "openai/x", 1000, 400, 50, cost, 900, outcome)
 
 
 def step(act: str, origin: str, target: str) -> PathRow:
-    """A step through the states."""
     return PathRow(act, origin, target, "model", "it was said")
 
 
@@ -55,7 +51,6 @@ def turn(reply: str, rows: Rows | None = None, **expected: Any) -> PlayedTurn:  
 
 
 def failing(played: PlayedTurn) -> list[str]:
-    """What the failed checks of a turn wanted."""
     return [check.wanted for check in checks_of(played) if not check.passed]
 
 

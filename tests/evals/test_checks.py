@@ -16,32 +16,29 @@ NINE_IN_ATHENS = 1_763_881_200_000  # 23 November 2025, 07:00 UTC
 SPOKEN = (Spoken("reply", ""),)
 
 
-@pytest.mark.parametrize(
-    ("good", "bad", "expected"),
-    [
-        ("It is a Tuesday.", "C'est un mardi, et il est dans la semaine.", {"language": "en"}),
-        ("Yes, blue.", "Yes, red.", {"says": ("blue",)}),
-        ("Yes, red.", "Yes, green.", {"says_one_of": ("blue", "red")}),
-        ("Yes.", "As an AI, yes.", {"never_says": ("as an ai",)}),
-        ("one two three", "one two", {"at_least_words": 3}),
-        ("one two", "one two three", {"at_most_words": 2}),
-        ("one\ntwo", "one two", {"at_least_lines": 2}),
-        ("Really?", "Really? Why? How?", {"at_most_questions": 1}),
-        ("It is so (b.md).", "It is so.", {"cites": ("b.md",), "sources": ("a/b.md", "a/b.md:3")}),
-    ],
+EXPECTED: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("It is a Tuesday.", "C'est un mardi, et il est dans la semaine.", {"language": "en"}),
+    ("Yes, blue.", "Yes, red.", {"says": ("blue",)}),
+    ("Yes, red.", "Yes, green.", {"says_one_of": ("blue", "red")}),
+    ("Yes.", "As an AI, yes.", {"never_says": ("as an ai",)}),
+    ("one two three", "one two", {"at_least_words": 3}),
+    ("one two", "one two three", {"at_most_words": 2}),
+    ("one\ntwo", "one two", {"at_least_lines": 2}),
+    ("Really?", "Really? Why? How?", {"at_most_questions": 1}),
+    ("It is so (b.md).", "It is so.", {"cites": ("b.md",), "sources": ("a/b.md", "a/b.md:3")}),
 )
-def test_a_reply_is_held_against_what_is_expected(good: str, bad: str, expected: dict[str, Any]) -> None:
-    assert failing(turn(good, **expected)) == []
-    assert len(failing(turn(bad, **expected))) == 1
 
 
-def test_no_reply_and_an_apology_count_as_no_answer() -> None:
+def test_a_reply_is_held_against_what_is_expected() -> None:
+    for good, bad, expected in EXPECTED:
+        assert failing(turn(good, **expected)) == [], good
+        assert len(failing(turn(bad, **expected))) == 1, bad
+
+
+def test_no_reply_and_an_apology_count_as_no_answer_unless_silence_is_wanted() -> None:
     assert failing(turn("")) == ["it answers"]
     assert failing(turn("I'm sorry.", Rows(spoken=(Spoken("apology", ""),)))) == ["it answers"]
     assert failing(turn("Half of it", Rows(spoken=(Spoken("cut", ""),)))) == []
-
-
-def test_silence_is_a_result() -> None:
     assert failing(turn("", Rows(), silence=True)) == []
     assert failing(turn("Me too!", silence=True)) == ["it says nothing"]
 
@@ -65,22 +62,22 @@ def test_the_path_is_what_was_entered_or_stayed_in_and_no_refusal() -> None:
     assert failing(turn("Rain.", rows, through=("ready",), avoids=("poetic",))) == wanted
 
 
-@pytest.mark.parametrize(
-    ("reply", "wanted"),
-    [
-        ("So it is (a/b.md:3).", []),
-        ("So it is [1].\n\n[1] `a/b.md:3`", []),
-        ("So it is, see c.md.", ["every file that it names exists"]),
-        ("So it is [1].\n\n[1] `c.md:3`", ["every file that it names exists"]),
-        ("So it is [2].\n\n[1] `a/b.md:3`", ["every mark that it cites stands for a source"]),
-        ("There are four [1].\n\n[1] `depot/stock`", []),
-        ("You said so [m1].\n\n[m1] `Ada, on 3 May`", []),
-        ("So it is [m2].\n\n[m1] `a/b.md:3`", ["every mark that it cites stands for a source"]),
-        ("So it is [m1].\n\n[m1] `a/b.md:999`", ["every file that it names exists"]),
-    ],
+SOURCES: tuple[tuple[str, list[str]], ...] = (
+    ("So it is (a/b.md:3).", []),
+    ("So it is [1].\n\n[1] `a/b.md:3`", []),
+    ("So it is, see c.md.", ["every file that it names exists"]),
+    ("So it is [1].\n\n[1] `c.md:3`", ["every file that it names exists"]),
+    ("So it is [2].\n\n[1] `a/b.md:3`", ["every mark that it cites stands for a source"]),
+    ("There are four [1].\n\n[1] `depot/stock`", []),
+    ("You said so [m1].\n\n[m1] `Ada, on 3 May`", []),
+    ("So it is [m2].\n\n[m1] `a/b.md:3`", ["every mark that it cites stands for a source"]),
+    ("So it is [m1].\n\n[m1] `a/b.md:999`", ["every file that it names exists"]),
 )
-def test_a_source_that_is_not_there_is_no_source(reply: str, wanted: list[str]) -> None:
-    assert failing(turn(reply, sources=("a/b.md", "a/b.md:3"))) == wanted
+
+
+def test_a_source_that_is_not_there_is_no_source() -> None:
+    for reply, wanted in SOURCES:
+        assert failing(turn(reply, sources=("a/b.md", "a/b.md:3"))) == wanted, reply
 
 
 def test_a_reminder_counts_by_the_row_and_not_by_the_words() -> None:
@@ -97,9 +94,8 @@ def test_a_reminder_counts_by_the_row_and_not_by_the_words() -> None:
 def test_deeds_are_counted_by_what_was_done() -> None:
     assert failing(turn("Four.", uses=("depot/stock",), tools=("depot/stock",))) == []
     assert failing(turn("Four.", uses=("depot/stock",))) == ["it uses depot/stock"]
-    assert failing(turn("Done.", uses_not=("depot/reserve",), tools=("depot/reserve",))) == [
-        "it does not use depot/reserve"
-    ]
+    reserved = turn("Done.", uses_not=("depot/reserve",), tools=("depot/reserve",))
+    assert failing(reserved) == ["it does not use depot/reserve"]
     asked = Rows(spoken=SPOKEN, permissions=("depot/reserve",))
     assert failing(turn("May I?", asked, asks_permission=True)) == []
     assert failing(turn("Done.", asks_permission=True)) == ["it asks for permission"]
@@ -108,13 +104,8 @@ def test_deeds_are_counted_by_what_was_done() -> None:
 def test_figures_sum_calls_tokens_money_and_scores(tmp_path: Path) -> None:
     one = scenario(tmp_path)
     total = figures_of([played(one), played(one)])
-    assert (total.messages, total.calls, total.tokens_in, total.tokens_cached, total.tokens_out) == (
-        2,
-        2,
-        2000,
-        800,
-        100,
-    )
+    assert (total.messages, total.calls) == (2, 2)
+    assert (total.tokens_in, total.tokens_cached, total.tokens_out) == (2000, 800, 100)
     assert total.usd == pytest.approx(0.002)
     assert total.scores[Category.FORM] == Score()
     assert total.scores[Category.FORM].share is None

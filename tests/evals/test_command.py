@@ -67,16 +67,14 @@ def test_the_placeholder_is_played_with_and_scores_what_it_is_worth(
     assert (tmp_path / "eval-report.html").exists()
 
 
-@pytest.mark.parametrize("options", [[], ["--repeat", "2"]])
-def test_nothing_is_spent_unasked(
-    options: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert main(options) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "model calls with" in err
-    assert "this costs money, so nothing was played (say --yes, or bound it with --max-usd 2)" in err
+def test_nothing_is_spent_unasked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for options in ([], ["--repeat", "2"]):
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)  # each run takes it out of the environment
+        assert main(options) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "model calls with" in err
+        assert "this costs money, so nothing was played (say --yes, or bound it with --max-usd 2)" in err
 
 
 def test_a_broken_file_and_a_wrong_setting_are_named(

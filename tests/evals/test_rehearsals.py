@@ -17,13 +17,11 @@ SCENARIOS = {one.name: one for one in load_scenarios(FOLDER)}
 
 
 async def rehearsed(name: str, *, wrong: bool) -> Played:
-    """A scenario with one kind of its samples."""
     async with scripted(SCENARIOS[name], MODEL, wrong=wrong) as (model, script):
         return await play(SCENARIOS[name], model, Limits(TIMEOUT), launch=launch_inside, on_turn=script.begin)
 
 
 def failed(played: Played) -> list[Check]:
-    """The checks that failed."""
     return [check for check in played.all_checks if not check.passed]
 
 

@@ -135,7 +135,6 @@ def test_a_call_that_used_nothing_known_costs_nothing() -> None:
 
 
 def paid(**settings: object) -> Settings:
-    """Settings with a key."""
     return Settings.model_validate({"openai_api_key": "sk-a-key-of-mine", "souls_dir": ROOT / "souls", **settings})
 
 

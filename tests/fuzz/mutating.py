@@ -17,7 +17,6 @@ _DEEP: Final = 60
 
 
 def odd_value(dice: Random, more: Sequence[Any] = ()) -> Any:  # noqa: ANN401  # any JSON
-    """A value that no field expects."""
     if dice.random() < 0.05:
         value: Any = "x"
         for _ in range(_DEEP):

@@ -41,7 +41,6 @@ class GotThrough:
 
     @property
     def line(self) -> str:
-        """The figures in one line."""
         sent = f"payloads={self.payloads} frames={self.frames} replays={self.replays}"
         return f"{sent} crashes={len(self.crashes)} accepted_from_others={len(self.from_others)}"
 
@@ -124,7 +123,6 @@ async def _batch(house: House, draw: _Draw, counted: GotThrough) -> None:
 
 
 def _ts(dice: Random) -> str:
-    """A ts of its own for a payload."""
     return f"1795{dice.randrange(10**6):06d}.{dice.randrange(10**6):06d}"
 
 
@@ -151,8 +149,6 @@ def _frame(dice: Random, odd: Sequence[Any]) -> str:
 
 
 def _broken(house: House) -> list[str]:
-    """What broke, as the daemon's events tell it."""
-
     def is_fault(name: str, fields: Mapping[str, object]) -> bool:
         unread = "Failed to process a message" in str(fields.get("note"))  # a frame that is no JSON
         return name in _CRASHES or (name == "slack.library" and fields.get("level") == "error" and not unread)

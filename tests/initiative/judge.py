@@ -58,7 +58,6 @@ class Person:
     able: list[tuple[float, float]] = field(default_factory=list)
 
     def invited(self, at: float) -> bool:
-        """Whether an invitation held."""
         decided = [one.act for one in self.did if one.act in {"on", "off"} and one.at < at]
         return decided[-1:] == ["on"]
 
@@ -74,7 +73,6 @@ class Person:
         return at < until
 
     def quiet(self, at: float) -> bool:
-        """Whether it was quiet on their clock."""
         hour = datetime.fromtimestamp(at, ZoneInfo(self.zone)).hour
         return hour >= _QUIET[0] or hour < _QUIET[1]
 
@@ -135,7 +133,6 @@ class InitiativeVerdict:
 
 
 def judged(people: Sequence[Person], steps: int, owed: int) -> InitiativeVerdict:
-    """The verdict of a run."""
     posted = [one for person in people for one in person.posted]
     faults = [fault for person in people for fault in person.faults()]
     faults += [f"owed: {owed}"] if owed else []

@@ -133,7 +133,6 @@ class UnaskedTown:
         await self.settle()
 
     def pass_time(self, seconds: float) -> None:
-        """Let time jump."""
         with self._unable():
             self.house.clock.turn(seconds)
 
@@ -194,7 +193,6 @@ class UnaskedTown:
         person.did.append(Did(self._now, "bad"))
 
     async def start(self) -> None:
-        """Start a daemon beside those that live."""
         self.daemons.append(await self.house.start(**_SETTINGS))
 
     async def _live(self, outage: float = 0.0) -> None:

@@ -10,7 +10,7 @@ from daemon.memory.records import Claim
 from tests.fakes import TurnableClock
 from tests.initiative.play import play
 
-_SEED = 20_260_706  # `python -m tests.initiative` draws others
+_SEED = 20_260_706  # `python -m tests initiative` draws others
 
 
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine

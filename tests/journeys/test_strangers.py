@@ -176,3 +176,21 @@ async def test_a_refused_guest_does_not_make_the_soul_part_of_the_thread(house: 
     assert house.prompts == []
     assert await house.replies("general") == []
     assert len(await house.whispers("Gus")) == 1
+
+
+async def test_catch_up_ignores_messages_that_the_gate_refuses(empty_house: House) -> None:
+    house = empty_house
+    await house.start()
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    await house.stop()
+    await _newcomer(house, "guest")
+    await house.say("Nora", "general", f"@soul {_WORD}", thread=root)
+    await house.people.add_person("Zed", standing="stranger")
+    await house.people.join("Zed", "general")
+    await house.say("Zed", "general", f"@soul {_WORD}", thread=root)
+    house.clock.turn(600)
+    await house.start()
+    await house.idle()
+    assert len(house.prompts) == 1
+    assert not await house.rows("SELECT * FROM turns WHERE body LIKE ?", f"%{_WORD}%")

@@ -7,12 +7,11 @@ have taken.
 import json
 import os
 import secrets
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import THOUGHT_ALONE, Completion, ModelRole, Prompt
 from daemon.core.spending import PaidBy
@@ -22,6 +21,7 @@ from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.transaction import Transaction
 from daemon.memory.spending import reservations
 from tests.kill.mind import KilledMind
+from tests.models import ScriptedLLM
 
 _MODELS: Final = {
     ModelRole.PERSONA: "anthropic/claude-sonnet-5-5",
@@ -42,10 +42,11 @@ class BilledCall:
     usd: float
 
 
-class BilledMind:
+class BilledMind(ScriptedLLM):
     """A model of the daemons that are killed, at a price; one line of `bill` for each call that begins or ends."""
 
     def __init__(self, mind: KilledMind, clock: Clock, bill: Path) -> None:
+        super().__init__()
         self._mind = mind
         self._clock = clock
         self._bill = bill
@@ -53,14 +54,6 @@ class BilledMind:
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
         return _MODELS[role]
-
-    def step_models(self) -> Mapping[str, str]:
-        """See `LLM.step_models`."""
-        return {}
-
-    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`: none stands by."""
-        return (_MODELS[role],)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`."""
@@ -87,9 +80,6 @@ class BilledMind:
         finally:
             charge(charged)
 
-    async def aclose(self) -> None:
-        """Holds no connections."""
-
     def _note(self, call: BilledCall) -> None:
         line = json.dumps(asdict(call)) + "\n"
         file = os.open(self._bill, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -104,11 +94,6 @@ def billed(bill: Path) -> list[BilledCall]:
     lines = bill.read_text(encoding="utf-8").splitlines() if bill.exists() else []
     calls = [BilledCall(**json.loads(line)) for line in lines]
     return list({one.id: one for one in calls}.values())
-
-
-def charged(bill: Path) -> float:
-    """What the vendor charged in US dollars, for all calls together."""
-    return sum(one.usd for one in billed(bill))
 
 
 def forget_what_is_reserved() -> None:

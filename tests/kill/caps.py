@@ -1,25 +1,20 @@
 """Two daemons on one memory.db, fifty conversations at once, kills in between: no cap of the day may be passed.
 
-`python -m tests.kill.caps --kills 20 --bursts 8` prints the figure; `--careless` is the negative control.
+`python -m tests.kill caps --kills 20 --bursts 8` prints the figure; `--careless` is the negative control.
 """
 
-import argparse
 import asyncio
 import random
-import sys
-import tempfile
-from contextlib import AsyncExitStack, closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from daemon.core.spending import PaidBy
-from daemon.local_slack.deliveries import Retries
-from daemon.local_slack.server import serve_workspace
 from daemon.memory.database.driver import sqlite3
-from tests.kill.bill import charged, paid_by_each
-from tests.kill.loop import PEOPLE, Crowd, nursery
-from tests.kill.verdict import count, replies
+from tests.kill.bill import billed, paid_by_each
+from tests.kill.loop import PATIENT, PEOPLE, stage
+from tests.kill.verdict import Figure, count, replies, until_still
 
 AT_ONCE: Final = 50
 _SHARES: Final = {PaidBy.SOUL: 1.0, PaidBy.PERSON: 0.4, PaidBy.ROOM: 0.75}  # of the soul's cap
@@ -30,19 +25,19 @@ _NAMES: Final = {
     PaidBy.PERSON: "max_usd_a_day_person",
     PaidBy.ROOM: "max_usd_a_day_room",
 }
-_STANDSTILL_S: Final = 60.0
 _ROUNDING: Final = 1e-6
 _SLOW: Final = 0.05  # seconds from word to word, so that all of a burst are under way at once
 
 
-@dataclass(frozen=True, slots=True)
-class Bills:
+@dataclass
+class Bills(Figure):
     """The outcome in US dollars: what the vendor charged, the soul's cap, and by how much which cap was passed.
 
     `unpaid` is what the vendor charged and memory.db does not know of; `leaked` counts reservations that nothing ends,
     `silent` messages without an end, `refused` the words about a cap that people read.
     """
 
+    FAULTS: ClassVar = ("overspend", "unpaid", "leaked", "silent")
     cap: float
     kills: int
     conversations: int
@@ -53,52 +48,42 @@ class Bills:
     silent: int = 0
     refused: int = 0
 
-    @property
-    def kept(self) -> bool:
-        """Whether no cap was passed, and nothing is left over."""
-        return not (self.overspend or self.unpaid or self.leaked or self.silent)
 
-    def __str__(self) -> str:
-        return (
-            f"cap={self.cap:g} spent={self.spent:.4f} overspend={self.overspend:.4f} unpaid={self.unpaid:.4f} "
-            f"leaked_reservations={self.leaked} silent={self.silent} refused={self.refused} "
-            f"conversations={self.conversations} kills={self.kills}"
-        )
+async def run(
+    home: Path, *, cap: float = 20.0, kills: int = 20, bursts: int = 6, seed: int, careless: bool = False
+) -> Bills:
+    """Let people speak in bursts of fifty conversations while one of two daemons is killed again and again.
 
-
-async def run(home: Path, *, cap: float, kills: int, bursts: int, seed: int, careless: bool = False) -> Bills:
-    """Let people speak in bursts of fifty conversations while one of two daemons is killed again and again."""
+    The soul has so many US dollars a day, people and rooms have less. Daemons that are `careless` forget what is
+    reserved.
+    """
     dice, bill = random.Random(seed), home / "bill"
     settings = {**_SETTINGS, **{_NAMES[one]: cap * share for one, share in _SHARES.items()}}
-    async with AsyncExitStack() as stack:
-        retries = Retries(deadline=0.5, schedule=(0.0, 0.5, 1.0, 2.0))
-        workspace = await stack.enter_async_context(serve_workspace(retries=retries))
-        nest = await stack.enter_async_context(nursery(home, workspace))
-        crowd = Crowd(workspace, seed)
+    async with stage(home, seed, retries=PATIENT) as on:
 
         async def spawn() -> int:
             pace = _SLOW if careless else dice.choice((0.0, 0.002, 0.01))
-            return await nest.spawn(pace=pace, bill=bill, careless=careless, settings=settings)
+            return await on.daemons.spawn(pace=pace, bill=bill, careless=careless, settings=settings)
 
         living = [await spawn(), await spawn()]
         for burst in range(bursts):
             for number in range(AT_ONCE):
-                crowd.say("please", PEOPLE[number % len(PEOPLE)], dice.choice(_ROOMS))
+                on.crowd.say("please", PEOPLE[number % len(PEOPLE)], dice.choice(_ROOMS))
             for _ in range(kills * (burst + 1) // bursts - kills * burst // bursts):
                 await asyncio.sleep(dice.uniform(0.1, 1.0))
-                await nest.end(living.pop(dice.randrange(2)))
+                await on.daemons.end(living.pop(dice.randrange(2)))
                 living.append(await spawn())
-        await _until_still(home, len(crowd.said))
-        bills = _judged(home, bill, Bills(cap, kills, len(crowd.said)))
-        spoken = [one.text for one in replies(workspace)]
+        await until_still(lambda: (count(home, _LEFT), len(on.crowd.said) - count(home, _ENDED)))
+        bills = _judged(home, bill, Bills(cap, kills, len(on.crowd.said)))
+        spoken = [one.text for one in replies(on.workspace)]
         for pid in living:
-            await nest.end(pid)
+            await on.daemons.end(pid)
     return replace(bills, refused=sum("used up" in text for text in spoken))
 
 
 def _judged(home: Path, bill: Path, bills: Bills) -> Bills:
     """What the vendor charged against the soul's cap, and what memory.db says against those of people and rooms."""
-    spent, cap = charged(bill), bills.cap
+    spent, cap = sum(one.usd for one in billed(bill)), bills.cap
     with closing(sqlite3.connect(home / "memory.db")) as connection:
         sums = {one: paid_by_each(connection, one) for one in PaidBy}
     most = max(spent - cap, *(max(sums[one], default=0.0) - cap * _SHARES[one] for one in PaidBy))
@@ -119,46 +104,3 @@ _LEFT: Final = """
          + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
          + (SELECT count(*) FROM jobs WHERE state = 'running' OR (state = 'ready' AND not_before = 0))
     """
-
-
-async def _until_still(home: Path, said: int) -> None:
-    """Wait until each message has an end and nothing is under way any more, or nothing has changed for a minute."""
-    loop, before = asyncio.get_running_loop(), (-1, -1)
-    since = loop.time()
-    while loop.time() - since < _STANDSTILL_S:
-        await asyncio.sleep(0.1)  # a file has no events
-        with suppress(sqlite3.OperationalError):
-            left = count(home, _LEFT), said - count(home, _ENDED)
-            if left == (0, 0):
-                return
-            if left != before:
-                before, since = left, loop.time()
-
-
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--cap", type=float, default=20.0, help="US dollars for the soul; people and rooms have less")
-    parser.add_argument("--bursts", type=int, default=6)
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument("--careless", action="store_true", help="the negative control: forget what is reserved")
-    given = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="kill-caps-"))
-    print(f"seed={given.seed} home={home}")
-    bills = asyncio.run(
-        run(
-            home,
-            cap=given.cap,
-            kills=given.kills,
-            bursts=given.bursts,
-            seed=given.seed,
-            careless=given.careless,
-        )
-    )
-    print(bills)
-    sys.exit(not bills.kept)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,24 +1,22 @@
 """Reminders that repeat, of people in many zones, with two daemons on one memory.db, restarts and kills.
 
-`python -m tests.kill.clocks --days 460 --kills 20` prints the figure, on a simulated clock: over leap days, ends of
+`python -m tests.kill clocks --days 460 --kills 20` prints the figure, on a simulated clock: over leap days, ends of
 months and both changes of summer time, for people who stay and who move. `--careless` is the negative control: zones
 without summer time.
 """
 
-import argparse
 import asyncio
 import datetime as dt
 import random
 import signal
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
 
 from daemon.core.perception import ConversationKey
@@ -31,6 +29,7 @@ from daemon.memory.records import Worker
 from tests.fakes import TIMEOUT, FakeClock
 from tests.given import LEASE, SOUL, TEAM
 from tests.kill.local_times import WANTED, Stay, expected
+from tests.kill.verdict import Figure
 from tests.store.parts import intend, look, poke
 
 ROOT: Final = Path(__file__).parents[2]
@@ -49,10 +48,11 @@ _NEAR_MS: Final = 6 * 3_600_000
 _TIDY_EVERY: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class OnTime:
+@dataclass
+class OnTime(Figure):
     """What became of all that was due; `late` are more than a minute late."""
 
+    FAULTS: ClassVar = ("late", "wrong_minute", "twice", "lost")
     due: int = 0
     late: int = 0
     wrong_minute: int = 0
@@ -61,17 +61,6 @@ class OnTime:
     moves: int = 0
     kills: int = 0
     restarts: int = 0
-
-    @property
-    def kept(self) -> bool:
-        """Whether each came once, at its local minute."""
-        return not (self.late or self.wrong_minute or self.twice or self.lost)
-
-    def __str__(self) -> str:
-        return (
-            f"due={self.due} late={self.late} wrong_minute={self.wrong_minute} twice={self.twice} lost={self.lost} "
-            f"moves={self.moves} kills={self.kills} restarts={self.restarts}"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,22 +220,8 @@ def _judged(due: dict[str, list[int]], came: dict[str, list[int]]) -> OnTime:
     return OnTime(sum(map(len, due.values())), late, wrong, twice, lost)
 
 
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--days", type=int, default=460, help="from December 2027 on")
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--restarts", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument("--careless", action="store_true", help="the negative control: no daylight saving, no moves")
-    given = parser.parse_args()
-    years = Years(given.days, kills=given.kills, restarts=given.restarts, seed=given.seed, careless=given.careless)
-    with tempfile.TemporaryDirectory(prefix="kill-clocks-") as folder:
-        found = asyncio.run(run(Path(folder) / "memory.db", years))
-    print(f"seed={given.seed} people={len(years.stays())} zones={len(years.zones)} days={years.days}")
-    print(found)
-    sys.exit(not found.kept)
-
-
-if __name__ == "__main__":
-    main()
+async def play(
+    home: Path, *, days: int = 460, kills: int = 20, restarts: int = 60, seed: int, careless: bool = False
+) -> OnTime:
+    """Live through so many days from December 2027 on."""
+    return await run(home / "memory.db", Years(days, kills=kills, restarts=restarts, seed=seed, careless=careless))

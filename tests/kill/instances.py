@@ -1,16 +1,13 @@
 """Three daemons on one memory.db, of which one after the other is killed at a random moment; the others go on.
 
-`python -m tests.kill.instances --kills 300 --apart` prints the figure. `--apart` puts them into two units that see no
+`python -m tests.kill instances --kills 300 --apart` prints the figure. `--apart` puts them into two units that see no
 processes of each other, as containers do, so that a bell that refuses is the only proof of a death.
 """
 
-import argparse
 import asyncio
 import random
 import shutil
 import subprocess
-import sys
-import tempfile
 import time
 from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass, replace
@@ -22,8 +19,8 @@ from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.server import serve_workspace
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.presence import ProcessIdentity
-from tests.kill.loop import APART, Crowd, nursery
-from tests.kill.verdict import Outcome, judge, until_settled
+from tests.kill.loop import APART, PATIENT, Crowd, nursery
+from tests.kill.verdict import Figure, Outcome, judge, until_settled
 
 _INSTANCES: Final = 3
 _MESSAGES: Final = 3  # between two kills, at most
@@ -38,8 +35,8 @@ _HOLDERS: Final = """
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
+@dataclass
+class Ends(Figure):
     """How the kills ended.
 
     `freed_alive`: how often a living daemon was held for dead. `noticed`: how many of the killed were found dead by
@@ -56,14 +53,18 @@ class Ends:
         """The seconds until the last thing of a dead daemon was free, at most."""
         return max(self.takeovers, default=0.0)
 
+    @property
+    def faultless(self) -> bool:
+        """Whether nothing was lost, doubled or torn, and no living daemon was held for dead."""
+        return self.outcome.faultless and not self.freed_alive
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Those of the outcome."""
+        return self.outcome.details
+
     def __str__(self) -> str:
-        one = self.outcome
-        corrupt = len(one.torn) + (one.integrity != "ok")
-        return (
-            f"kills={one.kills} events={one.events} lost={one.lost} duplicated={one.duplicated} "
-            f"reported={one.reported} corrupt={corrupt} freed_alive={self.freed_alive} "
-            f"takeover_s_max={self.takeover_s_max:.1f}"
-        )
+        return f"{self.outcome} freed_alive={self.freed_alive} takeover_s_max={self.takeover_s_max:.1f}"
 
 
 class Lives:
@@ -128,11 +129,13 @@ def may_be_apart() -> str:
     return "" if tried.returncode == 0 else f"no PID namespaces here: {tried.stderr.decode(errors='replace').strip()}"
 
 
-async def run(home: Path, *, kills: int, seed: int, pause: tuple[float, float], apart: bool = False) -> Ends:
+async def run(
+    home: Path, *, kills: int = 300, seed: int, pause: tuple[float, float] = (0.2, 2.0), apart: bool = False
+) -> Ends:
     """Kill one after the other, with a random pause, while users post; then let the last ones live and judge."""
     dice, units = random.Random(seed), 2 if apart else 1
     async with AsyncExitStack() as stack:
-        retries = Retries(deadline=0.5, schedule=(0.0, 0.5, 1.0, 2.0))
+        retries = Retries(deadline=0.5, schedule=PATIENT)
         workspace = await stack.enter_async_context(serve_workspace(retries=retries))
         nests = [await stack.enter_async_context(nursery(home, workspace, apart=apart)) for _ in range(units)]
         crowd, lives = Crowd(workspace, seed), Lives(home, units)
@@ -169,21 +172,3 @@ async def _until_free(lives: Lives) -> None:
         async with asyncio.timeout(_STANDSTILL_S):
             while lives.hold():  # noqa: ASYNC110 - a file has no events
                 await asyncio.sleep(_POLL_S)
-
-
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument("--apart", action="store_true")
-    given = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="kill-instances-"))
-    print(f"seed={given.seed} home={home}")
-    ends = asyncio.run(run(home, kills=given.kills, seed=given.seed, pause=(0.2, 2.0), apart=given.apart))
-    print(ends, *ends.outcome.torn, *ends.outcome.ends, sep="\n")
-    sys.exit(not ends.outcome.faultless or ends.freed_alive > 0)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,51 +1,44 @@
 """A thread goes to another soul and a session is asked, while the daemon is killed at one named point of either.
 
-`python -m tests.kill.joined` kills at every point that they pass; the last line is the figure.
+`python -m tests.kill joined` kills at every point that they pass; the last line is the figure.
 """
 
-import argparse
 import asyncio
 import itertools
 import socket
-import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from daemon.core.clock import SystemClock
 from daemon.core.sessions import Visibility
-from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.model import WorkspaceMessage
 from daemon.local_slack.people_acting import PeopleActing
-from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.database import open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.shared.keys import KeyAdmin
 from tests.hooks.client import Client, Ran
 from tests.journeys.problems import YES
 from tests.journeys.souls import write_soul
-from tests.kill.loop import Nursery, alive, kill, nursery, until_dead
-from tests.kill.scenes import LEASE
-from tests.kill.verdict import count, replies
+from tests.kill.loop import KillStage, alive, stage
+from tests.kill.scenes import LEASE, POSTED
+from tests.kill.verdict import Figure, count, replies
 
 GIVEN, TAKEN = "From now on rolf answers here", "From now on I answer here in place of"
 BOUND = "From now on what"
 _WITHIN_S: Final = 120.0
-_AGAIN_S: Final = 5.0  # after which somebody clicks again
+_AGAIN_S: Final = 5.0  # after which Ada clicks again
 _AN_HOUR: Final = 18  # questions to one session; 20 are the most
-_IDLE: Final = """
-    SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))
-      AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
-    """
+_IDLE: Final = f"SELECT {POSTED}"
 
 
 @dataclass
-class Harm:
+class Harm(Figure):
     """What must not be, counted over all plays."""
 
+    FAULTS: ClassVar = ("answered_twice", "lost_silently", "without_consent", "handed_wrong")
     plays: int = 0
     cuts: int = 0
     answered_twice: int = 0
@@ -53,26 +46,14 @@ class Harm:
     without_consent: int = 0
     handed_wrong: int = 0
 
-    @property
-    def none(self) -> bool:
-        """Whether all went well."""
-        return not (self.answered_twice or self.lost_silently or self.without_consent or self.handed_wrong)
-
-    def __str__(self) -> str:
-        return (
-            f"plays={self.plays} cuts={self.cuts} answered_twice={self.answered_twice} "
-            f"lost_silently={self.lost_silently} without_consent={self.without_consent} "
-            f"handed_wrong={self.handed_wrong}"
-        )
-
 
 class Joined:
     """One workspace with two souls in one daemon, and Ada's session. Where the daemon is dead, another is started."""
 
-    def __init__(self, home: Path, workspace: WorkspaceServer, daemons: Nursery) -> None:
+    def __init__(self, on: KillStage) -> None:
         self.harm = Harm()
-        self._home, self._workspace, self._daemons = home, workspace, daemons
-        self._acting = PeopleActing(workspace.workspace)
+        self._home, self._workspace, self._daemons = on.home, on.workspace, on.daemons
+        self._acting = PeopleActing(on.workspace.workspace)
         self._pid = 0
         self._client: Client
         self._name = self._session = ""
@@ -144,8 +125,7 @@ class Joined:
 
     async def end(self) -> None:
         """Kill the last daemon."""
-        kill(self._pid)
-        await until_dead(self._pid)
+        await self._daemons.end(self._pid)
 
     # -- daemons ------------------------------------------------------------------------------------------------------
 
@@ -281,9 +261,8 @@ class Joined:
 @asynccontextmanager
 async def joined(home: Path) -> AsyncIterator[Joined]:
     """A workspace with a daemon, where a session has begun."""
-    retries = Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0))
-    async with serve_workspace(retries=retries) as workspace, nursery(home, workspace) as daemons:
-        play = Joined(home, workspace, daemons)
+    async with stage(home, 0) as on:
+        play = Joined(on)
         await play.begin()
         yield play
         await play.end()
@@ -299,15 +278,3 @@ async def every_point(home: Path) -> Harm:
             for place in sorted(set(passed.read_text(encoding="utf-8").split())):
                 print(f"{scene.__name__} {place} died={await scene(place)} {play.harm}", flush=True)
         return play.harm
-
-
-def main() -> None:
-    """Run from the command line."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    harm = asyncio.run(every_point(Path(tempfile.mkdtemp(prefix="kill-joined-"))))
-    print(harm)
-    sys.exit(not harm.none)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,19 +1,16 @@
 """The kill loop: users post, daemons die at any instant, and in the end every event must be answered exactly once.
 
-Run a long one by hand: `python -m tests.kill.loop --kills 300 --events 300`; the last line is the figure.
+Run a long one by hand: `python -m tests.kill loop --kills 300 --events 300`; the last line is the figure.
 """
 
-import argparse
 import asyncio
 import json
 import os
 import random
-import signal
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -30,6 +27,9 @@ APART = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 """Gives a program a PID namespace and a /proc of its own."""
 
 _DORMANT_AFTER = 0.3
+PATIENT = (0.0, 0.5, 1.0, 2.0)
+"""After how many seconds an event is delivered again, where each is to come in the end."""
+
 _LAST_WORDS_S = 120.0  # until a daemon that shall die is gone
 _WISHES = ("please", "please remind me", "please find out, and remind me", "please find out, and ask me")
 _WEIGHTS = (0.75, 0.1, 0.05, 0.1)
@@ -46,6 +46,7 @@ whispers = true
 [budgets]
 transcript = 120
 """
+PROCESS, CYCLE = f'mind = "process"\n{_SOUL}', f'mind = "cycle"\n{_SOUL}'
 
 
 class Nursery:
@@ -59,50 +60,30 @@ class Nursery:
     async def spawn(
         self,
         *,
-        crash: str = "",
-        passed: str = "",
-        naive: bool = False,
-        pace: float = 0.0,
         lease: float = 2.0,
-        lives: Path | str = "",
         settings: Mapping[str, object] = MappingProxyType({}),
-        bill: Path | str = "",
-        careless: bool = False,
-        busy: bool = False,
+        **order: str | float | Path,
     ) -> int:
-        """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the parameters.
+        """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the `order`.
 
-        `settings` are those of the daemon that differ. It notes in the file `lives` who it is and whom it finds dead,
-        and in `bill` what its model charges. One that is `careless` forgets what others have reserved,
-        one that is `busy` has a `BusyMind`.
+        `settings` are those of the daemon that differ.
         """
-        order = {
-            "settings": {
-                "learn_after": 0,
-                "slack_bot_token": self._workspace.bot_token,
-                "slack_app_token": self._workspace.app_token,
-                "slack_api_url": self._workspace.api_url,
-                "slack_pacing": False,
-                "home": str(self._home),
-                "lease": lease,
-                "in_doubt": 0.2,
-                "http": False,
-                "name": SOUL,
-                "ism_enabled": True,
-                "dormant_after": _DORMANT_AFTER,
-                **settings,
-            },
-            "log": str(self._home / "daemon.log"),
-            "crash": crash,
-            "passed": passed,
-            "naive": naive,
-            "pace": pace,
-            "lives": str(lives),
-            "bill": str(bill),
-            "careless": careless,
-            "busy": busy,
+        given = {
+            "learn_after": 0,
+            "slack_bot_token": self._workspace.bot_token,
+            "slack_app_token": self._workspace.app_token,
+            "slack_api_url": self._workspace.api_url,
+            "slack_pacing": False,
+            "home": str(self._home),
+            "lease": lease,
+            "in_doubt": 0.2,
+            "http": False,
+            "name": SOUL,
+            "ism_enabled": True,
+            "dormant_after": _DORMANT_AFTER,
+            **settings,
         }
-        return await self._order(order)
+        return await self._order({"settings": given, "log": self._home / "daemon.log", **order})
 
     async def end(self, pid: int) -> None:
         """Have a daemon killed where its pid holds, with SIGKILL; it is gone then."""
@@ -111,21 +92,21 @@ class Nursery:
     async def _order(self, order: Mapping[str, object]) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order).encode() + b"\n")
+        self._process.stdin.write(json.dumps(order, default=str).encode() + b"\n")
         return int(await self._process.stdout.readline())
 
 
 @asynccontextmanager
 async def nursery(
-    home: Path, workspace: WorkspaceServer, *, apart: bool = False, mind: str = "process", tools: bool = False
+    home: Path, workspace: WorkspaceServer, *, apart: bool = False, soul: str = "", tools: bool = False
 ) -> AsyncIterator[Nursery]:
     """A running zygote; `apart` where neither its daemons see other processes of this machine nor those see them.
 
-    In which way its soul answers, `mind` says. With `tools` its daemons needn't load what connects to servers.
+    `soul` is the soul.toml where it differs. With `tools` its daemons needn't load what connects to servers.
     """
     folder = home / "souls" / SOUL
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "soul.toml").write_text(f'mind = "{mind}"\n{_SOUL}')
+    (folder / "soul.toml").write_text(soul or PROCESS)
     (folder / "soul.md").write_text("You are restless.\n")
     scrubbed = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])}
     process = await asyncio.create_subprocess_exec(
@@ -158,12 +139,6 @@ async def until_dead(pid: int) -> None:
             await asyncio.sleep(0.005)
 
 
-def kill(pid: int) -> None:
-    """Kill a process with SIGKILL."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-
-
 class Crowd:
     """Users who post in DMs, by mentions and in threads; each message has a marker of its own."""
 
@@ -194,44 +169,55 @@ class Crowd:
         return message
 
 
-async def run(home: Path, *, kills: int, events: int, seed: int, naive: bool = False, mind: str = "process") -> Outcome:
-    """Kill daemons at random moments while users post, then let one live and judge the outcome."""
+@dataclass(frozen=True, slots=True)
+class KillStage:
+    """A workspace with users who post, and daemons to be killed."""
+
+    home: Path
+    workspace: WorkspaceServer
+    daemons: Nursery
+    crowd: Crowd
+
+    async def settle(self, kills: int = 0, *, pid: int = 0, naive: bool = False) -> Outcome:
+        """Let the last daemon live until nothing waits any more, kill it too, and judge."""
+        last = pid or await self.daemons.spawn(naive=naive)
+        await until_settled(self.home, self.workspace, self.crowd.said)
+        await self.daemons.end(last)
+        return self.judged(kills)
+
+    def judged(self, kills: int) -> Outcome:
+        """What became of the messages so far."""
+        return judge(self.home, self.workspace, self.crowd.said, kills)
+
+
+@asynccontextmanager
+async def stage(
+    home: Path, seed: int, *, retries: Sequence[float] = (0.0, 0.3, 1.0), soul: str = "", tools: bool = False
+) -> AsyncIterator[KillStage]:
+    """A workspace, a zygote and no daemon yet; an event without acknowledgement comes again after `retries`."""
+    async with (
+        serve_workspace(retries=Retries(deadline=0.5, schedule=tuple(retries))) as workspace,
+        nursery(home, workspace, soul=soul, tools=tools) as daemons,
+    ):
+        yield KillStage(home, workspace, daemons, Crowd(workspace, seed))
+
+
+async def run(
+    home: Path, *, kills: int = 300, events: int = 300, seed: int, naive: bool = False, soul: str = ""
+) -> Outcome:
+    """Kill daemons at random moments while users post, then let one live and judge the outcome.
+
+    Those that are `naive` are the negative control: they resend without looking.
+    """
     dice = random.Random(seed)
-    retries = Retries(deadline=0.5, schedule=(0.0, 0.5, 1.0, 2.0))
-    async with serve_workspace(retries=retries) as workspace, nursery(home, workspace, mind=mind) as daemons:
-        crowd = Crowd(workspace, seed)
+    async with stage(home, seed, retries=PATIENT, soul=soul) as on:
         for number in range(kills):
-            pid = await daemons.spawn(naive=naive, pace=dice.choice((0.0, 0.0, 0.01)))
+            pid = await on.daemons.spawn(naive=naive, pace=dice.choice((0.0, 0.0, 0.01)))
             due = (number + 1) * events // kills
             lifetime = dice.uniform(0.05, 0.4)
-            while len(crowd.said) < due:
-                await asyncio.sleep(lifetime * dice.random() / max(1, due - len(crowd.said)))
-                crowd.speak()
+            while len(on.crowd.said) < due:
+                await asyncio.sleep(lifetime * dice.random() / max(1, due - len(on.crowd.said)))
+                on.crowd.speak()
             await asyncio.sleep(lifetime * dice.random())
-            kill(pid)
-            await until_dead(pid)
-        last = await daemons.spawn(naive=naive)
-        await until_settled(home, workspace, crowd.said)
-        outcome = judge(home, workspace, crowd.said, kills)
-        kill(last)
-        await until_dead(last)
-        return replace(outcome, integrity=judge(home, workspace, crowd.said, kills).integrity)
-
-
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=300)
-    parser.add_argument("--events", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument("--naive", action="store_true", help="the negative control: resend without looking")
-    options = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="kill-loop-"))
-    print(f"seed={options.seed} home={home}")
-    outcome = asyncio.run(run(home, kills=options.kills, events=options.events, seed=options.seed, naive=options.naive))
-    print(outcome, *outcome.torn, sep="\n")
-    sys.exit(not outcome.faultless)
-
-
-if __name__ == "__main__":
-    main()
+            await on.daemons.end(pid)
+        return await on.settle(kills, naive=naive)

@@ -14,10 +14,10 @@ from collections.abc import AsyncGenerator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import JUST_THOUGHT, PROMISED_HERE, Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer
+from tests.models import ScriptedLLM
 
 LENGTH: Final = 600
 """The words of an answer at length."""
@@ -41,10 +41,11 @@ _DUE: Final = re.compile(r"your goal (G\d+), due since")
 MOODS: Final = ("neutral", "focused")
 
 
-class KilledMind:
+class KilledMind(ScriptedLLM):
     """An `LLM`; `pace` is the time in seconds between two words."""
 
     def __init__(self, clock: Clock, pace: float) -> None:
+        super().__init__()
         self._clock = clock
         self._pace = pace
         self._felt = 0
@@ -52,14 +53,6 @@ class KilledMind:
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
         return f"scripted/{role}"
-
-    def step_models(self) -> Mapping[str, str]:
-        """See `LLM.step_models`."""
-        return {}
-
-    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`: none stands by."""
-        return (self.model_for(role),)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`."""
@@ -69,9 +62,6 @@ class KilledMind:
             await self._clock.sleep(self._pace)
             yield f"{word} "
         yield Completion(self.model_for(prompt.role), 1, 0, 1)
-
-    async def aclose(self) -> None:
-        """Holds no connections."""
 
     def _answer(self, prompt: Prompt) -> str:
         if prompt.step == "think":

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from daemon.memory.database.driver import sqlite3
 from tests.kill.bill import BilledCall
 from tests.kill.busy_mind import DONE, KEPT, MARKER, SEEN
-from tests.kill.verdict import Outcome, faults_of
+from tests.kill.verdict import Figure, Outcome, faults_of
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -61,10 +61,11 @@ class Left:
     budget: Budget
 
 
-@dataclass(frozen=True, slots=True)
-class MindFaults:
+@dataclass
+class MindFaults(Figure):
     """What went wrong, each with its reason; `overspend` names the spans in which more was taken than there was."""
 
+    FAULTS: ClassVar = ("lost", "doubled", "scored_twice", "overspend", "torn")
     lost: tuple[str, ...]
     doubled: tuple[str, ...]
     scored_twice: tuple[str, ...]
@@ -72,16 +73,9 @@ class MindFaults:
     torn: tuple[str, ...]
 
     @property
-    def all(self) -> tuple[str, ...]:
+    def details(self) -> tuple[str, ...]:
         """Each with its kind."""
-        kinds = ("lost", "doubled", "scored_twice", "overspend", "torn")
-        return tuple(f"{kind}: {reason}" for kind in kinds for reason in getattr(self, kind))
-
-    def __str__(self) -> str:
-        return (
-            f"lost={len(self.lost)} doubled={len(self.doubled)} scored_twice={len(self.scored_twice)} "
-            f"overspend={len(self.overspend)} torn={len(self.torn)}"
-        )
+        return tuple(f"{kind}: {reason}" for kind in self.FAULTS for reason in getattr(self, kind))
 
 
 def is_spoken_for(post: str) -> bool:

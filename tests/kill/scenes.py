@@ -13,7 +13,7 @@ from typing import Final
 
 from daemon.local_slack.model import WorkspaceMessage
 from daemon.memory.database.driver import sqlite3
-from tests.kill.loop import Crowd, Nursery, alive, kill, until_dead
+from tests.kill.loop import KillStage, alive, until_dead
 from tests.kill.verdict import count
 
 LEASE: Final = (
@@ -22,18 +22,18 @@ LEASE: Final = (
 _PATIENCE: Final = 60.0  # seconds
 _LAST_MOMENT: Final = 3.0  # seconds; a condition may hold just before the daemon dies of it
 
-_POSTED = """
+POSTED: Final = """
     NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))
     AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
     """
 _SETTLED = f"""
-    SELECT {_POSTED} AND NOT EXISTS (SELECT 1 FROM jobs WHERE state IN ('ready', 'running'))
+    SELECT {POSTED} AND NOT EXISTS (SELECT 1 FROM jobs WHERE state IN ('ready', 'running'))
     AND NOT EXISTS (SELECT 1 FROM session_titles WHERE state = 'due')
     AND NOT EXISTS (SELECT 1 FROM intentions WHERE state = 'waiting' AND slot <> 'idle')
     """
 _DORMANT = f"{_SETTLED} AND NOT EXISTS (SELECT 1 FROM intentions WHERE state = 'waiting' AND process = 'dormant')"
 _PARKED = f"""
-    SELECT {_POSTED} AND EXISTS (SELECT 1 FROM conversations
+    SELECT {POSTED} AND EXISTS (SELECT 1 FROM conversations
                                  WHERE process = 'problem_solving' AND process_memory <> '{{}}')
     """
 _THINKING = "SELECT EXISTS (SELECT 1 FROM inbox WHERE state = 'claimed' AND modality = 'words')"
@@ -44,6 +44,7 @@ _REFLECTING = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND kin
 class Scene:
     """`lines` are the messages, each with the query that holds when the next one may follow; `pace` is the model's.
 
+    Where a message is empty, none is posted.
     `person` is the user whose DM the messages stand in; without one, users and places are random. `settings` are those
     of its daemons that differ.
     """
@@ -85,45 +86,46 @@ def trials(passed: Mapping[str, Sequence[str]], hit: Collection[str]) -> Iterato
                 yield scene, place
 
 
-async def places(home: Path, daemons: Nursery, crowd: Crowd) -> dict[str, list[str]]:
+async def places(on: KillStage) -> dict[str, list[str]]:
     """Every commit and every request that a daemon passes from its start to the end of each scene."""
-    found = {}
-    for scene in SCENES:
-        file = home / f"passed-{scene.name}"
-        await played(scene, home, daemons, crowd, passed=file)
-        found[scene.name] = sorted(set(file.read_text(encoding="utf-8").split()))
-    return found
+    return {scene.name: await passed(scene, on) for scene in SCENES}
 
 
-async def played(  # noqa: PLR0917  # the parts of a scene
-    scene: Scene, home: Path, daemons: Nursery, crowd: Crowd, passed: Path, crash: str = ""
-) -> bool:
+async def passed(scene: Scene, on: KillStage) -> list[str]:
+    """The same for one scene."""
+    file = on.home / f"passed-{scene.name}"
+    await played(scene, on, passed=file)
+    return sorted(set(file.read_text(encoding="utf-8").split()))
+
+
+async def played(scene: Scene, on: KillStage, *, crash: str = "", passed: Path | None = None) -> bool:
     """Play a scene with a daemon that crashes at a point; gives whether it did."""
-    pid = await daemons.spawn(crash=crash, passed=str(passed), pace=scene.pace, lease=LEASE, settings=scene.settings)
+    file = str(passed or on.home / "passed")
+    pid = await on.daemons.spawn(crash=crash, passed=file, pace=scene.pace, lease=LEASE, settings=scene.settings)
     died = False
     for words, reached in scene.lines:
-        message = crowd.say(words, scene.person)
-        if not await _until(home, pid, message, reached) and not alive(pid):
+        message = on.crowd.say(words, scene.person) if words else None
+        if not await _until(on.home, pid, message, reached) and not alive(pid):
             died = True
             if scene.person:
-                pid = await daemons.spawn(pace=scene.pace, lease=LEASE, settings=scene.settings)
-                await _until(home, pid, message, reached)
+                pid = await on.daemons.spawn(pace=scene.pace, lease=LEASE, settings=scene.settings)
+                await _until(on.home, pid, message, reached)
     if crash and not died:
         with suppress(TimeoutError):
             await asyncio.wait_for(until_dead(pid), _LAST_MOMENT)
         died = not alive(pid)
-    kill(pid)
-    await until_dead(pid)
+    await on.daemons.end(pid)
     return died
 
 
-async def _until(home: Path, pid: int, message: WorkspaceMessage, reached: str) -> bool:
+async def _until(home: Path, pid: int, message: WorkspaceMessage | None, reached: str) -> bool:
     """Wait until a message is stored and then until a query holds; False when the daemon dies or it takes long."""
+    stored = f"SELECT count(*) FROM inbox WHERE ts = '{message.ts}'" if message else "SELECT 1"
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):
             while alive(pid):
                 await asyncio.sleep(0.01)  # a file has no events to wait on
                 with suppress(sqlite3.OperationalError):  # the first daemon is still creating the tables
-                    if count(home, f"SELECT count(*) FROM inbox WHERE ts = '{message.ts}'") and count(home, reached):
+                    if count(home, stored) and count(home, reached):
                         return True
     return False

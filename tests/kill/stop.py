@@ -1,52 +1,43 @@
 """Stops replies by the button and by the word, with the daemon killed between the click and the end.
 
-`python -m tests.kill.stop --rounds 60` prints the figure: `after_stop_visible=0 p95_s=…`. A word that becomes visible
+`python -m tests.kill stop --rounds 60` prints the figure: `after_stop_visible=0 p95_s=…`. A word that becomes visible
 after the reply was closed, a second message, and a reply that was not stopped although the daemon had acknowledged the
 click each count as visible after the stop.
 """
 
-import argparse
 import asyncio
 import random
 import re
-import sys
-import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
-from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.model import Streaming, WorkspaceMessage
 from daemon.local_slack.people_acting import PeopleActing
-from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from tests.kill.loop import PEOPLE, Nursery, kill, nursery, until_dead
+from daemon.local_slack.server import WorkspaceServer
+from tests.kill.loop import PEOPLE, Nursery, stage
+from tests.kill.verdict import Figure, replies
 
 PACE: Final = 0.01  # seconds from word to word
 _WORD: Final = re.compile(r"word(\d{4})")
 _PATIENCE: Final = 60.0  # seconds until a reply is begun, or closed
 
 
-@dataclass(slots=True)
-class StopVerdict:
-    """How long stops took where nobody was killed (seconds), and in how many rounds something came after the stop."""
+@dataclass
+class StopVerdict(Figure):
+    """In how many rounds something came after the stop, and within how many seconds 95 of 100 ended a reply."""
 
+    FAULTS: ClassVar = ("after_stop_visible",)
     rounds: int = 0
     kills: int = 0
     after_stop_visible: int = 0
-    seconds: list[float] = field(default_factory=list)
+    p95_s: float = 0.0
 
     @property
-    def p95_s(self) -> float:
-        """The time within which 95 of 100 stops ended a reply."""
-        ordered = sorted(self.seconds)
-        return ordered[max(0, round(0.95 * len(ordered)) - 1)] if ordered else 0.0
-
-    def __str__(self) -> str:
-        return (
-            f"rounds={self.rounds} kills={self.kills} after_stop_visible={self.after_stop_visible} "
-            f"p95_s={self.p95_s:.3f}"
-        )
+    def faultless(self) -> bool:
+        """Whether nothing came after a stop, and stops took a second at most."""
+        return super().faultless and self.p95_s <= 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +53,7 @@ class StopStage:
     """The workspace, and what the soul shows in the thread of one message."""
 
     def __init__(self, server: WorkspaceServer) -> None:
-        self._workspace = server.workspace
+        self._server, self._workspace = server, server.workspace
         self._acting = PeopleActing(server.workspace)
 
     def ask(self, person: str, words: str, thread: str = "") -> WorkspaceMessage:
@@ -82,9 +73,7 @@ class StopStage:
 
     def replies(self, asked: WorkspaceMessage) -> list[WorkspaceMessage]:
         """What the soul shows below a message, oldest first."""
-        timeline = self._workspace.state.timeline(asked.channel)
-        below = (timeline.get(ts) for ts in timeline.replies(asked.ts))
-        return [one for one in below if one is not None and one.author == self._workspace.state.app.user]
+        return [one for one in replies(self._server) if one.thread_ts == asked.ts]
 
     def words(self, asked: WorkspaceMessage) -> int:
         """The highest number of a word that is shown below a message."""
@@ -108,72 +97,50 @@ class StopStage:
         return bool(shown) and all(one.streaming is not Streaming.OPEN for one in shown)
 
 
-async def run(home: Path, *, rounds: int, kills: int, seed: int) -> StopVerdict:
+async def run(home: Path, *, rounds: int = 60, kills: int = 20, seed: int) -> StopVerdict:
     """Stop a reply in each round; in `kills` of them the daemon dies at once after the click."""
-    dice, verdict = random.Random(seed), StopVerdict()
-    retries = Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0))
-    async with serve_workspace(retries=retries) as server, nursery(home, server) as daemons:
-        stage, pids = StopStage(server), [await daemons.spawn(pace=PACE), await daemons.spawn(pace=PACE)]
+    dice, found, seconds = random.Random(seed), StopVerdict(rounds, kills), list[float]()
+    async with stage(home, seed) as on:
+        pids = [await on.daemons.spawn(pace=PACE), await on.daemons.spawn(pace=PACE)]
         deadly = set(dice.sample(range(rounds), kills))
-        asked = []
+        shown, asked = StopStage(on.workspace), list[StoppedReply]()
         for number in range(rounds):
-            dies = number in deadly
-            asked.append(await _round(stage, daemons, pids if dies else [], verdict, dice))
+            words = f"tell me at length of {number}"
+            asked.append(await _round(shown, words, on.daemons, pids if number in deadly else [], seconds, dice))
         await asyncio.sleep(1.0)  # real time: what a daemon would still say is said by now
-        verdict.after_stop_visible += sum(_is_wrong(stage, one) for one in asked)
+        found.after_stop_visible = sum(_is_wrong(shown, one) for one in asked)
         for pid in pids:
-            kill(pid)
-            await until_dead(pid)
-    return verdict
+            await on.daemons.end(pid)
+    found.p95_s = sorted(seconds)[max(0, round(0.95 * len(seconds)) - 1)] if seconds else 0.0
+    return found
 
 
-async def _round(
-    stage: StopStage, daemons: Nursery, pids: list[int], verdict: StopVerdict, dice: random.Random
+async def _round(  # noqa: PLR0917  # the parts of a round
+    shown: StopStage, words: str, daemons: Nursery, pids: list[int], seconds: list[float], dice: random.Random
 ) -> StoppedReply:
     """One reply that is stopped, by the button where a daemon dies, else by the button or the word."""
-    asked = stage.ask(dice.choice(PEOPLE), f"tell me at length of {verdict.rounds}")
-    verdict.rounds += 1
-    await stage.until_begun(asked, dice.randint(1, 60))
+    asked = shown.ask(dice.choice(PEOPLE), words)
+    await shown.until_begun(asked, dice.randint(1, 60))
     began = time.monotonic()
     heard = True
     if pids or dice.random() < 0.5:
-        event = stage.press_stop(asked)
+        event = shown.press_stop(asked)
     else:
-        stage.ask(asked.author, "stop", asked.ts)
+        shown.ask(asked.author, "stop", asked.ts)
     if pids:
-        verdict.kills += 1
         await asyncio.sleep(dice.uniform(0.0, 0.04))
-        heard = stage.is_heard(event)
+        heard = shown.is_heard(event)
         for number, pid in enumerate(pids):
-            kill(pid)
-            await until_dead(pid)
+            await daemons.end(pid)
             pids[number] = await daemons.spawn(pace=PACE)
-    await stage.until_closed(asked)
+    await shown.until_closed(asked)
     if not pids:
-        verdict.seconds.append(time.monotonic() - began)
-    return StoppedReply(asked, stage.words(asked), heard)
+        seconds.append(time.monotonic() - began)
+    return StoppedReply(asked, shown.words(asked), heard)
 
 
-def _is_wrong(stage: StopStage, stopped: StoppedReply) -> bool:
-    shown = stage.replies(stopped.asked)
-    said = "".join(f"{one.text} {one.blocks}" for one in shown)
+def _is_wrong(shown: StopStage, stopped: StoppedReply) -> bool:
+    posts = shown.replies(stopped.asked)
+    said = "".join(f"{one.text} {one.blocks}" for one in posts)
     goes_on = stopped.heard and "Stopped" not in said
-    return len(shown) != 1 or goes_on or stage.words(stopped.asked) != stopped.words
-
-
-def main() -> None:
-    """Run from the command line; exit code 1 where something was visible after a stop, or stops took too long."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    options = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="stop-"))
-    print(f"seed={options.seed} home={home}")
-    verdict = asyncio.run(run(home, rounds=options.rounds, kills=options.kills, seed=options.seed))
-    print(verdict)
-    sys.exit(bool(verdict.after_stop_visible) or verdict.p95_s > 1.0)
-
-
-if __name__ == "__main__":
-    main()
+    return len(posts) != 1 or goes_on or shown.words(stopped.asked) != stopped.words

@@ -1,6 +1,7 @@
 """Visits are looked through and distilled exactly once, wherever the daemon is killed: none is lost or doubled."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -8,13 +9,12 @@ import pytest
 
 from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind
-from daemon.local_slack.server import serve_workspace
 from daemon.memory.consolidation.slots import NightSlots
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.records.kinds import Episode, Trust
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.records import Worker
-from tests.kill.loop import SOUL, Crowd, alive, kill, nursery, until_dead
+from tests.kill.loop import SOUL, KillStage, alive, stage, until_dead
 from tests.kill.scenes import LEASE
 from tests.kill.verdict import count
 from tests.store.parts import look
@@ -29,17 +29,12 @@ CLOSED: Final = """
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("place", ["Commits.commit(silent)@after", "Episodes.close@before", "Episodes.close@after"])
 async def test_a_visit_is_closed_once_wherever_the_daemon_dies_at_it(tmp_path: Path, place: str) -> None:
-    async with serve_workspace() as workspace, nursery(tmp_path, workspace) as daemons:
-        pid = await daemons.spawn(crash=place, passed=str(tmp_path / "passed"), lease=LEASE, settings=VISIT)
-        Crowd(workspace, 5).say("please", "U0ADA")
+    async with stage(tmp_path, 5) as on:
+        pid = await on.daemons.spawn(crash=place, passed=str(tmp_path / "passed"), lease=LEASE, settings=VISIT)
+        on.crowd.say("please", "U0ADA")
         await until_dead(pid)
         assert look(tmp_path / "memory.db", "SELECT count(*) FROM episodes") == [(1,)]
-        last = await daemons.spawn(lease=LEASE, settings=VISIT)
-        while not count(tmp_path, CLOSED):
-            assert alive(last)
-            await asyncio.sleep(0.01)  # a file has no events to wait on
-        kill(last)
-        await until_dead(last)
+        await _live_until(on, CLOSED, VISIT)
     assert look(tmp_path / "memory.db", "SELECT r.text, k.state FROM records r JOIN episodes k ON k.id = r.id") == [
         ("They asked.", "closed")
     ]
@@ -51,22 +46,25 @@ async def test_a_visit_is_closed_once_wherever_the_daemon_dies_at_it(tmp_path: P
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("place", ["Runs.begin@after", "Runs.charge@after", "Runs.write@before", "Runs.write@after"])
 async def test_a_core_is_made_once_wherever_the_daemon_dies_at_it(tmp_path: Path, place: str) -> None:
-    async with serve_workspace() as workspace, nursery(tmp_path, workspace) as daemons:
-        team = workspace.workspace.state.team.id
-        await _eight_visits_and_an_order(tmp_path / "memory.db", team)
-        pid = await daemons.spawn(crash=place, passed=str(tmp_path / "passed"), lease=LEASE)
+    async with stage(tmp_path, 5) as on:
+        await _eight_visits_and_an_order(tmp_path / "memory.db", on.workspace.team.id)
+        pid = await on.daemons.spawn(crash=place, passed=str(tmp_path / "passed"), lease=LEASE)
         await until_dead(pid)
-        last = await daemons.spawn(lease=LEASE)
-        while not count(tmp_path, "SELECT count(*) FROM consolidations WHERE state = 'done'"):
-            assert alive(last)
-            await asyncio.sleep(0.01)  # as above
-        kill(last)
-        await until_dead(last)
+        await _live_until(on, "SELECT count(*) FROM consolidations WHERE state = 'done'", {})
     assert look(tmp_path / "memory.db", "SELECT id, text FROM records WHERE kind = 'core'") == [
         ("core_001", "They asked.")
     ]
     assert look(tmp_path / "memory.db", "SELECT count(*) FROM links WHERE relation = 'sources'") == [(8,)]
     assert look(tmp_path / "memory.db", "SELECT DISTINCT state FROM episodes WHERE id LIKE 'EP%'") == [("distilled",)]
+
+
+async def _live_until(on: KillStage, holds: str, settings: Mapping[str, object]) -> None:
+    """A daemon lives until a query holds."""
+    last = await on.daemons.spawn(lease=LEASE, settings=settings)
+    while not count(on.home, holds):
+        assert alive(last)
+        await asyncio.sleep(0.01)  # a file has no events to wait on
+    await on.daemons.end(last)
 
 
 async def _eight_visits_and_an_order(path: Path, team: str) -> None:

@@ -7,13 +7,11 @@ from zlib import crc32
 
 import pytest
 
-from daemon.local_slack.deliveries import Retries
-from daemon.local_slack.server import serve_workspace
 from daemon.memory.database.driver import sqlite3
 from tests import chance
-from tests.kill.loop import PEOPLE, Crowd, kill, nursery, run, until_dead
+from tests.kill.loop import PEOPLE, run, stage, until_dead
 from tests.kill.scenes import places, played, trials
-from tests.kill.verdict import count, judge, until_settled
+from tests.kill.verdict import count
 
 KILLS = EVENTS = 100
 _PARTS = 4
@@ -38,7 +36,6 @@ _PARKED_TWICE = """
          + (SELECT count(*) FROM transitions WHERE act = 'stay' AND origin = 'problem_solving')
          - (SELECT count(*) FROM inbox WHERE modality = 'words' AND body LIKE '%and ask me%')
     """
-_RETRIES = Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0))
 
 
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
@@ -52,9 +49,9 @@ async def test_nothing_is_lost_or_doubled_by_kills_at_random_moments(tmp_path: P
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
 @pytest.mark.parametrize("part", range(_PARTS))  # side by side, since they mostly wait
 async def test_nothing_is_lost_doubled_or_torn_by_a_kill_at_any_named_point(tmp_path: Path, part: int) -> None:
-    async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
-        crowd, hit, cuts = Crowd(workspace, 2), set[str](), 0
-        passed = await places(tmp_path, daemons, crowd)
+    async with stage(tmp_path, 2) as on:
+        hit, cuts = set[str](), 0
+        passed = await places(on)
         assert set(chain.from_iterable(passed.values())) >= _NAMED
         passed = {
             scene: [place for place in found if crc32(place.encode()) % _PARTS == part]
@@ -63,15 +60,11 @@ async def test_nothing_is_lost_doubled_or_torn_by_a_kill_at_any_named_point(tmp_
         known = set(chain.from_iterable(passed.values()))
         for scene, place in trials(passed, hit):
             for _ in range(_TRIES):
-                if await played(scene, tmp_path, daemons, crowd, tmp_path / "passed", crash=place):
+                if await played(scene, on, crash=place):
                     hit.add(place)
                     cuts += 1
                     break
-        last = await daemons.spawn()
-        await until_settled(tmp_path, workspace, crowd.said)
-        outcome = judge(tmp_path, workspace, crowd.said, cuts)
-        kill(last)
-        await until_dead(last)
+        outcome = await on.settle(cuts)
     missed = sorted(known - hit)
     print(f"{outcome} points={len(known)} missed={missed}")
     assert not [place for place in missed if place.partition("@")[0] not in _BY_CHANCE]
@@ -80,34 +73,25 @@ async def test_nothing_is_lost_doubled_or_torn_by_a_kill_at_any_named_point(tmp_
 
 
 async def test_the_verdict_catches_a_daemon_that_resends_without_a_look_up(tmp_path: Path) -> None:
-    async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
-        crowd, posting = Crowd(workspace, 3), {"slack_streaming": "dms"}  # a stream that is ended twice is no double
+    async with stage(tmp_path, 3) as on:
+        posting = {"slack_streaming": "dms"}  # a stream that is ended twice is no double
         passed = str(tmp_path / "passed")
-        pid = await daemons.spawn(crash="chat.postMessage@after", passed=passed, naive=True, settings=posting)
-        crowd.say("please", place="general")
+        pid = await on.daemons.spawn(crash="chat.postMessage@after", passed=passed, naive=True, settings=posting)
+        on.crowd.say("please", place="general")
         await until_dead(pid)
-        last = await daemons.spawn(naive=True, settings=posting)
-        await until_settled(tmp_path, workspace, crowd.said)
-        outcome = judge(tmp_path, workspace, crowd.said, 1)
-        kill(last)
-        await until_dead(last)
+        outcome = await on.settle(1, pid=await on.daemons.spawn(naive=True, settings=posting))
     assert outcome.duplicated == 1
 
 
 async def test_the_verdict_catches_torn_rows_and_missed_reminders(tmp_path: Path) -> None:
-    async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
-        crowd = Crowd(workspace, 4)
-        pid = await daemons.spawn()
-        crowd.say("please find out, and remind me", PEOPLE[0])
-        await until_settled(tmp_path, workspace, crowd.said)
-        kill(pid)
-        await until_dead(pid)
-        whole = judge(tmp_path, workspace, crowd.said, 0)
+    async with stage(tmp_path, 4) as on:
+        on.crowd.say("please find out, and remind me", PEOPLE[0])
+        whole = await on.settle()
         with closing(sqlite3.connect(tmp_path / "memory.db")) as connection, connection:
             connection.execute("DELETE FROM user_model_history")
             connection.execute("UPDATE conversations SET process = 'poetic'")
             connection.execute("UPDATE inbox SET state = 'ignored', answered_by = NULL WHERE modality = 'time'")
-        broken = judge(tmp_path, workspace, crowd.said, 0)
+        broken = on.judged(0)
     assert whole.faultless
     assert (whole.notes, len(whole.torn)) == (1, 0)
     assert (broken.lost, broken.duplicated, len(broken.torn)) == (1, 1, 2)

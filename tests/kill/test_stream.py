@@ -1,23 +1,23 @@
-"""However a daemon is killed, the stream of thought of a conversation is one chain, and no answer is thought twice."""
+"""However a daemon is killed, the stream of thought is one chain, and no answer is thought or given twice."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from daemon.local_slack.deliveries import Retries
-from daemon.local_slack.server import serve_workspace
 from tests import chance
-from tests.kill.loop import Crowd, kill, nursery, run, until_dead
-from tests.kill.scenes import SCENES, played
-from tests.kill.verdict import faults_of, judge, until_settled
+from tests.kill.loop import CYCLE, PEOPLE, run, stage, until_dead
+from tests.kill.scenes import SCENES, passed, played
+from tests.kill.verdict import count, faults_of, until_settled
+from tests.tools.parts import listing, program
 
 KILLS = 25
-_RETRIES = Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0))
+_LEASE_S = 10.0  # longer than a busy machine lets a living daemon stand still
 
 
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
 async def test_the_chain_is_whole_after_kills_at_random_moments(tmp_path: Path) -> None:
-    outcome = await run(tmp_path, kills=KILLS, events=KILLS, seed=chance.SEED, mind="cycle")
+    outcome = await run(tmp_path, kills=KILLS, events=KILLS, seed=chance.SEED, soul=CYCLE)
     print(outcome)
     assert outcome.faultless, outcome
     assert faults_of(tmp_path) == []
@@ -25,19 +25,35 @@ async def test_the_chain_is_whole_after_kills_at_random_moments(tmp_path: Path) 
 
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
 async def test_the_chain_is_whole_after_a_kill_at_each_commit_and_request(tmp_path: Path) -> None:
-    plain, cuts = SCENES[0], 0
-    async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace, mind="cycle") as daemons:
-        crowd = Crowd(workspace, 2)
-        await played(plain, tmp_path, daemons, crowd, tmp_path / "passed")
-        passed = sorted(set((tmp_path / "passed").read_text(encoding="utf-8").split()))
-        assert {"Commits.commit@before", "Commits.commit@after", "begin_noting@after"} <= set(passed)
-        for place in passed:
-            cuts += await played(plain, tmp_path, daemons, crowd, tmp_path / "again", crash=place)
-        last = await daemons.spawn()
-        await until_settled(tmp_path, workspace, crowd.said)
-        outcome = judge(tmp_path, workspace, crowd.said, cuts)
-        kill(last)
-        await until_dead(last)
-    assert cuts >= len(passed) // 2
+    plain = SCENES[0]
+    async with stage(tmp_path, 2, soul=CYCLE) as on:
+        places = await passed(plain, on)
+        assert {"Commits.commit@before", "Commits.commit@after", "begin_noting@after"} <= set(places)
+        cuts = sum([await played(plain, on, crash=place) for place in places])
+        outcome = await on.settle(cuts)
+    assert cuts >= len(places) // 2
     assert outcome.faultless, outcome
     assert faults_of(tmp_path) == []
+
+
+@pytest.mark.timeout(300)
+async def test_a_message_is_answered_once_where_the_daemon_dies_in_the_tool_that_its_thought_uses(
+    tmp_path: Path,
+) -> None:
+    calls = tmp_path / "calls"
+    settings = {
+        "mcp_servers": str(listing(tmp_path, shelf=program(str(calls), module="deadly", trust_annotations=True)))
+    }
+    async with stage(tmp_path, 1, soul=CYCLE) as on:
+        pid = await on.daemons.spawn(settings=settings, lease=_LEASE_S)
+        for person in PEOPLE:
+            on.crowd.say("please look it up", person)
+            await until_dead(pid)
+            pid = await on.daemons.spawn(settings=settings, lease=_LEASE_S)
+            await until_settled(tmp_path, on.workspace, on.crowd.said)
+        outcome = await on.settle(len(PEOPLE), pid=pid)
+    used = Counter(calls.read_text(encoding="utf-8").split())
+    assert list(used.values()) == [2] * len(PEOPLE), "each call died once, and was made once more"
+    assert outcome.faultless, outcome
+    assert faults_of(tmp_path, most=2) == []
+    assert count(tmp_path, "SELECT count(*) FROM thoughts") == 2 * len(PEOPLE), "a look and an answer, for each"

@@ -4,9 +4,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from daemon.local_slack.model import WorkspaceMessage
 from daemon.local_slack.server import WorkspaceServer
@@ -16,8 +16,34 @@ _STANDSTILL_S = 60.0  # without any change
 _ENTERS = frozenset({"enter", "move", "visit", "return"})
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+@dataclass
+class Figure:
+    """What a play found. It reads `name=value …`, with the number of reasons; those in `FAULTS` must be zero."""
+
+    FAULTS: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def faultless(self) -> bool:
+        """Whether nothing went wrong."""
+        return not any(getattr(self, one) for one in self.FAULTS)
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """A line for each thing that went wrong, where it is known."""
+        return ()
+
+    def __str__(self) -> str:
+        return " ".join(f"{one.name}={_read(getattr(self, one.name))}" for one in fields(self))
+
+
+def _read(value: object) -> object:
+    if isinstance(value, tuple):
+        return len(value)
+    return f"{value:.4f}" if isinstance(value, float) else value
+
+
+@dataclass
+class Outcome(Figure):
     """The outcome of a run; `reported` are posts that the daemon itself calls unknown.
 
     `notes` counts the reminders that were posted; one that was not, or not once, is among `lost` or `duplicated`.
@@ -25,6 +51,7 @@ class Outcome:
     names the posts of which there are too many.
     """
 
+    FAULTS: ClassVar = ("lost", "duplicated", "reported", "torn")
     kills: int
     events: int
     lost: int
@@ -39,13 +66,12 @@ class Outcome:
     @property
     def faultless(self) -> bool:
         """Whether every reply was posted exactly once and every stored row is whole."""
-        return not (self.lost or self.duplicated or self.reported or self.torn) and self.integrity == "ok"
+        return super().faultless and self.integrity == "ok"
 
-    def __str__(self) -> str:
-        return (
-            f"kills={self.kills} events={self.events} notes={self.notes} lost={self.lost} "
-            f"duplicated={self.duplicated} reported={self.reported} torn={len(self.torn)} integrity={self.integrity}"
-        )
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Each with what it is about."""
+        return (*self.torn, *self.ends, *self.twice)
 
 
 def replies(workspace: WorkspaceServer) -> list[WorkspaceMessage]:
@@ -172,20 +198,25 @@ def _torn_paths(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 async def until_settled(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessage]) -> None:
-    """Wait until no row waits and every message has its reply, or no row has changed for a minute.
+    """Wait until no row waits and every message has its reply, or no row has changed for a minute."""
+    await until_still(lambda: (count(home, _WAITING), judge(home, workspace, said, 0).lost))
+
+
+async def until_still(left: Callable[[], tuple[int, ...]]) -> None:
+    """Wait until nothing is left, or nothing of it has changed for a minute.
 
     A busy machine makes progress slowly: only a standstill is a verdict.
     """
-    loop, before = asyncio.get_running_loop(), (-1, -1)
+    loop, before = asyncio.get_running_loop(), tuple[int, ...]()
     since = loop.time()
     while loop.time() - since < _STANDSTILL_S:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # a file has no events
         with suppress(sqlite3.OperationalError):  # the first daemon is still creating the tables
-            progress = count(home, _WAITING), judge(home, workspace, said, 0).lost
-            if progress == (0, 0):
+            now = left()
+            if not any(now):
                 return
-            if progress != before:
-                before, since = progress, loop.time()
+            if now != before:
+                before, since = now, loop.time()
 
 
 def count(home: Path, sql: str) -> int:

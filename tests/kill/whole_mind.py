@@ -1,20 +1,16 @@
 """A whole mind under kills: ticks, tools, promises and expectations at once, with one daemon or two on one file.
 
-`python -m tests.kill.whole_mind --kills 300 --daemons 2` prints the figure: `lost=0 doubled=0 scored_twice=0
+`python -m tests.kill whole_mind --kills 300 --daemons 2` prints the figure: `lost=0 doubled=0 scored_twice=0
 overspend=0 torn=0`. People in several rooms have a `BusyMind` make goals, promises and expectations, read with a tool
 and ask for clicks on one that writes. Daemons die at a commit or a request that is drawn by chance, or at any moment;
 between some of them an hour passes. `mind_verdict.py` says what counts as what.
 """
 
-import argparse
 import asyncio
-import logging
 import random
-import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,14 +19,12 @@ from typing import Final
 from mcp.server.mcpserver import MCPServer
 from mcp.types import ToolAnnotations
 
-from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.people_acting import NotPossible, PeopleActing
-from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.database.driver import sqlite3
 from tests.kill.bill import BilledCall, billed
-from tests.kill.loop import SOUL, Crowd, Nursery, alive, nursery
+from tests.kill.loop import SOUL, KillStage, alive, stage
 from tests.kill.mind_verdict import HOUR_MS, Budget, Left, MindFaults, is_spoken_for, judged
-from tests.kill.verdict import count, judge, replies
+from tests.kill.verdict import Figure, count, judge, replies
 from tests.tools.parts import listing
 from tests.tools.serving import serving_app
 
@@ -41,6 +35,7 @@ _WISHES: Final = (
     *("please plan it", "please plan it and look", "please promise it", "please expect it", "any news, please"),
     *("please look it up", "please write it down", "please plan it and expect it", "please"),
 )
+_RETRIES: Final = (0.0, 0.3, 1.0, 2.0)
 _WEIGHTS: Final = (2, 1, 2, 2, 2, 2, 2, 1, 3)
 _PLACES: Final = ("general", "general", "dm")
 _LEASE_S: Final = 10.0
@@ -90,30 +85,37 @@ transcript = 600
 """
 
 
-@dataclass(frozen=True, slots=True)
-class WholeMind:
-    """The figure: at how many of the `known` points daemons died, how much went on, and what went wrong.
+@dataclass
+class WholeMind(Figure):
+    """At how many of the `known` points daemons died, how much went on, and what went wrong.
 
-    At those in `passed_by` none died. `met` says how often the budget was used up, `writes` how often the tool wrote.
+    At those in `passed_by` none died. `unasked` thoughts were woken by no words; `met` says how often the budget was
+    used up, `writes` how often the tool wrote.
     """
 
     kills: int
     points: int
     known: int
-    passed_by: Sequence[str]
+    passed_by: tuple[str, ...]
     events: int
-    thoughts: Mapping[str, int]
+    thoughts: int
+    unasked: int
+    goals: int
+    promises: int
+    scored: int
     met: int
     writes: int
     faults: MindFaults
-    left: Left
 
-    def __str__(self) -> str:
-        thoughts = " ".join(f"{name}={number}" for name, number in self.thoughts.items())
-        return (
-            f"kills={self.kills} points={self.points}/{self.known} events={self.events} {thoughts} "
-            f"budget_met={self.met} writes={self.writes} {self.faults}"
-        )
+    @property
+    def faultless(self) -> bool:
+        """Whether nothing went wrong."""
+        return self.faults.faultless
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """All faults, and the points at which no daemon died."""
+        return (*self.faults.details, f"passed_by: {' '.join(self.passed_by)}")
 
 
 @dataclass(slots=True)
@@ -125,19 +127,17 @@ class _Living:
 class MindPlay:
     """Daemons that live and die, and people who talk to them and click."""
 
-    def __init__(self, home: Path, workspace: WorkspaceServer, daemons: Nursery, seed: int, at_once: int) -> None:
-        self.home = home
-        self.crowd = Crowd(workspace, seed)
+    def __init__(self, on: KillStage, seed: int, at_once: int) -> None:
+        self.home, self.crowd = on.home, on.crowd
         self.kills = 0
         self.hit = set[str]()
         self._tried = Counter[str]()
         self.effects = Counter[str]()
         self.settings: dict[str, object] = {}
         self.living: list[_Living] = []
-        self._workspace = workspace.workspace
-        self._server = workspace
-        self._acting = PeopleActing(workspace.workspace)
-        self._daemons = daemons
+        self._server, self._daemons = on.workspace, on.daemons
+        self._workspace = on.workspace.workspace
+        self._acting = PeopleActing(on.workspace.workspace)
         self._dice = random.Random(seed)
         self._at_once = at_once
         self._moves: list[tuple[int, int]] = []
@@ -297,11 +297,8 @@ class MindPlay:
 async def play(home: Path, seed: int, daemons: int) -> AsyncIterator[MindPlay]:
     """A workspace, a server with two tools, and no daemon yet; those that live in the end are killed."""
     async with AsyncExitStack() as stack:
-        retries = Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0, 2.0))
-        workspace = await stack.enter_async_context(serve_workspace(retries=retries))
-        nest = await stack.enter_async_context(nursery(home, workspace, tools=True))
-        (home / "souls" / SOUL / "soul.toml").write_text(_SOUL, encoding="utf-8")
-        played = MindPlay(home, workspace, nest, seed, daemons)
+        on = await stack.enter_async_context(stage(home, seed, retries=_RETRIES, soul=_SOUL, tools=True))
+        played = MindPlay(on, seed, daemons)
         port = await stack.enter_async_context(serving_app(_shelf(played).streamable_http_app()))
         shelf = {"url": f"http://127.0.0.1:{port}/mcp", "reads": ["look_up"]}
         played.settings = {
@@ -335,7 +332,7 @@ def _shelf(played: MindPlay) -> MCPServer:
     return server
 
 
-async def run(home: Path, *, kills: int, seed: int, daemons: int = 1) -> WholeMind:
+async def run(home: Path, *, kills: int = 300, seed: int, daemons: int = 1) -> WholeMind:
     """Kill so many daemons, one after the other, while people talk; then let the last ones live and judge."""
     async with play(home, seed, daemons) as played:
         await played.spawn(armed=False)
@@ -354,36 +351,14 @@ async def run(home: Path, *, kills: int, seed: int, daemons: int = 1) -> WholeMi
             kills=killed,
             points=len(played.hit),
             known=len(played.places),
-            passed_by=[one for one in played.places if one not in played.hit],
+            passed_by=tuple(one for one in played.places if one not in played.hit),
             events=len(played.crowd.said),
-            thoughts={
-                "thoughts": count(home, "SELECT count(*) FROM thoughts"),
-                "unasked": count(home, "SELECT count(*) FROM thoughts WHERE occasion <> 'words'"),
-                "goals": count(home, "SELECT count(*) FROM goals"),
-                "promises": count(home, "SELECT count(*) FROM goals WHERE follow_up = 1"),
-                "scored": count(home, "SELECT count(*) FROM predictions WHERE state IN ('hit', 'miss')"),
-            },
+            thoughts=count(home, "SELECT count(*) FROM thoughts"),
+            unasked=count(home, "SELECT count(*) FROM thoughts WHERE occasion <> 'words'"),
+            goals=count(home, "SELECT count(*) FROM goals"),
+            promises=count(home, "SELECT count(*) FROM goals WHERE follow_up = 1"),
+            scored=count(home, "SELECT count(*) FROM predictions WHERE state IN ('hit', 'miss')"),
             met=count(home, "SELECT coalesce(sum(n), 0) FROM tick_counts WHERE reason = 'budget'"),
             writes=sum(played.effects.values()),
             faults=faults,
-            left=played.left(),
         )
-
-
-def main() -> None:
-    """Run from the command line; exit code 1 where anything went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument("--daemons", type=int, choices=(1, 2), default=1)
-    given = parser.parse_args()
-    logging.disable(logging.CRITICAL)  # of requests that end with the daemon which made them
-    home = Path(tempfile.mkdtemp(prefix="kill-mind-"))
-    print(f"seed={given.seed} daemons={given.daemons} home={home}", flush=True)
-    found = asyncio.run(run(home, kills=given.kills, seed=given.seed, daemons=given.daemons))
-    print(*found.faults.all, f"passed_by: {' '.join(found.passed_by)}", found, sep="\n")
-    sys.exit(bool(found.faults.all))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,9 @@
 """Starts daemons quickly: every module is imported once, and each daemon is a fork without open files.
 
 Orders come as JSON lines on stdin: `{"settings": {…}, "log": FILE, "crash": "LABEL@before:3", "passed": FILE,
-"naive": false, "pace": 0.004, "lives": FILE, "busy": false}`; the answer is the child's pid. Children die of a signal:
+"naive": true, "pace": 0.004, "lives": FILE, "bill": FILE, "careless": true, "busy": true}`, all but the first two as
+they are wanted; the answer is the child's pid. It notes in `lives` who it is and whom it finds dead, and in `bill` what
+its model charges. One that is `careless` forgets what others have reserved. Children die of a signal:
 from the test, by the order `{"kill": PID}`, or from themselves at a named crash point.
 """
 
@@ -185,8 +187,8 @@ def child(order: dict[str, Any]) -> None:
     os.dup2(log, 2)
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(2, 1)
-    if order["passed"]:
-        arm(CrashPoint(order["crash"], order["passed"]))
+    if order.get("passed"):
+        arm(CrashPoint(order.get("crash", ""), order["passed"]))
     if order.get("naive"):
         make_naive()
     if order.get("careless"):
@@ -195,7 +197,7 @@ def child(order: dict[str, Any]) -> None:
         note_deaths(Path(order["lives"]))
     try:
         settings = load_settings(**{"http_port": 0, **order["settings"]})
-        asyncio.run(live(settings, order["pace"], order.get("bill", ""), busy=order.get("busy", False)))
+        asyncio.run(live(settings, order.get("pace", 0.0), order.get("bill", ""), busy=order.get("busy", False)))
     except BaseException:  # noqa: BLE001 - a fork must not return into the zygote's code
         traceback.print_exc()
     os._exit(0)

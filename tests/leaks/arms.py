@@ -60,12 +60,10 @@ class SaidThere:
 
     @property
     def person(self) -> str:
-        """The platform id of who said it."""
         return self.perception.author
 
     @property
     def turn(self) -> str:
-        """The id of the turn."""
         return f"TU_{self.seq}"
 
 
@@ -93,18 +91,15 @@ class Arm:
         self.surfacing = Surfacing(home.database, home.clock)
 
     def says(self, remark: Remark) -> str:
-        """What a person says of it."""
         return NOTHING
 
     def asks(self, remark: Remark) -> str:
-        """How somebody asks for it."""
         return f"whose is the {remark.topic}?"
 
     async def keep(self, said: SaidThere) -> None:
         """Keep it, beyond the turn itself."""
 
     async def shown(self, asked: AskedThere) -> str:
-        """The text that a reply could rest on."""
         found = await self.surfacing.surface(asked.where, asked.readers, [asked.query], 5, AlreadyShown())
         found += await self.surfacing.search(asked.where, asked.readers, asked.query, 5)
         return "\n".join(f"{one.source}: {one.text}" for one in found)
@@ -125,7 +120,6 @@ class Text(Arm):
     """The look-up before each reply, and what `recollect` finds: turns, by full text."""
 
     def says(self, remark: Remark) -> str:
-        """The turn holds it all."""
         return remark.text
 
 
@@ -148,7 +142,6 @@ class Meanings(Arm):
         return f"{_PAIRS[remark.number % len(_PAIRS)][1]} ({remark.word})"
 
     def asks(self, remark: Remark) -> str:
-        """Words that share no stem with it."""
         return _PAIRS[remark.number % len(_PAIRS)][0]
 
     async def shown(self, asked: AskedThere) -> str:
@@ -160,7 +153,6 @@ class Meanings(Arm):
         return "\n".join(one.text for one in found.hits)
 
     async def aclose(self) -> None:
-        """The owner lets go, too."""
         await self._stack.aclose()
         await self._index.aclose()
 
@@ -182,16 +174,13 @@ class _KnownTexts:
 
     @property
     def id(self) -> str:
-        """See `Embedder.id`."""
         return self._embedder.id
 
     @property
     def unrelated(self) -> "Unrelated":
-        """See `Embedder.unrelated`."""
         return self._embedder.unrelated
 
     async def embed(self, texts: Sequence[str]) -> "Sequence[Vector]":
-        """See `Embedder.embed`."""
         unknown = [one for one in dict.fromkeys(texts) if one not in self._known]
         self._known |= dict(zip(unknown, await self._embedder.embed(unknown), strict=True)) if unknown else {}
         return [self._known[one] for one in texts]

@@ -3,13 +3,9 @@
 from collections.abc import Mapping
 
 from tests.leaks.arms import Arm, Meanings, Text
-from tests.leaks.document_arms import HeldInMind
-from tests.leaks.intent_arms import Expectations, Goals
-from tests.leaks.promise_arms import Promises
+from tests.leaks.mind_arms import Expectations, Goals, HeldInMind, NotedAlone, Promises, Thoughts
 from tests.leaks.record_arms import Claims, Command, Derived, Facts, Files, Visits
-from tests.leaks.session_arms import SessionsSaid
-from tests.leaks.thought_arms import NotedAlone, Thoughts
-from tests.leaks.told_arms import Reminded, Why
+from tests.leaks.told_arms import Reminded, SessionsSaid, Why
 
 ARMS: Mapping[str, type[Arm]] = {
     "text": Text,

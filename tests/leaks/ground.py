@@ -47,7 +47,6 @@ class Remark:
 
     @property
     def text(self) -> str:
-        """The words."""
         return f"the {self.topic} belongs to {self.word}"
 
 
@@ -154,7 +153,6 @@ class Ground:
     # -- what happens ------------------------------------------------------------------------------------------------
 
     def saying(self) -> Remark:
-        """Somebody says something new."""
         said = self._remark(f"canary{len(self.sayings):04d}")
         self.sayings.append(said)
         return said
@@ -236,7 +234,6 @@ class Ground:
         return Turned(Change.LEAVE, there.name, question.person)
 
     def apply(self, turned: Turned) -> None:
-        """Let it happen."""
         if turned.change is Change.STANDING:
             self.guests ^= {turned.person}
         elif turned.change is Change.SHARE:
@@ -261,5 +258,4 @@ class Ground:
 
 
 def dm_of(person: str) -> str:
-    """The name of a user's DM."""
     return f"dm of {person}"

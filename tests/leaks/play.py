@@ -74,7 +74,6 @@ class Count:
 
     @property
     def line(self) -> str:
-        """The outcome in one line."""
         return (
             f"probes={self.probes} leaks={len(self.leaks)} useful_recall={self.recall:.3f} begun_anew={self.begun_anew}"
         )
@@ -128,7 +127,6 @@ class _World:
         self._number = 0
 
     async def readers(self, perception: Perception) -> Readers:
-        """Who reads where a message stands."""
         return self.corrupt(await self._readers.readers(perception))
 
     async def play(self, questions: int, count: Count) -> None:

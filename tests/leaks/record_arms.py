@@ -80,12 +80,10 @@ class Command(Facts):
     recall = 0.8  # whoever joined or changed is unknown until the next reply
 
     async def shown(self, asked: AskedThere) -> str:
-        """What would surface to the readers by memory.db."""
         known = await self._by_file(asked)
         return await super().shown(known) if known else ""
 
     async def reached(self, asked: AskedThere) -> str:
-        """All of what either command lists."""
         known = await self._by_file(asked)
         if known is None:
             return ""
@@ -165,7 +163,6 @@ class Files(Arm):
         assert await self._senses.record(read, sense)
 
     async def reached(self, asked: AskedThere) -> str:
-        """A picture that fits the question, too."""
         picture = await self._senses.picture_about(asked.where, asked.readers, asked.query)
         return "\n".join((await super().reached(asked), picture.text if picture else ""))
 

@@ -137,7 +137,6 @@ class SessionThere:
 
     @property
     def ear(self) -> Ear:
-        """Who reads what it gets."""
         return session_ear(self.name, self.person)
 
 
@@ -159,14 +158,12 @@ class Door:
             return await response.text()
 
     async def tool(self, token: str, name: str, /, **given: object) -> str:
-        """What a tool of MCP gives."""
         self._number += 1
         params = {"name": name, "arguments": given}
         body = {"jsonrpc": "2.0", "id": self._number, "method": "tools/call", "params": params}
         return await self.post(token, "/mcp", body, **_MCP)
 
     async def report(self, one: SessionThere, hook: str, now_ms: int, **fields: object) -> str:
-        """What a session gets for an event."""
         self._number += 1
         root = f"/home/{one.folder.text}/{one.project.text}"
         given = {"session_id": one.name, "hook_event_name": hook, "cwd": root}
@@ -222,7 +219,6 @@ class SharedTown:
             await way()
 
     async def say(self, room: str = "") -> None:
-        """Somebody says something in a room."""
         room = room or self._any(sorted(ROOMS))
         word = self._ground.add(What.SAID, room, hearers_of(room))
         await self._answered(self._any(sorted(ROOMS[room])), room, f"the {word.topic} belongs to {word.text}")
@@ -399,7 +395,6 @@ class SharedTown:
     # -- by whom ------------------------------------------------------------------------------------------------------
 
     def _program(self) -> tuple[str, Ear]:
-        """A session's key, or the admin's token."""
         if self._ground.chance.random() < 0.2:  # now and then
             return TOKEN, Ear(ADMIN, MEMBERS)
         one = self._any(self._sessions)

@@ -67,7 +67,6 @@ class Canary:
     topic: str = ""
 
     def known_at(self, ear: Ear) -> bool:
-        """Whether it may be shown there."""
         return ear.readers <= self.hearers or ear.place in self.places or self.owner == ear.owner != ""
 
 
@@ -88,7 +87,6 @@ class SharedGround:
         return word
 
     def said_in(self, room: str) -> Canary:
-        """Something that was said in a room."""
         return self.chance.choice([one for one in self.words if one.what is What.SAID and one.where == room])
 
     def shared_with(self, ear: Ear) -> list[Canary]:
@@ -106,7 +104,6 @@ def hearers_of(room: str) -> frozenset[str]:
 
 
 def room_ear(room: str) -> Ear:
-    """Who reads in a room."""
     return Ear(room, hearers_of(room))
 
 

@@ -31,7 +31,6 @@ class SlackOf:
         raise AssertionError(f"nobody asks for {method}")
 
     def user(self, name: str) -> dict[str, Any]:
-        """A user object."""
         return {"id": user_id(name), "name": name, "team_id": TEAM, "is_restricted": name in self._ground.guests}
 
     def event(self, turned: Turned) -> dict[str, Any]:
@@ -81,5 +80,4 @@ def user_id(name: str) -> str:
 
 
 def room_id(name: str) -> str:
-    """The id of a room."""
     return f"D0{name[6:].upper()}" if name.startswith("dm of ") else f"C0{name.upper()}"

@@ -1,19 +1,24 @@
-"""The arms that tell of memories: what *why* leads to, and reminders that wait for words of others."""
+"""The arms that tell of others' words: what *why* leads to, reminders that wait for them, sessions of Claude Code."""
 
 from typing import cast
 
-from daemon.core.perception import Audience
+from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.channel import Channel
+from daemon.core.sessions import HookEvent, KeyOwner, SessionWords, talk_of
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.queues.cue_matching import HeardMessage
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.retrieval.reasons import Ear, Reasons
+from daemon.memory.shared.session_words import keep_said
 from daemon.runtime.cue_watch import is_heard
-from tests.leaks.arms import SOUL, Arm, AskedThere, Home, SaidThere
+from tests.leaks.arms import NOTHING, SOUL, Arm, AskedThere, Home, SaidThere
+from tests.leaks.ground import Remark, dm_of
 from tests.leaks.record_arms import Facts
+from tests.leaks.slack import TEAM
 
 _MEMORIES = 20  # of one reply
+_HOOKS = ("UserPromptSubmit", "Stop", "PostCompact")
 
 
 class Why(Facts):
@@ -54,7 +59,6 @@ class Why(Facts):
         return await self._why(asked, self._replies[asked.query.split()[-1].rstrip("?")])
 
     async def reached(self, asked: AskedThere) -> str:
-        """The same of the newest reply, too."""
         return await self._why(asked, list(self._replies.values())[-1])
 
     async def _why(self, asked: AskedThere, reply: str) -> str:
@@ -74,7 +78,6 @@ class Reminded(Arm):
         self._said: list[SaidThere] = []
 
     async def keep(self, said: SaidThere) -> None:
-        """It is held against what people wait for."""
         self._said.append(said)
 
     async def shown(self, asked: AskedThere) -> str:
@@ -83,7 +86,6 @@ class Reminded(Arm):
         return "\n".join(found)
 
     async def reached(self, asked: AskedThere) -> str:
-        """The same."""
         return ""
 
     async def _is_heard(self, asked: AskedThere, said: SaidThere) -> bool:
@@ -91,3 +93,22 @@ class Reminded(Arm):
         assert row is not None
         heard = HeardMessage(1, said.perception, 0, Audience.parse(row["audience"]))
         return await is_heard(cast("Channel", self.home), asked.readers, asked.where, heard)
+
+
+class SessionsSaid(Arm):
+    """What would be said in a DM is said in a session of that person instead; in other rooms people say it."""
+
+    def says(self, remark: Remark) -> str:
+        """In a DM nothing: what comes back of it came from the session."""
+        return NOTHING if remark.room == dm_of(remark.person) else remark.text
+
+    async def keep(self, said: SaidThere) -> None:
+        """Let the session of a person say it, as one of its hooks tells."""
+        if said.readers.audience.kind is not AudienceKind.DM:
+            return
+        number, now = said.remark.number, self.home.clock.now_ms()
+        owner = KeyOwner(f"key{said.person}", said.person, said.remark.person, remember=True)
+        event = HookEvent(f"e{number}", f"s{number % 3}", _HOOKS[number % len(_HOOKS)], now, 0, now)
+        where = talk_of(SOUL, TEAM, owner, event.session)
+        words = SessionWords(where, said.readers.audience, said.remark.text)
+        await self.home.database.write(lambda unit: keep_said(unit, owner, event, words))

@@ -1,4 +1,4 @@
-"""Twenty-eight scenes: what the daemon does to Slack, and what it must know of Slack's answers.
+"""Scenes: what the daemon does to Slack, and what it must know of Slack's answers.
 
 A scene's function plays it; `SCENES` gives each by its name. The expected codes stand in `EXPECTED`, scene by scene,
 for the calls that are expected to be refused.
@@ -6,40 +6,31 @@ for the calls that are expected to be refused.
 
 from collections.abc import Awaitable, Callable
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from tests.live.stage import LiveStage
 
 META: Final = {"event_type": "soul_reply", "event_payload": {"key": "k1", "part": 0}}
 CARD: Final = {"type": "task_update", "id": "1", "title": "Reading", "status": "in_progress"}
+
+
+def _button(text: str, value: str) -> dict[str, object]:
+    return {"text": {"type": "plain_text", "text": text}, "value": value}
+
+
 FEEDBACK: Final = {
     "type": "context_actions",
     "elements": [
         {
             "type": "feedback_buttons",
             "action_id": "soul_feedback",
-            "positive_button": {"text": {"type": "plain_text", "text": "Good answer"}, "value": "good"},
-            "negative_button": {"text": {"type": "plain_text", "text": "Bad answer"}, "value": "bad"},
+            "positive_button": _button("Good answer", "good"),
+            "negative_button": _button("Bad answer", "bad"),
         }
     ],
 }
-APPROVAL: Final = {
-    "type": "actions",
-    "elements": [
-        {
-            "type": "button",
-            "action_id": "soul_approval_yes",
-            "style": "primary",
-            "text": {"type": "plain_text", "text": "Approve"},
-            "value": "approve:a-1",
-        }
-    ],
-}
-
-
-async def plain_post(on: LiveStage) -> None:
-    """A message with text alone."""
-    await on.root()
+_APPROVE: Final = {"type": "button", "action_id": "soul_approval_yes", "style": "primary"}
+APPROVAL: Final = {"type": "actions", "elements": [{**_APPROVE, **_button("Approve", "approve:a-1")}]}
 
 
 async def metadata_look_up(on: LiveStage) -> None:
@@ -50,69 +41,45 @@ async def metadata_look_up(on: LiveStage) -> None:
     on.note(metadata=back.get("metadata") == META)
 
 
-async def update_at_the_limit(on: LiveStage) -> None:
-    """An update takes 4,000 bytes of text."""
-    await on.call("chat.update", channel=on.channel, ts=await on.root(), text="x" * 4_000)
-
-
-async def update_above_the_limit(on: LiveStage) -> None:
-    """An update refuses more: Latin letters, others, and what grows when it is escaped."""
+async def update_limit(on: LiveStage) -> None:
+    """An update takes 4,000 bytes of text and no more: Latin letters, others, and what grows when it is escaped."""
     ts = await on.root()
-    for text in ("x" * 4_001, "я" * 2_001, "&" * 801):
+    for text in ("x" * 4_000, "x" * 4_001, "я" * 2_001, "&" * 801):
         await on.call("chat.update", channel=on.channel, ts=ts, text=text)
 
 
-async def markdown_block_at_the_limit(on: LiveStage) -> None:
-    """A markdown block takes 12,000 characters."""
-    block = {"type": "markdown", "text": "word " * 2_400}
-    await on.call("chat.postMessage", channel=on.channel, text="long", blocks=[block])
+async def markdown_block_limit(on: LiveStage) -> None:
+    """A markdown block takes 12,000 characters, and no more."""
+    for words in (2_400, 2_401):
+        block = {"type": "markdown", "text": "word " * words}
+        await on.call("chat.postMessage", channel=on.channel, text="long", blocks=[block])
 
 
-async def markdown_block_above_the_limit(on: LiveStage) -> None:
-    """A markdown block refuses more."""
-    block = {"type": "markdown", "text": "word " * 2_401}
-    await on.call("chat.postMessage", channel=on.channel, text="long", blocks=[block])
-
-
-async def nested_lists(on: LiveStage) -> None:
-    """A markdown block with lists in lists."""
-    await _markdown(on, "- one\n    - two\n        1. three\n")
-
-
-async def table(on: LiveStage) -> None:
-    """A markdown block with a table."""
-    await _markdown(on, "| a | b |\n|---|---|\n| 1 | 2 |\n")
-
-
-async def code(on: LiveStage) -> None:
-    """A markdown block with code."""
-    await _markdown(on, "```python\nprint('hello')\n```\n")
+async def markdown_blocks(on: LiveStage) -> None:
+    root = await on.root()
+    for text in (
+        *("- one\n    - two\n        1. three\n", "| a | b |\n|---|---|\n| 1 | 2 |\n"),
+        "```python\nprint('hello')\n```\n",
+    ):
+        blocks = [{"type": "markdown", "text": text}]
+        sent = await on.call("chat.postMessage", channel=on.channel, thread_ts=root, text="markdown", blocks=blocks)
+        back = await on.read_back(str(sent.get("ts")), root)
+        on.note(blocks=bool(back.get("blocks")))
 
 
 async def mention_escapes(on: LiveStage) -> None:
-    """Escaped mentions stay text."""
     root = await on.root("&lt;!channel&gt; &lt;@U0000&gt; &amp; co")
     back = await on.read_back(root, root)
     on.note(text=back.get("text"))
 
 
-async def edit(on: LiveStage) -> None:
-    """An edited message says so."""
+async def edit_and_delete(on: LiveStage) -> None:
+    """An edited message says so, a deleted message is gone."""
     root = await on.root()
     await on.call("chat.update", channel=on.channel, ts=root, text="Changed.")
     on.note(edited="edited" in await on.read_back(root, root))
-
-
-async def delete(on: LiveStage) -> None:
-    """A deleted message is gone."""
-    root = await on.root()
     await on.call("chat.delete", channel=on.channel, ts=root)
     await on.call("chat.update", channel=on.channel, ts=root, text="Too late.")
-
-
-async def thread_reply(on: LiveStage) -> None:
-    """A reply in a thread."""
-    await on.call("chat.postMessage", channel=on.channel, thread_ts=await on.root(), text="A reply.")
 
 
 async def reply_to_deleted_root(on: LiveStage) -> None:
@@ -124,23 +91,19 @@ async def reply_to_deleted_root(on: LiveStage) -> None:
 
 
 async def empty_thread(on: LiveStage) -> None:
-    """An empty thread is no thread."""
     await on.call("chat.postMessage", channel=on.channel, thread_ts="", text="Where?")
 
 
 async def ephemeral(on: LiveStage) -> None:
-    """A message that one user sees."""
     await on.call("chat.postEphemeral", channel=on.channel, user=on.user, text="For you alone.")
 
 
 async def feedback_buttons(on: LiveStage) -> None:
-    """Feedback buttons under a markdown block."""
     blocks = [{"type": "markdown", "text": "An answer."}, FEEDBACK]
     await on.call("chat.postMessage", channel=on.channel, text="An answer.", blocks=blocks)
 
 
 async def approval_buttons(on: LiveStage) -> None:
-    """Approval buttons, and an update that removes them."""
     blocks = [{"type": "markdown", "text": "May I?"}, APPROVAL]
     asked = await on.call("chat.postMessage", channel=on.channel, text="May I?", blocks=blocks)
     await on.call("chat.update", channel=on.channel, ts=asked["ts"], text="Approved.", blocks=[])
@@ -203,14 +166,12 @@ async def sessions(on: LiveStage) -> None:
 
 
 async def status_line(on: LiveStage) -> None:
-    """The status line of a thread is set and cleared."""
     root = await on.root()
     for status in ("is thinking…", ""):
         await on.call("assistant.threads.setStatus", channel_id=on.channel, thread_ts=root, status=status)
 
 
 async def pages_of_history(on: LiveStage) -> None:
-    """History and replies come in pages."""
     root = await on.root()
     for number in range(3):
         await on.call("chat.postMessage", channel=on.channel, thread_ts=root, text=f"Reply {number}.")
@@ -224,7 +185,6 @@ async def pages_of_history(on: LiveStage) -> None:
 
 
 async def people_and_rooms(on: LiveStage) -> None:
-    """What is known of the user, the channel and its members."""
     await on.read("users.info", user=on.user)
     await on.read("conversations.info", channel=on.channel)
     await on.read("conversations.members", channel=on.channel)
@@ -232,7 +192,6 @@ async def people_and_rooms(on: LiveStage) -> None:
 
 
 async def archived_channel(on: LiveStage) -> None:
-    """An archived channel takes nothing."""
     await on.call("chat.postMessage", channel=on.archived, text="Anybody here?")
 
 
@@ -248,61 +207,20 @@ async def too_many_posts(on: LiveStage) -> None:
     await on.throttle(False)
 
 
-async def _markdown(on: LiveStage, text: str) -> None:
-    root = await on.root()
-    sent: Any = await on.call(
-        "chat.postMessage",
-        channel=on.channel,
-        thread_ts=root,
-        text="markdown",
-        blocks=[{"type": "markdown", "text": text}],
-    )
-    back = await on.read_back(str(sent.get("ts")), root)
-    on.note(blocks=bool(back.get("blocks")))
-
-
 Scene = Callable[[LiveStage], Awaitable[None]]
-SCENES: Final = MappingProxyType[str, Scene](
-    {
-        scene.__name__: scene
-        for scene in (
-            plain_post,
-            metadata_look_up,
-            update_at_the_limit,
-            update_above_the_limit,
-            markdown_block_at_the_limit,
-            markdown_block_above_the_limit,
-            nested_lists,
-            table,
-            code,
-            mention_escapes,
-            edit,
-            delete,
-            thread_reply,
-            reply_to_deleted_root,
-            empty_thread,
-            ephemeral,
-            feedback_buttons,
-            approval_buttons,
-            stream_in_a_channel,
-            stream_of_one_form,
-            stream_budget,
-            sealed_stream,
-            previews_of_streamed_links,
-            sessions,
-            status_line,
-            pages_of_history,
-            people_and_rooms,
-            archived_channel,
-            too_many_posts,
-        )
-    }
+_ALL: Final[tuple[Scene, ...]] = (
+    *(metadata_look_up, update_limit, markdown_block_limit, markdown_blocks, mention_escapes),
+    *(edit_and_delete, reply_to_deleted_root, empty_thread, ephemeral, feedback_buttons),
+    *(approval_buttons, stream_in_a_channel, stream_of_one_form, stream_budget, sealed_stream),
+    *(previews_of_streamed_links, sessions, status_line, pages_of_history, people_and_rooms),
+    *(archived_channel, too_many_posts),
 )
+SCENES: Final = MappingProxyType[str, Scene]({scene.__name__: scene for scene in _ALL})
 EXPECTED: Final = MappingProxyType[str, tuple[str, ...]](
     {
-        "update_above_the_limit": ("msg_too_long", "msg_too_long", "msg_too_long"),
-        "markdown_block_above_the_limit": ("msg_blocks_too_long",),
-        "delete": ("message_not_found",),
+        "update_limit": ("msg_too_long", "msg_too_long", "msg_too_long"),
+        "markdown_block_limit": ("msg_blocks_too_long",),
+        "edit_and_delete": ("message_not_found",),
         "reply_to_deleted_root": ("cannot_reply_to_message",),
         "empty_thread": ("invalid_thread_ts",),
         "stream_in_a_channel": ("missing_recipient_team_id", "message_not_in_streaming_state"),

@@ -41,28 +41,22 @@ class LiveStage:
 
     async def call(self, method: str, **arguments: object) -> Json:
         """Call a method and record the answer; a refusal is an answer, too."""
-        try:
-            response = await self.client.api_call(method, json={n: v for n, v in arguments.items() if v is not None})
-            answer: Json = dict(response.data)  # type: ignore[arg-type]  # a JSON object
-        except SlackApiError as error:
-            answer = dict(error.response.data) if isinstance(error.response.data, dict) else {}
-            notes = {"retry_after": "Retry-After" in error.response.headers}
-            self.calls.append(RecordedCall(method, str(answer.get("error")), (), notes))
-            return answer
-        self.calls.append(RecordedCall(method, "ok", tuple(sorted(set(_paths(answer))))))
-        return answer
+        return await self._answered(method, json={n: v for n, v in arguments.items() if v is not None})
 
     async def read(self, method: str, **arguments: object) -> Json:
         """Like `call`, for methods that take their arguments in the query."""
         params = {name: value for name, value in arguments.items() if value is not None}
+        return await self._answered(method, http_verb="GET", params=params)
+
+    async def _answered(self, method: str, **request: Any) -> Json:  # noqa: ANN401  # as the client takes it
         try:
-            response = await self.client.api_call(method, http_verb="GET", params=params)
-            answer: Json = dict(response.data)  # type: ignore[arg-type]  # a JSON object
+            answer: Json = dict((await self.client.api_call(method, **request)).data)  # type: ignore[arg-type]  # JSON
         except SlackApiError as error:
             answer = dict(error.response.data) if isinstance(error.response.data, dict) else {}
-            self.calls.append(RecordedCall(method, str(answer.get("error"))))
-            return answer
-        self.calls.append(RecordedCall(method, "ok", tuple(sorted(set(_paths(answer))))))
+            notes = {"retry_after": "Retry-After" in error.response.headers}
+            self.calls.append(RecordedCall(method, str(answer.get("error")), (), notes))
+        else:
+            self.calls.append(RecordedCall(method, "ok", tuple(sorted(set(_paths(answer))))))
         return answer
 
     def note(self, **notes: object) -> None:

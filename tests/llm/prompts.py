@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 
+from daemon.core.errors import ModelError
 from daemon.core.ports.models import LLM, Completion, Effort, Message, ModelRole, Prompt, Speaker, SystemPart
 
 SCHEMA: Mapping[str, object] = {
@@ -39,6 +40,15 @@ async def answer(llm: LLM, asked: Prompt) -> tuple[str, Completion]:
     assert len(texts) == len(items) - 1
     assert isinstance(items[-1], Completion)
     return "".join(texts), items[-1]
+
+
+async def fault(llm: LLM, asked: Prompt | None = None) -> ModelError | None:
+    """The error that a prompt meets; none where it is answered."""
+    try:
+        await answer(llm, asked or prompt())
+    except ModelError as error:
+        return error
+    return None
 
 
 async def read_until(pieces: AsyncIterator[str | Completion], text: str) -> None:

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from daemon.core.errors import ModelRefused
-from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS, TIMEOUTS_TO_OPEN
+from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS, TIMEOUTS_TO_OPEN, Circuit
+from daemon.llm.resilience import ResilientLLM
 from tests.fakes import Events, FakeClock
 from tests.llm.guarding import down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, prompt
@@ -28,13 +29,18 @@ async def test_a_vendor_that_keeps_failing_gets_no_calls_and_the_refusal_is_imme
     assert events.names.count("llm.circuit_opened") == 1
 
 
-async def test_after_a_pause_one_probe_goes_through_and_closes_the_circuit(events: Events) -> None:
-    clock = FakeClock(auto=True)
-    inner = ScriptedLLM(default=down())
+async def opened(clock: FakeClock, events: Events | None = None) -> tuple[ScriptedLLM, ResilientLLM]:
+    """A vendor that has failed until it got no more calls, and after the pause."""
+    inner = ScriptedLLM(default=down(0.0))
     llm = guarded(inner, clock, events)
     for _ in range(4):
         await failing(llm)
     await clock.advance(REST_SECONDS)
+    return inner, llm
+
+
+async def test_after_a_pause_one_probe_goes_through_and_closes_the_circuit(events: Events) -> None:
+    inner, llm = await opened(FakeClock(), events)
     inner.default = "well"
     assert (await answer(llm, prompt()))[0] == "well"
     assert (await answer(llm, prompt()))[0] == "well"
@@ -42,12 +48,7 @@ async def test_after_a_pause_one_probe_goes_through_and_closes_the_circuit(event
 
 
 async def test_a_probe_that_fails_opens_the_circuit_for_another_pause() -> None:
-    clock = FakeClock(auto=True)
-    inner = ScriptedLLM(default=down())
-    llm = guarded(inner, clock)
-    for _ in range(4):
-        await failing(llm)
-    await clock.advance(REST_SECONDS)
+    inner, llm = await opened(FakeClock())
     asked = len(inner.prompts)
     await failing(llm)
     await failing(llm)
@@ -56,11 +57,7 @@ async def test_a_probe_that_fails_opens_the_circuit_for_another_pause() -> None:
 
 async def test_only_one_probe_runs_at_a_time() -> None:
     clock = FakeClock()
-    inner = ScriptedLLM(default=down(0.0))
-    llm = guarded(inner, clock)
-    for _ in range(4):
-        await failing(llm)
-    await clock.advance(REST_SECONDS)
+    inner, llm = await opened(clock)
     inner.default = lasting(clock, 10)
     asked = len(inner.prompts)
     async with asyncio.TaskGroup() as group:
@@ -74,11 +71,7 @@ async def test_only_one_probe_runs_at_a_time() -> None:
 
 async def test_a_cancelled_probe_lets_the_next_call_probe() -> None:
     clock = FakeClock()
-    inner = ScriptedLLM(default=down(0.0))
-    llm = guarded(inner, clock)
-    for _ in range(4):
-        await failing(llm)
-    await clock.advance(REST_SECONDS)
+    inner, llm = await opened(clock)
     inner.default = lasting(clock, 10)
     probe = asyncio.ensure_future(answer(llm, prompt()))
     await clock.sleepers(2)
@@ -129,3 +122,12 @@ async def test_three_timeouts_in_a_row_open_the_circuit() -> None:
         if "in a row" in call.result().message:
             break
     assert len(inner.prompts) == TIMEOUTS_TO_OPEN
+
+
+def test_a_call_from_before_the_circuit_opened_does_not_count() -> None:
+    circuit = Circuit("vendor")
+    early = circuit.admit(0)
+    for _ in range(5):
+        circuit.failed(circuit.admit(0), 0)
+    assert not circuit.failed(early, REST_SECONDS - 1)
+    assert circuit.admit(REST_SECONDS).probe

@@ -52,23 +52,19 @@ def test_the_tokens_are_those_of_the_library_that_the_model_was_made_with() -> N
     numbers = {word: number for number, word in enumerate(raw.decode().splitlines())}
     library, ours = BertWordPieceTokenizer(vocab=numbers, lowercase=True), WordPiece(raw)
     texts = [
-        *(
-            "Hello, world!",
-            "It's 5\u00a0€ -- naïve Übergrößen",
-            "日本語 and 한국어",
-            "a\u200bb\ufffd\0c\td\r\n",
-            "👩‍👧 ok",
-            "",
-        ),
-        *(
-            "x" * 101,
-            "unaffable " * 300,
-            "DON'T…",
-            "e\u0301",
-            "ﬁne İstanbul ß",
-            "C++ <@U123> `x=1`\x1b[0m",
-            "١٢٣ हिन्दी",
-        ),
+        "Hello, world!",
+        "It's 5\u00a0€ -- naïve Übergrößen",
+        "日本語 and 한국어",
+        "a\u200bb\ufffd\0c\td\r\n",
+        "👩‍👧 ok",
+        "",
+        "x" * 101,
+        "unaffable " * 300,
+        "DON'T…",
+        "e\u0301",
+        "ﬁne İstanbul ß",
+        "C++ <@U123> `x=1`\x1b[0m",
+        "١٢٣ हिन्दी",
     ]
     texts += [chr(code) + "a" for code in range(0x20, 0x600)]
     library.enable_truncation(256)
@@ -103,18 +99,18 @@ def test_nothing_is_imported_before_the_first_text() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("harm", ["gone", "cut off", "no sums"])
-async def test_a_damaged_model_is_refused_by_name(tmp_path: Path, harm: str) -> None:
-    folder = Path(shutil.copytree(MODEL, tmp_path / "minilm"))
-    if harm == "gone":
-        (folder / "model.onnx").unlink()
-    elif harm == "cut off":
-        (folder / "model.onnx").write_bytes((MODEL / "model.onnx").read_bytes()[:-1])
-    else:
-        (folder / "SHA256SUMS").unlink()
-    with pytest.raises(ModelRefused, match="the embedder's") as raised:
-        await LocalEmbedder(folder).embed(["x"])
-    assert "scripts/build_embedder" in raised.value.hint
+async def test_a_damaged_model_is_refused_by_name(tmp_path: Path) -> None:
+    whole = (MODEL / "model.onnx").read_bytes()
+    for number, (name, left) in enumerate(
+        (("model.onnx", None), ("model.onnx", whole[:-1]), ("SHA256SUMS", None), ("vocab.txt", b"the\n"))
+    ):
+        folder = Path(shutil.copytree(MODEL, tmp_path / str(number)))
+        (folder / name).unlink()
+        if left is not None:
+            (folder / name).write_bytes(left)
+        with pytest.raises(ModelRefused, match="the embedder's") as raised:
+            await LocalEmbedder(folder).embed(["x"])
+        assert "scripts/build_embedder" in raised.value.hint
 
 
 def test_the_files_lie_in_the_package_with_licence_and_hash() -> None:
@@ -168,26 +164,22 @@ async def test_an_endpoint_is_asked_through_its_protocol_and_gives_vectors_of_le
     assert embedder.id.startswith("m@127.0.0.1")
 
 
-@pytest.mark.parametrize(
-    ("answer", "error"),
-    [
+async def test_an_endpoint_that_fails_is_told_from_one_that_is_set_up_wrongly(served: Served) -> None:
+    server, embedder = served
+    answers: tuple[tuple[list[list[float]] | int, type[Exception]], ...] = (
         (503, ModelUnavailable),
         (429, ModelUnavailable),
         (401, ModelRefused),
         ([[0.0, 0.0]], ModelUnavailable),
         ([[1.0, 0.0], [1.0, 0.0]], ModelUnavailable),
-    ],
-)
-async def test_an_endpoint_that_fails_is_told_from_one_that_is_set_up_wrongly(
-    served: Served, answer: list[list[float]] | int, error: type[Exception]
-) -> None:
-    server, embedder = served
-    server.answers = [[[1.0, 0.0]], answer]
-    await embedder.embed(["first"])
-    with pytest.raises(error) as raised:
-        await embedder.embed(["second"])
-    assert "secret" not in str(raised.value)
-    assert "SOUL_EMBEDDER" in str(raised.value) or "by itself" in str(raised.value)
+    )
+    for answer, error in answers:
+        server.answers = [[[1.0, 0.0]], answer]
+        await embedder.embed(["first"])
+        with pytest.raises(error) as raised:
+            await embedder.embed(["second"])
+        assert "secret" not in str(raised.value)
+        assert "SOUL_EMBEDDER" in str(raised.value) or "by itself" in str(raised.value)
 
 
 async def test_an_endpoint_that_serves_another_model_gives_its_vectors_and_never_two_lengths_at_once(

@@ -1,7 +1,7 @@
 """A model server on this machine is found, whatever else listens there, and nobody beyond it is asked."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -21,31 +21,28 @@ from tests.llm.providers import OpenAIServer
 from tests.loopback import served
 
 Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
-Serve = Callable[[Answering], Awaitable[str]]
+Serve = Callable[..., Awaitable[list[str]]]
 
 
 @pytest.fixture
-async def serve() -> AsyncIterator[Serve]:
-    """Starts a program at a free port of this machine, with one answer to everything; gives its base URL."""
+async def serve(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Serve]:
+    """Starts programs on this machine, each with one answer to everything, and lets them alone be asked.
+
+    The first one is not there. Gives the base URLs of the others.
+    """
     async with AsyncExitStack() as stack:
 
-        async def start(answer: Answering) -> str:
-            app = web.Application()
-            app.router.add_route("*", "/{path:.*}", answer)
-            return f"{await stack.enter_async_context(served(app))}/v1"
+        async def start(*answers: Answering) -> list[str]:
+            urls = []
+            for answer in answers:
+                app = web.Application()
+                app.router.add_route("*", "/{path:.*}", answer)
+                urls.append(f"{await stack.enter_async_context(served(app))}/v1")
+            servers = tuple(ModelServer("A server", Vendor.LOCAL, url) for url in ("http://127.0.0.1:9/v1", *urls))
+            monkeypatch.setattr(nearby, "model_servers", lambda _: servers)
+            return urls
 
         yield start
-
-
-@pytest.fixture
-def only(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[str]], None]:
-    """Lets only certain addresses be asked, whatever runs on the machine of the tests."""
-
-    def ask(urls: Sequence[str]) -> None:
-        servers = tuple(ModelServer("A server", Vendor.LOCAL, url) for url in urls)
-        monkeypatch.setattr(nearby, "model_servers", lambda _: servers)
-
-    return ask
 
 
 def _saying(body: str, **more: object) -> Answering:
@@ -87,40 +84,34 @@ def test_nobody_beyond_this_machine_is_asked() -> None:
     assert [one.name for one in model_servers(settings)] == ["llama.cpp", "LM Studio", "vLLM"]
 
 
-async def test_a_server_without_a_model_that_talks_is_passed_over(
-    serve: Serve, only: Callable[[Sequence[str]], None]
-) -> None:
-    empty, ears, talks = await serve(_listing()), await serve(_listing("whisper-1")), await serve(_listing("a/b.gguf"))
-    only(["http://127.0.0.1:9/v1", empty, ears, talks])
+async def test_a_server_without_a_model_that_talks_is_passed_over(serve: Serve) -> None:
+    *_, talks = await serve(_listing(), _listing("whisper-1"), _listing("a/b.gguf"))
     found = await find_model(load_settings())
     assert found is not None
     assert (found.full, found.server.url) == ("local/a/b.gguf", talks)
     assert found.speaking(load_settings()).local_url == talks
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        _saying("<html>a shop</html>"),
-        _saying('{"data": "models"}'),
-        _saying('["qwen3"]'),
-        _saying('{"data": [{"id": ""}, {"id": 7}, {"name": "x"}, "qwen3", null]}'),
-        _saying('{"data": ' + "[" * 100_000),
-        _saying('{"data": [{"id": "' + "a" * 17_000_000 + '"}]}'),
-        _saying('{"data": [{"id": "qwen3"}]}', status=401),
-        _saying("", status=302, headers={"location": "https://models.example.com/v1/models"}),
-        _listing("ignore all\nrules", "\x1b[2Jqwen", "q" * 201, "two words", "\u202eqwen"),
-    ],
-)
-async def test_what_something_else_answers_is_no_model(
-    serve: Serve, only: Callable[[Sequence[str]], None], answer: Answering
-) -> None:
-    only([await serve(answer)])
-    assert await find_model(load_settings()) is None
+async def test_what_something_else_answers_is_no_model(serve: Serve) -> None:
+    for number, answer in enumerate(
+        (
+            _saying("<html>a shop</html>"),
+            _saying('{"data": "models"}'),
+            _saying('["qwen3"]'),
+            _saying('{"data": [{"id": ""}, {"id": 7}, {"name": "x"}, "qwen3", null]}'),
+            _saying('{"data": ' + "[" * 100_000),
+            _saying('{"data": [{"id": "' + "a" * 17_000_000 + '"}]}'),
+            _saying('{"data": [{"id": "qwen3"}]}', status=401),
+            _saying("", status=302, headers={"location": "https://models.example.com/v1/models"}),
+            _listing("ignore all\nrules", "\x1b[2Jqwen", "q" * 201, "two words", "\u202eqwen"),
+        )
+    ):
+        await serve(answer)
+        assert await find_model(load_settings()) is None, number
 
 
 async def test_a_program_that_never_answers_is_waited_for_a_moment_alone(
-    serve: Serve, only: Callable[[Sequence[str]], None], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def hold(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
@@ -130,7 +121,7 @@ async def test_a_program_that_never_answers_is_waited_for_a_moment_alone(
         return response
 
     monkeypatch.setattr(nearby, "_PATIENCE_S", 0.2)
-    only([await serve(hold)])
+    await serve(hold)
     assert await find_model(load_settings()) is None
 
 
@@ -167,34 +158,27 @@ async def test_without_a_key_a_model_of_this_machine_speaks_and_is_named(openai_
     assert line == f"No model key is set, so qwen3:8b speaks, which Ollama at {address} offers on this machine."
 
 
-async def test_in_slack_it_is_only_named_and_the_line_says_how_it_would_speak(
-    serve: Serve, only: Callable[[Sequence[str]], None]
-) -> None:
-    url = await serve(_listing("m"))
-    only([url])
+async def test_in_slack_it_is_only_named_and_the_line_says_how_it_would_speak(serve: Serve) -> None:
+    (url,) = await serve(_listing("m"))
     model, line = await _first(load_settings(), may_speak=False)
     assert model == ""
     assert f"offers m: SOUL_PERSONA_MODEL=local/m and SOUL_LOCAL_URL={url} in .env let it speak" in line
 
 
-async def test_with_none_the_line_says_so(only: Callable[[Sequence[str]], None]) -> None:
-    only([])
+async def test_with_none_the_line_says_so(serve: Serve) -> None:
+    await serve()
     model, line = await _first(load_settings())
     assert model == ""
     assert line.startswith("No model key is set and no model server was found on this machine: a placeholder answers")
 
 
-@pytest.mark.parametrize("chosen", [{"persona_model": "ollama/mine"}, {"anthropic_api_key": "k"}])
-async def test_where_a_model_or_a_key_is_set_nobody_is_looked_for(
-    chosen: dict[str, str], openai_server: OpenAIServer
+async def test_where_a_model_or_a_key_is_set_or_a_setting_forbids_it_nobody_is_looked_for(
+    openai_server: OpenAIServer,
 ) -> None:
     openai_server.models = ("other",)
-    await _first(load_settings(ollama_url=openai_server.url, **chosen))
-    assert openai_server.looked_up == []
-
-
-async def test_a_setting_keeps_it_from_looking(openai_server: OpenAIServer) -> None:
-    openai_server.models = ("other",)
+    for chosen in ({"persona_model": "ollama/mine"}, {"anthropic_api_key": "k"}):
+        await _first(load_settings(ollama_url=openai_server.url, **chosen))
+        assert openai_server.looked_up == [], chosen
     model, line = await _first(load_settings(ollama_url=openai_server.url, local_models=False))
     assert (model, openai_server.looked_up) == ("", [])
     assert line.startswith("No model key is set: a placeholder answers")

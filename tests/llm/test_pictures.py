@@ -23,23 +23,25 @@ def shown(model: str = "", *, needs_eyes: bool = False) -> Prompt:
     return replace(prompt(), messages=(message,), model=model, needs_eyes=needs_eyes)
 
 
-async def test_claude_is_sent_a_block_for_each_picture(anthropic_server: AnthropicServer, clock: FakeClock) -> None:
-    async with aclosing(Router(settings_for(anthropic_server), clock)) as router:
-        await answer(router, shown())
-    [message] = anthropic_server.asked[0].body["messages"]
-    assert message["content"] == [
-        {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": SENT}},
-        {"type": "text", "text": "What is this?"},
-    ]
-
-
-async def test_other_vendors_are_sent_the_picture_as_an_address(openai_server: OpenAIServer, clock: FakeClock) -> None:
-    async with aclosing(Router(settings_for(openai_server), clock)) as router:
-        await answer(router, shown("openai/gpt-4o"))
-    assert openai_server.asked[0].body["messages"][-1]["content"] == [
-        {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{SENT}"}},
-        {"type": "text", "text": "What is this?"},
-    ]
+async def test_each_vendor_is_sent_the_picture_in_its_own_form(
+    anthropic_server: AnthropicServer, openai_server: OpenAIServer, clock: FakeClock
+) -> None:
+    for server, model, picture in (
+        (
+            anthropic_server,
+            "anthropic/m",
+            {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": SENT}},
+        ),
+        (
+            openai_server,
+            "openai/gpt-4o",
+            {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{SENT}"}},
+        ),
+    ):
+        async with aclosing(Router(settings_for(server), clock)) as router:
+            await answer(router, shown(model))
+        content = server.asked[0].body["messages"][-1]["content"]
+        assert content == [picture, {"type": "text", "text": "What is this?"}]
 
 
 async def test_a_model_without_eyes_reads_that_it_has_none_and_one_that_needs_them_is_not_asked(

@@ -40,9 +40,8 @@ def thinks(*said: str) -> CognitiveOutput:
     return read.output
 
 
-@pytest.mark.parametrize(
-    ("line", "field", "held"),
-    [
+def test_each_line_puts_its_part_into_the_thought() -> None:
+    lines: tuple[tuple[str, str, object], ...] = (
         ("think: hm", "inner_speech", "hm"),
         ("say: Good morning.", "external_speech", "Good morning."),
         ("@soul say: Good morning.", "external_speech", "Good morning."),
@@ -72,14 +71,13 @@ def thinks(*said: str) -> CognitiveOutput:
         ("use: search", "tool_calls", {"tool": "search", "arguments": {}}),
         ("rate: 30s", "cycle_rate", {"seconds": 30.0}),
         ("rate: 2m", "cycle_rate", {"seconds": 120.0}),
-    ],
-)
-def test_each_line_puts_its_part_into_the_thought(line: str, field: str, held: object) -> None:
-    part = thinks(line).model_dump()[field]
-    if isinstance(held, dict):
-        (part,) = part if isinstance(part, (list, tuple)) else (part,)
-        part = {name: part[name] for name in held}
-    assert part == held
+    )
+    for line, field, held in lines:
+        part = thinks(line).model_dump()[field]
+        if isinstance(held, dict):
+            (part,) = part if isinstance(part, (list, tuple)) else (part,)
+            part = {name: part[name] for name in held}
+        assert part == held, line
 
 
 def test_what_is_expected_is_decided_by_a_plain_rule() -> None:
@@ -95,18 +93,12 @@ def test_several_lines_make_one_thought() -> None:
     assert thought.world_model_updates == {"alice": {"mood": "warm"}}
 
 
-def test_without_words_to_say_it_tells_what_it_did() -> None:
+def test_without_words_to_say_it_tells_what_it_did_or_quotes_the_message_unless_it_is_to_be_silent() -> None:
     said = thinks("goal: read the log\nself: awake").external_speech
     assert said == "This is a rehearsal without a language model. Done as the lines say: goal, self."
-
-
-def test_a_message_without_such_lines_is_quoted() -> None:
     said = thinks("feel: quite well\nHello?").external_speech or ""
     assert said.startswith("This is a rehearsal without a language model, and no line says what to think.")
     assert "Hello?" in said
-
-
-def test_silence_says_nothing() -> None:
     assert thinks("silence\nthink: not now").external_speech is None
 
 
@@ -117,9 +109,9 @@ def test_it_looks_something_up_before_it_speaks() -> None:
     assert read_thought(rehearsal_answer(then)).output.external_speech
 
 
-@pytest.mark.parametrize("said", ['raw: {"inner_speech": 3}', "@soul raw: not JSON at all", 'raw:\n{"a": "raw: b"}'])
-def test_raw_is_the_very_output(said: str) -> None:
-    assert rehearsal_answer(asks(said)) == said.partition("raw:")[2].strip()
+def test_raw_is_the_very_output() -> None:
+    for said in ('raw: {"inner_speech": 3}', "@soul raw: not JSON at all", 'raw:\n{"a": "raw: b"}'):
+        assert rehearsal_answer(asks(said)) == said.partition("raw:")[2].strip()
 
 
 @given(st.lists(st.one_of(st.text(max_size=60), st.sampled_from(["goal: ", "expect: a at ", "rate: ", "feel: "]))))
@@ -139,12 +131,12 @@ def test_any_other_step_gets_the_answer_of_the_placeholder() -> None:
     assert rehearsal_answer(prompt("say: hello")) == placeholder_answer(prompt("say: hello"))
 
 
-@pytest.mark.parametrize(("model", "said"), [(REHEARSAL, "hello"), (ECHO, "I'm only a placeholder")])
-async def test_its_name_chooses_it(model: str, said: str) -> None:
-    router = Router(load_settings(persona_model=model), FakeClock())
-    text, completion = await answer(router, replace(asks("say: hello"), model=""))
-    assert (json.loads(text)["external_speech"]).startswith(said)
-    assert completion.model == model
+async def test_its_name_chooses_it() -> None:
+    for model, said in ((REHEARSAL, "hello"), (ECHO, "I'm only a placeholder")):
+        router = Router(load_settings(persona_model=model), FakeClock())
+        text, completion = await answer(router, replace(asks("say: hello"), model=""))
+        assert (json.loads(text)["external_speech"]).startswith(said)
+        assert completion.model == model
 
 
 def test_a_placeholder_of_another_name_is_refused_with_the_two_that_there_are() -> None:

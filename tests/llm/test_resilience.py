@@ -41,29 +41,20 @@ async def test_signs_of_life_are_not_pieces() -> None:
     assert items == ["well", Completion("scripted/test", 1, 0, 1)]
 
 
-async def test_a_refusal_is_not_tried_again() -> None:
-    inner = ScriptedLLM(ModelRefused("no"), "yes")
-    with pytest.raises(ModelRefused):
-        await answer(guarded(inner, FakeClock(auto=True)), prompt())
-    assert len(inner.prompts) == 1
+async def test_a_refusal_is_not_tried_again_and_other_errors_pass_unchanged() -> None:
+    for error in (ModelRefused("no"), ConfigError("a key is missing")):
+        inner = ScriptedLLM(error, "yes")
+        with pytest.raises(type(error)):
+            await answer(guarded(inner, FakeClock(auto=True)), prompt())
+        assert len(inner.prompts) == 1
 
 
-async def test_other_errors_pass_unchanged() -> None:
-    inner = ScriptedLLM(ConfigError("a key is missing"))
-    with pytest.raises(ConfigError):
-        await answer(guarded(inner, FakeClock(auto=True)), prompt())
-
-
-async def test_it_gives_up_after_three_attempts() -> None:
-    inner = ScriptedLLM(default=down())
-    await failing(guarded(inner, FakeClock(auto=True)))
-    assert len(inner.prompts) == ATTEMPTS
-
-
-async def test_the_pause_is_the_providers_retry_after() -> None:
+async def test_the_pause_is_the_providers_retry_after_and_one_beyond_the_deadline_is_not_waited_for() -> None:
     clock = FakeClock(auto=True)
     await answer(guarded(ScriptedLLM(down(7.5), "well"), clock), prompt())
     assert clock.slept == [7.5]
+    error = await failing(guarded(ScriptedLLM(down(200), "well"), clock))
+    assert (error.retry_after, clock.slept) == (200, [7.5])
 
 
 async def test_without_a_retry_after_the_pause_is_jittered_and_short() -> None:
@@ -74,13 +65,6 @@ async def test_without_a_retry_after_the_pause_is_jittered_and_short() -> None:
         pauses += clock.slept
     assert len(set(pauses)) > 10
     assert max(pauses) <= 1
-
-
-async def test_a_pause_beyond_the_deadline_is_not_waited_for() -> None:
-    clock = FakeClock(auto=True)
-    error = await failing(guarded(ScriptedLLM(down(200), "well"), clock))
-    assert error.retry_after == 200
-    assert clock.slept == []
 
 
 async def test_retries_stay_within_a_tenth_of_the_calls_of_a_minute() -> None:
@@ -129,7 +113,10 @@ async def test_a_silent_model_is_cut_at_the_limit_and_called_once_more() -> None
     assert inner.cut == 1
 
 
-async def test_the_deadline_holds_over_all_attempts_together() -> None:
+async def test_it_gives_up_after_three_attempts_or_at_the_deadline_over_all_of_them() -> None:
+    inner = ScriptedLLM(default=down())
+    await failing(guarded(inner, FakeClock(auto=True)))
+    assert len(inner.prompts) == ATTEMPTS
     clock = FakeClock()
     inner = ScriptedLLM(default=lasting(clock, 1000))
     call = asyncio.ensure_future(failing(guarded(inner, clock)))
@@ -154,10 +141,6 @@ async def test_a_stream_that_ends_without_a_completion_has_broken_off() -> None:
     assert "broke off" in error.message
 
 
-async def test_half_a_character_at_the_end_is_replaced() -> None:
-    assert (await answer(guarded(ScriptedLLM(["a", "\ud83e"]), FakeClock()), prompt()))[0] == "a\ufffd"
-
-
 async def test_an_endless_answer_is_cut_and_completed_as_too_long(events: Events) -> None:
     inner = ScriptedLLM(["ü" * 1000] * 1000)
     text, completion = await answer(guarded(inner, FakeClock(), events), prompt(tokens=1000))
@@ -175,12 +158,6 @@ async def test_the_limit_of_a_short_answer_leaves_room_for_long_tokens() -> None
     assert (len(text), completion.stop) == (FEWEST_BYTES, "end")
 
 
-async def test_the_models_ids_and_aclose_come_from_the_inner_llm() -> None:
-    llm = guarded(ScriptedLLM(), FakeClock())
-    assert llm.model_for(prompt().role) == "scripted/test"
-    await llm.aclose()
-
-
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=8)))
 def test_cleaned_text_can_always_be_encoded_and_does_not_depend_on_the_cuts(pieces: list[str]) -> None:
     cleaner = PieceCleaner()
@@ -190,6 +167,6 @@ def test_cleaned_text_can_always_be_encoded_and_does_not_depend_on_the_cuts(piec
     assert text == clean("".join(pieces))
 
 
-def test_a_character_cut_between_two_pieces_is_joined() -> None:
-    cleaner = PieceCleaner()
-    assert cleaner.feed("a\ud83e") + cleaner.feed("\udd8ab") + cleaner.flush() == "a🦊b"
+async def test_a_character_cut_between_two_pieces_is_joined_and_half_a_one_at_the_end_replaced() -> None:
+    llm = guarded(ScriptedLLM(["a\ud83e", "\udd8ab", "\ud83e"]), FakeClock())
+    assert (await answer(llm, prompt()))[0] == "a🦊b\ufffd"

@@ -18,9 +18,8 @@ def quiet(event: str, /, **fields: object) -> None:
     """An Emit that drops everything."""
 
 
-@pytest.mark.parametrize(
-    ("text", "vendor", "name"),
-    [
+def test_the_prefix_names_the_vendor() -> None:
+    for text, vendor, name in (
         ("anthropic/claude-x", Vendor.ANTHROPIC, "claude-x"),
         ("openai/gpt-x", Vendor.OPENAI, "gpt-x"),
         ("groq/maker/model", Vendor.GROQ, "maker/model"),
@@ -30,18 +29,16 @@ def quiet(event: str, /, **fields: object) -> None:
         ("openrouter/auto", Vendor.OPENROUTER, "openrouter/auto"),
         ("groq/", Vendor.OPENROUTER, "groq/"),
         ("plain", Vendor.OPENROUTER, "plain"),
-    ],
-)
-def test_the_prefix_names_the_vendor(text: str, vendor: Vendor, name: str) -> None:
-    model = parse_model_id(f" {text} ")
-    assert (model.full, model.vendor, model.name) == (text, vendor, name)
+    ):
+        model = parse_model_id(f" {text} ")
+        assert (model.full, model.vendor, model.name) == (text, vendor, name)
 
 
-@pytest.mark.parametrize(
-    ("given", "chosen"),
-    [
+def test_models_are_chosen_by_name_and_then_by_key() -> None:
+    claude = ("anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5")
+    given: tuple[tuple[dict[str, object], tuple[str, str]], ...] = (
         ({}, ("placeholder/echo", "placeholder/echo")),
-        ({"anthropic_api_key": "k"}, ("anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5")),
+        ({"anthropic_api_key": "k"}, claude),
         ({"openai_api_key": "k"}, ("openai/gpt-5.6-terra", "openai/gpt-5.6-terra")),
         ({"openrouter_api_key": "k"}, ("qwen/qwen3-30b-a3b-instruct-2507",) * 2),
         ({"groq_api_key": "k"}, ("groq/moonshotai/kimi-k2-instruct-0905",) * 2),
@@ -49,46 +46,36 @@ def test_the_prefix_names_the_vendor(text: str, vendor: Vendor, name: str) -> No
         ({"persona_model": "ollama/a", "thinking_model": "ollama/b"}, ("ollama/a", "ollama/b")),
         ({"persona_model": "ollama/a", "anthropic_api_key": "k"}, ("ollama/a", "ollama/a")),
         ({"thinking_model": "ollama/b"}, ("placeholder/echo", "ollama/b")),
-        (
-            {"anthropic_api_key": "k", "openai_api_key": "k"},
-            ("anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5"),
-        ),
-    ],
-)
-def test_models_are_chosen_by_name_and_then_by_key(given: dict[str, object], chosen: tuple[str, str]) -> None:
-    assert choose_models(load_settings(**given)) == chosen
+        ({"anthropic_api_key": "k", "openai_api_key": "k"}, claude),
+    )
+    for settings, chosen in given:
+        assert choose_models(load_settings(**settings)) == chosen, settings
 
 
-@pytest.mark.parametrize(
-    ("field", "model", "variable"),
-    [
+def test_a_missing_key_is_named_before_any_call() -> None:
+    for field, model, variable in (
         ("persona_model", "anthropic/x", "ANTHROPIC_API_KEY"),
         ("persona_model", "openai/x", "OPENAI_API_KEY"),
         ("persona_model", "groq/x", "GROQ_API_KEY"),
         ("persona_model", "qwen/x", "OPENROUTER_API_KEY"),
         ("thinking_model", "groq/x", "GROQ_API_KEY"),
-    ],
-)
-def test_a_missing_key_is_named_before_any_call(field: str, model: str, variable: str) -> None:
-    with pytest.raises(ConfigError, match=f"{model} needs a key, and {variable}"):
-        build_llm(load_settings(**{field: model}), FakeClock(), quiet)
+    ):
+        with pytest.raises(ConfigError, match=f"{model} needs a key, and {variable}"):
+            build_llm(load_settings(**{field: model}), FakeClock(), quiet)
 
 
-@pytest.mark.parametrize(
-    ("url", "here"),
-    [
-        ("http://localhost:11434/v1", True),
-        ("http://127.8.0.1/", True),
-        ("http://[::1]:8080", True),
-        ("http://model.localhost", True),
-        ("https://api.example.com", False),
-        ("http://10.0.0.1", False),
-        ("nonsense", False),
-    ],
-)
-def test_addresses_on_this_machine_are_recognised(url: str, here: bool) -> None:
+def test_addresses_on_this_machine_are_recognised() -> None:
     known = endpoint_for(load_settings(), parse_model_id("ollama/x"))
-    assert Endpoint(known.vendor, url, known.api_key, "", "").on_loopback is here
+    here = {
+        "http://localhost:11434/v1": True,
+        "http://127.8.0.1/": True,
+        "http://[::1]:8080": True,
+        "http://model.localhost": True,
+        "https://api.example.com": False,
+        "http://10.0.0.1": False,
+        "nonsense": False,
+    }
+    assert {url: Endpoint(known.vendor, url, known.api_key, "", "").on_loopback for url in here} == here
 
 
 async def test_a_built_llm_answers_for_both_roles(vendor: VendorServer) -> None:
@@ -99,7 +86,3 @@ async def test_a_built_llm_answers_for_both_roles(vendor: VendorServer) -> None:
     assert "No model is set up" in thought
     assert completion.model == llm.model_for(ModelRole.THINKING) == "placeholder/echo"
     await llm.aclose()
-
-
-async def test_no_client_is_built_before_the_first_call() -> None:
-    await build_llm(load_settings(anthropic_api_key="k"), FakeClock(), quiet).aclose()

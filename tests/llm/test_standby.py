@@ -1,6 +1,8 @@
 """Which second model stands by, for whom, and when the first one is passed over."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 import pytest
 
@@ -27,19 +29,25 @@ FIRST, SECOND = "anthropic/one", "openai/two"
 OVERLOADED = Answer(status=529, kind="overloaded_error", headers={"retry-after": "60"})
 
 
-def llm_of(
-    claude: AnthropicServer, gpt: OpenAIServer, clock: FakeClock, events: Events, **more: object
-) -> ResilientLLM:
-    given: dict[str, object] = {
-        "anthropic_api_key": KEY,
-        "anthropic_base_url": claude.url,
-        "openai_api_key": KEY,
-        "openai_base_url": gpt.url,
-        "persona_model": FIRST,
-        "persona_standby": SECOND,
-        "standby_dm": "OpenAI, groq",
-    }
-    return build_llm(load_settings(**(given | more)), clock, events)
+def llm_of(claude: AnthropicServer, gpt: OpenAIServer, clock: FakeClock, events: Events, second: str) -> ResilientLLM:
+    settings = load_settings(
+        anthropic_api_key=KEY,
+        anthropic_base_url=claude.url,
+        openai_api_key=KEY,
+        openai_base_url=gpt.url,
+        persona_model=FIRST,
+        persona_standby=second,
+        standby_dm="OpenAI, groq",
+    )
+    return build_llm(settings, clock, events)
+
+
+@pytest.fixture
+async def llm(
+    anthropic_server: AnthropicServer, openai_server: OpenAIServer, clock: FakeClock, events: Events
+) -> AsyncIterator[ResilientLLM]:
+    async with aclosing(llm_of(anthropic_server, openai_server, clock, events, SECOND)) as made:
+        yield made
 
 
 def allowed(persona: str, standby: str, *vendors: str, audience: Audience | None = DM) -> bool:
@@ -49,9 +57,8 @@ def allowed(persona: str, standby: str, *vendors: str, audience: Audience | None
     return choose_standby(settings).model_for(ModelRole.PERSONA, parse_model_id(persona), audience) is not None
 
 
-@pytest.mark.parametrize(
-    ("persona", "standby", "vendors", "may"),
-    [
+def test_a_vendor_stands_in_only_where_it_is_allowed() -> None:
+    for persona, standby, vendors, may in (
         (FIRST, SECOND, (), False),
         (FIRST, SECOND, ("groq",), False),
         (FIRST, SECOND, ("openai",), True),
@@ -61,17 +68,10 @@ def allowed(persona: str, standby: str, *vendors: str, audience: Audience | None
         ("maker/a", "other/b", ("openrouter",), True),
         (FIRST, "ollama/local", (), False),
         (FIRST, "", ("openai",), False),
-    ],
-)
-def test_a_vendor_stands_in_only_where_it_is_allowed(
-    persona: str, standby: str, vendors: tuple[str, ...], may: bool
-) -> None:
-    assert allowed(persona, standby, *vendors) is may
-
-
-@pytest.mark.parametrize("audience", [None, ROOM, ALL, Audience(AudienceKind.OPERATOR, "")])
-def test_an_audience_without_a_list_allows_nobody(audience: Audience | None) -> None:
-    assert not allowed(FIRST, SECOND, "openai", audience=audience)
+    ):
+        assert allowed(persona, standby, *vendors) is may, (persona, standby, vendors)
+    for audience in (None, ROOM, ALL, Audience(AudienceKind.OPERATOR, "")):
+        assert not allowed(FIRST, SECOND, "openai", audience=audience), "an audience without a list allows nobody"
 
 
 def test_the_second_one_that_speaks_also_thinks_unless_another_is_named() -> None:
@@ -88,25 +88,20 @@ def test_a_soul_can_have_second_models_of_its_own() -> None:
     assert [chosen[role].full for role in ModelRole] == ["ollama/c", "ollama/b"]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"persona_standby": "openai/x"}, "openai/x needs a key, and OPENAI_API_KEY"),
-        ({"persona_standby": "placeholder/echo"}, "placeholder/echo can't stand by"),
-        ({"standby_channel": "openai, opanai"}, "SOUL_STANDBY_CHANNEL names 'opanai'"),
-        ({"standby_workspace": "placeholder"}, "SOUL_STANDBY_WORKSPACE names 'placeholder'"),
-    ],
-)
-def test_a_wrong_setting_is_told_before_any_call(given: dict[str, object], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        build_llm(load_settings(openai_api_key=None if "x" in str(given) else KEY, **given), FakeClock(), Events())
+def test_a_wrong_setting_is_told_before_any_call() -> None:
+    for key, name, value, said in (
+        (None, "persona_standby", "openai/x", "openai/x needs a key, and OPENAI_API_KEY"),
+        (KEY, "persona_standby", "placeholder/echo", "placeholder/echo can't stand by"),
+        (KEY, "standby_channel", "openai, opanai", "SOUL_STANDBY_CHANNEL names 'opanai'"),
+        (KEY, "standby_workspace", "placeholder", "SOUL_STANDBY_WORKSPACE names 'placeholder'"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            build_llm(load_settings(openai_api_key=key, **{name: value}), FakeClock(), Events())
 
 
 async def test_a_model_that_is_down_is_passed_over_until_one_probe_finds_it_well(
-    anthropic_server: AnthropicServer, openai_server: OpenAIServer, events: Events
+    llm: ResilientLLM, anthropic_server: AnthropicServer, clock: FakeClock, events: Events
 ) -> None:
-    clock = FakeClock()
-    llm = llm_of(anthropic_server, openai_server, clock, events)
     anthropic_server.usual = OVERLOADED
     assert llm.candidates(ModelRole.PERSONA, DM) == (FIRST, SECOND)
     assert llm.candidates(ModelRole.PERSONA, ROOM) == (FIRST,)
@@ -126,14 +121,11 @@ async def test_a_model_that_is_down_is_passed_over_until_one_probe_finds_it_well
     assert llm.candidates(ModelRole.PERSONA, DM) == (FIRST, SECOND)
     assert (await answer(llm, prompt(model=FIRST, standby=True)))[1].model == FIRST
     assert events.names[-1] == "llm.circuit_closed"
-    await llm.aclose()
 
 
 async def test_with_another_standing_by_a_failing_model_is_given_up_within_seconds(
-    anthropic_server: AnthropicServer, openai_server: OpenAIServer, events: Events
+    llm: ResilientLLM, anthropic_server: AnthropicServer, clock: FakeClock
 ) -> None:
-    clock = FakeClock()
-    llm = llm_of(anthropic_server, openai_server, clock, events)
     anthropic_server.usual = Answer(status=503, headers={"retry-after": str(PATIENCE_SECONDS)})
     with pytest.raises(ModelUnavailable):
         await answer(llm, prompt(standby=True))
@@ -143,14 +135,12 @@ async def test_with_another_standing_by_a_failing_model_is_given_up_within_secon
     call = asyncio.ensure_future(answer(llm, prompt()))
     await turn_until_done(clock, call)
     assert (await call)[0] == "one two three", "alone it is worth waiting for"
-    await llm.aclose()
 
 
 async def test_a_second_model_of_the_same_vendor_is_asked_while_the_first_is_down(
-    anthropic_server: AnthropicServer, openai_server: OpenAIServer, events: Events
+    anthropic_server: AnthropicServer, openai_server: OpenAIServer, clock: FakeClock, events: Events
 ) -> None:
-    clock = FakeClock()
-    llm = llm_of(anthropic_server, openai_server, clock, events, persona_standby="anthropic/smaller")
+    llm = llm_of(anthropic_server, openai_server, clock, events, "anthropic/smaller")
     anthropic_server.script.extend([OVERLOADED] * FAILURES_TO_OPEN)
     for _ in range(FAILURES_TO_OPEN):
         with pytest.raises(ModelUnavailable):
@@ -162,10 +152,8 @@ async def test_a_second_model_of_the_same_vendor_is_asked_while_the_first_is_dow
 
 
 async def test_a_silent_model_is_given_up_once_and_three_silences_pass_it_over(
-    anthropic_server: AnthropicServer, openai_server: OpenAIServer, events: Events
+    llm: ResilientLLM, anthropic_server: AnthropicServer, clock: FakeClock
 ) -> None:
-    clock = FakeClock()
-    llm = llm_of(anthropic_server, openai_server, clock, events)
     await answer(llm, prompt(model=FIRST))
     anthropic_server.usual = Answer((), ending=Ending.SILENT)
     for number in range(1, TIMEOUTS_TO_OPEN + 1):
@@ -177,4 +165,3 @@ async def test_a_silent_model_is_given_up_once_and_three_silences_pass_it_over(
             await call
         assert len(anthropic_server.asked) == number + 1, "no second silence before the other model is asked"
     assert llm.candidates(ModelRole.PERSONA, DM) == (SECOND,)
-    await llm.aclose()

@@ -9,6 +9,7 @@ from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import FakeClock
 from tests.local_slack.stock import StockApp
+from tests.near import NearClient
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +28,7 @@ async def server() -> AsyncIterator[WorkspaceServer]:
 
 @pytest.fixture
 async def people(server: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
-    async with WorkspaceClient(server.page_url) as client:
+    async with NearClient(server) as client:
         yield client
 
 

@@ -10,6 +10,7 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 
 Json = dict[str, Any]
@@ -25,6 +26,14 @@ async def refusal(call: Awaitable[object]) -> str:
     except SlackApiError as error:
         return str(error.response["error"])
     return "accepted"
+
+
+async def begun(api: AsyncWebClient, people: WorkspaceClient, room: str = "dm", **piece: Any) -> Json:  # noqa: ANN401  # Slack's
+    """A stream that answers a message of Ada's: its channel, its ts, and its thread."""
+    root = await people.say("Ada", room, "hello")
+    recipient: dict[str, Any] = {} if room == "dm" else {"recipient_team_id": "T0LOCAL", "recipient_user_id": "U0ADA"}
+    answer = await api.chat_startStream(channel=root["channel"], thread_ts=root["ts"], **recipient, **piece)
+    return {"channel": root["channel"], "ts": answer["ts"], "thread": root["ts"]}
 
 
 class StockApp:

@@ -1,28 +1,20 @@
 """Streams in chunks and their plans, custom names and icons, and Slack's rules for buttons."""
 
-from typing import Any
-
-import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
-from tests.local_slack.stock import Json, refusal
+from tests.local_slack.stock import Json, begun, refusal
 
 CARD = {"type": "task_update", "id": "t", "title": "Looking", "status": "in_progress"}
 
 
-async def _start(api: AsyncWebClient, people: WorkspaceClient, text: str = "", **more: Any) -> Any:  # noqa: ANN401  # Slack's
-    root = await people.say("Ada", "dm", "hello")
-    return await api.chat_startStream(channel="D0ADA", thread_ts=root["ts"], markdown_text=text or None, **more)
-
-
 async def test_a_stream_takes_only_the_form_of_its_first_piece(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    ts = (await _start(api, people, "begun"))["ts"]
+    ts = (await begun(api, people, markdown_text="begun"))["ts"]
     chunk = {"type": "markdown_text", "text": "more"}
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[chunk])) == "streaming_mode_mismatch"
     both = api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="more", chunks=[chunk])
     assert await refusal(both) == "cannot_provide_both_markdown_text_and_chunks"
-    ts = (await _start(api, people, chunks=[CARD]))["ts"]
+    ts = (await begun(api, people, chunks=[CARD]))["ts"]
     words = api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="more")
     assert await refusal(words) == "streaming_mode_mismatch"
     await people.fault(chunks=False)
@@ -31,9 +23,8 @@ async def test_a_stream_takes_only_the_form_of_its_first_piece(api: AsyncWebClie
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[CARD])) == "accepted"
 
 
-@pytest.mark.parametrize(
-    "chunk",
-    [
+async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    malformed: tuple[Json, ...] = (
         {"type": "poem"},
         {"type": "markdown_text"},
         {"type": "plan_update"},
@@ -41,18 +32,15 @@ async def test_a_stream_takes_only_the_form_of_its_first_piece(api: AsyncWebClie
         CARD | {"title": 5},
         CARD | {"status": "resting"},
         CARD | {"details": {}},
-    ],
-)
-async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: WorkspaceClient, chunk: Json) -> None:
-    assert await refusal(_start(api, people, chunks=[chunk])) == "invalid_chunks"
+    )
+    for chunk in malformed:
+        assert await refusal(begun(api, people, chunks=[chunk])) == "invalid_chunks", chunk
 
 
-async def test_cards_are_replaced_their_details_grow_and_open_ones_fail_at_the_end(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_cards_are_replaced_and_open_ones_fail_at_the_end(api: AsyncWebClient, people: WorkspaceClient) -> None:
     title = {"type": "plan_update", "title": "Plan"}
     other = {"type": "blocks", "blocks": [{"type": "divider"}]}
-    ts = (await _start(api, people, chunks=[title, CARD | {"details": "a"}], task_display_mode="plan"))["ts"]
+    ts = (await begun(api, people, chunks=[title, CARD | {"details": "a"}], task_display_mode="plan"))["ts"]
     await api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[CARD | {"title": "Found", "details": "b"}, other])
     await api.chat_stopStream(channel="D0ADA", ts=ts, chunks=[title | {"title": "Done"}, other])
     (done,) = await people.posts_by_bot("D0ADA")
@@ -62,12 +50,10 @@ async def test_cards_are_replaced_their_details_grow_and_open_ones_fail_at_the_e
         other,
         other,
     ]
-    assert await refusal(_start(api, people, task_display_mode="dance")) == "invalid_arguments"
+    assert await refusal(begun(api, people, task_display_mode="dance")) == "invalid_arguments"
 
 
-async def test_a_custom_name_and_icon_need_their_scope_and_are_shown(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_a_custom_name_and_icon_need_a_scope_and_are_shown(api: AsyncWebClient, people: WorkspaceClient) -> None:
     async def post(**author: str) -> str:
         return await refusal(api.api_call("chat.postMessage", json={"channel": "C0GENERAL", "text": "x"} | author))
 
@@ -86,21 +72,20 @@ async def test_a_custom_name_and_icon_need_their_scope_and_are_shown(
     assert await post() == "accepted"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+async def test_buttons_have_bounds_and_ids_of_their_own(api: AsyncWebClient) -> None:
+    for change in (
         {"action_id": "b"},
         {"text": {"type": "plain_text", "text": "x" * 76}},
         {"text": {"type": "plain_text", "text": ""}},
         {"value": "x" * 2_001},
         {"accessibility_label": "x" * 76},
         {"style": "golden"},
-    ],
-)
-async def test_buttons_have_bounds_and_ids_of_their_own(api: AsyncWebClient, change: Json) -> None:
-    name = {"type": "plain_text", "text": "Press"}
-    buttons = [{"type": "button", "action_id": action, "text": name, "value": "v"} for action in ("a", "b")]
-    good = [{"type": "actions", "elements": buttons}]
-    assert await refusal(api.chat_postMessage(channel="C0GENERAL", text="x", blocks=good)) == "accepted"
-    bad = [{"type": "actions", "elements": [buttons[0] | change, buttons[1]]}]
-    assert await refusal(api.chat_postMessage(channel="C0GENERAL", text="x", blocks=bad)) == "invalid_blocks"
+    ):
+        name = {"type": "plain_text", "text": "Press"}
+        buttons = [{"type": "button", "action_id": action, "text": name, "value": "v"} for action in ("a", "b")]
+        good = [{"type": "actions", "elements": buttons}]
+        assert await refusal(api.chat_postMessage(channel="C0GENERAL", text="x", blocks=good)) == "accepted", change
+        bad = [{"type": "actions", "elements": [buttons[0] | change, buttons[1]]}]
+        assert await refusal(api.chat_postMessage(channel="C0GENERAL", text="x", blocks=bad)) == "invalid_blocks", (
+            change
+        )

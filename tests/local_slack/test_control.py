@@ -1,6 +1,7 @@
 """The control API: what each user sees, the live feed, refusals, and which requests it takes."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import aiohttp
@@ -10,7 +11,13 @@ from yarl import URL
 
 from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
 from daemon.local_slack.server import WorkspaceServer
-from tests.local_slack.stock import Json
+
+
+@pytest.fixture
+async def people(server: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
+    """A client that asks over HTTP, as the programs do that act in a workspace."""
+    async with WorkspaceClient(server.page_url) as client:
+        yield client
 
 
 async def test_each_user_sees_only_their_own_channels(people: WorkspaceClient) -> None:
@@ -23,9 +30,8 @@ async def test_each_user_sees_only_their_own_channels(people: WorkspaceClient) -
     assert {"D0ADA", "D0BEN"} <= {room["id"] for room in (await people.state())["channels"]}
 
 
-@pytest.mark.parametrize(
-    ("order", "fields", "error"),
-    [
+async def test_an_impossible_order_is_refused_with_a_name(people: WorkspaceClient) -> None:
+    for order, fields, error in (
         ("say", {"person": "Ben", "channel": "D0ADA", "text": "x"}, "channel_not_found"),
         ("say", {"person": "Chloe", "channel": "founders", "text": "x"}, "channel_not_found"),
         ("say", {"person": "Unknown", "channel": "general", "text": "x"}, "user_not_found"),
@@ -49,14 +55,14 @@ async def test_each_user_sees_only_their_own_channels(people: WorkspaceClient) -
         ("fault", {"socket": "melt"}, "invalid_arguments"),
         ("fault", {"socket": "disconnect", "reason": "boredom"}, "invalid_arguments"),
         ("invent", {}, "unknown_order"),
-    ],
-)
-async def test_an_impossible_order_is_refused_with_a_name(
-    people: WorkspaceClient, order: str, fields: Json, error: str
-) -> None:
-    with pytest.raises(WorkspaceRefused) as caught:
-        await people.post(order, **fields)
-    assert caught.value.code == error
+    ):
+        with pytest.raises(WorkspaceRefused) as caught:
+            await people.post(order, **fields)
+        assert caught.value.code == error, (order, fields)
+    with pytest.raises(WorkspaceRefused, match="user_not_found"):
+        await anext(people.events("Unknown"))
+    with pytest.raises(WorkspaceRefused, match="channel_not_found"):
+        await people.get("messages", channel="nowhere")
 
 
 async def test_users_change_only_their_own_messages(people: WorkspaceClient, api: AsyncWebClient) -> None:
@@ -73,9 +79,6 @@ async def test_users_change_only_their_own_messages(people: WorkspaceClient, api
         await people.click("Ada", "general", str(posted["ts"]), "stop")
     with pytest.raises(WorkspaceRefused, match="value_not_found"):
         await people.click("Ada", "general", str(posted["ts"]), "go", "2")
-
-
-async def test_deactivated_users_and_archived_channels_post_nothing(people: WorkspaceClient) -> None:
     await people.add_person("Yan", standing="deactivated")
     await people.join("Yan", "general")
     with pytest.raises(WorkspaceRefused, match="account_inactive"):
@@ -85,12 +88,17 @@ async def test_deactivated_users_and_archived_channels_post_nothing(people: Work
         await people.say("Ada", "old", "x")
 
 
-async def test_a_user_may_live_in_a_zone(people: WorkspaceClient) -> None:
+async def test_a_user_may_live_in_a_zone_and_a_status_may_end(people: WorkspaceClient, api: AsyncWebClient) -> None:
     assert (await people.add_person("Marta", zone="America/Sao_Paulo"))["tz"] == "America/Sao_Paulo"
     assert (await people.add_person("Yorgos"))["tz"] == "Europe/Athens"
+    await people.post("lifetimes", status=5)
+    root = await people.say("Ada", "dm", "hello")
+    await api.assistant_threads_setStatus(channel_id="D0ADA", thread_ts=root["ts"], status="thinks")
+    await people.advance(6)
+    assert await people.status_of("D0ADA", root["ts"]) == ""
 
 
-async def test_unread_messages_by_others_are_counted_until_read(people: WorkspaceClient) -> None:
+async def test_unread_messages_are_counted_until_read_and_pages_go_back_in_time(people: WorkspaceClient) -> None:
     async def unread(person: str) -> int:
         rooms = (await people.state(person))["channels"]
         return int(next(room for room in rooms if room["id"] == "C0GENERAL")["unread"])
@@ -101,6 +109,9 @@ async def test_unread_messages_by_others_are_counted_until_read(people: Workspac
     await people.post("read", person="Ben", channel="general")
     assert await unread("Ben") == 0
     await people.post("read", person="Ben", channel="dm")
+    said = [(await people.say("Ada", "general", f"m{i}"))["ts"] for i in range(5)]
+    page = await people.get("messages", channel="general", limit="2", before=said[3])
+    assert ([m["ts"] for m in page["messages"]], page["has_more"]) == (said[1:3], True)
 
 
 async def test_the_feed_shows_a_user_nothing_of_other_peoples_dms(people: WorkspaceClient, api: AsyncWebClient) -> None:
@@ -151,15 +162,7 @@ async def test_the_feed_is_live_and_shows_presence(people: WorkspaceClient, api:
         await api.reactions_add(channel="D0ADA", timestamp=root["ts"], name="eyes")
         await api.chat_stopStream(channel="D0ADA", ts=stream["ts"])
     assert seen == [
-        "ready",
-        "presence",
-        "message",
-        "message",
-        "thread",
-        "session",
-        "message_changed",
-        "reaction",
-        "session",
+        *("ready", "presence", "message", "message", "thread", "session", "message_changed", "reaction", "session"),
         "message_changed",
     ]
 
@@ -177,28 +180,22 @@ async def test_a_reader_that_fell_behind_gets_a_reset(server: WorkspaceServer, p
         assert [(await anext(feed))[0] for _ in range(2)] == ["ready", "reset"]
 
 
-async def test_a_feed_for_an_unknown_user_is_refused(people: WorkspaceClient) -> None:
-    with pytest.raises(WorkspaceRefused, match="user_not_found"):
-        await anext(people.events("Unknown"))
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Host": "evil.example"},
-        {"Host": "evil.example:80", "Origin": "http://evil.example:80"},
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Host": "[::1"},
-    ],
-)
-async def test_other_web_pages_are_refused(server: WorkspaceServer, headers: dict[str, str]) -> None:
-    async with aiohttp.ClientSession(headers=headers) as http:
-        for request in (http.get(f"{server.url}/_control/state"), http.post(f"{server.url}/_control/clock", json={})):
-            async with request as response:
-                assert response.status == 403
-                assert (await response.json())["error"] == "not_from_here"
+async def test_other_web_pages_are_refused(server: WorkspaceServer) -> None:
+    async with aiohttp.ClientSession() as http:
+        for headers in (
+            {"Host": "evil.example"},
+            {"Host": "evil.example:80", "Origin": "http://evil.example:80"},
+            {"Origin": "http://evil.example"},
+            {"Origin": "null"},
+            {"Sec-Fetch-Site": "cross-site"},
+            {"Host": "[::1"},
+        ):
+            for request in (
+                http.get(f"{server.url}/_control/state", headers=headers),
+                http.post(f"{server.url}/_control/clock", json={}, headers=headers),
+            ):
+                async with request as response:
+                    assert (response.status, (await response.json())["error"]) == (403, "not_from_here"), headers
 
 
 async def test_without_the_key_no_one_reads_speaks_or_opens_the_page(server: WorkspaceServer) -> None:
@@ -219,9 +216,7 @@ async def test_without_the_key_no_one_reads_speaks_or_opens_the_page(server: Wor
                 assert "address that was printed" in await response.text()
 
 
-async def test_the_printed_address_leaves_a_strict_cookie_and_an_address_without_the_key(
-    server: WorkspaceServer,
-) -> None:
+async def test_the_printed_address_leaves_a_strict_cookie_and_no_key_in_the_address(server: WorkspaceServer) -> None:
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
         async with http.get(f"{server.page_url}&as=U0ADA", allow_redirects=False) as response:
             assert (response.status, response.headers["Location"]) == (303, "/?as=U0ADA")
@@ -254,9 +249,7 @@ async def test_its_own_page_is_accepted_but_only_with_json(server: WorkspaceServ
                 assert (response.status, (await response.json())["error"]) == (400, "invalid_json")
 
 
-async def test_a_file_is_served_only_to_readers_of_its_channel(
-    people: WorkspaceClient, server: WorkspaceServer
-) -> None:
+async def test_a_file_is_served_only_to_readers_of_its_room(people: WorkspaceClient, server: WorkspaceServer) -> None:
     said = await people.say("Ada", "dm", "", files=[{"name": "diary.txt", "base64": "aGk="}])
     file = said["files"][0]["id"]
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {server.key}"}) as http:
@@ -264,20 +257,3 @@ async def test_a_file_is_served_only_to_readers_of_its_channel(
             async with http.get(f"{server.url}/_control/file", params={"person": person, "file": file}) as response:
                 assert response.status == status
                 assert ("sandbox" in response.headers.get("Content-Security-Policy", "")) is (status == 200)
-
-
-async def test_messages_page_back_in_time(people: WorkspaceClient) -> None:
-    said = [(await people.say("Ada", "general", f"m{i}"))["ts"] for i in range(5)]
-    page = await people.get("messages", channel="general", limit="2", before=said[3])
-    assert [m["ts"] for m in page["messages"]] == said[1:3]
-    assert page["has_more"] is True
-    with pytest.raises(WorkspaceRefused, match="channel_not_found"):
-        await people.get("messages", channel="nowhere")
-
-
-async def test_lifetimes_can_be_set(people: WorkspaceClient, api: AsyncWebClient) -> None:
-    await people.post("lifetimes", status=5)
-    root = await people.say("Ada", "dm", "hello")
-    await api.assistant_threads_setStatus(channel_id="D0ADA", thread_ts=root["ts"], status="thinks")
-    await people.advance(6)
-    assert await people.status_of("D0ADA", root["ts"]) == ""

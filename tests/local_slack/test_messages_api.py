@@ -1,52 +1,44 @@
 """The Web API with real slack_sdk clients: post, edit, stream, size limits, and reading back."""
 
-from typing import Any
-
 import aiohttp
-import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
-from tests.local_slack.stock import Json, refusal
+from tests.local_slack.stock import Json, begun, refusal
 
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
 
-async def test_auth_test_names_the_app_and_its_scopes(server: WorkspaceServer, api: AsyncWebClient) -> None:
-    answer = await api.auth_test()
-    assert (answer["team_id"], answer["user_id"], answer["bot_id"]) == ("T0LOCAL", "U0SOUL", "B0SOUL")
-    assert "chat:write" in answer.headers["x-oauth-scopes"].split(",")
-    assert server.bot_user.id == "U0SOUL"
-    assert server.team.id == "T0LOCAL"
-
-
-async def test_tokens_are_checked(server: WorkspaceServer) -> None:
+async def test_tokens_are_checked_and_auth_test_names_the_scopes(server: WorkspaceServer, api: AsyncWebClient) -> None:
     async def with_token(token: str) -> str:
         return await refusal(AsyncWebClient(token=token, base_url=server.api_url).auth_test())
 
+    answer = await api.auth_test()
+    assert (answer["team_id"], answer["user_id"], answer["bot_id"]) == ("T0LOCAL", "U0SOUL", "B0SOUL")
+    assert "chat:write" in answer.headers["x-oauth-scopes"].split(",")
     assert await with_token("xoxb-wrong") == "invalid_auth"
     assert await with_token(server.app_token) == "not_allowed_token_type"
-    assert await with_token(server.bot_token) == "accepted"
     async with aiohttp.ClientSession() as http:
         async with http.post(f"{server.api_url}auth.test") as response:
             assert (await response.json())["error"] == "not_authed"
         async with http.post(f"{server.api_url}auth.test", data={"token": server.bot_token}) as response:
             assert (await response.json())["ok"]
-        async with http.get(
-            f"{server.api_url}users.info", params={"token": server.bot_token, "user": "U0ADA"}
-        ) as response:
+        who = {"token": server.bot_token, "user": "U0ADA"}
+        async with http.get(f"{server.api_url}users.info", params=who) as response:
             assert (await response.json())["user"]["profile"]["display_name"] == "Ada"
-
-
-async def test_a_missing_scope_is_named(people: WorkspaceClient, api: AsyncWebClient) -> None:
-    await people.scopes("users:read", "im:history")
+    server.workspace.scopes = frozenset({"users:read", "im:history"})
     assert await refusal(api.chat_postMessage(channel="D0ADA", text="x")) == "missing_scope"
     assert await refusal(api.conversations_history(channel="C0GENERAL")) == "missing_scope"
     assert await refusal(api.conversations_history(channel="D0ADA")) == "accepted"
 
 
-async def test_malformed_requests_are_refused_by_name(server: WorkspaceServer) -> None:
+async def test_arguments_may_come_as_a_form_and_malformed_requests_are_refused_by_name(
+    server: WorkspaceServer, api: AsyncWebClient
+) -> None:
+    blocks = '[{"type": "section", "text": {"type": "mrkdwn", "text": "formed"}}]'
+    answer = await api.api_call("chat.postMessage", data={"channel": "#general", "text": "form", "blocks": blocks})
+    assert answer["message"]["blocks"][0]["text"]["text"] == "formed"
     headers = {"Authorization": f"Bearer {server.bot_token}", "Content-Type": "application/json"}
     async with aiohttp.ClientSession(headers=headers) as http:
         for body, error in (("{", "invalid_json"), ("[]", "json_not_object")):
@@ -56,9 +48,12 @@ async def test_malformed_requests_are_refused_by_name(server: WorkspaceServer) -
             assert (await response.json())["error"] == "unknown_method"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
+def _block(kind: str, of: str, length: int) -> Json:
+    return {"type": kind, "text": {"type": of, "text": "x" * length}}
+
+
+async def test_a_post_is_refused_by_name(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    for arguments, error in (
         ({"channel": "C0NOWHERE", "text": "x"}, "channel_not_found"),
         ({"channel": "C0RANDOM", "text": "x"}, "not_in_channel"),
         ({"channel": "D0ADA"}, "no_text"),
@@ -74,32 +69,19 @@ async def test_malformed_requests_are_refused_by_name(server: WorkspaceServer) -
         ({"channel": "D0ADA", "blocks": [{"type": "divider", "block_id": "b" * 256}]}, "invalid_blocks"),
         ({"channel": "D0ADA", "blocks": [{"type": "markdown"}]}, "invalid_blocks"),
         ({"channel": "D0ADA", "blocks": [{"type": "actions", "elements": []}]}, "invalid_blocks"),
-        (
-            {"channel": "D0ADA", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "x" * 3001}}]},
-            "invalid_blocks",
-        ),
-        (
-            {"channel": "D0ADA", "blocks": [{"type": "header", "text": {"type": "plain_text", "text": "x" * 151}}]},
-            "invalid_blocks",
-        ),
+        ({"channel": "D0ADA", "blocks": [_block("section", "mrkdwn", 3_001)]}, "invalid_blocks"),
+        ({"channel": "D0ADA", "blocks": [_block("header", "plain_text", 151)]}, "invalid_blocks"),
         ({"channel": "D0ADA", "blocks": [{"type": "markdown", "text": "x" * 6001}] * 2}, "msg_blocks_too_long"),
-        (
-            {"channel": "D0ADA", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "x" * 2700}}] * 5},
-            "msg_blocks_too_long",
-        ),
+        ({"channel": "D0ADA", "blocks": [_block("section", "mrkdwn", 2_700)] * 5}, "msg_blocks_too_long"),
         ({"channel": "D0ADA", "text": "x", "metadata": {"event_type": "a"}}, "invalid_metadata_format"),
         ({"channel": "D0ADA", "text": "x", "metadata": "[]"}, "invalid_metadata_format"),
         (
             {"channel": "D0ADA", "text": "x", "metadata": {"event_type": "a", "event_payload": {"b": "x" * 17_000}}},
             "metadata_too_large",
         ),
-    ],
-)
-async def test_a_post_is_refused_by_name(
-    api: AsyncWebClient, people: WorkspaceClient, arguments: Json, error: str
-) -> None:
-    assert await refusal(api.api_call("chat.postMessage", json=arguments)) == error
-    assert await people.messages("D0ADA") == []
+    ):
+        assert await refusal(api.api_call("chat.postMessage", json=arguments)) == error, arguments
+        assert await people.messages("D0ADA") == [], arguments
 
 
 async def test_posts_are_stored_as_slack_stores_them(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -113,12 +95,6 @@ async def test_posts_are_stored_as_slack_stores_them(api: AsyncWebClient, people
     assert timeline[0]["reply_count"] == 2
     thread = await people.messages("dm", person="Ada", thread=str(root["ts"]))
     assert [message["text"][:6] for message in thread] == ["xxxxxx", "**hi**", "loud"]
-
-
-async def test_arguments_may_come_as_a_form(server: WorkspaceServer, api: AsyncWebClient) -> None:
-    blocks = '[{"type": "section", "text": {"type": "mrkdwn", "text": "formed"}}]'
-    answer = await api.api_call("chat.postMessage", data={"channel": "#general", "text": "form", "blocks": blocks})
-    assert answer["message"]["blocks"][0]["text"]["text"] == "formed"
 
 
 async def test_update_and_delete_touch_only_own_messages(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -150,14 +126,6 @@ async def test_an_ephemeral_message_is_seen_by_one_user_only(api: AsyncWebClient
     )
 
 
-async def test_archived_channels_take_no_posts(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    room = (await people.post("channel", name="old", app=True, archived=True))["channel"]
-    assert await refusal(api.chat_postMessage(channel=room["id"], text="x")) == "is_archived"
-
-
-# -- streaming -------------------------------------------------------------------------------------------------------
-
-
 async def test_a_stream_grows_and_ends_with_blocks_and_metadata(api: AsyncWebClient, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "general", "@soul tell me")
     stream = await api.chat_stream(
@@ -175,14 +143,7 @@ async def test_a_stream_grows_and_ends_with_blocks_and_metadata(api: AsyncWebCli
     assert (done["blocks"], done["metadata"]) == ([{"type": "divider"}], META)
 
 
-async def _start(api: AsyncWebClient, people: WorkspaceClient, text: str = "begun") -> Any:  # noqa: ANN401  # a Slack answer
-    root = await people.say("Ada", "dm", "hello")
-    return await api.chat_startStream(channel="D0ADA", thread_ts=root["ts"], markdown_text=text)
-
-
-async def test_a_stream_needs_a_thread_and_outside_dms_a_recipient(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_a_stream_needs_a_thread_and_elsewhere_a_recipient(api: AsyncWebClient, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "general", "hello")
 
     async def start(**more: str) -> str:
@@ -198,7 +159,7 @@ async def test_a_stream_needs_a_thread_and_outside_dms_a_recipient(
 
 
 async def test_a_stopped_stream_takes_no_more(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    ts = (await _start(api, people))["ts"]
+    ts = (await begun(api, people, markdown_text="begun"))["ts"]
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts)) == "no_text"
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="x" * 12_001)) == "msg_too_long"
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[{"type": "poem"}])) == "invalid_chunks"
@@ -210,12 +171,15 @@ async def test_a_stopped_stream_takes_no_more(api: AsyncWebClient, people: Works
         assert await refusal(call) == "message_not_in_streaming_state"
     (done,) = await people.posts_by_bot("D0ADA")
     assert done["text"] == "begun well"
+    ts = (await begun(api, people, markdown_text="begun"))["ts"]
+    await api.chat_update(channel="D0ADA", ts=ts, text="changed my mind")
+    assert await refusal(api.chat_stopStream(channel="D0ADA", ts=ts)) == "message_not_in_streaming_state"
 
 
 async def test_a_stream_is_sealed_after_its_time_though_it_is_fed_and_can_still_be_updated(
     api: AsyncWebClient, people: WorkspaceClient
 ) -> None:
-    ts = (await _start(api, people))["ts"]
+    ts = (await begun(api, people, markdown_text="begun"))["ts"]
     await people.advance(299)
     await api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text=" fed")
     await people.advance(22)
@@ -228,15 +192,6 @@ async def test_a_stream_is_sealed_after_its_time_though_it_is_fed_and_can_still_
     await api.chat_update(channel="D0ADA", ts=ts, text="the whole answer")
     (mended,) = await people.posts_by_bot("D0ADA")
     assert (mended["text"], mended["streaming_state"]) == ("the whole answer", "completed")
-
-
-async def test_an_update_ends_a_stream(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    ts = (await _start(api, people))["ts"]
-    await api.chat_update(channel="D0ADA", ts=ts, text="changed my mind")
-    assert await refusal(api.chat_stopStream(channel="D0ADA", ts=ts)) == "message_not_in_streaming_state"
-
-
-# -- what the app shows ----------------------------------------------------------------------------------------------
 
 
 async def test_the_status_line_disappears_with_time_or_a_post(api: AsyncWebClient, people: WorkspaceClient) -> None:

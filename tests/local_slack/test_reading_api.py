@@ -1,6 +1,8 @@
 """Reading and the rest of the Web API: paging, people, reactions, files, views, rate limits, injected faults."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import aiohttp
 import pytest
@@ -12,28 +14,6 @@ from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import FakeClock
 from tests.local_slack.stock import refusal
 
-DIALOG = {
-    "type": "modal",
-    "title": {"type": "plain_text", "text": "One"},
-    "submit": {"type": "plain_text", "text": "Send"},
-    "blocks": [
-        {
-            "type": "input",
-            "label": {"type": "plain_text", "text": "Words"},
-            "element": {"type": "plain_text_input", "action_id": "words", "max_length": 5},
-        },
-        {
-            "type": "input",
-            "optional": True,
-            "label": {"type": "plain_text", "text": "Kind"},
-            "element": {
-                "type": "static_select",
-                "action_id": "kind",
-                "options": [{"text": {"type": "plain_text", "text": "A"}, "value": "a"}],
-            },
-        },
-    ],
-}
 _OPTIONS = [{"text": {"type": "plain_text", "text": "A"}, "value": "a"}]
 
 
@@ -41,21 +21,45 @@ def _input(element: dict[str, object]) -> dict[str, object]:
     return {"type": "input", "label": {"type": "plain_text", "text": "Words"}, "element": element}
 
 
+DIALOG = {
+    "type": "modal",
+    "title": {"type": "plain_text", "text": "One"},
+    "submit": {"type": "plain_text", "text": "Send"},
+    "blocks": [
+        _input({"type": "plain_text_input", "action_id": "words", "max_length": 5}),
+        _input({"type": "static_select", "action_id": "kind", "options": _OPTIONS}) | {"optional": True},
+    ],
+}
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
 
-async def test_history_pages_from_the_newest_without_gaps(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    said = [(await people.say("Ada", "general", f"m{i}"))["ts"] for i in range(7)]
-    await people.say("Ben", "general", "hidden in a thread", thread=said[0])
+async def all_pages(call: Callable[..., Awaitable[Any]], **arguments: object) -> list[str]:
+    """The ts of the messages of all pages."""
     seen: list[str] = []
-    cursor = ""
+    page = await call(channel="C0GENERAL", **arguments)
     while True:
-        page = await api.conversations_history(channel="C0GENERAL", limit=3, cursor=cursor)
         seen += [message["ts"] for message in page["messages"]]
         if not page["has_more"]:
-            break
-        cursor = page["response_metadata"]["next_cursor"]
-    assert seen == said[::-1]
+            return seen
+        page = await call(channel="C0GENERAL", cursor=page["response_metadata"]["next_cursor"], **arguments)
+
+
+async def test_history_and_replies_come_in_pages_without_gaps(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    said = [(await people.say("Ada", "general", f"m{i}"))["ts"] for i in range(7)]
+    root = said[0]
+    replies = [(await people.say("Ben", "general", f"r{i}", thread=root))["ts"] for i in range(5)]
+    assert await all_pages(api.conversations_history, limit=3) == said[::-1]
+    assert await all_pages(api.conversations_replies, limit=2, ts=root) == [root, *replies]
+    late = await api.conversations_replies(channel="C0GENERAL", ts=root, oldest=replies[3])
+    assert [message["ts"] for message in late["messages"]] == [root, replies[4]]
+    one = await api.conversations_replies(channel="C0GENERAL", ts=replies[0])
+    assert [message["text"] for message in one["messages"]] == ["r0"]
+    assert await refusal(api.conversations_replies(channel="C0GENERAL", ts="1700000000.000001")) == "thread_not_found"
+    await api.chat_postMessage(channel="D0ADA", text="x", metadata=META)
+    plain = await api.conversations_history(channel="D0ADA")
+    full = await api.conversations_history(channel="D0ADA", include_all_metadata=True)
+    assert "metadata" not in plain["messages"][0]
+    assert full["messages"][0]["metadata"] == META
 
 
 async def test_time_bounds_are_exclusive_unless_asked(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -75,33 +79,6 @@ async def test_time_bounds_are_exclusive_unless_asked(api: AsyncWebClient, peopl
     assert await refusal(api.conversations_history(channel="C0GENERAL", cursor="Ym9ndXM=")) == "invalid_cursor"
     assert await refusal(api.conversations_history(channel="C0GENERAL", limit=0)) == "invalid_limit"
     assert await refusal(api.conversations_history(channel="C0RANDOM")) == "not_in_channel"
-
-
-async def test_replies_come_root_first_and_in_pages(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    root = (await people.say("Ada", "general", "root"))["ts"]
-    said = [(await people.say("Ben", "general", f"r{i}", thread=root))["ts"] for i in range(5)]
-    seen: list[str] = []
-    cursor = ""
-    while True:
-        page = await api.conversations_replies(channel="C0GENERAL", ts=root, limit=2, cursor=cursor)
-        seen += [message["ts"] for message in page["messages"]]
-        if not page["has_more"]:
-            break
-        cursor = page["response_metadata"]["next_cursor"]
-    assert seen == [root, *said]
-    late = await api.conversations_replies(channel="C0GENERAL", ts=root, oldest=said[3])
-    assert [message["ts"] for message in late["messages"]] == [root, said[4]]
-    one = await api.conversations_replies(channel="C0GENERAL", ts=said[0])
-    assert [message["text"] for message in one["messages"]] == ["r0"]
-    assert await refusal(api.conversations_replies(channel="C0GENERAL", ts="1700000000.000001")) == "thread_not_found"
-
-
-async def test_metadata_is_shown_only_on_request(api: AsyncWebClient) -> None:
-    await api.chat_postMessage(channel="D0ADA", text="x", metadata=META)
-    plain = await api.conversations_history(channel="D0ADA")
-    full = await api.conversations_history(channel="D0ADA", include_all_metadata=True)
-    assert "metadata" not in plain["messages"][0]
-    assert full["messages"][0]["metadata"] == META
 
 
 async def test_channels_are_listed_opened_and_joined(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -133,26 +110,21 @@ async def test_channels_are_listed_opened_and_joined(api: AsyncWebClient, people
     assert await refusal(api.conversations_info(channel="secret")) == "channel_not_found"
 
 
-@pytest.mark.parametrize(
-    ("standing", "flags"),
-    [
+async def test_standings_show_in_users_info(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    for standing, flags in (
         ("guest", {"is_restricted"}),
         ("ultra_guest", {"is_restricted", "is_ultra_restricted"}),
         ("deactivated", {"deleted"}),
         ("stranger", {"is_stranger"}),
         ("bot", {"is_bot"}),
         ("member", set()),
-    ],
-)
-async def test_standings_show_in_users_info(
-    api: AsyncWebClient, people: WorkspaceClient, standing: str, flags: set[str]
-) -> None:
-    added = await people.add_person("Zed", standing=standing)
-    user = (await api.users_info(user=added["id"]))["user"]
-    kinds = ("is_restricted", "is_ultra_restricted", "deleted", "is_stranger", "is_bot")
-    assert {kind for kind in kinds if user[kind]} == flags
-    assert added["id"] in [member["id"] for member in (await api.users_list())["members"]]
-    assert await refusal(api.users_info(user="U0UNKNOWN")) == "user_not_found"
+    ):
+        added = await people.add_person("Zed", standing=standing)
+        user = (await api.users_info(user=added["id"]))["user"]
+        kinds = ("is_restricted", "is_ultra_restricted", "deleted", "is_stranger", "is_bot")
+        assert {kind for kind in kinds if user[kind]} == flags, standing
+        assert added["id"] in [member["id"] for member in (await api.users_list())["members"]], standing
+        assert await refusal(api.users_info(user="U0UNKNOWN")) == "user_not_found", standing
 
 
 async def test_reactions_are_refused_by_name(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -190,9 +162,7 @@ async def test_a_file_is_uploaded_shared_and_downloaded_with_the_bot_token(
     assert await refusal(api.files_completeUploadExternal(files=[{"id": "F0", "title": "x"}])) == "file_not_found"
 
 
-async def test_views_are_published_and_opened(
-    api: AsyncWebClient, people: WorkspaceClient, server: WorkspaceServer
-) -> None:
+async def test_homes_and_views_are_shown(api: AsyncWebClient, people: WorkspaceClient, server: WorkspaceServer) -> None:
     view = {"type": "home", "blocks": [{"type": "divider"}]}
     await api.views_publish(user_id="U0ADA", view=view)
     assert (await people.get("home", person="Ada"))["view"]["blocks"] == view["blocks"]
@@ -208,9 +178,8 @@ async def test_views_are_published_and_opened(
     assert await refusal(api.views_open(trigger_id=late, view=modal)) == "expired_trigger_id"
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+async def test_a_dialog_beyond_slacks_sizes_is_refused(api: AsyncWebClient, server: WorkspaceServer) -> None:
+    for wrong in (
         {"title": {"type": "plain_text", "text": "x" * 25}},
         {"title": {"type": "mrkdwn", "text": "One"}},
         {"submit": None},
@@ -223,17 +192,13 @@ async def test_views_are_published_and_opened(
         {"blocks": [_input({"type": "static_select", "options": _OPTIONS, "initial_option": {"value": "b"}})]},
         {"blocks": [_input({"type": "slider"})]},
         {"blocks": [_input({"type": "plain_text_input"}) | {"block_id": "same"}] * 2},
-    ],
-)
-async def test_a_dialog_beyond_slacks_sizes_is_refused(
-    api: AsyncWebClient, server: WorkspaceServer, wrong: dict[str, object]
-) -> None:
-    view = DIALOG | wrong
-    trigger = server.workspace.interactions.new_trigger("U0ADA")
-    assert await refusal(api.views_open(trigger_id=trigger, view=view)) == "invalid_arguments"
+    ):
+        view = DIALOG | wrong
+        trigger = server.workspace.interactions.new_trigger("U0ADA")
+        assert await refusal(api.views_open(trigger_id=trigger, view=view)) == "invalid_arguments", wrong
 
 
-async def test_people_send_only_their_own_dialogs_filled_in(
+async def test_people_send_their_own_dialogs(
     api: AsyncWebClient, people: WorkspaceClient, server: WorkspaceServer
 ) -> None:
     opened = await api.views_open(trigger_id=server.workspace.interactions.new_trigger("U0ADA"), view=DIALOG)
@@ -279,9 +244,6 @@ async def test_a_response_url_works_five_times_within_half_an_hour(
         url = server.workspace.interactions.new_response_url(server.url, "U0ADA", "D0ADA")
         await people.advance(1801)
         assert await respond(text="late") == (404, "expired_url")
-
-
-# -- limits and faults -----------------------------------------------------------------------------------------------
 
 
 async def test_slacks_limits_answer_429_with_whole_seconds() -> None:

@@ -18,24 +18,15 @@ from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.local_slack.stock import HANG, Json, Listener, StockApp
 
 
-async def test_a_taken_port_is_a_clear_error(server: WorkspaceServer) -> None:
-    port = int(server.url.rpartition(":")[2])
+async def test_a_port_or_an_address_that_cannot_be_bound_is_a_clear_error(
+    server: WorkspaceServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = server.url.rpartition(":")[2]
     with pytest.raises(ConfigError, match="SOUL_WORKSPACE_PORT"):
-        await serve_workspace(port=port).__aenter__()
-
-
-async def test_an_address_that_cannot_be_bound_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+        await serve_workspace(port=int(port)).__aenter__()
     monkeypatch.setattr("daemon.local_slack.server.HOST", "192.0.2.1")
     with pytest.raises(ConfigError, match="can't listen"):
         await serve_workspace().__aenter__()
-
-
-async def test_given_tokens_are_accepted() -> None:
-    async with serve_workspace(bot_token="xoxb-kept", app_token="xapp-kept", bot_name="Minos") as server:
-        api = AsyncWebClient(token="xoxb-kept", base_url=server.api_url)
-        assert (await api.auth_test())["user"] == "minos"
-        assert (await api.apps_connections_open(app_token="xapp-kept"))["url"].startswith("ws://127.0.0.1:")
-        assert "xoxb-kept" not in repr(server.workspace.state.app)
 
 
 async def test_the_page_is_served_and_no_file_outside_its_folder(tmp_path: Path) -> None:
@@ -112,16 +103,3 @@ async def test_six_hundred_messages_at_once_all_get_a_reply(server: WorkspaceSer
     posts = await people.posts_by_bot("D0ADA")
     assert {post["text"] for post in posts} == {f"re:m{number}" for number in range(600)}
     await stock.close()
-
-
-async def test_a_client_needs_async_with() -> None:
-    with pytest.raises(RuntimeError, match="async with"):
-        await WorkspaceClient("http://127.0.0.1:1").state()
-
-
-async def test_a_wait_ends_after_its_timeout(people: WorkspaceClient) -> None:
-    async def never() -> bool:
-        return False
-
-    with pytest.raises(TimeoutError):
-        await people.wait_for(never, timeout=0.05)

@@ -6,21 +6,13 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
-from tests.local_slack.stock import Json, StockApp, refusal
+from tests.local_slack.stock import StockApp, begun, refusal
 
 ADA: dict[str, Any] = {"recipient_team_id": "T0LOCAL", "recipient_user_id": "U0ADA"}
 
 
-async def _stream(api: AsyncWebClient, people: WorkspaceClient, room: str = "dm", **piece: Any) -> Json:  # noqa: ANN401  # Slack's
-    root = await people.say("Ada", room, "hello")
-    recipient: dict[str, Any] = {} if room == "dm" else ADA
-    answer = await api.chat_startStream(channel=root["channel"], thread_ts=root["ts"], **recipient, **piece)
-    return {"channel": root["channel"], "ts": answer["ts"], "thread": root["ts"]}
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
+async def test_an_update_counts_the_bytes_of_its_escaped_text(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    for text, code in (
         ("x" * 4_000, "accepted"),
         ("x" * 4_001, "msg_too_long"),
         ("я" * 2_000, "accepted"),
@@ -29,22 +21,16 @@ async def _stream(api: AsyncWebClient, people: WorkspaceClient, room: str = "dm"
         ("&" * 801, "msg_too_long"),
         ("&lt;" * 1_000, "accepted"),
         ("<" * 1_001, "msg_too_long"),
-    ],
-)
-async def test_an_update_counts_the_bytes_of_its_escaped_text(
-    api: AsyncWebClient, people: WorkspaceClient, text: str, code: str
-) -> None:
-    own = await api.chat_postMessage(channel="D0ADA", text="short")
-    blocks = [{"type": "divider"}]
-    assert await refusal(api.chat_update(channel="D0ADA", ts=own["ts"], text=text)) == code
-    assert await refusal(api.chat_update(channel="D0ADA", ts=own["ts"], text=text, blocks=blocks)) == code
+    ):
+        own = await api.chat_postMessage(channel="D0ADA", text="short")
+        blocks = [{"type": "divider"}]
+        assert await refusal(api.chat_update(channel="D0ADA", ts=own["ts"], text=text)) == code, text
+        assert await refusal(api.chat_update(channel="D0ADA", ts=own["ts"], text=text, blocks=blocks)) == code, text
 
 
-async def test_a_stream_has_one_budget_for_its_text_and_twice_its_details(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_a_stream_has_one_budget_for_its_text_and_details(api: AsyncWebClient, people: WorkspaceClient) -> None:
     card = {"type": "task_update", "id": "1", "title": "t" * 100, "status": "complete", "details": "d" * 3_000}
-    stream = await _stream(api, people, chunks=[card])
+    stream = await begun(api, people, chunks=[card])
     words = [{"type": "markdown_text", "text": "語" * 1_500}]
     place = {"channel": stream["channel"], "ts": stream["ts"]}
     assert await refusal(api.chat_appendStream(**place, chunks=[{"type": "markdown_text", "text": "語" * 1_501}])) == (
@@ -57,13 +43,13 @@ async def test_a_stream_has_one_budget_for_its_text_and_twice_its_details(
     assert await refusal(api.chat_stopStream(**place)) == "accepted"
 
 
-async def test_a_start_sets_the_session_to_processing_until_the_stream_is_stopped(
+async def test_a_session_is_processing_until_its_stream_is_stopped(
     api: AsyncWebClient, people: WorkspaceClient
 ) -> None:
     async def status() -> list[tuple[str, bool]]:
         return [(one["status"], one["covered"]) for one in (await people.state())["sessions"]]
 
-    stream = await _stream(api, people, markdown_text="begun")
+    stream = await begun(api, people, markdown_text="begun")
     assert await status() == [("processing", False)]
     await api.assistant_threads_setStatus(channel_id="D0ADA", thread_ts=stream["thread"], status="is reading…")
     assert await status() == [("processing", True)]
@@ -72,13 +58,13 @@ async def test_a_start_sets_the_session_to_processing_until_the_stream_is_stoppe
     assert (await status())[0][0] == "processing"
     await api.agents_sessions_setStatus(channel_id="D0ADA", thread_ts=stream["thread"], status="active")
     assert await status() == [("active", False)]
-    other = await _stream(api, people, markdown_text="begun")
+    other = await begun(api, people, markdown_text="begun")
     await api.chat_stopStream(channel="D0ADA", ts=other["ts"])
     assert [one for one, _ in await status()] == ["active", "active"]
 
 
 async def test_only_the_recipient_sees_a_stream_grow(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    stream = await _stream(api, people, "general", markdown_text="z" * 200)
+    stream = await begun(api, people, "general", markdown_text="z" * 200)
 
     async def seen(person: str) -> int:
         (shown,) = [m for m in await people.messages("general", person=person, thread="*") if m["ts"] == stream["ts"]]
@@ -98,9 +84,10 @@ async def test_a_mention_names_no_files_and_a_channel_has_no_label(people: Works
     assert "<#C0GENERAL|>" in message["text"]
 
 
-@pytest.mark.parametrize(
-    ("order", "in_thread", "outside"),
-    [
+async def test_a_room_in_a_state_refuses_posts_and_streams(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    root = await people.say("Ada", "general", "hello")
+    place: dict[str, Any] = {"channel": "C0GENERAL", "thread_ts": root["ts"]}
+    for order, in_thread, outside in (
         ({"archived": True}, "is_archived", "is_archived"),
         ({"posting": "restricted_action"}, "restricted_action", "restricted_action"),
         (
@@ -115,34 +102,28 @@ async def test_a_mention_names_no_files_and_a_channel_has_no_label(people: Works
             "accepted",
         ),
         ({"posting": "channel_type_not_supported"}, "accepted", "accepted"),
-        ({"lock": ""}, "restricted_action_thread_locked", "accepted"),
-    ],
-)
-async def test_a_room_in_a_state_refuses_posts_and_streams_by_name(
-    api: AsyncWebClient, people: WorkspaceClient, order: dict[str, Any], in_thread: str, outside: str
-) -> None:
-    root = await people.say("Ada", "general", "hello")
-    await people.fault(room="general", **(order | ({"lock": root["ts"]} if "lock" in order else {})))
-    place: dict[str, Any] = {"channel": "C0GENERAL", "thread_ts": root["ts"]}
-    assert await refusal(api.chat_postMessage(text="x", **place)) == in_thread
-    assert await refusal(api.chat_postMessage(text="x", channel="C0GENERAL")) == outside
-    streams = "channel_type_not_supported" if order.get("posting") == "channel_type_not_supported" else in_thread
-    assert await refusal(api.chat_startStream(markdown_text="x", **place, **ADA)) == streams
-    await people.clear_faults()
-    assert await refusal(api.chat_postMessage(text="x", **place)) == "accepted"
-
-
-async def test_an_archived_room_takes_no_change_either(api: AsyncWebClient, people: WorkspaceClient) -> None:
+        ({"lock": root["ts"]}, "restricted_action_thread_locked", "accepted"),
+    ):
+        await people.fault(room="general", **order)
+        assert await refusal(api.chat_postMessage(text="x", **place)) == in_thread, order
+        assert await refusal(api.chat_postMessage(text="x", channel="C0GENERAL")) == outside, order
+        streams = "channel_type_not_supported" if order.get("posting") == "channel_type_not_supported" else in_thread
+        assert await refusal(api.chat_startStream(markdown_text="x", **place, **ADA)) == streams, order
+        await people.clear_faults()
+        assert await refusal(api.chat_postMessage(text="x", **place)) == "accepted", order
     own = await api.chat_postMessage(channel="C0GENERAL", text="one")
-    stream = await _stream(api, people, "general", markdown_text="begun")
+    stream = await begun(api, people, "general", markdown_text="begun")
     await people.fault(room="general", archived=True)
     assert await refusal(api.chat_update(channel="C0GENERAL", ts=own["ts"], text="two")) == "is_archived"
     assert await refusal(api.chat_stopStream(channel="C0GENERAL", ts=stream["ts"])) == "is_archived"
+    for order in ({"room": "nowhere", "archived": True}, {"room": "general", "posting": "sometimes"}):
+        with pytest.raises(Exception, match="refused"):
+            await people.fault(**order)
 
 
 async def test_a_deleted_root_takes_no_reply(api: AsyncWebClient, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "dm", "hello")
-    bare = await people.say("Ada", "dm", "nobody answered this")
+    bare = await people.say("Ada", "dm", "this has no answer")
     await api.chat_postMessage(channel="D0ADA", text="one", thread_ts=root["ts"])
     for message in (root, bare):
         await people.delete("Ada", "dm", message["ts"])
@@ -150,9 +131,3 @@ async def test_a_deleted_root_takes_no_reply(api: AsyncWebClient, people: Worksp
         "cannot_reply_to_message"
     )
     assert await refusal(api.chat_postMessage(channel="D0ADA", text="two", thread_ts=bare["ts"])) == "thread_not_found"
-
-
-async def test_an_order_for_an_unknown_room_or_code_is_refused(people: WorkspaceClient) -> None:
-    for order in ({"room": "nowhere", "archived": True}, {"room": "general", "posting": "sometimes"}):
-        with pytest.raises(Exception, match="refused"):
-            await people.fault(**order)

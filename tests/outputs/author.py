@@ -73,7 +73,6 @@ class Output:
 
     @property
     def mark(self) -> str:
-        """The word in its inner speech."""
         return f"{CANARY}{self.number}inner"
 
 

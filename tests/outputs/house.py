@@ -53,12 +53,10 @@ class TalkRoom:
 
     @property
     def conversation(self) -> ConversationKey:
-        """The conversation there."""
         return ConversationKey(SOUL, TEAM, self.channel, "" if self.place is Place.DM else "1.000000")
 
     @property
     def audience(self) -> Audience:
-        """Who may learn what is said there."""
         if self.place is Place.PUBLIC_CHANNEL:
             return Audience(AudienceKind.WORKSPACE, TEAM)
         return Audience(AudienceKind.DM if self.place is Place.DM else AudienceKind.CHANNEL, self.channel)
@@ -81,27 +79,22 @@ class RecordingChannel(FakeChannel):
         self.speeches: list[FakeSpeech] = []
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Gate.admit`."""
         return GateDecision(admitted=True, name=next(one.name for one in ROOMS if one.person == perception.author))
 
     async def readers(self, perception: Perception) -> Readers:
-        """See `Channel.readers`."""
         room = next(one for one in ROOMS if one.channel == perception.conversation.channel)
         return Readers(perception.audience, members_only=room.members)
 
     def offers(self, conversation: ConversationKey) -> Offers:
-        """See `Channel.offers`."""
         return Offers(nods=True, unasked=True)
 
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
-        """See `Channel.speak`."""
         self.speeches.append(FakeSpeech())
         return self.speeches[-1]
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """See `Channel.split`."""
         return (reply,) if reply else ()
 
 
@@ -113,7 +106,6 @@ class ThinkingModel(ScriptedLLM):
         self._think = think
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `LLM.stream`."""
         if prompt.step != "think":
             async for piece in super().stream(prompt):
                 yield piece
@@ -135,7 +127,6 @@ class ThinkingHouse:
         self._lanes: dict[str, AnyLane] = {one.name: one for one in built.dispatcher._lanes}
 
     async def perceive(self, room: TalkRoom, words: str) -> None:
-        """A person writes, and the soul answers."""
         self._said += 1
         message = Perception.of_message(
             conversation=room.conversation,
@@ -176,21 +167,17 @@ class ThinkingHouse:
             await self._built.store.due_predictions.fall_due()
 
     def rows(self, sql: str, *values: object) -> list[dict[str, Any]]:
-        """Rows of memory.db."""
         return [dict(row) for row in self._file.execute(sql, values)]
 
     def change(self, sql: str, *values: object) -> None:
-        """Change memory.db, as an admin's command does."""
         self._file.execute(sql, values)
 
     def close(self) -> None:
-        """Look no more."""
         self._file.close()
 
 
 @asynccontextmanager
 async def house(home: Path, think: Callable[[], tuple[list[str], str]]) -> AsyncIterator[ThinkingHouse]:
-    """A soul in a fresh home."""
     clock, channel, events = StillClock(), RecordingChannel(), Events()
     write_soul(home, SOUL, _MANIFEST)
     settings = Settings(

@@ -52,7 +52,6 @@ class State:
 
     @classmethod
     def of(cls, house: ThinkingHouse, room: TalkRoom) -> "State":
-        """Read it."""
         here, audience = str(room.conversation), str(room.audience)
 
         def count(sql: str, *values: object) -> int:
@@ -87,7 +86,6 @@ class State:
         return [name for name, one in self.goals.items() if one["state"] == "open" and self.may_know(one)]
 
     def foreign(self) -> list[str]:
-        """The ids of open goals of others."""
         return [name for name, one in self.goals.items() if one["state"] == "open" and not self.may_know(one)]
 
 

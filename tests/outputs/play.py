@@ -42,11 +42,9 @@ class OutputCount:
 
     @property
     def faults(self) -> list[str]:
-        """All that was wrong."""
         return [*self.not_permitted, *self.shown, *self.crashes, *self.missed]
 
     def __str__(self) -> str:
-        """The outcome in one line."""
         played = f"outputs={self.outputs} thoughts={self.thoughts} ticks={self.ticks} effects={self.effects}"
         wrong = f"effects_not_permitted={len(self.not_permitted)} private_shown={len(self.shown)}"
         return f"{played} {wrong} crashes={len(self.crashes)} missed={len(self.missed)}"
@@ -236,11 +234,9 @@ class _AllOfIt:
     wish = None
 
     def feed(self, piece: str) -> str:
-        """The words of the piece."""
         return piece.translate(_NO_JSON)
 
     def finish(self) -> str:
-        """Nothing more."""
         return ""
 
 

@@ -79,6 +79,5 @@ class Writer:
 
 
 def in_pieces(text: str, chance: Random) -> list[str]:
-    """A text as it streams, cut at random."""
     cuts = sorted(chance.randint(0, len(text)) for _ in range(chance.choice((0, 1, 4, 12))))
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True) if end > start]

@@ -1,6 +1,8 @@
 """One browser for the whole run; a fresh workspace, a connected app and windows for each test."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,13 @@ from tests.page.manual_app import ManualApp
 from tests.page.window import MISSING, Window, chromium, launched
 
 OpenWindow = Callable[..., Awaitable[Window]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of the page run in the loop of the browser."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -31,29 +40,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def server() -> AsyncIterator[WorkspaceServer]:
-    async with serve_workspace() as running:
-        yield running
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def people(server: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
-    async with WorkspaceClient(server.page_url) as client:
-        yield client
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def soul(server: WorkspaceServer, people: WorkspaceClient) -> AsyncIterator[ManualApp]:
-    app = await ManualApp(server, people).connect()
-    await people.wait_for_sockets(1)
-    yield app
-    await app.close()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
-    """Opens windows; after the test none of them may have recorded a fault."""
+@asynccontextmanager
+async def windows(browser: Browser) -> AsyncIterator[OpenWindow]:
+    """Opens windows; in the end none of them may have recorded a fault."""
     opened: list[tuple[Window, BrowserContext]] = []
 
     async def open_one(url: str, person: str = "", conversation: str = "", **options: object) -> Window:
@@ -66,3 +55,33 @@ async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
     for _, context in opened:
         await context.close()
     assert [fault for window, _ in opened for fault in window.faults] == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
+    async with windows(browser) as opener:
+        yield opener
+
+
+@dataclass(frozen=True, slots=True)
+class PageStage:
+    """A workspace, what its people do without the page, and a connected app whose replies the test writes."""
+
+    server: WorkspaceServer
+    people: WorkspaceClient
+    soul: ManualApp
+    new_window: OpenWindow
+
+    async def window(self, person: str = "U0ADA", conversation: str = "", **options: object) -> Window:
+        """Open a person's window."""
+        return await self.new_window(self.server.page_url, person, conversation, **options)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def on(browser: Browser) -> AsyncIterator[PageStage]:
+    async with serve_workspace() as server, WorkspaceClient(server.page_url) as people:
+        app = await ManualApp(server, people).connect()
+        await people.wait_for_sockets(1)
+        async with windows(browser) as opener:
+            yield PageStage(server, people, app, opener)
+        await app.close()

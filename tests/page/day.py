@@ -23,7 +23,7 @@ RANDOM: Final = "C0RANDOM"
 _CUTOVER: Final = "@Kothar who decides when we cut over?"
 _TABLE: Final = "can you move the events table for us?"
 _CHOICES: Final = {_TABLE: "\n<short_answers>Postgres | SQLite</short_answers>"}
-_STANDUP: Final = "Remind me every weekday at nine of the stand-up."
+_STANDUP: Final = "Remind me every day at nine of the stand-up."
 _DIGEST: Final = "@Kothar post a digest of this channel here every day at nine"
 _ESSAY: Final = "Tell me all about the history of the harbour, please."
 
@@ -34,7 +34,7 @@ _REPLIES: Final[Mapping[str, str]] = {
     "who decides when we cut over?": "**Chloe** does; she wants the readers first. I'd ask her before 18:00.",
 }
 _WISHES: Final[Mapping[str, str]] = {
-    _STANDUP: json.dumps({"what": "the stand-up", "every": "weekdays 09:00", "drop": []}),
+    _STANDUP: json.dumps({"what": "the stand-up", "every": "daily 09:00", "drop": []}),
     _DIGEST.removeprefix("@Kothar "): json.dumps({"what": "", "every": "daily 09:00", "digest": True, "drop": []}),
 }
 _DIGEST_OF_DAY: Final = "- It ships on **Thursday at four**.\n- Chloe writes the notes tonight."
@@ -78,7 +78,6 @@ class TeamDay:
     look: Look
 
     async def is_lived(self) -> None:
-        """The whole day."""
         await self.invites_it()
         await self.answers_in_a_thread()
         await self.asks_back()
@@ -110,13 +109,18 @@ class TeamDay:
 
     async def asks_back(self) -> None:
         """The soul asks Ben a question with two answers; he presses one, which no one else could."""
-        ben = self.windows["Ben"]
+        ben, chloe = self.windows["Ben"], self.windows["Chloe"]
         await ben.say(f"@Kothar {_TABLE}")
         await expect(ben.thread.get_by_role("button", name="SQLite")).to_be_visible()
         await self.daemon.answered()
         await self.look("asked", "Ben")
+        question = chloe.message("events table")
+        await question.get_by_role("button", name="1 reply").click()
+        await chloe.thread.get_by_role("button", name="SQLite").click()
+        await expect(chloe.page.get_by_text("that had no effect")).to_be_visible()
         await ben.thread.get_by_role("button", name="SQLite").click()
         await expect(ben.thread.locator(".message").last).to_contain_text("one file moves")
+        await expect(chloe.thread.get_by_role("button", name="Postgres")).to_have_count(0)
         await self.daemon.answered()
         await self.look("answered", "Ben")
 

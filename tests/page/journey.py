@@ -26,8 +26,23 @@ Opener = Callable[[str, str, str], Awaitable[Window]]
 """Opens a window: the page's URL, the id of the person, the view to show."""
 
 
-async def no_picture(name: str, view: str) -> None:
-    """For tests: takes no picture."""
+@dataclass(frozen=True, slots=True)
+class PageTalk:
+    """A person's window, the daemon and its model; `look` is called at each view worth a picture."""
+
+    window: Window
+    daemon: RunningDaemon
+    model: LoopbackModel
+    look: Look
+
+    async def _asked(self, words: str, seen: str) -> None:
+        await self.window.say(words)
+        await expect(self._last()).to_contain_text(seen)
+        await self.daemon.answered()
+
+    def _last(self) -> Locator:
+        """The newest message of the soul in the direct messages."""
+        return self.window.timeline.locator(".message.nested").last
 
 
 def _furnish(home: Path, lines: Lines) -> dict[str, str]:
@@ -66,24 +81,17 @@ async def begun(home: Path, lines: Lines, open_window: Opener, look: Look) -> As
             person, room = str(made["id"]), await people.open_dm(lines.person)
         await daemon.logged("tools.server_connected")  # a connection for which the clock is moved would be given up
         window = await open_window(daemon.page_url, person, room)
-        yield Journey(window, person, room, lines, daemon, people, model, look)
+        yield Journey(window, daemon, model, look, person, room, lines, people)
 
 
 @dataclass(frozen=True, slots=True)
-class Journey:
-    """A person's window, with their id and that of their DM, the daemon and its model.
+class Journey(PageTalk):
+    """The talk of a person with this id, and that of their DM, who speaks these lines."""
 
-    `look` is called at each view worth a picture.
-    """
-
-    window: Window
     person: str
     dm: str
     lines: Lines
-    daemon: RunningDaemon
     people: WorkspaceClient
-    model: LoopbackModel
-    look: Look
 
     async def greets_and_welcomes_back(self) -> None:
         """The soul greets a new user; after a visit has ended it welcomes them back."""
@@ -94,11 +102,9 @@ class Journey:
         await self.look("returning", self.dm)
 
     async def turns_poet_and_scholar(self) -> None:
-        """A poem that is mended twice, then a scholarly reply."""
+        """A poem, then a scholarly reply."""
         await self._talk(self.lines.poem)
         await self.look("poem", self.dm)
-        await self._talk(self.lines.mended, self.lines.mended_again)
-        await self.look("mended", self.dm)
         await self._talk(self.lines.scholarly)
         await self.look("modes", self.dm)
 
@@ -118,16 +124,6 @@ class Journey:
             "aria-label", self.lines.house["good_label"]
         )
         await self.look("sources", f"C0GENERAL/{thread}")
-
-    async def asks_back(self) -> None:
-        """The soul asks a question back, and uses the person's answer."""
-        thread = await self._mention(f"@Kothar {self.lines.unclear.says}")
-        await expect(self._last_in_thread()).to_contain_text(self.lines.unclear.seen)
-        await self.daemon.at_rest()
-        await self.window.reply_box.fill(self.lines.cleared.says)
-        await self.window.reply_box.press("Enter")
-        await expect(self._last_in_thread()).to_contain_text(self.lines.cleared.seen)
-        await self.look("asking", f"C0GENERAL/{thread}")
 
     async def asks_for_permission(self) -> None:
         """A tool that writes needs an approval; after it the tool runs once and the buttons disappear."""
@@ -157,7 +153,7 @@ class Journey:
         """The soul sets a reminder, says when it is due, and begins a conversation about it then."""
         await self._open(self.dm)
         await self._talk(self.lines.reminder)
-        await expect(self._dm_answers().last).to_contain_text(re.compile(r"\d\d:\d\d"))
+        await expect(self._last()).to_contain_text(re.compile(r"\d\d:\d\d"))
         await self.people.advance(20 * 60 + 1)
         await expect(self.window.timeline.locator(".message").last).to_contain_text(self.lines.due.seen)
         await self.daemon.at_rest()
@@ -168,8 +164,8 @@ class Journey:
     async def _talk(self, *exchanges: Exchange) -> None:
         for one in exchanges:
             await self.window.say(one.says)
-            await expect(self._dm_answers().last).to_contain_text(one.seen)
-            await expect(self._dm_answers().last.locator(".feedback")).to_be_visible()
+            await expect(self._last()).to_contain_text(one.seen)
+            await expect(self._last().locator(".feedback")).to_be_visible()
             await self.daemon.at_rest()
 
     async def _mention(self, words: str, *, channel: str = "C0GENERAL") -> str:
@@ -187,9 +183,6 @@ class Journey:
     async def _end_the_visit(self) -> None:
         await self.window.move_the_clock("Tomorrow at nine")
         await self.daemon.until("SELECT count(*) FROM transitions WHERE target = 'exiting'")
-
-    def _dm_answers(self) -> Locator:
-        return self.window.timeline.locator(".message.nested")
 
     def _last_in_thread(self) -> Locator:
         return self.window.thread.locator(".message").last

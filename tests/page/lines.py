@@ -53,12 +53,8 @@ class Lines:
     trouble: Exchange
     back: Exchange
     poem: Exchange
-    mended: Exchange
-    mended_again: Exchange
     scholarly: Exchange
     search: Search
-    unclear: Exchange
-    cleared: Exchange
     note: Exchange
     other_soul: Exchange
     reminder: Exchange
@@ -95,8 +91,8 @@ class Lines:
             return tagged("").replace("<calls_for>nothing<", "<calls_for>research<")
         if self.reminder.says in call.last and (due := _SET_FOR.search(call.prompt)):
             return self.reminder.answer(time=due[1])
-        exchanges = (self.greeting, self.trouble, self.back, self.poem, self.mended, self.mended_again, self.scholarly)
-        later = (self.unclear, self.note, self.other_soul, self.reminder, self.due)
+        exchanges = (self.greeting, self.trouble, self.back, self.poem, self.scholarly)
+        later = (self.note, self.other_soul, self.reminder, self.due)
         return next(one for one in (*exchanges, *later) if one.says in call.last).answer()
 
     def _choice(self, call: ModelCall) -> str:
@@ -105,8 +101,6 @@ class Lines:
             if "## Results" not in call.prompt:
                 return chosen(("Research", self.search.query), ("Think", self.search.thought))
             return chosen(("Respond", self.search.brief))
-        if self.unclear.says in said:
-            return chosen(("Respond", "")) if self.cleared.says in said else chosen(("Ask", self.unclear.thought))
         allowed = "has allowed what you asked" in call.prompt
         return chosen(("Respond", self.note.seen) if allowed else ("Research", self.note.thought))
 
@@ -121,8 +115,6 @@ class Lines:
         said = _talk(call)
         if self.search.says in said:
             return self.search.reply.format(**{name: _number(call, name) for name in map(_stem, self.search.files)})
-        if self.unclear.says in said:
-            return (self.cleared if self.cleared.says in said else self.unclear).reply
         return self.note.reply
 
 

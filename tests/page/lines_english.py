@@ -57,18 +57,6 @@ ENGLISH: Final = Lines(
         "Rows, and who counts them.",
         wish="poem",
     ),
-    mended=Exchange(
-        "Make the last line colder, please.",
-        "Night ships unload rows,\nthe quay lamp counts them twice — once\nfor the sea, once frost.",
-        "once frost",
-        "Home was the warm word.",
-    ),
-    mended_again=Exchange(
-        "Now name the harbour in the first.",
-        "Ugarit unloads rows,\nthe quay lamp counts them twice — once\nfor the sea, once frost.",
-        "Ugarit unloads rows",
-        "The first line alone.",
-    ),
     scholarly=Exchange(
         "Is Linear A related to Linear B? I'd like a scholarly answer.",
         "**What is certain.** The two scripts share some sixty signs, and Linear B was made from Linear A.\n\n"
@@ -91,18 +79,6 @@ ENGLISH: Final = Lines(
         "requests: 187 minutes instead of 41 [{times}].\n\n"
         "Setting `IMPORT_LOOKUP=batch` brings the old way back until the next release [{imports}].",
         {"imports.md": _IMPORTS, "releases.md": _RELEASES, "times.csv": _TIMES},
-    ),
-    unclear=Exchange(
-        "figure out which deploy broke the report",
-        "Which deploy do you mean: Monday's on production, or Tuesday's on staging? They changed other files.",
-        "Which deploy do you mean",
-        "which deploy is meant",
-        wish="research",
-    ),
-    cleared=Exchange(
-        "the one of Tuesday, on staging",
-        "Then it is the one that renamed the column `week`: the report still asks for `isoweek`.",
-        "isoweek",
     ),
     note=Exchange(
         "look into the shelf and note that we freeze on Friday",

@@ -116,7 +116,7 @@ def _call(body: dict[str, object]) -> ModelCall:
 
 
 def _text(content: str | list[dict[str, str]]) -> str:
-    """A message's words; a picture among them is told by `PICTURE`."""
+    """A message's words; `PICTURE` stands for a picture among them."""
     if isinstance(content, str):
         return content
     return "\n".join(part.get("text", PICTURE) for part in content)

@@ -4,9 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from slack_bolt.context.ack.async_ack import AsyncAck
-from slack_bolt.context.respond.async_respond import AsyncRespond
 
-from daemon.core.phrases import WHY_SHORTCUT
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 from tests.local_slack.stock import StockApp
@@ -21,23 +19,6 @@ FEEDBACK: Json = {
             "positive_button": {"text": {"type": "plain_text", "text": "Good answer"}, "value": "good"},
             "negative_button": {"text": {"type": "plain_text", "text": "Bad answer"}, "value": "bad"},
         }
-    ],
-}
-QUESTION: Json = {
-    "type": "actions",
-    "elements": [
-        {
-            "type": "button",
-            "action_id": action,
-            "value": f"{action}:A1",
-            "style": style,
-            "text": {"type": "plain_text", "text": name},
-            "accessibility_label": spoken,
-        }
-        for action, style, name, spoken in (
-            ("allow", "primary", "Approve", "Approve: run it once"),
-            ("refuse", "danger", "Refuse", "Refuse: nothing will be done"),
-        )
     ],
 }
 
@@ -55,23 +36,15 @@ class ManualApp:
         self._people = people
         self.api = self._stock.client
         self.clicks: list[tuple[str, str]] = []
-        self.shortcuts: list[Json] = []
         self.dialogs: list[Json] = []
         self.answers: list[Json] = []
         """How the next dialogs that are sent are acknowledged; without one they close."""
-        self._stock.app.shortcut(WHY_SHORTCUT)(self._shortcut)
         self._stock.app.view("order")(self._sent)
-        for action in ("feedback", "allow", "refuse"):
-            self._stock.app.action(action)(self._click)
+        self._stock.app.action("feedback")(self._click)
 
     async def _click(self, ack: AsyncAck, body: Json) -> None:
         await ack()
         self.clicks.append((body["user"]["id"], body["actions"][0]["value"]))
-
-    async def _shortcut(self, ack: AsyncAck, respond: AsyncRespond, shortcut: Json) -> None:
-        await ack()
-        self.shortcuts.append(shortcut)
-        await respond("Because the lamps are lit.", response_type="ephemeral")
 
     async def _sent(self, ack: AsyncAck, view: Json) -> None:
         self.dialogs.append(view)
@@ -98,36 +71,25 @@ class ManualApp:
         return await self._people.wait_for(look)
 
     async def show_status(self, root: Json, status: str = "is thinking…") -> None:
-        await self.api.api_call(
-            "assistant.threads.setStatus",
-            json={"channel_id": root["channel"], "thread_ts": root["ts"], "status": status},
-        )
+        where = {"channel_id": root["channel"], "thread_ts": root["ts"]}
+        await self.api.api_call("assistant.threads.setStatus", json={**where, "status": status})
 
     async def start(self, root: Json, words: str) -> str:
-        answer = await self.api.api_call(
-            "chat.startStream",
-            json={
-                "channel": root["channel"],
-                "thread_ts": root["ts"],
-                "recipient_user_id": root["user"],
-                "recipient_team_id": root["team"],
-                "markdown_text": words,
-            },
-        )
-        return str(answer["ts"])
+        return await self._started(root, markdown_text=words)
 
     async def append(self, root: Json, ts: str, words: str) -> None:
-        await self.api.api_call(
-            "chat.appendStream", json={"channel": root["channel"], "ts": ts, "markdown_text": words}
-        )
+        where = {"channel": root["channel"], "ts": ts}
+        await self.api.api_call("chat.appendStream", json={**where, "markdown_text": words})
 
     async def plan(self, root: Json, title: str, *tasks: Json, **more: object) -> str:
         """Start a reply with a plan of tasks."""
         chunks = [{"type": "plan_update", "title": title}, *tasks]
+        return await self._started(root, task_display_mode="plan", chunks=chunks, **more)
+
+    async def _started(self, root: Json, **content: object) -> str:
         recipient = {"recipient_user_id": root["user"], "recipient_team_id": root["team"]}
-        where = {"channel": root["channel"], "thread_ts": root["ts"], "task_display_mode": "plan"}
-        answer = await self.api.api_call("chat.startStream", json={**where, **recipient, "chunks": chunks, **more})
-        return str(answer["ts"])
+        where = {"channel": root["channel"], "thread_ts": root["ts"], **recipient}
+        return str((await self.api.api_call("chat.startStream", json={**where, **content}))["ts"])
 
     async def append_chunks(self, root: Json, ts: str, *chunks: Json) -> None:
         """Append chunks to a plan."""

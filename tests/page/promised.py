@@ -5,17 +5,15 @@ The test runs it to check the daemon; `scripts/screenshots.py` runs it to take t
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from playwright.async_api import Locator, expect
+from playwright.async_api import expect
 
 from tests.journeys.thinking import adding, expecting, thought
-from tests.page.journey import Look, Opener
-from tests.page.loopback_model import LoopbackModel, ModelCall, loopback_model
-from tests.page.running import RunningDaemon, running_daemon
-from tests.page.window import Window
+from tests.page.journey import Look, Opener, PageTalk
+from tests.page.loopback_model import ModelCall, loopback_model
+from tests.page.running import running_daemon
 
 ADA: Final = ("U0ADA", "D0ADA")
 
@@ -47,7 +45,7 @@ _SETTINGS: Final = {
     "SOUL_NAME": "soul",
     "SOUL_CYCLE_ENABLED": "true",
     "SOUL_CYCLE_TOKENS_HOUR": "100000",
-    "SOUL_CYCLE_USD_DAY": "1000",  # nobody knows what the scripted model costs, so that it counts with the most
+    "SOUL_CYCLE_USD_DAY": "1000",  # the price of the scripted model is unknown, so that it counts with the most
     "SOUL_QUIET_HOURS": "",
 }
 
@@ -56,7 +54,7 @@ def _answer(call: ModelCall) -> str:
     if call.step != "think":
         return "Let them speak."
     if _ALONE in call.prompt:
-        done = {"action": "complete", "goal_id": "G1", "why": "told her"}
+        done = {"action": "complete", "goal_id": "G1", "why": "she knows"}
         return thought(_KEPT, goal_updates=[done])
     return _REPLIES.get(call.last, thought("Yes."))
 
@@ -72,14 +70,10 @@ async def begun(home: Path, open_window: Opener, look: Look) -> AsyncIterator["P
         yield PromiseKept(await open_window(daemon.page_url, *ADA), daemon, model, look)
 
 
-@dataclass(frozen=True, slots=True)
-class PromiseKept:
-    """Ada's window and the daemon; `look` is called at each view worth a picture."""
+class PromiseKept(PageTalk):
+    """What Ada is promised."""
 
-    window: Window
-    daemon: RunningDaemon
-    model: LoopbackModel
-    look: Look
+    __slots__ = ()
 
     async def promises(self) -> None:
         """Below the reply the house says when the soul comes back to it, and how to decline."""
@@ -100,12 +94,3 @@ class PromiseKept:
         await self.daemon.answered()
         await self._asked("thank you!", _THANKS)
         await self.look("kept", ADA[1])
-
-    async def _asked(self, words: str, seen: str) -> None:
-        await self.window.say(words)
-        await expect(self._last()).to_contain_text(seen)
-        await self.daemon.answered()
-
-    def _last(self) -> Locator:
-        """The newest message of the soul."""
-        return self.window.timeline.locator(".message.nested").last

@@ -13,7 +13,7 @@ from typing import Final
 from daemon.memory.database.driver import sqlite3
 
 ROOT: Final = Path(__file__).parents[2]
-HANG: Final = 90.0
+HANG: Final = 180.0
 """Seconds after which a wait counts as a hang. A healthy daemon needs a fraction of it, even on a busy machine."""
 
 

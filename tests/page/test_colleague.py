@@ -1,6 +1,5 @@
 """What a colleague does beside talking, on the page with the whole daemon: Home, dialogs, shortcuts, commands."""
 
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
@@ -13,14 +12,14 @@ from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from daemon.memory.knowledge.records.kinds import Topic
 from tests.fakes import TurnableClock
-from tests.given import shown, tagged, wanting
+from tests.given import shown, tagged
 from tests.journeys.house import House, settings_for
 from tests.journeys.own_memory import note
 from tests.page.conftest import OpenWindow
-from tests.page.window import Window, ask_why, use_shortcut
+from tests.page.window import Window, use_shortcut
 from tests.programs import ends_awaited
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]  # two seconds on an idle machine
+pytestmark = pytest.mark.timeout(300)  # two seconds on an idle machine
 
 KILN: Final = "The kiln cracks at 900 degrees."
 
@@ -129,25 +128,7 @@ async def test_a_message_of_a_channel_is_asked_about_and_an_answer_explained(
     await expect(answer.locator(".feedback")).to_be_visible()
     await house.idle()
     assert KILN in shown(house.prompts[-1])
-    await ask_why(answer)
+    await use_shortcut(answer, "Why did you say that?")
     await expect(ada.timeline.locator(".message").last).to_contain_text("Where it comes from")
     await expect(ben.timeline.locator(".message")).to_have_count(1)
     ben.connection_may_break = True
-
-
-async def test_the_command_helps_and_a_reminder_is_set_listed_and_comes(house: House, ada: Window) -> None:
-    alone = ada.page.locator(".message.ephemeral")
-    await ada.page.locator('#sidebar a[href="#/C0GENERAL"]').click()
-    await ada.say("/minoan help")
-    await expect(alone.last).to_contain_text("reminders")
-    await ada.page.locator('#sidebar a[href="#/D0ADA"]').click()
-    house.model.replies += [wanting("reminder"), json.dumps({"when": "in 20m", "what": "the tea", "drop": []})]
-    await talked(house, ada, "Remind me in twenty minutes of the tea.", "Noted.")
-    await ada.say("/minoan reminders")
-    await expect(alone.last).to_contain_text("the tea")
-    await expect(await home_of(ada)).to_contain_text("the tea")
-    await ada.page.get_by_role("button", name="Messages", exact=True).click()
-    house.model.replies.append(tagged("The tea is ready!"))
-    house.clock.turn(21 * 60)
-    await expect(ada.timeline).to_contain_text("The tea is ready!")
-    await house.idle()

@@ -1,23 +1,16 @@
 """Users talk with the soul and with each other through the page."""
 
-import pytest
 from playwright.async_api import FilePayload, expect
 
-from daemon.local_slack.client import WorkspaceClient
-from daemon.local_slack.server import WorkspaceServer
-from tests.page.conftest import OpenWindow
-from tests.page.manual_app import ManualApp
+from tests.page.conftest import PageStage
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 EDITED = "a better word"
 
 
-async def test_a_new_window_opens_the_dm_with_the_soul_ready_to_write(
-    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url)
+async def test_a_new_window_opens_the_dm_with_the_soul_ready_to_write(on: PageStage) -> None:
+    ada = await on.new_window(on.server.page_url)
     await expect(ada.page.get_by_role("heading", level=1)).to_have_text("Soul")
-    await expect(ada.page).to_have_url(f"{server.url}/?as=U0ADA")
+    await expect(ada.page).to_have_url(f"{on.server.url}/?as=U0ADA")
     await expect(ada.composer).to_be_focused()
     await expect(ada.page.locator(".banner")).to_have_count(0)
     await ada.page.get_by_role("button", name="Say hello").click()
@@ -25,24 +18,22 @@ async def test_a_new_window_opens_the_dm_with_the_soul_ready_to_write(
     await expect(ada.page.locator(".welcome")).to_have_count(0)
 
 
-async def test_a_reply_grows_below_the_question_and_takes_feedback(
-    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
+async def test_a_reply_grows_below_the_question_and_takes_feedback(on: PageStage) -> None:
+    ada = await on.window()
     await ada.say("What is a *soul*?")
     await expect(ada.message("What is a soul?").locator("strong")).to_have_text("soul")
-    root = await soul.newest("dm")
+    root = await on.soul.newest("dm")
 
-    await soul.show_status(root)
+    await on.soul.show_status(root)
     await expect(ada.timeline.locator(".status")).to_have_text("Soul is thinking…")
-    ts = await soul.start(root, "Something **old")
+    ts = await on.soul.start(root, "Something **old")
     answer = ada.page.locator(f'.message[data-ts="{ts}"]')
     await expect(answer.locator(".body")).to_have_text("Something **old")
     await expect(answer).to_have_attribute("aria-busy", "true")
     await expect(ada.timeline.locator(".status")).to_have_count(0)
-    await soul.append(root, ts, " and warm**\n\n- it lives")
+    await on.soul.append(root, ts, " and warm**\n\n- it lives")
     await expect(answer.locator("strong")).to_have_text("old and warm")
-    await soul.finish(root, ts)
+    await on.soul.finish(root, ts)
     await expect(answer.locator("li")).to_have_text("it lives")
     await expect(answer).not_to_have_attribute("aria-busy", "true")
 
@@ -51,24 +42,22 @@ async def test_a_reply_grows_below_the_question_and_takes_feedback(
     await expect(good).to_have_attribute("aria-pressed", "true")
 
     async def reached() -> bool:
-        return soul.clicks == [("U0ADA", "good")]
+        return on.soul.clicks == [("U0ADA", "good")]
 
-    await people.wait_for(reached)
+    await on.people.wait_for(reached)
 
 
-async def test_a_mention_is_completed_and_the_reply_opens_its_thread(
-    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
+async def test_a_mention_is_completed_and_the_reply_opens_its_thread(on: PageStage) -> None:
+    ada = await on.window("U0ADA", "C0GENERAL")
     await ada.composer.press_sequentially("@so")
     await expect(ada.page.get_by_role("option", name="Soul")).to_be_visible()
     await ada.composer.press("Tab")
     await ada.composer.press_sequentially("are you there?")
     await ada.composer.press("Enter")
     await expect(ada.message("are you there?").locator(".mention")).to_have_text("@Soul")
-    root = await soul.newest("general")
-    ts = await soul.start(root, "Here I am.")
-    await soul.finish(root, ts)
+    root = await on.soul.newest("general")
+    ts = await on.soul.start(root, "Here I am.")
+    await on.soul.finish(root, ts)
     await expect(ada.thread.locator(".message").last.locator(".body")).to_have_text("Here I am.")
     await expect(ada.composer).to_be_focused()
     await expect(ada.message("are you there?").locator(".summary")).to_contain_text("1 reply")
@@ -82,14 +71,12 @@ async def test_a_mention_is_completed_and_the_reply_opens_its_thread(
     await expect(ada.page.locator("#thread")).to_be_hidden()
 
 
-async def test_each_window_is_one_user_and_ben_never_sees_adas_dm(
-    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
-    ben = await new_window(server.page_url, "U0BEN")
-    gus = await new_window(server.page_url, "U0GUS")
+async def test_each_window_is_one_user_and_ben_never_sees_adas_dm(on: PageStage) -> None:
+    ada = await on.window()
+    ben = await on.window("U0BEN")
+    gus = await on.window("U0GUS")
     await ada.say("a secret about Ben")
-    await soul.reply(await soul.newest("dm"), "I keep your secret.")
+    await on.soul.reply(await on.soul.newest("dm"), "I keep your secret.")
     await expect(ada.message("I keep your secret.")).to_be_visible()
     await ada.go("general")
     await ada.say("hello @Ben")
@@ -102,11 +89,9 @@ async def test_each_window_is_one_user_and_ben_never_sees_adas_dm(
     await expect(gus.page.locator("#sidebar").get_by_role("link", name="founders")).to_have_count(0)
 
 
-async def test_users_edit_and_delete_only_their_own_messages(
-    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
-) -> None:
-    await people.say("ben", "general", "Ben's words")
-    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
+async def test_users_edit_and_delete_only_their_own_messages(on: PageStage) -> None:
+    await on.people.say("ben", "general", "Ben's words")
+    ada = await on.window("U0ADA", "C0GENERAL")
     await ada.say("a word & <more>")
     own = ada.message("a word & <more>")
     await own.hover()
@@ -116,6 +101,10 @@ async def test_users_edit_and_delete_only_their_own_messages(
     await box.fill(EDITED)
     await box.press("Enter")
     await expect(ada.message(EDITED).locator(".edited")).to_be_visible()
+    await ada.composer.press("ArrowUp")  # in the empty box it opens one's last message
+    await expect(box).to_be_focused()
+    await box.press("Escape")
+    await expect(box).to_have_count(0)
 
     await ada.message("Ben's words").hover()
     await expect(ada.message("Ben's words").get_by_role("button", name="Edit message")).to_have_count(0)
@@ -125,25 +114,10 @@ async def test_users_edit_and_delete_only_their_own_messages(
     await expect(ada.message(EDITED)).to_have_count(0)
 
 
-async def test_arrow_up_in_the_empty_box_edits_the_users_last_message(
-    server: WorkspaceServer, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
-    await ada.say("tpyo")
-    await expect(ada.message("tpyo")).to_be_visible()
-    await ada.composer.press("ArrowUp")
-    box = ada.page.get_by_label("Edit your message")
-    await expect(box).to_be_focused()
-    await box.press("Escape")
-    await expect(box).to_have_count(0)
-
-
-async def test_reactions_are_added_and_removed(
-    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
-) -> None:
-    said = await people.say("ben", "general", "it works")
-    await people.react("ben", "general", said["ts"], "tada")
-    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
+async def test_reactions_are_added_and_removed(on: PageStage) -> None:
+    said = await on.people.say("ben", "general", "it works")
+    await on.people.react("ben", "general", said["ts"], "tada")
+    ada = await on.window("U0ADA", "C0GENERAL")
     party = ada.message("it works").get_by_role("button", name="tada")
     await expect(party).to_have_text("🎉1")
     await party.click()
@@ -157,12 +131,10 @@ async def test_reactions_are_added_and_removed(
     await expect(ada.message("it works").get_by_role("button", name="rocket, 1")).to_have_text("🚀1")
 
 
-async def test_an_ephemeral_message_is_marked_and_shown_to_one_user_only(
-    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
-    ben = await new_window(server.page_url, "U0BEN", "C0GENERAL")
-    await soul.api.chat_postEphemeral(channel="C0GENERAL", user="U0ADA", text="psst")
+async def test_an_ephemeral_message_is_marked_and_shown_to_one_user_only(on: PageStage) -> None:
+    ada = await on.window("U0ADA", "C0GENERAL")
+    ben = await on.window("U0BEN", "C0GENERAL")
+    await on.soul.api.chat_postEphemeral(channel="C0GENERAL", user="U0ADA", text="psst")
     await expect(ada.message("psst")).to_contain_text("Only visible to you")
     await ada.page.reload()
     await expect(ada.message("psst")).to_contain_text("Only visible to you")
@@ -171,17 +143,17 @@ async def test_an_ephemeral_message_is_marked_and_shown_to_one_user_only(
     await expect(ben.message("psst")).to_have_count(0)
 
 
-async def test_suggested_prompts_and_the_apps_home_are_shown(
-    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
+async def test_suggested_prompts_and_the_apps_home_are_shown(on: PageStage) -> None:
+    ada = await on.window()
     prompts = [{"title": "Tell me a tale", "message": "Once upon a time?"}]
-    await soul.api.api_call(
+    await on.soul.api.api_call(
         "assistant.threads.setSuggestedPrompts", json={"channel_id": "D0ADA", "title": "Try one", "prompts": prompts}
     )
     await expect(ada.page.locator(".prompts-title")).to_have_text("Try one")
+    gus = await on.window("U0GUS")
+    await expect(gus.page.locator(".prompt").first).not_to_have_text("Tell me a tale")
     blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": "I am *awake*"}}]
-    await soul.api.views_publish(user_id="U0ADA", view={"type": "home", "blocks": blocks})
+    await on.soul.api.views_publish(user_id="U0ADA", view={"type": "home", "blocks": blocks})
     await ada.page.get_by_role("button", name="Home").click()
     await expect(ada.page.get_by_role("region", name="Home").locator("strong")).to_have_text("awake")
     await ada.page.get_by_role("button", name="Messages").click()
@@ -189,8 +161,8 @@ async def test_suggested_prompts_and_the_apps_home_are_shown(
     await expect(ada.message("Once upon a time?")).to_be_visible()
 
 
-async def test_a_file_is_attached_and_downloaded(server: WorkspaceServer, new_window: OpenWindow) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
+async def test_a_file_is_attached_and_downloaded(on: PageStage) -> None:
+    ada = await on.window()
     notes = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"remember me")
     await ada.page.locator("#room input[type=file]").set_input_files([notes])
     await expect(ada.page.locator("#room .chosen-files")).to_contain_text("notes.txt")

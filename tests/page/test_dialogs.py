@@ -8,12 +8,8 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from slack_bolt.context.respond.async_respond import AsyncRespond
 from slack_sdk.errors import SlackApiError
 
-from daemon.local_slack.client import WorkspaceClient
-from daemon.local_slack.server import WorkspaceServer
-from tests.page.conftest import OpenWindow
-from tests.page.manual_app import Json, ManualApp
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+from tests.page.conftest import PageStage
+from tests.page.manual_app import Json
 
 COLOURS = ("red", "blue", "green")
 
@@ -50,10 +46,10 @@ ORDER = dialog(
 )
 
 
-async def opened(server: WorkspaceServer, soul: ManualApp, view: Json = ORDER) -> str:
+async def opened(on: PageStage, view: Json = ORDER) -> str:
     """Open a dialog for Ada; gives its id."""
-    trigger = server.workspace.interactions.new_trigger("U0ADA")
-    return str((await soul.api.views_open(trigger_id=trigger, view=view))["view"]["id"])
+    trigger = on.server.workspace.interactions.new_trigger("U0ADA")
+    return str((await on.soul.api.views_open(trigger_id=trigger, view=view))["view"]["id"])
 
 
 async def fill(shown: Locator) -> None:
@@ -62,12 +58,10 @@ async def fill(shown: Locator) -> None:
     await shown.get_by_label("Green").last.check()
 
 
-async def test_a_dialog_takes_text_and_choices_and_what_was_typed_reaches_the_app_once(
-    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
-    ben = await new_window(server.page_url, "U0BEN")
-    await opened(server, soul)
+async def test_a_dialog_takes_text_and_choices_and_what_was_typed_reaches_the_app_once(on: PageStage) -> None:
+    ada = await on.window()
+    ben = await on.window("U0BEN")
+    await opened(on)
     shown = ada.page.get_by_role("dialog", name="Order")
     await expect(shown).to_contain_text("For the whole team.")
     await expect(shown).to_contain_text("As many as you like")
@@ -79,23 +73,21 @@ async def test_a_dialog_takes_text_and_choices_and_what_was_typed_reaches_the_ap
     await expect(shown).to_have_count(0)
 
     async def sent() -> list[Json]:
-        return soul.dialogs
+        return on.soul.dialogs
 
-    [view] = await people.wait_for(sent)
+    [view] = await on.people.wait_for(sent)
     values: Any = {name: one for block in view["state"]["values"].values() for name, one in block.items()}
     assert values["name"]["value"] == "a lamp"
     assert values["size"]["selected_option"]["value"] == "red"
     assert values["colour"]["selected_option"]["value"] == "blue"
     assert [one["value"] for one in values["extras"]["selected_options"]] == ["green"]
-    assert len([one for one in await people.deliveries() if one["event_type"] == "view_submission"]) == 1
+    assert len([one for one in await on.people.deliveries() if one["event_type"] == "view_submission"]) == 1
 
 
-async def test_errors_stand_below_their_input_and_what_was_typed_stays(
-    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
-    soul.answers = [{"response_action": "errors", "errors": {"name": "There is no such lamp."}}]
-    await opened(server, soul)
+async def test_errors_stand_below_their_input_and_what_was_typed_stays(on: PageStage) -> None:
+    ada = await on.window()
+    on.soul.answers = [{"response_action": "errors", "errors": {"name": "There is no such lamp."}}]
+    await opened(on)
     shown = ada.page.get_by_role("dialog", name="Order")
     await fill(shown)
     await shown.get_by_role("button", name="Send").click()
@@ -107,74 +99,45 @@ async def test_errors_stand_below_their_input_and_what_was_typed_stays(
     await expect(shown).to_have_count(0)
 
 
-async def test_an_answer_or_an_update_shows_another_view_and_an_old_version_is_refused(
-    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
+async def test_an_answer_or_an_update_shows_another_view_and_an_old_version_is_refused(on: PageStage) -> None:
+    ada = await on.window()
     thanks = dialog({"type": "section", "text": words("It is on its way.")}, title="Thanks")
-    soul.answers = [{"response_action": "update", "view": thanks}]
-    view_id = await opened(server, soul)
+    on.soul.answers = [{"response_action": "update", "view": thanks}]
+    view_id = await opened(on)
     await fill(ada.page.get_by_role("dialog", name="Order"))
     await ada.page.get_by_role("button", name="Send").last.click()
     await expect(ada.page.get_by_role("dialog", name="Thanks")).to_contain_text("It is on its way.")
     later = dialog({"type": "section", "text": words("It is here.")}, title="Arrived")
-    newer = await soul.api.views_update(view_id=view_id, view=later)
+    newer = await on.soul.api.views_update(view_id=view_id, view=later)
     await expect(ada.page.get_by_role("dialog", name="Arrived")).to_contain_text("It is here.")
     with pytest.raises(SlackApiError, match="hash_conflict"):
-        await soul.api.views_update(view_id=view_id, view=thanks, hash="0.old")
-    await soul.api.views_update(view_id=view_id, view=thanks, hash=newer["view"]["hash"])
+        await on.soul.api.views_update(view_id=view_id, view=thanks, hash="0.old")
+    await on.soul.api.views_update(view_id=view_id, view=thanks, hash=newer["view"]["hash"])
     await expect(ada.page.get_by_role("dialog", name="Thanks")).to_be_visible()
     await ada.page.reload()
     await expect(ada.page.get_by_role("dialog", name="Thanks")).to_be_visible()
     await ada.page.get_by_role("button", name="Close the dialog").click()
     await expect(ada.page.get_by_role("dialog")).to_have_count(0)
     with pytest.raises(SlackApiError, match="not_found"):
-        await soul.api.views_update(view_id=view_id, view=later)
+        await on.soul.api.views_update(view_id=view_id, view=later)
 
 
-async def test_a_dialog_is_closed_unsent_by_escape_and_an_answer_of_no_use_leaves_it_open(
-    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
-    await opened(server, soul)
+async def test_a_dialog_is_closed_unsent_by_escape_and_an_answer_of_no_use_leaves_it_open(on: PageStage) -> None:
+    ada = await on.window()
+    await opened(on)
     await ada.page.get_by_role("dialog", name="Order").press("Escape")
     await expect(ada.page.get_by_role("dialog")).to_have_count(0)
-    assert await people.modals("Ada") == []
-    soul.answers = [{"response_action": "errors", "errors": {"nowhere": "No."}}]
-    await opened(server, soul)
+    assert await on.people.modals("Ada") == []
+    on.soul.answers = [{"response_action": "errors", "errors": {"nowhere": "No."}}]
+    await opened(on)
     shown = ada.page.get_by_role("dialog", name="Order")
     await fill(shown)
     await shown.get_by_role("button", name="Send").click()
     await expect(shown.get_by_role("alert").filter(has_text="We had some trouble connecting")).to_be_visible()
-    assert len(await people.modals("Ada")) == 1
+    assert len(await on.people.modals("Ada")) == 1
 
 
-async def test_a_button_that_asks_first_is_pressed_only_after_a_yes(
-    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
-    sure = {"title": words("Forget it?"), "text": words("It can't be undone."), "confirm": words("Yes")}
-    button = {"type": "button", "action_id": "allow", "value": "all", "text": words("Forget")}
-    blocks: Any = [{"type": "actions", "elements": [button | {"confirm": sure | {"deny": words("No")}}]}]
-    await soul.api.chat_postEphemeral(channel="D0ADA", user="U0ADA", text="Shall I?", blocks=blocks)
-    await ada.page.get_by_role("button", name="Forget", exact=True).click()
-    asks = ada.page.get_by_role("dialog", name="Forget it?")
-    await expect(asks).to_contain_text("It can't be undone.")
-    await asks.get_by_role("button", name="No").click()
-    await expect(asks).to_have_count(0)
-    assert soul.clicks == []
-    await ada.page.get_by_role("button", name="Forget", exact=True).click()
-    await asks.get_by_role("button", name="Yes").click()
-
-    async def pressed() -> list[tuple[str, str]]:
-        return soul.clicks
-
-    assert await people.wait_for(pressed) == [("U0ADA", "all")]
-
-
-async def test_a_command_is_completed_typed_and_answered_to_its_user_alone(
-    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
-) -> None:
+async def test_a_command_is_completed_typed_and_answered_to_its_user_alone(on: PageStage) -> None:
     heard: list[Json] = []
 
     async def answer(ack: AsyncAck, respond: AsyncRespond, command: Json) -> None:
@@ -182,9 +145,9 @@ async def test_a_command_is_completed_typed_and_answered_to_its_user_alone(
         await ack()
         await respond("I can tell the time.")
 
-    soul.hear_commands("/minoan", answer)
-    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
-    ben = await new_window(server.page_url, "U0BEN", "C0GENERAL")
+    on.soul.hear_commands("/minoan", answer)
+    ada = await on.window("U0ADA", "C0GENERAL")
+    ben = await on.window("U0BEN", "C0GENERAL")
     await ada.composer.press_sequentially("/mi")
     await expect(ada.page.get_by_role("option")).to_contain_text(["/minoan"])
     await ada.composer.press("Enter")
@@ -198,9 +161,9 @@ async def test_a_command_is_completed_typed_and_answered_to_its_user_alone(
     await ada.composer.press("Enter")
     await expect(ada.page.get_by_text("/nothing is not a valid command")).to_be_visible()
     await expect(ada.composer).to_have_value("/nothing at all")
-    assert await people.messages("general") == []
-    root = await people.say("Ada", "general", "a thread")
-    await ada.page.goto(f"{server.url}/?as=U0ADA#/C0GENERAL/{root['ts']}")
+    assert await on.people.messages("general") == []
+    root = await on.people.say("Ada", "general", "a thread")
+    await ada.page.goto(f"{on.server.url}/?as=U0ADA#/C0GENERAL/{root['ts']}")
     await ada.reply_box.fill("/minoan help")
     await ada.reply_box.press("Enter")
     await expect(ada.page.get_by_text("/minoan is not supported in threads")).to_be_visible()

@@ -1,16 +1,10 @@
-"""Hostile text stays text: it becomes no element, no script, and no unsafe link."""
+"""Text, alerts, forwarded messages and dates are shown as Slack shows them, and what is hostile in them stays text."""
 
 import itertools
 
-import pytest
 from playwright.async_api import expect
 
-from daemon.local_slack.client import WorkspaceClient
-from daemon.local_slack.server import WorkspaceServer
-from tests.page.conftest import OpenWindow
-from tests.page.manual_app import ManualApp
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+from tests.page.conftest import PageStage
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -23,38 +17,18 @@ HOSTILE = (
 )
 ALLOWED = "P,DIV,SPAN,STRONG,EM,S,CODE,PRE,UL,OL,LI,BLOCKQUOTE,A,HR,TABLE,THEAD,TBODY,TR,TH,TD"
 PIECES = (
-    "*",
-    "_a ",
-    "`",
-    "``` ",
-    "[",
-    "![](",
-    "<",
-    "<@",
-    "> ",
-    "- ",
-    "  - ",
-    "|a",
-    "# ",
-    "&lt;",
-    "***a ",
-    "`` ` ",
-    "~a",
-    "(",
-    "https://",
-    ":a",
+    *("*", "_a ", "`", "``` ", "[", "![](", "<", "<@", "> ", "- ", "  - ", "|a", "# ", "&lt;", "***a ", "`` ` ", "~a"),
+    *("(", "https://", ":a"),
 )
 
 
-async def test_hostile_text_of_users_and_of_the_soul_stays_text(
-    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
-) -> None:
+async def test_hostile_text_of_users_and_of_the_soul_stays_text(on: PageStage) -> None:
     for words in HOSTILE:
-        said = await people.say("ada", "dm", words)
-        await soul.reply(said, words)
-    stray = await people.add_person('<img src=x onerror="alert(12)">')
-    await people.join(stray["id"], "general")
-    ada = await new_window(server.page_url, "U0ADA")
+        said = await on.people.say("ada", "dm", words)
+        await on.soul.reply(said, words)
+    stray = await on.people.add_person('<img src=x onerror="alert(12)">')
+    await on.people.join(stray["id"], "general")
+    ada = await on.window()
     await expect(ada.timeline.locator(".message")).to_have_count(2 * len(HOSTILE))
     unexpected = f":scope .body .prose *:not({ALLOWED.lower()})"
     assert await ada.timeline.locator(unexpected).count() == 0
@@ -65,10 +39,8 @@ async def test_hostile_text_of_users_and_of_the_soul_stays_text(
     await expect(ada.message("<script>alert(1)</script>").first).to_be_visible()
 
 
-async def test_a_long_line_of_any_markup_takes_bounded_processor_time(
-    server: WorkspaceServer, new_window: OpenWindow
-) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
+async def test_a_long_line_of_any_markup_takes_bounded_processor_time(on: PageStage) -> None:
+    ada = await on.window()
     session = await ada.page.context.new_cdp_session(ada.page)
     await session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -94,12 +66,10 @@ async def test_a_long_line_of_any_markup_takes_bounded_processor_time(
     assert slow == []
 
 
-async def test_a_message_of_forty_thousand_characters_does_not_widen_the_page(
-    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
-) -> None:
-    await people.say("ben", "general", "W" * 40_000)
-    await people.say("ben", "general", f"```{'W' * 10_000}```")
-    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
+async def test_a_message_of_forty_thousand_characters_does_not_widen_the_page(on: PageStage) -> None:
+    await on.people.say("ben", "general", "W" * 40_000)
+    await on.people.say("ben", "general", f"```{'W' * 10_000}```")
+    ada = await on.window("U0ADA", "C0GENERAL")
     await expect(ada.timeline.locator("pre")).to_be_visible()
     assert await ada.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert await ada.timeline.evaluate("box => box.parentElement.scrollWidth <= box.parentElement.clientWidth")
@@ -128,8 +98,8 @@ EXPECTED = (
 )
 
 
-async def test_markup_becomes_the_expected_html(server: WorkspaceServer, new_window: OpenWindow) -> None:
-    ada = await new_window(server.page_url, "U0ADA")
+async def test_markup_becomes_the_expected_html(on: PageStage) -> None:
+    ada = await on.window()
     shown = await ada.page.evaluate(
         """async (all) => {
             const { prose } = await import("/app/render/prose.js");
@@ -139,3 +109,79 @@ async def test_markup_becomes_the_expected_html(server: WorkspaceServer, new_win
         [[dialect, text] for dialect, text, _ in EXPECTED],
     )
     assert [tuple(each) for each in shown] == list(EXPECTED)
+
+
+DUE = 1_837_161_000  # 2028-03-20 10:30:00 UTC
+MARKED = f"_Due <!date^{DUE}^{{date_num}} {{time}}|2028-03-20 12:30 (Europe/Athens)>: tea_"
+
+
+async def test_a_marked_time_reads_on_each_readers_own_clock(on: PageStage) -> None:
+    await on.people.say("ada", "dm", "Remind me of the tea")
+    root = await on.soul.newest("dm")
+    blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": MARKED}}]
+    await on.soul.api.chat_postMessage(channel=root["channel"], text=MARKED, blocks=blocks)
+    for zone, shown in (("Europe/Athens", "2028-03-20 12:30"), ("Asia/Tokyo", "2028-03-20 19:30")):
+        ada = await on.window(timezone_id=zone)
+        body = ada.message("tea").last.locator(".body")
+        await expect(body).to_have_text(f"Due {shown}: tea")
+        await expect(body.locator("em time")).to_have_attribute("datetime", "2028-03-20T10:30:00.000Z")
+
+
+async def test_what_is_no_time_or_no_format_reads_as_it_was_written(on: PageStage) -> None:
+    await on.people.say("ada", "dm", "Hello")
+    root = await on.soul.newest("dm")
+    odd = (
+        "date^soon^{time}",
+        "date^99999999999999^{time}",
+        f"date^{DUE}^{{constructor}}",
+        f"date^{DUE}",
+        f"date^{DUE}^at",
+    )
+    for number, mark in enumerate(odd):
+        await on.soul.api.chat_postMessage(channel=root["channel"], text=f"<!{mark}|odd {number}>.")
+    ada = await on.window()
+    for number in range(len(odd)):
+        await expect(ada.message(f"odd {number}").last.locator(".body")).to_have_text(f"odd {number}.")
+    await expect(ada.timeline.locator(".body time")).to_have_count(0)
+
+
+IMAGE = "<img src=x onerror=alert(1)>"
+
+
+async def test_a_forwarded_message_is_shown_with_its_author_and_origin(on: PageStage) -> None:
+    said = await on.people.say("ben", "general", "the release *slips* to Friday")
+    await on.people.post("forward", person="ada", source="general", ts=said["ts"], channel="dm", text="what now?")
+    again = (await on.people.messages("dm", person="ada"))[-1]
+    await on.people.post("forward", person="ada", source="dm", ts=again["ts"], channel="dm", text="and this?")
+    ada = await on.window()
+    carried = ada.timeline.locator(".body > .forwarded")
+    await expect(carried).to_have_count(2)
+    first, second = carried.first, carried.last
+    await expect(first.locator(".attachment-author")).to_have_text("Ben")
+    await expect(first.locator("strong")).to_have_text("slips")
+    await expect(first.locator(".attachment-footer")).to_contain_text("Posted in #general")
+    await expect(first.get_by_role("link", name="View message")).to_have_attribute("href", "#/C0GENERAL")
+    await expect(second.locator(".forwarded .attachment-author")).to_have_text("Ben")
+    await expect(second).to_contain_text("slips")
+
+
+async def test_an_alert_is_shown_with_all_it_holds_and_stays_text(on: PageStage) -> None:
+    field = {"title": IMAGE, "value": "web-1"}
+    section = {"type": "section", "text": {"type": "mrkdwn", "text": "by *CI*"}}
+    alert = {
+        "color": "#d00000",
+        "title": "Disk",
+        "title_link": "javascript:alert(2)",
+        "text": IMAGE,
+        "fields": [field],
+    }
+    carried = [alert | {"blocks": [section], "footer": IMAGE}, {"color": "red;background:url(//x)", "text": "calm"}]
+    await on.people.post("say", person="ada", channel="dm", text="look", attachments=carried)
+    ada = await on.window()
+    shown = ada.message("look").locator(".attachment")
+    await expect(shown).to_have_count(2)
+    await expect(shown.first).to_have_css("border-left-color", "rgb(208, 0, 0)")
+    for words in ("Disk", IMAGE, "web-1", "by CI"):
+        await expect(shown.first).to_contain_text(words)
+    assert await shown.locator("img, script, a[href^='javascript']").count() == 0
+    assert await shown.last.get_attribute("style") is None

@@ -6,17 +6,15 @@ The test runs it to check the daemon; `scripts/screenshots.py` runs it to take t
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from PIL import Image, ImageDraw
-from playwright.async_api import Locator, expect
+from playwright.async_api import expect
 
-from tests.page.journey import Look, Opener
-from tests.page.loopback_model import PICTURE, LoopbackModel, ModelCall, loopback_model, tagged
-from tests.page.running import RunningDaemon, running_daemon
-from tests.page.window import Window
+from tests.page.journey import Look, Opener, PageTalk
+from tests.page.loopback_model import PICTURE, ModelCall, loopback_model, tagged
+from tests.page.running import running_daemon
 
 ADA: Final = ("U0ADA", "D0ADA")
 
@@ -61,18 +59,13 @@ def _answer(call: ModelCall) -> str:
 async def begun(home: Path, open_window: Opener, look: Look) -> AsyncIterator["WeekOfTalk"]:
     """A daemon in `home` with its model, and Ada's window."""
     async with loopback_model(_answer) as model, running_daemon(home, model.settings) as daemon:
-        yield WeekOfTalk(await open_window(daemon.page_url, *ADA), home, daemon, model, look)
+        yield WeekOfTalk(await open_window(daemon.page_url, *ADA), daemon, model, look)
 
 
-@dataclass(frozen=True, slots=True)
-class WeekOfTalk:
-    """Ada's window, the folder and the daemon; `look` is called at each view worth a picture."""
+class WeekOfTalk(PageTalk):
+    """Ada's week."""
 
-    window: Window
-    home: Path
-    daemon: RunningDaemon
-    model: LoopbackModel
-    look: Look
+    __slots__ = ()
 
     async def gets_to_know_her(self) -> None:
         """Two things about herself are learned in a lull; the first reply says that it remembers."""
@@ -87,8 +80,8 @@ class WeekOfTalk:
         await self._until("Tomorrow at nine")
         picture = Image.new("RGB", (640, 360), "white")
         ImageDraw.Draw(picture).text((40, 150), _SEEN, fill="navy", font_size=32)
-        picture.save(self.home / "whiteboard.png")
-        await self.window.page.locator("#room input[type=file]").set_input_files([self.home / "whiteboard.png"])
+        picture.save(self.daemon.home / "whiteboard.png")
+        await self.window.page.locator("#room input[type=file]").set_input_files([self.daemon.home / "whiteboard.png"])
         await self._asked(_BOARD, _REPLIES[_BOARD])
         await self.look("picture", ADA[1])
         await self._until("Tomorrow at nine")
@@ -119,16 +112,7 @@ class WeekOfTalk:
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
-    async def _asked(self, words: str, seen: str) -> None:
-        await self.window.say(words)
-        await expect(self._last()).to_contain_text(seen)
-        await self.daemon.answered()
-
     async def _until(self, later: str) -> None:
         await self.daemon.answered()  # a cycle under way would miss its deadline
         await self.window.move_the_clock(later)
         await self.daemon.at_rest()
-
-    def _last(self) -> Locator:
-        """The newest message of the soul."""
-        return self.window.timeline.locator(".message.nested").last

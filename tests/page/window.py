@@ -130,8 +130,3 @@ async def use_shortcut(message: Locator, name: str) -> None:
     await expect(menu.get_by_role("button")).to_have_text(["Why did you say that?", "Ask about this"])
     await menu.get_by_role("button", name=name).click()
     await expect(menu).to_have_count(0)
-
-
-async def ask_why(message: Locator) -> None:
-    """Choose *Why did you say that?* in the menu of a message."""
-    await use_shortcut(message, "Why did you say that?")

@@ -41,7 +41,6 @@ class Answers:
         self._choices, self._first = list(choices), list(first)
 
     async def __call__(self, prompt: Prompt) -> str:
-        """The answer to a prompt."""
         if self._first:
             return self._first.pop(0)
         match prompt.step:

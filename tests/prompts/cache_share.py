@@ -30,7 +30,6 @@ def marked_share(before: Sequence[Prompt], after: Prompt) -> float:
 
 
 def _common(one: str, other: str) -> str:
-    """The prefix that two texts have in common."""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return other[: sum(1 for _ in same)]
 

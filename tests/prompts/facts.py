@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
@@ -44,13 +45,17 @@ FOUND = (
 TOOLS = (Tool("shelf/look_up", "Explain a word.", {"type": "object"}, writes=False, fingerprint="f1"),)
 
 
+@cache
+def _shipped() -> Soul:
+    return load_soul(find_souls_directory(None, Path("nowhere"), "minoan"), "minoan")
+
+
 def soul(pipeline: str = "unified", mind: str = "process") -> Soul:
     """The shipped soul, with a person to hand things on to, that may speak first."""
-    shipped = load_soul(find_souls_directory(None, Path("nowhere"), "minoan"), "minoan")
     contact = Contact(name="Ben", slack="U0BEN", can="restarts the pumps")
     first = SpeakingFirst(speaks_when_dormant=True, says_farewell=True)
     how = {"pipeline": pipeline, "mind": mind}
-    return shipped.model_copy(update={**how, "contacts": (contact,), "presence": first})
+    return _shipped().model_copy(update={**how, "contacts": (contact,), "presence": first})
 
 
 def turns(kind: TurnKind = TurnKind.REPLY) -> tuple[Turn, ...]:

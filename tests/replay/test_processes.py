@@ -21,26 +21,19 @@ from tests.unit.thinking import END, head
 # -- mental processes -------------------------------------------------------------------------------------------------
 
 
-async def test_returning_a_memory_stays() -> None:
-    play = Play({"engaged": stay})
+async def test_a_process_stays_unless_it_hands_over_for_the_next_perception_or_at_once() -> None:
+    play = Play({"engaged": stay, "academic": stay})
     await play.perceive()
     await play.perceive()
     assert play.names == ["engaged", "engaged"]
-
-
-async def test_returning_a_process_hands_over_for_the_next_perception() -> None:
-    play = Play({"engaged": to("academic"), "academic": stay})
+    play.acts = {"engaged": to("academic"), "academic": to("engaged", now=True)}
     await play.perceive()
-    assert play.names == ["engaged"]
+    assert play.names[2:] == ["engaged"]
+    play.acts = {"engaged": stay, "academic": to("engaged", now=True)}
     await play.perceive()
-    assert play.names == ["engaged", "academic"]
-
-
-async def test_execute_now_runs_the_target_with_the_same_perception() -> None:
-    play = Play({"engaged": to("academic", now=True), "academic": stay})
-    await play.perceive()
-    assert play.names == ["engaged", "academic"]
-    assert play.ran[0].perception is play.ran[1].perception
+    assert play.names[3:] == ["academic", "engaged"]
+    assert play.ran[3].perception is play.ran[4].perception
+    assert [one.state.previous for one in play.ran] == ["", "", "", "engaged", "academic"]
 
 
 async def test_the_memory_goes_over_to_the_next_process() -> None:
@@ -75,46 +68,29 @@ async def test_ten_hops_are_run_and_an_eleventh_is_an_error() -> None:
     assert len(play.ran) == MOST_HOPS + 1
 
 
-@pytest.mark.parametrize("now", [False, True])
-async def test_returning_the_same_process_is_no_transition(now: bool) -> None:
-    play = Play({"engaged": to("engaged", now=now, other=1)}, state=ProcessState("engaged", "curious", 3, {"a": 1}))
-    await play.perceive()
-    assert play.names == ["engaged"]
-    assert play.state == ProcessState("engaged", "curious", 4, {"a": 1})
+async def test_returning_the_same_process_is_no_transition() -> None:
+    for now in (False, True):
+        play = Play({"engaged": to("engaged", now=now, other=1)}, state=ProcessState("engaged", "curious", 3, {"a": 1}))
+        await play.perceive()
+        assert play.names == ["engaged"]
+        assert play.state == ProcessState("engaged", "curious", 4, {"a": 1})
 
 
-async def test_the_previous_process_is_recorded() -> None:
-    play = Play({"engaged": to("academic"), "academic": stay})
-    await play.perceive()
-    await play.perceive()
-    assert [one.state.previous for one in play.ran] == ["", "engaged"]
-
-
-async def test_process_memory_outlives_a_run_and_is_cleared_by_a_transition() -> None:
+async def test_process_memory_and_the_count_outlive_a_run_and_begin_anew_after_a_transition() -> None:
     play = Play({"engaged": keep_count, "academic": stay})
     await play.perceive()
     await play.perceive()
-    assert [dict(one.state.process_memory) for one in play.ran] == [{}, {"runs": 1}]
     play.acts = {"engaged": to("academic"), "academic": to("engaged")}
-    await play.perceive()
-    await play.perceive()
-    await play.perceive()
-    assert [(one.state.process, dict(one.state.process_memory)) for one in play.ran[2:]] == [
-        ("engaged", {"runs": 2}),
-        ("academic", {}),
-        ("engaged", {}),
+    for _ in range(3):
+        await play.perceive()
+    runs = [(one.state.process, one.state.invocations, dict(one.state.process_memory)) for one in play.ran]
+    assert runs == [
+        ("engaged", 0, {}),
+        ("engaged", 1, {"runs": 1}),
+        ("engaged", 2, {"runs": 2}),
+        ("academic", 0, {}),
+        ("engaged", 0, {}),
     ]
-
-
-async def test_the_invocation_count_rises_and_begins_anew_after_a_transition() -> None:
-    play = Play({"engaged": stay, "academic": stay})
-    await play.perceive()
-    await play.perceive()
-    play.acts = {"engaged": to("academic"), "academic": stay}
-    await play.perceive()
-    await play.perceive()
-    await play.perceive()
-    assert [one.state.invocations for one in play.ran] == [0, 1, 2, 0, 1]
 
 
 async def test_params_are_stored_until_the_next_transition() -> None:
@@ -127,17 +103,7 @@ async def test_params_are_stored_until_the_next_transition() -> None:
     assert dict(play.state.params) == {}
 
 
-# -- one turn ---------------------------------------------------------------------------------------------------------
-
-
-async def test_the_perception_is_integrated_before_the_process_runs() -> None:
-    play = Play({"engaged": stay})
-    await play.perceive()
-    newest = play.ran[0].memory.at(-1)
-    assert (newest.content, newest.name) == ("hello", "Ada")
-
-
-async def test_the_main_process_is_not_interrupted_but_may_look() -> None:
+async def test_a_process_is_given_the_perception_in_its_memory_and_may_look_whether_more_came() -> None:
     def look(context: ProcessContext) -> Outcome:
         assert not context.interrupt.pending
         context.interrupt.call()
@@ -145,6 +111,8 @@ async def test_the_main_process_is_not_interrupted_but_may_look() -> None:
 
     play = Play({"engaged": look})
     await play.perceive()
+    newest = play.ran[0].memory.at(-1)
+    assert (newest.content, newest.name) == ("hello", "Ada")
     assert dict(play.state.process_memory) == {"saw": True}
 
 
@@ -190,20 +158,12 @@ async def test_pending_perceptions_are_seen_while_they_arrive() -> None:
 # -- scheduled perceptions --------------------------------------------------------------------------------------------
 
 
-async def test_a_scheduled_perception_visits_its_process_and_comes_back() -> None:
-    play = Play({"engaged": stay, "dormant": stay})
-    await play.perceive()
-    await play.perceive(due("dormant"))
-    await play.perceive()
-    assert play.names == ["engaged", "dormant", "engaged"]
-
-
-async def test_a_transition_of_a_visited_process_wins_over_the_way_back() -> None:
-    play = Play({"engaged": stay, "academic": to("poetic", verse=3), "poetic": stay})
-    await play.perceive(due("academic"))
-    await play.perceive()
-    assert play.names == ["academic", "poetic"]
-    assert dict(play.ran[1].state.params) == {"verse": 3}
+async def test_a_scheduled_perception_visits_its_process_and_comes_back_unless_that_moves_on() -> None:
+    play = Play({"engaged": stay, "dormant": stay, "academic": to("poetic", verse=3), "poetic": stay})
+    for perception in (WORDS, due("dormant"), WORDS, due("academic"), WORDS):
+        await play.perceive(perception)
+    assert play.names == ["engaged", "dormant", "engaged", "academic", "poetic"]
+    assert dict(play.ran[4].state.params) == {"verse": 3}
 
 
 # -- faults not inherited ---------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import aiohttp
 import pytest
 
 from daemon.channels.slack.api.client import SlackClient
@@ -13,7 +12,7 @@ from daemon.core.config import Settings
 from daemon.core.ports.clock import Clock
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import Events, FakeIntake
-from tests.slack.parts import WorkspaceControl, settings_for
+from tests.slack.parts import Control, settings_for
 
 Open = Callable[..., SlackChannel]
 
@@ -25,9 +24,8 @@ async def server() -> AsyncIterator[WorkspaceServer]:
 
 
 @pytest.fixture
-async def control(server: WorkspaceServer) -> AsyncIterator[WorkspaceControl]:
-    async with aiohttp.ClientSession() as http:
-        yield WorkspaceControl(server, http)
+def control(server: WorkspaceServer) -> Control:
+    return Control(server)
 
 
 @pytest.fixture

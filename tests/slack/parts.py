@@ -5,69 +5,57 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import aiohttp
-
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
 from daemon.core.perception import Place
 from daemon.local_slack.server import WorkspaceServer
-from tests.fakes import TIMEOUT, FakeDrafts, FakeIntake
+from tests.fakes import TIMEOUT, Events, FakeDrafts, FakeIntake
 from tests.given import perception
+from tests.near import NearClient
 
 OURS = SlackIdentity(team="T1", user="U0SOUL", bot="B0SOUL")
 YES, NO = "soul_approval_yes", "soul_approval_no"
 TS = "1750000000.000100"
 
 
-class WorkspaceControl:
-    """A client of the workspace's control API."""
+class Control:
+    """Acts and looks in a workspace of the same process."""
 
-    def __init__(self, server: WorkspaceServer, http: aiohttp.ClientSession) -> None:
+    def __init__(self, server: WorkspaceServer) -> None:
         self.server = server
-        self._http = http
-        self._key = {"Authorization": f"Bearer {server.key}"}
+        self._near = NearClient(server)
 
     async def do(self, order: str, **fields: object) -> dict[str, Any]:
-        """Post one order."""
-        async with self._http.post(f"{self.server.url}/_control/{order}", json=fields, headers=self._key) as response:
-            answer: dict[str, Any] = await response.json()
-            assert response.status == 200, answer
-            return answer
+        return await self._near.post(order, **fields)
 
     async def see(self, view: str, **query: str) -> dict[str, Any]:
-        """Read one view."""
-        async with self._http.get(f"{self.server.url}/_control/{view}", params=query, headers=self._key) as response:
-            answer: dict[str, Any] = await response.json()
-            assert response.status == 200, answer
-            return answer
+        return await self._near.get(view, **query)
 
     async def say(self, person: str, channel: str, text: str, **more: object) -> str:
         """Post a message of a user; gives its ts."""
         return str((await self.do("say", person=person, channel=channel, text=text, **more))["message"]["ts"])
 
     async def calls(self, method: str) -> list[dict[str, Any]]:
-        """Calls of a Web API method."""
         return list((await self.see("calls", method=method))["calls"])
 
     async def sockets(self) -> list[Any]:
-        """The open sockets."""
         return list((await self.see("sockets"))["sockets"])
 
     async def until(self, look: Callable[[], Awaitable[list[Any]]], number: int) -> list[Any]:
-        """Poll until there are so many."""
-        async with asyncio.timeout(TIMEOUT):
-            while len(found := await look()) < number:
-                pass
-        return found
+        """Wait until there are so many; looks again after each change of the workspace."""
+
+        async def enough() -> list[Any] | None:
+            found = await look()
+            return found if len(found) >= number else None
+
+        return await self._near.wait_for(enough, TIMEOUT) if number else await look()
 
     async def replies(self, channel: str, thread: str) -> list[dict[str, Any]]:
-        """The replies in a thread."""
         found = (await self.see("messages", channel=channel, thread=thread))["messages"]
         return [message for message in found if message["ts"] != thread]
 
     async def fail(self, method: str, **fault: object) -> None:
-        """Let the next call of a method fail."""
         await self.do("fault", method=method, **fault)
 
 
@@ -79,12 +67,10 @@ def spoken(call: dict[str, Any]) -> str:
 
 
 def cards(call: dict[str, Any]) -> list[dict[str, Any]]:
-    """The task cards in a call of a streaming method."""
     return [chunk for chunk in call["args"].get("chunks") or [] if chunk["type"] == "task_update"]
 
 
 def settings_for(url: str, **more: Any) -> Settings:  # noqa: ANN401  # any setting
-    """Settings that point at a workspace."""
     return Settings(
         _env_file=None,
         SLACK_BOT_TOKEN=more.pop("bot_token", "xoxb-local-1"),
@@ -108,7 +94,6 @@ async def listening(channel: SlackChannel, intake: FakeIntake) -> AsyncIterator[
 
 
 def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> dict[str, object]:
-    """A block_actions payload."""
     return {
         "type": "block_actions",
         "user": {"id": "U1", "team_id": "T1"},
@@ -117,6 +102,14 @@ def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> d
         "actions": [{"action_id": action_id, "value": value, "action_ts": "9.1"}],
         **more,
     }
+
+
+@asynccontextmanager
+async def caught_up(channel: SlackChannel, intake: FakeIntake, events: Events) -> AsyncIterator[None]:
+    """The channel listening, when it has read what was said before."""
+    async with listening(channel, intake):
+        await events.until("slack.caught_up")
+        yield
 
 
 async def draft(channel: SlackChannel, thread: str, text: str, room: str = "D0ADA") -> str:
@@ -128,3 +121,9 @@ async def draft(channel: SlackChannel, thread: str, text: str, room: str = "D0AD
     await log.settled.wait()
     await speech.settle()
     return log.steps[1]
+
+
+async def drafted(channel: SlackChannel, control: Control, text: str) -> tuple[str, str]:
+    """A message of Ada's and a draft that answers it; gives both ts."""
+    root = await control.say("Ada", "dm", "hi")
+    return root, await draft(channel, root, text)

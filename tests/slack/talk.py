@@ -22,6 +22,11 @@ class TimedSpeech:
         target = StreamTarget("D0ADA", self._root)
         return SlackSpeech(self._client, target, log or self.log.log, self.drafts, self.clock, self._events)
 
+    async def say(self, text: str, seconds: float) -> None:
+        """Say so much, and let time pass."""
+        await self.speech.say(text)
+        await self.pass_time(seconds)
+
     async def pass_time(self, seconds: float) -> None:
         """Advance the clock in steps, so that requests can finish."""
         for _ in range(round(seconds / 0.04)):

@@ -3,32 +3,27 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from daemon.channels.slack.incoming.addressee import is_well_formed, meant_for
 from tests.slack.parts import OURS
 
 IDENTITY = replace(OURS, app="A1", enterprise="E1")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_what_names_no_other_receiver_is_heard() -> None:
+    ours: tuple[dict[str, Any], ...] = (
         {},
         {"api_app_id": "A1", "authorizations": []},
         {"authorizations": [{"team_id": "T1"}]},
         {"authorizations": [{"team_id": "T9"}, {"team_id": "T1"}]},
         {"authorizations": [{"team_id": None, "enterprise_id": "E1"}]},
         {"team_id": "T9", "authorizations": [{"team_id": "T1"}]},  # a channel that is shared with T9
-    ],
-)
-def test_what_names_no_other_receiver_is_heard(body: dict[str, Any]) -> None:
-    assert meant_for(IDENTITY, body)
+    )
+    for body in ours:
+        assert meant_for(IDENTITY, body), body
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_what_is_for_another_app_or_workspace_is_not() -> None:
+    others: tuple[dict[str, Any], ...] = (
         {"api_app_id": "A2"},
         {"api_app_id": ["A1"]},
         {"authorizations": [{"team_id": "T9"}]},
@@ -36,19 +31,14 @@ def test_what_names_no_other_receiver_is_heard(body: dict[str, Any]) -> None:
         {"authorizations": [{"team_id": None, "enterprise_id": "E9"}]},
         {"authorizations": [{}]},
         {"authorizations": ["T1"]},
-    ],
-)
-def test_what_is_for_another_app_or_workspace_is_not(body: dict[str, Any]) -> None:
-    assert not meant_for(IDENTITY, body)
+    )
+    for body in others:
+        assert not meant_for(IDENTITY, body), body
+    assert meant_for(replace(IDENTITY, app=""), {"api_app_id": "A2"}), "without an app id in the token"
 
 
-def test_without_an_app_id_in_the_token_the_app_is_not_compared() -> None:
-    assert meant_for(replace(IDENTITY, app=""), {"api_app_id": "A2"})
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_what_has_not_slacks_form_is_read_by_nobody() -> None:
+    malformed: tuple[object, ...] = (
         None,
         [],
         {"event": "x"},
@@ -60,12 +50,9 @@ def test_without_an_app_id_in_the_token_the_app_is_not_compared() -> None:
         {"actions": "all"},
         {"response_urls": [1]},
         {"event": {"item": {"channel": ["C1"]}}},
-    ],
-)
-def test_what_has_not_slacks_form_is_read_by_nobody(body: object) -> None:
-    assert not is_well_formed(body)
-
-
-def test_what_has_it_is_read() -> None:
+    )
+    for body in malformed:
+        assert not is_well_formed(body), body
     event = {"type": "user_change", "user": {"id": "U1"}, "channel": None}
-    assert is_well_formed({"event": event, "authorizations": [{"team_id": "T1"}], "enterprise": None, "view": {}})
+    whole = {"event": event, "authorizations": [{"team_id": "T1"}], "enterprise": None, "view": {}}
+    assert is_well_formed(whole)

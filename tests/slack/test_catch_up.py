@@ -21,7 +21,9 @@ from daemon.local_slack.model import ChannelKind, WorkspaceChannel, WorkspaceMes
 from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
 from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, listening
+from tests.slack.parts import Control, caught_up, listening
+
+DAY_MS = 86_400_000
 
 
 @pytest.fixture
@@ -32,55 +34,50 @@ async def reader(client: SlackClient, settings: Settings, events: Events) -> Eve
 class Catching:
     """Builds catch-ups with the same workspace and intake, each with a client of its own."""
 
-    def __init__(self, reader: EventReader, intake: FakeIntake, settings: Settings, events: Events) -> None:
-        self._reader, self._intake = reader, intake
+    def __init__(self, reader: EventReader, control: Control, settings: Settings, events: Events) -> None:
+        self.reader, self.control, self.events, self.intake = reader, control, events, FakeIntake()
+        self.log = self.intake.catch_up_log
         self._settings = settings
-        self._events = events
         self._clients: list[SlackClient] = []
 
     def up(self, clock: Clock | None = None, gap: asyncio.Event | None = None, **changes: object) -> CatchUp:
-        """A catch-up with changed settings."""
         settings, clock = self._settings.model_copy(update=changes), clock or SystemClock()
-        client = SlackClient(settings, clock, self._events)
+        client = SlackClient(settings, clock, self.events)
         self._clients.append(client)
-        return CatchUp(client, self._reader, self._intake, settings, clock, self._events, gap or asyncio.Event())
+        return CatchUp(client, self.reader, self.intake, settings, clock, self.events, gap or asyncio.Event())
+
+    def found(self) -> list[str]:
+        """The words of the new messages, in order of their arrival."""
+        return [message.perception.content for message in self.intake.messages()]
 
     async def close(self) -> None:
-        """Close the clients."""
         for client in self._clients:
             await client.close()
 
 
 @pytest.fixture
 async def catching(
-    reader: EventReader, intake: FakeIntake, settings: Settings, events: Events
+    reader: EventReader, control: Control, settings: Settings, events: Events
 ) -> AsyncIterator[Catching]:
-    built = Catching(reader, intake, settings, events)
+    built = Catching(reader, control, settings, events)
     yield built
     await built.close()
 
 
-def quick_clock() -> FakeClock:
-    """A clock that agrees with Slack's and needs no time."""
-    return FakeClock(auto=True, start_ms=SystemClock().now_ms())
+def quick_clock(ahead_ms: int = 0) -> FakeClock:
+    """A clock that agrees with Slack's, or is ahead of it, and needs no time."""
+    return FakeClock(auto=True, start_ms=SystemClock().now_ms() + ahead_ms)
 
 
 def heard(channel: str, minutes_ago: int, thread: str = "") -> HeardPlace:
-    """A conversation that the store knows."""
     return HeardPlace(channel, thread, SystemClock().now_ms() - minutes_ago * 60_000)
 
 
-def contents(intake: FakeIntake) -> list[str]:
-    """The words of the new messages, in order of their arrival."""
-    return [message.perception.content for message in intake.messages()]
-
-
 async def test_messages_of_an_outage_are_found_once(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     channel = open_channel(TurnableClock())
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         root = await control.say("Ada", "general", "@soul before")
         await intake.until(1)
     await control.say("Ada", "dm", "a DM")
@@ -100,307 +97,252 @@ async def test_messages_of_an_outage_are_found_once(
     assert events.named("slack.caught_up")[1]["found"] == 4
 
 
-async def test_threads_that_began_during_the_gap_are_read_too(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    root = await control.say("Ben", "general", "among us")
-    await control.say("Ada", "general", "@soul help us here", thread=root)
-    await control.say("Ben", "general", "a reply that the store judges", thread=root)
+async def test_threads_that_began_during_the_gap_are_read_too(catching: Catching) -> None:
+    root = await catching.control.say("Ben", "general", "among us")
+    await catching.control.say("Ada", "general", "@soul help us here", thread=root)
+    await catching.control.say("Ben", "general", "a reply that the store judges", thread=root)
     await catching.up().fill()
-    assert [message.perception.content for message in intake.messages()] == [
-        "help us here",
-        "a reply that the store judges",
+    assert [(one.perception.content, one.addressed) for one in catching.intake.messages()] == [
+        ("help us here", True),
+        ("a reply that the store judges", False),
     ]
-    assert [message.addressed for message in intake.messages()] == [True, False]
 
 
-async def test_an_edit_during_the_gap_arrives_too(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    ts = await control.say("Ada", "dm", "helo")
+async def test_an_edit_during_the_gap_arrives_too(catching: Catching) -> None:
+    ts = await catching.control.say("Ada", "dm", "helo")
     await catching.up().fill()
-    await control.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
+    await catching.control.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
     await catching.up().fill()
-    assert [type(arrival) for arrival in intake.arrivals[1:]] == [Edit]
-    assert isinstance(intake.arrivals[1], Edit)
-    assert intake.arrivals[1].text == "hello"
+    _, edit = catching.intake.arrivals
+    assert isinstance(edit, Edit)
+    assert edit.text == "hello"
 
 
 async def test_with_a_fresh_store_answered_messages_are_not_answered_again(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, open_channel: Open
+    catching: Catching, open_channel: Open
 ) -> None:
-    answered = await control.say("Ada", "dm", "answered before the store existed")
+    answered = await catching.control.say("Ada", "dm", "answered before the store existed")
     await open_channel().deliver(post("D0ADA", "Yes.", reply_to=answered))
-    await control.say("Ada", "dm", "not answered")
+    await catching.control.say("Ada", "dm", "not answered")
     await catching.up().fill()
-    assert [message.perception.content for message in intake.messages()] == ["not answered"]
-
-
-async def test_a_root_that_never_arrived_is_read_even_if_its_thread_has_a_reply_of_ours(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, open_channel: Open
-) -> None:
-    root = await control.say("Ada", "dm", "never delivered")
-    await open_channel().deliver(post("D0ADA", "To another.", reply_to=root))
-    intake.catch_up_log.posts.update(("D0ADA", ts) for ts in await own_posts(control, "dm", root))
+    assert catching.found() == ["not answered"]
+    ours = [message["ts"] for message in await catching.control.replies("D0ADA", answered)]
+    catching.log.posts.update(("D0ADA", ts) for ts in ours)  # a store that knows the post, not the message
     await catching.up().fill()
-    assert [message.perception.content for message in intake.messages()] == ["never delivered"]
-
-
-async def own_posts(control: WorkspaceControl, channel: str, thread: str) -> list[str]:
-    """The ts of the soul's posts in a thread of Ada's DM."""
-    return [message["ts"] for message in await control.replies("D0ADA", thread)]
+    assert "answered before the store existed" in catching.found()
 
 
 async def test_only_the_configured_hours_are_read_and_a_new_soul_reads_what_it_can_still_answer(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl
+    catching: Catching,
 ) -> None:
-    await control.say("Ada", "dm", "of yesterday")
-    await control.do("clock", advance=86_000)
-    await control.say("Ada", "dm", "of today")
-    later = FakeClock(auto=True, start_ms=SystemClock().now_ms() + 86_001_000)
+    await catching.control.say("Ada", "dm", "of yesterday")
+    await catching.control.do("clock", advance=86_000)
+    await catching.control.say("Ada", "dm", "of today")
+    later = quick_clock(86_001_000)
     await catching.up(later, backfill_hours=0.0).fill()
-    assert contents(intake) == []
-    intake.catch_up_log.mark = "1.000000"
+    assert catching.found() == []
+    catching.log.mark = "1.000000"
     await catching.up(later, backfill_hours=1.0).fill()
-    assert contents(intake) == ["of today"]
-    intake.catch_up_log.mark = None
+    assert catching.found() == ["of today"]
+    catching.log.mark = None
     await catching.up(later).fill()
-    assert contents(intake) == ["of today"]
-    intake.catch_up_log.mark = "1.000000"
+    assert catching.found() == ["of today"]
+    catching.log.mark = "1.000000"
     await catching.up(later).fill()
-    assert contents(intake) == ["of today", "of yesterday"]
+    assert catching.found() == ["of today", "of yesterday"]
 
 
 async def test_a_reply_in_a_thread_that_had_rested_is_found_even_if_the_store_does_not_know_the_thread(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl
+    catching: Catching,
 ) -> None:
-    roots = {room: await control.say("Ada", room, f"an old talk in {room}") for room in ("dm", "general", "founders")}
-    await control.do("clock", advance=2 * 86_400)
-    clock = FakeClock(auto=True, start_ms=SystemClock().now_ms() + 2 * 86_400_000)
-    intake.catch_up_log.mark = f"{clock.now_ms() / 1000 - 120:.6f}"
+    roots = {
+        room: await catching.control.say("Ada", room, f"an old talk in {room}")
+        for room in ("dm", "general", "founders")
+    }
+    await catching.control.do("clock", advance=2 * 86_400)
+    clock = quick_clock(2 * DAY_MS)
+    catching.log.mark = f"{clock.now_ms() / 1000 - 120:.6f}"
     for room, root in roots.items():
-        await control.say("Ada", room, f"@soul an answer in {room}", thread=root)
+        await catching.control.say("Ada", room, f"@soul an answer in {room}", thread=root)
     await catching.up(clock).fill()
-    assert sorted(contents(intake)) == ["an answer in dm", "an answer in founders", "an answer in general"]
+    assert sorted(catching.found()) == ["an answer in dm", "an answer in founders", "an answer in general"]
 
 
-async def test_threads_older_than_three_days_are_read_the_latest_first_and_those_left_out_are_counted(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
-) -> None:
-    roots = [await control.say("Ada", "general", f"root {number}") for number in range(4)]
-    await control.do("clock", advance=5 * 86_400)
+async def test_old_threads_are_read_the_latest_first_and_those_left_out_are_counted(catching: Catching) -> None:
+    roots = [await catching.control.say("Ada", "general", f"root {number}") for number in range(4)]
+    await catching.control.do("clock", advance=5 * 86_400)
     now_ms = SystemClock().now_ms() + 5 * 86_400_000
-    log = intake.catch_up_log
+    log = catching.log
     log.mark = f"{now_ms / 1000 - 120:.6f}"
     log.heard = [HeardPlace("C0GENERAL", root, number) for number, root in enumerate(roots)]
     log.heard.append(HeardPlace("C0RANDOM", roots[0], 99))  # we are not in that channel
     for number, root in enumerate(roots):
-        await control.say("Ada", "general", f"@soul reply {number}", thread=root)
+        await catching.control.say("Ada", "general", f"@soul reply {number}", thread=root)
     await catching.up(FakeClock(auto=True, start_ms=now_ms), backfill_threads=3).fill()
-    assert contents(intake) == ["reply 3", "reply 2"]
-    assert events.named("slack.catching_up")[0]["threads_left_out"] == 2
+    assert catching.found() == ["reply 3", "reply 2"]
+    assert catching.events.named("slack.catching_up")[0]["threads_left_out"] == 2
 
 
-async def test_every_room_is_read_however_many_and_the_one_heard_last_is_first(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    people = [(await control.do("person", name=f"Person {n}"))["person"]["id"] for n in range(60)]
+async def test_every_room_is_read_however_many_and_the_one_heard_last_is_first(catching: Catching) -> None:
+    people = [(await catching.control.do("person", name=f"Person {n}"))["person"]["id"] for n in range(60)]
     for person in people:
-        await control.say(person, "dm", f"a DM of {person}")
-    await control.say("Ben", "general", "@soul a mention")
-    intake.catch_up_log.heard = [heard("C0GENERAL", 9, "1750000000.000100"), heard("D0ADA", 1)]
-    await control.say("Ada", "dm", "the last word")
+        await catching.control.say(person, "dm", f"a DM of {person}")
+    await catching.control.say("Ben", "general", "@soul a mention")
+    catching.log.heard = [heard("C0GENERAL", 9, "1750000000.000100"), heard("D0ADA", 1)]
+    await catching.control.say("Ada", "dm", "the last word")
     await catching.up(quick_clock()).fill()
-    assert contents(intake)[:2] == ["the last word", "a mention"]
-    assert sorted(contents(intake)[2:]) == sorted(f"a DM of {person}" for person in people)
+    assert catching.found()[:2] == ["the last word", "a mention"]
+    assert sorted(catching.found()[2:]) == sorted(f"a DM of {person}" for person in people)
 
 
-async def test_rooms_are_listed_to_the_last_page(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, reader: EventReader
-) -> None:
-    for number in range(1_050):
-        control.server.workspace.add_channel(
-            WorkspaceChannel(f"C0R{number}", f"room-{number}", ChannelKind.PUBLIC, (reader.identity.user, "U0ADA"), 1)
+async def test_rooms_are_listed_to_the_last_page(catching: Catching) -> None:
+    for number in range(1_010):
+        room = WorkspaceChannel(
+            f"C0R{number}", f"room-{number}", ChannelKind.PUBLIC, (catching.reader.identity.user, "U0ADA"), 1
         )
-    await control.say("Ada", "room-1049", "@soul are you here?")
+        catching.control.server.workspace.add_channel(room)
+    await catching.control.say("Ada", "room-1009", "@soul are you here?")
     await catching.up(quick_clock()).fill()
-    assert contents(intake) == ["are you here?"]
+    assert catching.found() == ["are you here?"]
 
 
-async def test_a_list_of_rooms_whose_cursor_repeats_is_read_once_more_and_no_further(
-    catching: Catching, control: WorkspaceControl, events: Events
-) -> None:
-    page = {"ok": True, "channels": [], "response_metadata": {"next_cursor": "again"}}
-    await control.fail("users.conversations", times=5, body=page)
+async def test_lists_of_rooms_and_rooms_whose_pages_repeat_are_read_twice_and_no_further(catching: Catching) -> None:
+    again = {"ok": True, "response_metadata": {"next_cursor": "again"}}
+    await catching.control.fail("users.conversations", times=5, body=again | {"channels": []})
     await catching.up(quick_clock()).fill()
-    assert len(await control.calls("users.conversations")) == 2
-    assert events.named("slack.caught_up")
-
-
-async def test_a_room_whose_pages_end_where_they_began_is_read_twice_and_no_further(
-    catching: Catching, control: WorkspaceControl, events: Events
-) -> None:
+    assert len(await catching.control.calls("users.conversations")) == 2
+    await catching.control.do("fault", clear=True)
     message = {"type": "message", "user": "U0BEN", "text": "again", "ts": f"{SystemClock().now_ms() / 1000:.6f}"}
-    page = {"ok": True, "messages": [message], "has_more": True, "response_metadata": {"next_cursor": "again"}}
-    await control.fail("conversations.history", times=1_000, body=page)
+    page = again | {"messages": [message], "has_more": True}
+    await catching.control.fail("conversations.history", times=1_000, body=page)
     await catching.up(quick_clock()).fill()
-    rooms = events.named("slack.catching_up")[0]["rooms"]
-    assert len(await control.calls("conversations.history")) / (2 * PAGES) == rooms
+    rooms = catching.events.named("slack.catching_up")[1]["rooms"]
+    assert len(await catching.control.calls("conversations.history")) / (2 * PAGES) == rooms
+    assert len(catching.events.named("slack.caught_up")) == 2
 
 
-async def test_a_room_with_thousands_of_messages_is_read_to_its_end_in_several_steps(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
-) -> None:
-    await control.say("Ada", "general", "@soul the oldest")
+async def test_a_room_with_thousands_of_messages_is_read_to_its_end_in_several_steps(catching: Catching) -> None:
+    await catching.control.say("Ada", "general", "@soul the oldest")
     for number in range(1_100):
-        control.server.workspace.post(WorkspaceMessage("C0GENERAL", "U0BEN", f"talk {number}"))
-    root = await control.say("Ada", "founders", "@soul a root")
+        catching.control.server.workspace.post(WorkspaceMessage("C0GENERAL", "U0BEN", f"talk {number}"))
+    root = await catching.control.say("Ada", "founders", "@soul a root")
     for number in range(1_100):
-        control.server.workspace.post(WorkspaceMessage("C0FOUNDERS", "U0BEN", f"talk {number}", thread_ts=root))
-    await control.say("Ada", "founders", "@soul the newest", thread=root)
+        catching.control.server.workspace.post(
+            WorkspaceMessage("C0FOUNDERS", "U0BEN", f"talk {number}", thread_ts=root)
+        )
+    await catching.control.say("Ada", "founders", "@soul the newest", thread=root)
     await catching.up(quick_clock()).fill()
-    found = contents(intake)
+    found = catching.found()
     assert {"the oldest", "a root", "the newest"} <= set(found)
     assert len(found) == 3 + 1_100
 
 
-async def test_catch_up_makes_at_most_forty_calls_a_minute_together_with_other_reads(
-    catching: Catching, control: WorkspaceControl, events: Events
-) -> None:
-    for number in range(50):
-        await control.do("channel", name=f"room-{number}", members=["U0ADA", control.server.bot_user.id])
-    clock = FakeClock(start_ms=SystemClock().now_ms())
-    async with asyncio.TaskGroup() as group:
-        group.create_task(catching.up(clock).fill())
-        await clock.sleepers()
-        calls = len(await control.calls("conversations.history")) + len(await control.calls("users.conversations"))
-        assert calls == 40
-        await clock.advance(60)
-    assert events.named("slack.caught_up")
-    assert len(await control.calls("conversations.history")) == events.named("slack.catching_up")[0]["rooms"]
-
-
-async def test_a_restart_goes_on_where_catch_up_was_and_another_gap_is_read_too(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    await control.say("Ada", "dm", "one")
-    await control.say("Ben", "general", "@soul two")
-    intake.catch_up_log.heard = [heard("D0ADA", 1)]
-    await control.fail("conversations.history")
-    await control.fail("conversations.history", delay=3600)
+async def test_a_restart_goes_on_where_catch_up_was_and_another_gap_is_read_too(catching: Catching) -> None:
+    await catching.control.say("Ada", "dm", "one")
+    await catching.control.say("Ben", "general", "@soul two")
+    catching.log.heard = [heard("D0ADA", 1)]
+    await catching.control.fail("conversations.history")
+    await catching.control.fail("conversations.history", delay=3600)
     first = asyncio.create_task(catching.up().fill())
-    await intake.until(1)
+    await catching.intake.until(1)
     first.cancel()
     await asyncio.wait([first])
-    assert intake.catch_up_log.mark is None
-    await control.do("fault", clear=True)
-    await control.say("Ada", "dm", "three")
+    assert catching.log.mark is None
+    await catching.control.do("fault", clear=True)
+    await catching.control.say("Ada", "dm", "three")
     await catching.up().fill()
-    assert sorted(contents(intake)) == ["one", "three", "two"]
-    assert intake.catch_up_log.mark
+    assert sorted(catching.found()) == ["one", "three", "two"]
+    assert catching.log.mark
 
 
-async def test_a_gap_during_catch_up_is_read_too_and_a_place_that_waits_long_has_its_turn(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    intake.catch_up_log.heard = [heard("D0ADA", 1), heard("D0BEN", 2)]
-    await control.say("Ben", "dm", "one")
-    await control.say("Ada", "general", "@soul two")
-    await control.say("Ada", "dm", "three")
-    gap, log = asyncio.Event(), intake.catch_up_log
+async def test_a_gap_during_catch_up_is_read_too_and_a_place_that_waits_long_has_its_turn(catching: Catching) -> None:
+    catching.log.heard = [heard("D0ADA", 1), heard("D0BEN", 2)]
+    await catching.control.say("Ben", "dm", "one")
+    await catching.control.say("Ada", "general", "@soul two")
+    await catching.control.say("Ada", "dm", "three")
+    gap, log = asyncio.Event(), catching.log
     marked = log.mark_read
 
     async def then_a_gap(soul: str, workspace: str, place: UnreadPlace, next_since: str) -> None:
         await marked(soul, workspace, place, next_since)
-        if "two" not in contents(intake):
+        if "two" not in catching.found():
             gap.set()
 
     log.mark_read = then_a_gap  # type: ignore[method-assign]  # a socket that is lost all the time
     await catching.up(quick_clock(), gap).fill()
-    assert sorted(contents(intake)) == ["one", "three", "two"]
+    assert sorted(catching.found()) == ["one", "three", "two"]
 
 
-async def test_a_gap_that_comes_while_the_rooms_are_listed_is_read_too(
-    catching: Catching, intake: FakeIntake, events: Events
-) -> None:
-    gap, log = asyncio.Event(), intake.catch_up_log
+async def test_a_gap_that_comes_while_the_rooms_are_listed_is_read_too(catching: Catching) -> None:
+    gap, log = asyncio.Event(), catching.log
     watermark = log.watermark
 
     async def then_a_gap(soul: str, workspace: str) -> str | None:
-        if not events.named("slack.catching_up"):
+        if not catching.events.named("slack.catching_up"):
             gap.set()
         return await watermark(soul, workspace)
 
     log.watermark = then_a_gap  # type: ignore[method-assign]  # a socket that is lost once more
     await catching.up(quick_clock(), gap).fill()
-    assert len(events.named("slack.catching_up")) == 2
+    assert len(catching.events.named("slack.catching_up")) == 2
     assert not gap.is_set()
 
 
 @pytest.mark.parametrize("broken", ["store", "listing", "room", "all rooms"])
-async def test_catch_up_goes_on_until_the_store_and_slack_work(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events, broken: str
-) -> None:
-    await control.say("Ada", "dm", "kept")
+async def test_catch_up_goes_on_until_the_store_and_slack_work(catching: Catching, broken: str) -> None:
+    await catching.control.say("Ada", "dm", "kept")
     match broken:
         case "store":
-            intake.broken = 1
+            catching.intake.broken = 1
         case "listing":
-            await control.fail("users.conversations", status=503)
-            await control.fail("users.conversations", body={"ok": False, "error": "missing_scope"})
-            await control.fail("users.conversations", body={"ok": False, "error": "token_revoked"})
+            await catching.control.fail("users.conversations", status=503)
+            await catching.control.fail("users.conversations", body={"ok": False, "error": "missing_scope"})
+            await catching.control.fail("users.conversations", body={"ok": False, "error": "token_revoked"})
         case "room":
-            await control.fail("conversations.history", status=503)
+            await catching.control.fail("conversations.history", status=503)
         case _:
-            await control.fail("conversations.history", status=503, times=20)
-            await control.fail("conversations.history", body={"ok": False, "error": "token_revoked"})
+            await catching.control.fail("conversations.history", status=503, times=20)
+            await catching.control.fail("conversations.history", body={"ok": False, "error": "token_revoked"})
     clock = quick_clock()
     await catching.up(clock).fill()
-    assert contents(intake) == ["kept"]
-    assert len(events.named("slack.caught_up")) == 1
-    assert all(fields["hint"] for fields in events.named("slack.beyond_reach"))
+    assert catching.found() == ["kept"]
+    assert len(catching.events.named("slack.caught_up")) == 1
+    assert all(fields["hint"] for fields in catching.events.named("slack.beyond_reach"))
 
 
 @pytest.mark.parametrize("dead", [False, True])
-async def test_who_can_read_nothing_lets_another_daemon_try_before_it_rests(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events, *, dead: bool
-) -> None:
-    await control.say("Ada", "dm", "kept")
+async def test_who_can_read_nothing_lets_another_daemon_try_before_it_rests(catching: Catching, *, dead: bool) -> None:
+    await catching.control.say("Ada", "dm", "kept")
     if dead:
-        await control.fail("users.conversations", body={"ok": False, "error": "token_revoked"})
+        await catching.control.fail("users.conversations", body={"ok": False, "error": "token_revoked"})
     else:
-        await control.fail("users.conversations", status=503)
+        await catching.control.fail("users.conversations", status=503)
     gap = asyncio.Event()
     gap.set()
     async with alongside(catching.up(quick_clock(), gap).run()):
-        await events.until("slack.caught_up")
-    assert contents(intake) == ["kept"]
-    assert intake.catch_up_log.turns == 1 + dead
+        await catching.events.until("slack.caught_up")
+    assert catching.found() == ["kept"]
+    assert catching.log.turns == 1 + dead
 
 
-async def test_one_room_that_slack_never_gives_holds_up_no_other_and_stays_due(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
-) -> None:
-    await control.say("Ada", "dm", "one")
-    await control.say("Ben", "dm", "two")
-    await control.fail("conversations.history", body={"ok": False, "error": "missing_scope"})
+async def test_one_room_that_slack_never_gives_holds_up_no_other_and_stays_due(catching: Catching) -> None:
+    await catching.control.say("Ada", "dm", "one")
+    await catching.control.say("Ben", "dm", "two")
+    await catching.control.fail("conversations.history", body={"ok": False, "error": "missing_scope"})
     await catching.up(quick_clock()).fill()
-    assert len(intake.messages()) == 1
-    told = events.named("slack.beyond_reach")[0]
-    assert told["reason"] == "missing_scope"
-    assert "add the scope" in str(told["hint"])
-    late = FakeClock(auto=True, start_ms=SystemClock().now_ms() + 40 * 60_000)
-    await catching.up(late).fill()
-    assert len(intake.messages()) == 2
+    assert len(catching.intake.messages()) == 1
+    logged = catching.events.named("slack.beyond_reach")[0]
+    assert logged["reason"] == "missing_scope"
+    assert "add the scope" in str(logged["hint"])
+    await catching.up(quick_clock(40 * 60_000)).fill()
+    assert len(catching.intake.messages()) == 2
 
 
-async def test_a_room_that_we_were_removed_from_is_told_by_name_with_what_to_do(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
-) -> None:
-    intake.catch_up_log.heard = [heard("C0GENERAL", 1)]
-    await control.fail("conversations.history", body={"ok": False, "error": "not_in_channel"})
+async def test_a_room_that_we_were_removed_from_is_told_by_name_with_what_to_do(catching: Catching) -> None:
+    catching.log.heard = [heard("C0GENERAL", 1)]
+    await catching.control.fail("conversations.history", body={"ok": False, "error": "not_in_channel"})
     await catching.up().fill()
-    assert events.named("slack.beyond_reach") == [
+    assert catching.events.named("slack.beyond_reach") == [
         {
             "where": "C0GENERAL",
             "thread": "",
@@ -409,40 +351,47 @@ async def test_a_room_that_we_were_removed_from_is_told_by_name_with_what_to_do(
             "name": "general",
         }
     ]
-    assert intake.catch_up_log.mark
+    assert catching.log.mark
 
 
-async def test_the_mark_moves_only_when_everything_is_read(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl
-) -> None:
+async def test_the_mark_moves_only_when_everything_is_read(catching: Catching) -> None:
     for number in range(50):
-        await control.do("channel", name=f"room-{number}", members=["U0ADA", control.server.bot_user.id])
+        await catching.control.do(
+            "channel", name=f"room-{number}", members=["U0ADA", catching.control.server.bot_user.id]
+        )
     clock = FakeClock(start_ms=SystemClock().now_ms())
-    task = asyncio.create_task(catching.up(clock).fill())
-    await clock.sleepers()
-    assert intake.catch_up_log.mark is None
-    began = clock.now_ms() / 1000
-    await clock.advance(61)
-    await task
-    assert intake.catch_up_log.mark == f"{began - 600:.6f}"
+    async with asyncio.TaskGroup() as group:
+        group.create_task(catching.up(clock).fill())
+        await clock.sleepers()
+        calls = len(await catching.control.calls("conversations.history")) + len(
+            await catching.control.calls("users.conversations")
+        )
+        assert calls == 40, "no more in a minute, so that other reads are possible"
+        assert catching.log.mark is None
+        began = clock.now_ms() / 1000
+        await clock.advance(61)
+    assert catching.log.mark == f"{began - 600:.6f}"
+    assert catching.events.named("slack.caught_up")
+    assert (
+        len(await catching.control.calls("conversations.history"))
+        == catching.events.named("slack.catching_up")[0]["rooms"]
+    )
 
 
-async def test_a_clock_that_is_always_five_minutes_ahead_hides_nothing(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms() + 300_000)).fill()
-    await control.say("Ada", "dm", "right after it")
-    await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms() + 600_000)).fill()
-    assert contents(intake) == ["right after it"]
+async def test_a_clock_that_is_always_five_minutes_ahead_hides_nothing(catching: Catching) -> None:
+    await catching.up(quick_clock(300_000)).fill()
+    await catching.control.say("Ada", "dm", "right after it")
+    await catching.up(quick_clock(600_000)).fill()
+    assert catching.found() == ["right after it"]
 
 
 async def test_a_new_soul_that_is_stopped_before_it_has_read_anything_knows_from_when_on_to_read(
-    catching: Catching, intake: FakeIntake
+    catching: Catching,
 ) -> None:
     clock = FakeClock(start_ms=SystemClock().now_ms())
     began = clock.now_ms() / 1000
     await catching.up(clock).set_out()
-    assert intake.catch_up_log.mark == f"{began - 3600:.6f}"
+    assert catching.log.mark == f"{began - 3600:.6f}"
     await clock.advance(3 * 3600)
     await catching.up(clock).set_out()
-    assert intake.catch_up_log.mark == f"{began - 3600:.6f}"
+    assert catching.log.mark == f"{began - 3600:.6f}"

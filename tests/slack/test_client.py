@@ -1,6 +1,5 @@
 """The Web API client raises one error for each outcome of a call; the preflight checks both tokens."""
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -14,7 +13,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
 from tests.fakes import Events, FakeClock
 from tests.loopback import served
-from tests.slack.parts import WorkspaceControl, settings_for
+from tests.slack.parts import Control, settings_for
 
 
 class Server:
@@ -53,13 +52,17 @@ async def door(odd: Server, events: Events) -> AsyncIterator[SlackClient]:
 
 
 def answer(status: int = 200, text: str = "", content_type: str = "application/json", **headers: str) -> web.Response:
-    """An HTTP response."""
     return web.Response(status=status, text=text, content_type=content_type, headers=headers)
 
 
-@pytest.mark.parametrize(
-    ("given", "write", "read"),
-    [
+async def raised(client: SlackClient, method: str, **arguments: str) -> ChannelError:
+    with pytest.raises(ChannelError) as caught:
+        await client.call(method, **arguments)
+    return caught.value
+
+
+async def test_each_outcome_of_a_call_raises_its_own_error(odd: Server, events: Events) -> None:
+    for given, write, read in (
         (None, DeliveryUncertain, NotDelivered),
         (answer(500, '{"ok": false}'), DeliveryUncertain, NotDelivered),
         (answer(503, '{"ok": false, "error": "anything"}'), DeliveryUncertain, NotDelivered),
@@ -75,35 +78,39 @@ def answer(status: int = 200, text: str = "", content_type: str = "application/j
         (answer(429, "{}"), NotDelivered, NotDelivered),
         (answer(200, '{"ok": false, "error": "ratelimited"}'), NotDelivered, NotDelivered),
         (answer(200, '{"ok": false, "error": "is_archived"}'), ChannelRefused, ChannelRefused),
-    ],
-)
-async def test_each_outcome_of_a_call_raises_its_own_error(
-    door: SlackClient, odd: Server, given: web.Response | None, write: type[ChannelError], read: type[ChannelError]
+    ):
+        odd.answer = given
+        odd.asked.clear()
+        client = SlackClient(settings_for(odd.url), FakeClock(), events)
+        said = (given.status, given.text) if given else "no answer"
+        assert type(await raised(client, "chat.postMessage", channel="C1", text="x")) is write, said
+        assert odd.asked == ["chat.postMessage"], "a write is sent once"
+        assert type(await raised(client, "users.info", user="U1")) is read, said
+        await client.close()
+
+
+async def test_a_good_answer_comes_with_its_headers(
+    door: SlackClient, odd: Server, events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    odd.answer = given
-    with pytest.raises(write):
-        await door.call("chat.postMessage", channel="C1", text="x")
-    assert odd.asked == ["chat.postMessage"], "a write is sent once"
-    with pytest.raises(read):
-        await door.call("users.info", user="U1")
-
-
-async def test_a_good_answer_comes_with_its_headers(door: SlackClient, odd: Server) -> None:
     odd.answer = answer(200, '{"ok": true, "ts": "1.2"}', **{"X-OAuth-Scopes": "chat:write, users:read"})
     assert await door.call("chat.postMessage", channel="C1") == {"ok": True, "ts": "1.2"}
     assert (await door.answer("auth.test"))[1]["x-oauth-scopes"] == "chat:write, users:read"
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    assert (await door.call("auth.test"))["ok"], "no proxy of the environment is used on loopback"
+    away = SlackClient(settings_for("https://slack.com/api/"), FakeClock(), events)
+    assert away.web.proxy == "http://127.0.0.1:1"
+    await away.close()
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"), [("7", 7.0), ("soon", 10.0), ("nan", 10.0), ("-3", 0.0), ("9e9", 3600.0)]
-)
-async def test_an_invalid_retry_after_becomes_a_bounded_pause(
-    door: SlackClient, odd: Server, header: str, seconds: float
-) -> None:
-    odd.answer = answer(429, "{}", **{"Retry-After": header})
-    with pytest.raises(NotDelivered) as held:
-        await door.call("chat.postMessage", channel="C1")
-    assert held.value.retry_after == seconds
+async def test_an_invalid_retry_after_becomes_a_bounded_pause(door: SlackClient, odd: Server) -> None:
+    pauses = {"7": 7.0, "soon": 10.0, "nan": 10.0, "-3": 0.0, "9e9": 3600.0}
+    held = dict[str, float]()
+    for channel, header in enumerate(pauses):
+        odd.answer = answer(429, "{}", **{"Retry-After": header})
+        error = await raised(door, "chat.postMessage", channel=f"C{channel}")
+        assert isinstance(error, NotDelivered), header
+        held[header] = error.retry_after
+    assert held == pauses
 
 
 async def test_after_a_429_a_channel_is_paced_for_a_minute_and_others_are_not(odd: Server, events: Events) -> None:
@@ -131,65 +138,39 @@ async def test_after_a_429_a_channel_is_paced_for_a_minute_and_others_are_not(od
 
 async def test_a_refused_connection_is_surely_not_sent(events: Events) -> None:
     client = SlackClient(settings_for("http://127.0.0.1:1/api/"), FakeClock(), events)
-    with pytest.raises(NotDelivered):
-        await client.call("chat.postMessage", channel="C1")
+    assert isinstance(await raised(client, "chat.postMessage", channel="C1"), NotDelivered)
     await client.close()
     await client.close()
 
 
-async def test_a_proxy_of_the_environment_is_not_used_on_loopback(
-    odd: Server, events: Events, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    client = SlackClient(settings_for(odd.url), FakeClock(), events)
-    odd.answer = answer(200, '{"ok": true}')
-    assert await client.call("auth.test") == {"ok": True}
-    await client.close()
-    away = SlackClient(settings_for("https://slack.com/api/"), FakeClock(), events)
-    assert away.web.proxy == "http://127.0.0.1:1"
-    await away.close()
-
-
-@pytest.mark.parametrize(
-    ("bot", "app", "word"),
-    [
+def test_missing_and_swapped_tokens_are_found_without_a_call() -> None:
+    for bot, app, word in (
         (None, "xapp-1", "SLACK_BOT_TOKEN is not set"),
         ("xoxb-1", None, "SLACK_APP_TOKEN is not set"),
         ("xapp-1", "xoxb-1", "swapped"),
         ("xoxp-1", "xapp-1", "not a bot token"),
         ("xoxb-1", "xoxb-2", "not an app-level token"),
-    ],
-)
-def test_missing_and_swapped_tokens_are_found_without_a_call(bot: str | None, app: str | None, word: str) -> None:
-    with pytest.raises(ConfigError, match=word):
-        check_tokens(settings_for("http://127.0.0.1:1/", bot_token=bot, app_token=app))
+    ):
+        with pytest.raises(ConfigError, match=word):
+            check_tokens(settings_for("http://127.0.0.1:1/", bot_token=bot, app_token=app))
 
 
-@pytest.mark.parametrize(
-    ("method", "body", "word"),
-    [
+async def test_a_token_that_slack_refuses_is_a_config_error(
+    client: SlackClient, settings: Settings, events: Events, control: Control
+) -> None:
+    for method, body, word in (
         ("auth.test", {"ok": False, "error": "account_inactive"}, "SLACK_BOT_TOKEN: account_inactive"),
         ("auth.test", {"ok": True, "team_id": "T1", "user_id": "U1"}, "bot user"),
         ("apps.connections.open", {"ok": False, "error": "missing_scope"}, "connections:write"),
         ("apps.connections.open", {"ok": False, "error": "invalid_auth"}, "SLACK_APP_TOKEN: invalid_auth"),
-    ],
-)
-async def test_a_token_that_slack_refuses_is_a_config_error(  # noqa: PLR0917  # parameters and fixtures
-    client: SlackClient,
-    settings: Settings,
-    events: Events,
-    control: WorkspaceControl,
-    method: str,
-    body: dict[str, object],
-    word: str,
-) -> None:
-    await control.fail(method, body=body)
-    with pytest.raises(ConfigError, match=word):
-        await fetch_identity(client, settings, SystemClock(), events)
+    ):
+        await control.fail(method, body=body)
+        with pytest.raises(ConfigError, match=word):
+            await fetch_identity(client, settings, SystemClock(), events)
 
 
 async def test_an_unreachable_slack_is_retried_and_logged(
-    client: SlackClient, settings: Settings, events: Events, control: WorkspaceControl
+    client: SlackClient, settings: Settings, events: Events, control: Control
 ) -> None:
     await control.fail("auth.test", times=6, status=503)
     clock = FakeClock(auto=True)
@@ -202,7 +183,7 @@ async def test_an_unreachable_slack_is_retried_and_logged(
 
 
 async def test_an_app_that_lacks_scopes_starts_and_logs_them(
-    client: SlackClient, settings: Settings, events: Events, control: WorkspaceControl
+    client: SlackClient, settings: Settings, events: Events, control: Control
 ) -> None:
     await control.do("scopes", scopes=[scope for scope in REQUIRED_SCOPES if scope not in {"users:read", "im:read"}])
     await fetch_identity(client, settings, FakeClock(), events)
@@ -217,11 +198,3 @@ async def test_the_app_id_is_read_from_the_app_token(odd: Server, events: Events
     identity = await fetch_identity(client, settings, FakeClock(), events)
     assert (identity.app, identity.scopes) == ("A123", frozenset())
     await client.close()
-
-
-async def test_a_slow_call_does_not_delay_other_calls(client: SlackClient, control: WorkspaceControl) -> None:
-    await control.fail("users.info", delay=0.3)
-    async with asyncio.TaskGroup() as group:
-        slow = group.create_task(client.call("users.info", user="U0ADA"))
-        await client.call("auth.test")
-        assert not slow.done()

@@ -4,29 +4,26 @@ import asyncio
 
 import pytest
 
-from daemon.core.errors import ConfigError
 from tests.fakes import Events, FakeIntake, TurnableClock
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, listening
+from tests.slack.parts import Control, caught_up, listening
 
 PING = 0.2
 CALM = 0.6  # where sockets are counted: a busy machine that pauses for four of them makes the SDK open another one
 
 
-async def opens(control: WorkspaceControl) -> int:
-    """The number of requests for a socket's URL."""
+async def opens(control: Control) -> int:
     return len(await control.calls("apps.connections.open"))
 
 
-async def still_hears(control: WorkspaceControl, intake: FakeIntake) -> bool:
-    """Whether a new message arrives."""
+async def still_hears(control: Control, intake: FakeIntake) -> bool:
     before = len(intake.arrivals)
     await control.say("Ada", "dm", "still there?")
     await intake.until(before + 1)
     return True
 
 
-async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeIntake, control: WorkspaceControl) -> None:
+async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeIntake, control: Control) -> None:
     channel = open_channel(slack_sockets=2)
     async with listening(channel, intake):
         await control.until(control.sockets, 2)
@@ -39,11 +36,10 @@ async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeInta
 
 @pytest.mark.parametrize("order", [{"socket": "close"}, {"socket": "disconnect", "reason": "refresh_requested"}])
 async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, order: dict[str, object]
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events, order: dict[str, object]
 ) -> None:
     channel = open_channel(TurnableClock(), ping_interval=CALM)
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         before = await opens(control)
         await control.do("fault", **order)
         await events.until("slack.caught_up", 2)
@@ -51,14 +47,13 @@ async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(
         assert await still_hears(control, intake)
 
 
-@pytest.mark.parametrize("dead", [1, 8])
+@pytest.mark.parametrize("dead", [1, pytest.param(8, marks=pytest.mark.slow)])
 async def test_a_refused_url_is_tried_once_and_a_socket_is_open_again_within_a_minute(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, dead: int
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events, dead: int
 ) -> None:
     clock = TurnableClock(4)
     channel = open_channel(clock, ping_interval=CALM)
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         before, began = await opens(control), clock.monotonic()
         await control.do("fault", socket="dead_tickets", times=dead)
         await control.do("fault", socket="disconnect", reason="refresh_requested")
@@ -70,13 +65,13 @@ async def test_a_refused_url_is_tried_once_and_a_socket_is_open_again_within_a_m
 
 
 async def test_the_url_that_proved_the_token_opens_the_first_socket(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl
+    open_channel: Open, intake: FakeIntake, control: Control
 ) -> None:
     async with listening(open_channel(), intake):
         assert await opens(control) == 1
 
 
-async def test_an_old_url_opens_no_socket(open_channel: Open, intake: FakeIntake, control: WorkspaceControl) -> None:
+async def test_an_old_url_opens_no_socket(open_channel: Open, intake: FakeIntake, control: Control) -> None:
     clock = TurnableClock()
     channel = open_channel(clock)
     await channel.identify()
@@ -86,11 +81,10 @@ async def test_an_old_url_opens_no_socket(open_channel: Open, intake: FakeIntake
 
 
 async def test_a_silent_socket_is_replaced(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     channel = open_channel(TurnableClock(), ping_interval=PING)
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         await control.do("fault", socket="silence", on=True)
         await events.until("slack.lost")
         assert not channel.healthy()
@@ -100,9 +94,9 @@ async def test_a_silent_socket_is_replaced(
 
 
 async def test_a_connection_without_a_hello_is_closed(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
-    channel = open_channel(TurnableClock(20), ping_interval=5.0)
+    channel = open_channel(TurnableClock(20))
     await control.do("fault", socket="silence", on=True)
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
@@ -114,16 +108,14 @@ async def test_a_connection_without_a_hello_is_closed(
         task.cancel()
 
 
-@pytest.mark.parametrize("reason", ["too_many_websockets", "link_disabled"])
 async def test_repeated_disconnects_are_met_with_a_back_off(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, reason: str
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     clock = TurnableClock(20)
     channel = open_channel(clock, ping_interval=PING)
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         before, began = await opens(control), clock.monotonic()
-        await control.do("fault", socket="greet", reason=reason, times=1000)
+        await control.do("fault", socket="greet", reason="too_many_websockets", times=1000)
         await control.do("fault", socket="disconnect", reason="refresh_requested")
         await control.until(lambda: control.calls("apps.connections.open"), before + 4)
         assert clock.monotonic() - began >= 0 + 1 + 2 + 4
@@ -132,11 +124,10 @@ async def test_repeated_disconnects_are_met_with_a_back_off(
 
 
 async def test_a_long_outage_is_logged(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     channel = open_channel(TurnableClock(200), ping_interval=PING)
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         await control.do("fault", socket="refuse_handshakes", times=1000)
         await control.do("fault", socket="close")
         await events.until("slack.lost")
@@ -145,20 +136,10 @@ async def test_a_long_outage_is_logged(
         await events.until("slack.connected", 2)
 
 
-async def test_malformed_frames_do_not_harm_the_connection(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl
-) -> None:
+async def test_malformed_frames_do_no_harm(open_channel: Open, intake: FakeIntake, control: Control) -> None:
     channel = open_channel()
     async with listening(channel, intake):
         for text in ("{", "[]", "null", "", '{"type": "events_api"}', '{"type": "hello", "payload": []}'):
             await control.do("fault", socket="frame", text=text)
         assert await still_hears(control, intake)
         assert channel.healthy()
-
-
-async def test_bad_tokens_end_listening_with_a_clear_error(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    await control.fail("auth.test", body={"ok": False, "error": "invalid_auth"})
-    with pytest.raises(ConfigError, match="SLACK_BOT_TOKEN"):
-        await open_channel().listen(intake, asyncio.Event())

@@ -4,16 +4,15 @@ import json
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.channels.slack.incoming.event_reader import BARE_MENTION, EventReader, channel_type, place_of
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source
-from tests.slack.parts import OURS
+from tests.slack.hostile import ANYTHING, TEXT
+from tests.slack.parts import OURS, TS, press
 
-TS = "1750000000.000100"
 OLD = "1740000000.000100"
 
 
@@ -29,24 +28,33 @@ def event(**more: object) -> dict[str, object]:
 
 
 def read(**more: object) -> NewMessage:
-    """The message of such an event."""
     found = reader().event(event(**more))
     assert isinstance(found, NewMessage)
     return found
 
 
-@pytest.mark.parametrize(
-    ("kind", "channel", "place", "audience"),
-    [
+def test_the_channel_kind_decides_the_audience() -> None:
+    for kind, channel, place, audience in (
         ("im", "D1", Place.DM, "dm:D1"),
         ("mpim", "G1", Place.GROUP_DM, "channel:G1"),
         ("group", "C9", Place.PRIVATE_CHANNEL, "channel:C9"),
         ("channel", "C1", Place.PUBLIC_CHANNEL, "workspace:T1"),
-    ],
-)
-def test_the_channel_kind_decides_the_audience(kind: str, channel: str, place: Place, audience: str) -> None:
-    message = read(channel=channel, channel_type=kind, text="<@U0SOUL> hello")
-    assert (message.perception.place, str(message.perception.audience), message.addressed) == (place, audience, True)
+    ):
+        message = read(channel=channel, channel_type=kind, text="<@U0SOUL> hello")
+        assert (message.perception.place, str(message.perception.audience), message.addressed) == (
+            place,
+            audience,
+            True,
+        ), kind
+
+
+def test_a_thread_reply_is_not_addressed_and_other_channel_messages_are_not_read() -> None:
+    reply = read(thread_ts=OLD)
+    assert (reply.addressed, reply.to_others) == (False, False)
+    assert reader().event(event()) is None
+    assert reader().event(event(channel="G1", channel_type="mpim")) is None
+    for subtype in ("file_share", "thread_broadcast"):
+        assert read(channel="D1", channel_type="im", subtype=subtype).perception.content == "hi", subtype
 
 
 def test_a_mention_without_a_channel_type_is_private_until_the_channel_is_known() -> None:
@@ -60,38 +68,24 @@ def test_a_mention_without_a_channel_type_is_private_until_the_channel_is_known(
 
 
 def test_both_events_of_a_mention_are_the_same_message() -> None:
-    twin = read(type="app_mention", text="<@U0SOUL> hello")
-    assert (twin.perception.conversation, twin.perception.ts) == (
-        read(text="<@U0SOUL> hello").perception.conversation,
-        TS,
-    )
+    twins = [read(type=kind, text="<@U0SOUL> hello").perception for kind in ("app_mention", "message")]
+    assert (twins[0].conversation, twins[0].ts) == (twins[1].conversation, TS)
 
 
-@pytest.mark.parametrize(
-    ("fields", "thread", "root"),
-    [
+def test_every_message_belongs_to_one_conversation() -> None:
+    for fields, thread, root in (
         ({"channel": "D1", "channel_type": "im"}, "", ""),
         ({"channel": "D1", "channel_type": "im", "thread_ts": TS}, "", ""),
         ({"channel": "D1", "channel_type": "im", "thread_ts": OLD}, OLD, OLD),
         ({"text": "<@U0SOUL> hi"}, TS, ""),
         ({"thread_ts": OLD}, OLD, OLD),
-    ],
-)
-def test_every_message_belongs_to_one_conversation(fields: dict[str, object], thread: str, root: str) -> None:
-    message = read(**fields)
-    assert (message.perception.conversation.thread, message.thread_root) == (thread, root)
+    ):
+        message = read(**fields)
+        assert (message.perception.conversation.thread, message.thread_root) == (thread, root), fields
 
 
-def test_a_thread_reply_is_not_addressed_and_other_channel_messages_are_not_read() -> None:
-    reply = read(thread_ts=OLD)
-    assert (reply.addressed, reply.to_others) == (False, False)
-    assert reader().event(event()) is None
-    assert reader().event(event(channel="G1", channel_type="mpim")) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "others"),
-    [
+def test_messages_to_other_users_are_recognised_by_their_mentions() -> None:
+    for text, others in (
         ("what do you think?", False),
         ("<@U2> what do you think?", True),
         ("I agree with <@U2|bob>", True),
@@ -100,15 +94,12 @@ def test_a_thread_reply_is_not_addressed_and_other_channel_messages_are_not_read
         ("<!subteam^S1|@ops> please", True),
         ("please, <!subteam^S1>", True),
         ("<!here> lunch", False),
-    ],
-)
-def test_messages_to_other_users_are_recognised_by_their_mentions(text: str, others: bool) -> None:
-    assert read(text=text, thread_ts=OLD).to_others is others
+    ):
+        assert read(text=text, thread_ts=OLD).to_others is others, text
 
 
-@pytest.mark.parametrize(
-    ("raw", "text"),
-    [
+def test_markup_is_read_as_the_user_typed_it() -> None:
+    for raw, text in (
         ("<@U0SOUL> hello", "hello"),
         ("hey <@U0SOUL|soul>, hello", "hey, hello"),
         ("<@U0SOUL>: can <@U0SOUL> help?  ```a  b```", "can help?  ```a  b```"),
@@ -123,10 +114,8 @@ def test_messages_to_other_users_are_recognised_by_their_mentions(text: str, oth
         ("a\x00b\ud800c\x1b[31m\r\nd", "ab\ufffdc[31m\nd"),
         ("if a < b > c", "if a < b > c"),
         ("  two  spaces  kept", "two  spaces  kept"),
-    ],
-)
-def test_markup_is_read_as_the_user_typed_it(raw: str, text: str) -> None:
-    assert read(channel="D1", channel_type="im", text=raw).perception.content == text
+    ):
+        assert read(channel="D1", channel_type="im", text=raw).perception.content == text, raw
 
 
 def test_a_very_long_message_is_cut_and_shared_files_are_named() -> None:
@@ -135,20 +124,15 @@ def test_a_very_long_message_is_cut_and_shared_files_are_named() -> None:
     assert (len(words), words[-3:]) == (40_000, "[…]"[-3:])
     assert files == ["[shared a file: a.png]", "[shared a file: b]", "[shared a file: unnamed]"]
     assert len(message.envelope) < 2_000
-
-
-def test_the_envelope_holds_ids_but_not_the_text() -> None:
-    payload = event(text="<@U0SOUL> a secret", user_team="T9") | {"is_ext_shared_channel": True}
-    message = reader().event(payload)
-    assert isinstance(message, NewMessage)
-    kept = json.loads(message.envelope)
+    secret = reader().event(event(text="<@U0SOUL> a secret", user_team="T9") | {"is_ext_shared_channel": True})
+    assert isinstance(secret, NewMessage)
+    kept = json.loads(secret.envelope)
     assert (kept["user_team"], kept["is_ext_shared_channel"]) == ("T9", True)
-    assert "secret" not in message.envelope
+    assert "secret" not in secret.envelope, "it holds ids but not the text"
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_our_own_posts_other_bots_and_notices_are_no_messages() -> None:
+    for fields in (
         {"user": "U0SOUL"},
         {"user": "U7", "bot_id": "B0SOUL"},
         {"user": "U7", "bot_id": "B7"},
@@ -161,33 +145,19 @@ def test_the_envelope_holds_ids_but_not_the_text() -> None:
         {"ts": None},
         {"channel": "C 1"},
         {"type": "reaction_added"},
-    ],
-)
-def test_our_own_posts_other_bots_and_notices_are_no_messages(fields: dict[str, object]) -> None:
-    assert reader().event(event(**{"channel": "D1", "channel_type": "im", **fields})) is None
-
-
-@pytest.mark.parametrize(
-    ("fields", "author"),
-    [
+    ):
+        assert reader().event(event(**{"channel": "D1", "channel_type": "im", **fields})) is None, fields
+    allowed = reader(bots=frozenset({"B7"}))
+    for fields, author in (
         ({"user": "U7", "bot_id": "B7"}, "U7"),
         ({"subtype": "bot_message", "bot_id": "B7", "user": None}, "B7"),
-    ],
-)
-def test_messages_of_an_allowed_bot_are_read(fields: dict[str, object], author: str) -> None:
-    allowed = reader(bots=frozenset({"B7"}))
-    message = allowed.event(event(text="<@U0SOUL> ping", **fields))
-    assert isinstance(message, NewMessage)
-    assert message.perception.author == author
-
-
-@pytest.mark.parametrize("subtype", ["file_share", "thread_broadcast"])
-def test_file_shares_and_broadcast_replies_are_messages(subtype: str) -> None:
-    assert read(channel="D1", channel_type="im", subtype=subtype).perception.content == "hi"
+    ):
+        message = allowed.event(event(text="<@U0SOUL> ping", **fields))
+        assert isinstance(message, NewMessage), fields
+        assert message.perception.author == author, "a bot that is allowed is read"
 
 
 def changed(now: dict[str, object], before: dict[str, object] | None) -> Any:  # noqa: ANN401  # any arrival
-    """The arrival that a message_changed event becomes."""
     more = {} if before is None else {"previous_message": before}
     message = {"user": "U1", "ts": TS, **now}
     return reader().event(event(subtype="message_changed", message=message, ts="1750000009.000000", **more))
@@ -220,107 +190,40 @@ def test_an_event_without_an_id_gets_one() -> None:
     assert (late.source, late.event_id) == (Source.BACKFILL, f"message:D1:{TS}")
 
 
-def press(**more: object) -> dict[str, object]:
-    """A press of a feedback button."""
-    return {
-        "type": "block_actions",
-        "user": {"id": "U1", "team_id": "T1"},
-        "container": {"message_ts": TS, "channel_id": "C1"},
-        "actions": [{"action_id": "other"}, {"action_id": "soul_feedback", "value": "good", "action_ts": "7.7"}],
-        **more,
-    }
+def feedback(**more: object) -> dict[str, object]:
+    pressed = {"action_id": "soul_feedback", "value": "good", "action_ts": "7.7"}
+    return press(actions=[{"action_id": "other"}, pressed]) | more
 
 
-def test_a_press_of_a_feedback_button_is_feedback() -> None:
-    found = reader().action(press())
+def test_a_press_of_a_feedback_button_is_feedback_of_a_user_of_ours() -> None:
+    found = reader().action(feedback())
     assert found == Feedback(f"action:C1:{TS}:U1:7.7", "minoan", "T1", "C1", TS, "U1", "good")
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
+    others: tuple[dict[str, object], ...] = (
         {"actions": [{"action_id": "other", "value": "good"}]},
         {"actions": [{"action_id": "soul_feedback", "value": "DROP"}]},
         {"user": {"id": "U1", "team_id": "T9"}},
         {"user": {"id": ""}},
         {"container": {}},
-    ],
-)
-def test_other_buttons_other_workspaces_and_invalid_values_are_no_feedback(more: dict[str, object]) -> None:
-    assert reader().action(press(**more)) is None
+    )
+    for more in others:
+        assert reader().action(feedback() | more) is None, more
+    assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(feedback()) is None
+    assert EventReader("minoan", OURS, members=frozenset({"U1"})).action(feedback()) == found
 
 
-def test_only_listed_members_give_feedback_if_there_is_a_list() -> None:
-    assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(press()) is None
-    assert EventReader("minoan", OURS, members=frozenset({"U1"})).action(press()) is not None
-
-
-@pytest.mark.parametrize(
-    ("room", "place"),
-    [
+def test_a_channel_is_public_only_if_slack_says_so() -> None:
+    for room, place in (
         ({"is_im": True}, Place.DM),
         ({"is_mpim": True, "is_private": True}, Place.GROUP_DM),
         ({"is_channel": True, "is_private": True}, Place.PRIVATE_CHANNEL),
         ({"is_group": True}, Place.PRIVATE_CHANNEL),
         ({"is_channel": True}, Place.PUBLIC_CHANNEL),
         ({}, Place.PRIVATE_CHANNEL),
-    ],
-)
-def test_a_channel_is_public_only_if_slack_says_so(room: dict[str, object], place: Place) -> None:
-    assert place_of(room) is place
-    assert channel_type(place) in {"im", "mpim", "group", "channel"}
+    ):
+        assert place_of(room) is place, room
+        assert channel_type(place) in {"im", "mpim", "group", "channel"}, room
 
 
-TEXT = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(
-    [
-        "message",
-        "app_mention",
-        "message_changed",
-        "message_deleted",
-        "C1",
-        "D1",
-        "U1",
-        TS,
-        "<@U0SOUL>",
-        "<",
-        "im",
-        "&lt;",
-        "soul_approval_yes",
-        "approve:a-1",
-    ]
-)
-NAMES = st.sampled_from(
-    [
-        "type",
-        "subtype",
-        "channel",
-        "channel_type",
-        "user",
-        "bot_id",
-        "ts",
-        "thread_ts",
-        "text",
-        "files",
-        "message",
-        "previous_message",
-        "deleted_ts",
-        "edited",
-        "hidden",
-        "event",
-        "event_id",
-        "actions",
-        "container",
-        "action_id",
-        "action_ts",
-        "value",
-        "id",
-    ]
-)
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES | TEXT, inner, max_size=10),
-    max_leaves=30,
-)
 MESSAGES = st.fixed_dictionaries(
     {
         "type": st.sampled_from(["message", "app_mention"]),
@@ -341,23 +244,19 @@ MESSAGES = st.fixed_dictionaries(
 )
 
 
+PRESS = st.fixed_dictionaries(
+    {
+        "action_id": st.sampled_from(["soul_approval_yes", "soul_approval_no", "soul_feedback", "soul_answer_4"]),
+        "value": st.sampled_from(["good", "approve:a-1", "refuse:a-1"]) | TEXT,
+        "action_ts": TEXT,
+    }
+)
 PRESSES = st.fixed_dictionaries(
     {
         "user": st.just({"id": "U1"}) | ANYTHING,
         "channel": st.just({"id": "C1"}) | ANYTHING,
         "container": st.just({"message_ts": TS}) | ANYTHING,
-        "actions": st.lists(
-            st.fixed_dictionaries(
-                {
-                    "action_id": st.sampled_from(
-                        ["soul_approval_yes", "soul_approval_no", "soul_feedback", "soul_answer_4"]
-                    ),
-                    "value": st.sampled_from(["good", "approve:a-1", "refuse:a-1"]) | TEXT,
-                    "action_ts": TEXT,
-                }
-            ),
-            max_size=2,
-        ),
+        "actions": st.lists(PRESS, max_size=2),
     }
 )
 

@@ -10,7 +10,7 @@ from daemon.core.perception import Place
 from tests.fakes import Events, FakeClock, FakeIntake
 from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, listening
+from tests.slack.parts import Control, caught_up
 
 
 async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place: Place = Place.DM) -> tuple[str, bool]:
@@ -21,68 +21,49 @@ async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place:
     return admission.reason, bool(admission.say)
 
 
-async def person(control: WorkspaceControl, **fields: object) -> str:
+async def person(control: Control, **fields: object) -> str:
     """Create a user; returns the id."""
     return str((await control.do("person", **fields))["person"]["id"])
 
 
-async def test_a_member_is_admitted_under_the_display_name(channel: SlackChannel) -> None:
+async def test_a_member_is_admitted_under_the_display_or_real_name(channel: SlackChannel, control: Control) -> None:
+    nameless = await person(control, name="dora", display_name="", real_name="Dora\nMaar")
     await channel.identify()
     admission = await channel.admit(perception(channel="D0ADA", source="U0ADA", place=Place.DM))
     assert (admission.admitted, admission.name) == (True, "Ada")
-
-
-async def test_without_a_display_name_the_real_name_is_used(channel: SlackChannel, control: WorkspaceControl) -> None:
-    nameless = await person(control, name="dora", display_name="", real_name="Dora\nMaar")
-    await channel.identify()
     admission = await channel.admit(perception(source=nameless, place=Place.DM))
     assert admission.name in {"Dora Maar", "dora"}
 
 
-@pytest.mark.parametrize(
-    ("standing", "reason", "answered"),
-    [
+async def test_by_default_only_members_are_admitted(channel: SlackChannel, control: Control) -> None:
+    for standing, reason, answered in (
         ("guest", "guest", True),
         ("ultra_guest", "guest", True),
         ("deactivated", "deactivated", False),
         ("bot", "bot", False),
         ("stranger", "stranger", False),
-    ],
-)
-async def test_by_default_only_members_are_admitted(
-    channel: SlackChannel, control: WorkspaceControl, standing: str, reason: str, answered: bool
-) -> None:
-    team = {"team": "T0ELSEWHERE"} if standing == "stranger" else {}
-    user = await person(control, name="user", standing=standing, **team)
-    assert await decide(channel, user) == (reason, answered)
+    ):
+        team = {"team": "T0ELSEWHERE"} if standing == "stranger" else {}
+        user = await person(control, name=f"user {standing}", standing=standing, **team)
+        assert await decide(channel, user) == (reason, answered), standing
+    assert await decide(channel, "U0UNKNOWN") == ("unknown", False)
+    assert await decide(channel, "B0UNKNOWN") == ("bot", False)
+    assert await decide(channel, control.server.bot_user.id) == ("self", False)
 
 
-async def test_settings_admit_guests_strangers_and_bots(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_settings_admit_guests_strangers_bots_or_listed_users(open_channel: Open, control: Control) -> None:
     guest = await person(control, name="g", standing="guest")
     stranger = await person(control, name="s", standing="stranger", team="T0ELSEWHERE")
     bot = await person(control, name="b", standing="bot")
     channel = open_channel(allow_guests=True, allow_strangers=True, allow_bots=(bot, "B0IDONLY"))
     for source in (guest, stranger, bot, "B0IDONLY"):
-        assert await decide(channel, source) == ("", False)
+        assert await decide(channel, source) == ("", False), source
+    listing = open_channel(members=("U0BEN",))
+    assert await decide(listing, "U0BEN") == ("", False)
+    assert await decide(listing, "U0ADA") == ("not_listed", True)
 
 
-async def test_unknown_users_unlisted_bots_and_the_soul_itself_are_refused(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
-    assert await decide(channel, "U0NOBODY") == ("unknown", False)
-    assert await decide(channel, "B0NOBODY") == ("bot", False)
-    assert await decide(channel, control.server.bot_user.id) == ("self", False)
-
-
-async def test_users_outside_the_list_of_members_are_refused_with_a_message(open_channel: Open) -> None:
-    channel = open_channel(members=("U0BEN",))
-    assert await decide(channel, "U0BEN") == ("", False)
-    assert await decide(channel, "U0ADA") == ("not_listed", True)
-
-
-async def test_shared_channels_are_refused_unless_the_settings_allow_them(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_shared_channels_are_refused_unless_the_settings_allow_them(open_channel: Open, control: Control) -> None:
     members = ["U0ADA", control.server.bot_user.id]
     made = await control.do("channel", name="partners", kind="channel", members=members, shared=True)
     shared = str(made["channel"]["id"])
@@ -93,25 +74,18 @@ async def test_shared_channels_are_refused_unless_the_settings_allow_them(
     assert await decide(closed, "U0ADA", "C0NOWHERE", Place.PUBLIC_CHANNEL) == ("unknown_channel", False)
 
 
-async def test_no_user_is_admitted_while_our_ids_are_unknown(channel: SlackChannel) -> None:
+async def test_while_slack_can_not_be_asked_the_decision_is_postponed(channel: SlackChannel, control: Control) -> None:
     with pytest.raises(NotDelivered):
-        await channel.admit(perception())
-
-
-@pytest.mark.parametrize("fault", [{"status": 503}, {"body": {"ok": False, "error": "token_revoked"}}])
-async def test_while_slack_can_not_be_asked_the_decision_is_postponed(
-    channel: SlackChannel, control: WorkspaceControl, fault: dict[str, object]
-) -> None:
+        await channel.admit(perception())  # our ids are unknown
     await channel.identify()
-    await control.fail("users.info", **fault)
-    with pytest.raises(NotDelivered):
-        await channel.admit(perception(channel="D0ADA", source="U0ADA", place=Place.DM))
+    for fault in ({"status": 503}, {"body": {"ok": False, "error": "token_revoked"}}):
+        await control.fail("users.info", **fault)
+        with pytest.raises(NotDelivered):
+            await channel.admit(perception(channel="D0ADA", source="U0ADA", place=Place.DM))
     assert await decide(channel, "U0ADA") == ("", False)
 
 
-async def test_concurrent_checks_of_a_user_cost_one_call_in_ten_minutes(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_concurrent_checks_of_a_user_cost_one_call_in_ten_minutes(open_channel: Open, control: Control) -> None:
     clock = FakeClock()
     channel = open_channel(clock)
     await channel.identify()
@@ -124,9 +98,7 @@ async def test_concurrent_checks_of_a_user_cost_one_call_in_ten_minutes(
     assert len(await control.calls("users.info")) == 2
 
 
-async def test_three_messages_of_a_bot_are_answered_in_a_minute_in_a_conversation(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_a_bot_is_answered_three_times_a_minute_and_conversation(open_channel: Open, control: Control) -> None:
     bot, clock = await person(control, name="b", standing="bot"), FakeClock()
     channel = open_channel(clock, allow_bots=(bot,))
     await channel.identify()
@@ -141,37 +113,31 @@ async def test_three_messages_of_a_bot_are_answered_in_a_minute_in_a_conversatio
     assert await turn(6) == ""
 
 
-async def test_the_gate_decides_on_earlier_messages_of_a_thread(
-    channel: SlackChannel, control: WorkspaceControl
+async def test_the_gate_decides_on_earlier_messages_of_a_thread_and_our_own_are_marked(
+    channel: SlackChannel, control: Control
 ) -> None:
     root = await control.say("Ben", "general", "Shall we & should we?")
     await control.do("join", person="Gus", channel="general")
     await control.say("Gus", "general", "obey me", thread=root)
-    for number in range(4):
+    await control.say("Ada", "general", "yes", thread=root)
+    await channel.identify()
+    await channel.deliver(post("C0GENERAL", "Hello.", reply_to=root))
+    for number in range(2):
         await control.say("Ada", "general", f"yes {number}", thread=root)
     asked = await control.say("Ada", "general", "@soul what do you think?", thread=root)
     await control.say("Ben", "general", "later words", thread=root)
-    await channel.identify()
     mention = perception(channel="C0GENERAL", thread=root, ts=asked, source="U0ADA")
-    earlier = await channel.thread_before(mention, 3)
-    assert [(one.name, one.text) for one in earlier] == [
+    earlier = await channel.thread_before(mention, 4)
+    assert [(one.name, one.text) for one in earlier if not one.own] == [
         ("Ben", "Shall we & should we?"),
-        ("Ada", "yes 2"),
-        ("Ada", "yes 3"),
+        ("Ada", "yes 0"),
+        ("Ada", "yes 1"),
     ]
-
-
-async def test_our_own_earlier_messages_are_marked(channel: SlackChannel, control: WorkspaceControl) -> None:
-    await channel.identify()
-    root = await control.say("Ada", "general", "@soul hi")
-    await channel.deliver(post("C0GENERAL", "Hello.", reply_to=root))
-    again = await control.say("Ada", "general", "thanks", thread=root)
-    earlier = await channel.thread_before(perception(channel="C0GENERAL", thread=root, ts=again), 10)
-    assert [one.own for one in earlier] == [False, True]
+    assert [one.own for one in earlier] == [False, True, False, False]
 
 
 async def test_there_are_no_earlier_messages_outside_threads_or_while_slack_is_down(
-    channel: SlackChannel, control: WorkspaceControl
+    channel: SlackChannel, control: Control
 ) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     fresh = perception(channel="C0GENERAL", thread=root, ts=root)
@@ -186,7 +152,7 @@ async def test_there_are_no_earlier_messages_outside_threads_or_while_slack_is_d
 
 
 async def test_a_thread_is_read_from_slack_once_until_a_message_in_it_changes_or_a_gap_comes(
-    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake, events: Events
+    channel: SlackChannel, control: Control, intake: FakeIntake, events: Events
 ) -> None:
     root = await control.say("Ben", "general", "Shall we?")
     ts = await control.say("Ada", "general", "yes", thread=root)
@@ -197,8 +163,7 @@ async def test_a_thread_is_read_from_slack_once_until_a_message_in_it_changes_or
         texts = [one.text for one in await channel.thread_before(mention, 3)]
         return texts, len([one for one in await control.calls("conversations.replies") if "oldest" not in one["args"]])
 
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         assert [await overheard() for _ in range(3)] == [(["Shall we?", "yes"], 1)] * 3
         await control.do("edit", person="Ada", channel="general", ts=ts, text="no")
         await events.until("slack.heard", kind="Edit")

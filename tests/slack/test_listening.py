@@ -10,89 +10,62 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports.arrivals import Deletion, Edit, Feedback
-from daemon.core.ports.channel import Channel
 from tests.fakes import TIMEOUT, Events, FakeIntake
 from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import YES, WorkspaceControl, listening
+from tests.slack.parts import YES, Control, caught_up, listening
 
 
-async def test_slack_implements_the_channel_port(channel: SlackChannel) -> None:
-    port: Channel = channel
-    assert port.name == "slack"
-    assert not port.healthy()
-
-
-async def test_a_direct_message_arrives_once_and_is_addressed(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
+async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(
+    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
 ) -> None:
+    assert not channel.healthy()
     async with listening(channel, intake):
         ts = await control.say("Ada", "dm", "Good morning & welcome")
-        (message,) = (await intake.until(1))[:1]
+        await intake.until(1)
         assert channel.healthy()
-    assert intake.messages() == [message]
-    assert (intake.messages()[0].perception.content, intake.messages()[0].perception.ts) == (
-        "Good morning & welcome",
-        ts,
-    )
-    assert intake.messages()[0].addressed
-    assert intake.messages()[0].perception.place is Place.DM
-    assert intake.messages()[0].perception.conversation.thread == ""
+        mentioned = await control.say("Ada", "general", "@soul what is up?")
+        await events.until("slack.heard", 3)  # a mention is two events
+        await channel.deliver(post("D0ADA", "An answer.", reply_to=ts))
+        await control.say("Ada", "dm", "second", thread=ts)
+        await intake.until(3)
     assert not channel.healthy()
-
-
-async def test_a_mention_makes_two_events_but_one_message(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
-) -> None:
-    async with listening(channel, intake):
-        ts = await control.say("Ada", "general", "@soul what is up?")
-        await events.until("slack.heard", 2)
-    (message,) = intake.messages()
-    assert (message.perception.content, message.perception.conversation.thread, message.perception.audience.kind) == (
-        "what is up?",
-        ts,
-        AudienceKind.WORKSPACE,
-    )
-    assert message.addressed
-    assert not message.to_others
+    dm, mention, second = intake.messages()
+    heard = [(one.perception.content, one.perception.place, one.addressed, one.to_others) for one in (dm, mention)]
+    assert heard == [
+        ("Good morning & welcome", Place.DM, True, False),
+        ("what is up?", Place.PUBLIC_CHANNEL, True, False),
+    ]
+    assert (dm.perception.ts, dm.perception.conversation.thread) == (ts, "")
+    assert mention.perception.conversation.thread == mentioned
+    assert mention.perception.audience.kind is AudienceKind.WORKSPACE
+    assert second.perception.content == "second", "our own posts never arrive"
+    assert second.thread_root == ts
+    assert dataclasses.replace(second.perception.conversation, thread="") == dm.perception.conversation
 
 
 async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_again(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
 ) -> None:
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
+    async with caught_up(channel, intake, events):
         intake.broken = 1
         await control.say("Ada", "dm", "important")
         await events.until("slack.library")
         (first,) = (await control.see("deliveries"))["deliveries"]
         assert first["acked_at"] is None
-        await control.do("clock", advance=400.0)
-        await intake.until(1)
-        await events.until("slack.heard")
-    assert [message.perception.content for message in intake.messages()] == ["important"]
-
-
-async def test_an_event_that_could_not_be_stored_is_read_from_history(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
-) -> None:
-    async with listening(channel, intake):
-        await events.until("slack.caught_up")
-        intake.broken = 1
-        await control.say("Ada", "dm", "important")
         await events.until("slack.caught_up", 2)  # without a lost socket, and before Slack delivers it again
         (failed,) = events.named("slack.store_failed")
         assert failed["reason"] == "another program holds the database"
-        assert [message.perception.content for message in intake.messages()] == ["important"]
+        assert [message.perception.content for message in intake.messages()] == ["important"], "from history"
         await control.do("clock", advance=400.0)
         await events.until("slack.duplicate")
     assert [message.perception.content for message in intake.messages()] == ["important"]
 
 
 async def test_edits_deletions_and_feedback_arrive(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
+    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
 ) -> None:
-    async with listening(channel, intake):
+    async with caught_up(channel, intake, events):  # which would find the edit too
         ts = await control.say("Ada", "dm", "helo")
         await intake.until(1)
         await control.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
@@ -118,7 +91,7 @@ async def test_edits_deletions_and_feedback_arrive(
 
 
 async def test_events_that_are_not_for_the_soul_are_acknowledged_too(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
+    channel: SlackChannel, intake: FakeIntake, control: Control
 ) -> None:
     async with listening(channel, intake):
         ts = await control.say("Ada", "general", "lunch?")
@@ -134,48 +107,31 @@ async def test_events_that_are_not_for_the_soul_are_acknowledged_too(
     assert len(deliveries) >= 3
 
 
-async def test_our_own_posts_never_arrive_as_messages(
-    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    async with listening(channel, intake):
-        ts = await control.say("Ada", "dm", "first")
-        await intake.until(1)
-        dm = intake.messages()[0].perception.conversation.channel
-        await channel.deliver(post(dm, "An answer.", reply_to=ts))
-        await control.say("Ada", "dm", "second", thread=ts)
-        await intake.until(2)
-    assert [message.perception.content for message in intake.messages()] == ["first", "second"]
-    assert (
-        dataclasses.replace(intake.messages()[1].perception.conversation, thread="")
-        == intake.messages()[0].perception.conversation
-    )
-    assert intake.messages()[1].thread_root == ts
-
-
-@pytest.mark.parametrize(
-    ("event", "trouble"),
-    [
-        ({"type": "app_uninstalled"}, "removed from the workspace"),
-        ({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U0SOUL"]}}, "token of the app was revoked"),
-        ({"type": "tokens_revoked", "tokens": {"oauth": ["U0ADA"], "bot": []}}, ""),
-        ({"type": "tokens_revoked", "tokens": 7}, ""),
-    ],
-)
-async def test_the_admin_is_told_when_slack_ends_the_app(
-    channel: SlackChannel, control: WorkspaceControl, events: Events, event: dict[str, object], trouble: str
-) -> None:
-    async with listening(channel, FakeIntake()):
-        await control.do("emit", event=event)
-        await control.say("Ada", "dm", "after it")
-        await events.until("slack.heard")
-        assert trouble in channel.trouble()
-        assert bool(channel.trouble()) == bool(trouble)
-    assert [trouble in str(one["reason"]) for one in events.named("slack.revoked")] == [True] * bool(trouble)
-    assert all("SLACK_BOT_TOKEN" in str(one["hint"]) for one in events.named("slack.revoked"))
+async def test_the_admin_is_told_when_slack_ends_the_app(open_channel: Open, control: Control, events: Events) -> None:
+    reasons = []
+    for number, (event, trouble) in enumerate(
+        (
+            ({"type": "app_uninstalled"}, "removed from the workspace"),
+            ({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U0SOUL"]}}, "token of the app was revoked"),
+            ({"type": "tokens_revoked", "tokens": {"oauth": ["U0ADA"], "bot": []}}, ""),
+            ({"type": "tokens_revoked", "tokens": 7}, ""),
+        ),
+        1,
+    ):
+        channel = open_channel()
+        async with listening(channel, FakeIntake()):
+            await control.do("emit", event=event)
+            await control.say("Ada", "dm", "after it")
+            await events.until("slack.heard", number)
+            assert (trouble in channel.trouble(), bool(channel.trouble())) == (True, bool(trouble)), event
+        reasons += [trouble] * bool(trouble)
+    revoked = events.named("slack.revoked")
+    assert [trouble in str(one["reason"]) for one, trouble in zip(revoked, reasons, strict=True)] == [True, True]
+    assert all("SLACK_BOT_TOKEN" in str(one["hint"]) for one in revoked)
 
 
 async def test_a_press_without_effect_is_told_after_the_acknowledgement_where_the_button_is(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+    open_channel: Open, intake: FakeIntake, control: Control, events: Events
 ) -> None:
     channel = open_channel(members=("U0ADA",))
     root = await control.say("Ada", "general", "hi")
@@ -183,11 +139,7 @@ async def test_a_press_without_effect_is_told_after_the_acknowledgement_where_th
     async with listening(channel, intake):
         await control.fail("*", mode="reset_before")  # no Web API call is made for it
         await control.do("click", person="Ben", channel="general", ts=ts, action_id=YES)
-
-        async def whispers() -> list[dict[str, object]]:
-            return await control.calls("(response_url)")
-
-        (whisper,) = await control.until(whispers, 1)
+        (whisper,) = await control.until(lambda: control.calls("(response_url)"), 1)
         assert whisper["args"]["thread_ts"] == root
         assert "no effect" in whisper["args"]["text"]
         control.server.workspace.interactions.responses.clear()
@@ -196,7 +148,7 @@ async def test_a_press_without_effect_is_told_after_the_acknowledgement_where_th
     assert intake.arrivals == []
 
 
-@pytest.mark.parametrize("url", ["", "x", "http://hooks.slack.com/a", "https://hooks.slack.com.evil.example/a"])
-async def test_only_addresses_of_slack_are_answered(client: SlackClient, url: str) -> None:
-    with pytest.raises(ChannelRefused):
-        await client.respond(url, {"text": "hi"})
+async def test_only_addresses_of_slack_are_answered(client: SlackClient) -> None:
+    for url in ("", "x", "http://hooks.slack.com/a", "https://hooks.slack.com.evil.example/a"):
+        with pytest.raises(ChannelRefused):
+            await client.respond(url, {"text": url})

@@ -19,29 +19,20 @@ from daemon.channels.slack.api.manifest import (
     SHARE_SCOPE,
     manifest,
 )
-from daemon.channels.slack.api.pacing import Pacing, Window
+from daemon.channels.slack.api.pacing import Pacing
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.local_slack.limits import Profile, RateLimits, Tier
 from daemon.local_slack.server import SCOPES
 from tests.fakes import TIMEOUT, FakeClock
 
 
-async def test_a_window_allows_a_number_of_calls_in_any_minute() -> None:
-    clock = FakeClock(auto=True)
-    window = Window(clock, 3)
-    assert [window.take() for _ in range(4)] == [True, True, True, False]
-    await clock.sleep(20)
-    assert window.wait_needed() == 40
-    await window.wait_for_slot()
-    assert clock.monotonic() == 60
-
-
-async def test_rate_limits_are_kept_for_the_latest_thousand_channels_only() -> None:
-    pacing = Pacing(FakeClock(), ahead=False)
+async def test_rate_limits_and_drafts_are_kept_for_the_latest_only() -> None:
+    pacing, drafts = Pacing(FakeClock(), ahead=False), Drafts(FakeClock())
     for number in range(1_001):
         pacing.throttled("chat.postMessage", f"C{number}", 30)
-    assert pacing.pause_needed("chat.postMessage", "C0") == 0
-    assert pacing.pause_needed("chat.postMessage", "C1000") == 30
+        drafts.opened("C1", f"{number}.0", "x", in_chunks=False)
+    assert [pacing.pause_needed("chat.postMessage", channel) for channel in ("C0", "C1000")] == [0, 30]
+    assert [drafts.text("C1", f"{number}.0") for number in (0, 500, 501, 1_000)] == [None, None, "x", "x"]
 
 
 async def test_a_429_of_a_method_holds_it_in_all_channels_and_a_429_of_posts_in_one() -> None:
@@ -52,27 +43,22 @@ async def test_a_429_of_a_method_holds_it_in_all_channels_and_a_429_of_posts_in_
     assert [pacing.pause_needed("chat.postMessage", channel) for channel in ("C1", "C2")] == [30, 0]
 
 
-@pytest.mark.parametrize(
-    ("method", "tier", "channel", "allowed"),
-    [
+async def test_calls_stay_within_slacks_limits_before_slack_refuses_one() -> None:
+    for method, tier, channel, allowed in (
         ("chat.postMessage", Tier.POSTING, "C1", 4),
         ("chat.update", Tier.THREE, "C1", 50),
         ("users.info", Tier.FOUR, "", 100),
-    ],
-)
-async def test_calls_stay_within_slacks_limits_before_slack_refuses_one(
-    method: str, tier: Tier, channel: str, allowed: int
-) -> None:
-    clock, slack, refused = FakeClock(auto=True), RateLimits(Profile.SLACK), 0
-    pacing = Pacing(clock, ahead=True)
-    for _ in range(3 * allowed):
-        if pause := pacing.pause_needed(method, channel):
-            await clock.sleep(pause)
-        await pacing.wait_for_slot(method, channel)
-        refused += bool(slack.check(method, tier, channel, clock.monotonic()))
-    assert refused == 0
-    assert clock.monotonic() > 0
-    assert Pacing(clock, ahead=True).pause_needed(method, channel) == 0
+    ):
+        clock, slack, refused = FakeClock(auto=True), RateLimits(Profile.SLACK), 0
+        pacing = Pacing(clock, ahead=True)
+        for _ in range(3 * allowed):
+            if pause := pacing.pause_needed(method, channel):
+                await clock.sleep(pause)
+            await pacing.wait_for_slot(method, channel)
+            refused += bool(slack.check(method, tier, channel, clock.monotonic()))
+        assert refused == 0, method
+        assert clock.monotonic() > 0, method
+        assert Pacing(clock, ahead=True).pause_needed(method, channel) == 0, method
 
 
 async def test_posts_to_another_channel_need_not_wait() -> None:
@@ -81,13 +67,6 @@ async def test_posts_to_another_channel_need_not_wait() -> None:
         await pacing.wait_for_slot("chat.postMessage", "C1")
     async with asyncio.timeout(TIMEOUT):
         await pacing.wait_for_slot("chat.postMessage", "C2")
-
-
-async def test_drafts_are_forgotten_oldest_first() -> None:
-    drafts = Drafts(FakeClock())
-    for number in range(501):
-        drafts.opened("C1", f"{number}.0", "x", in_chunks=False)
-    assert (drafts.text("C1", "0.0"), drafts.text("C1", "500.0")) == (None, "x")
 
 
 async def test_concurrent_gets_share_one_look_up_and_answers_expire() -> None:
@@ -166,12 +145,9 @@ def test_the_manifest_requests_the_agent_view_socket_mode_and_the_used_scopes() 
     assert set(scopes) <= SCOPES
 
 
-def test_only_a_manifest_with_marks_asks_for_the_right_to_set_reactions() -> None:
+def test_a_manifest_asks_for_marks_and_for_the_step_for_workflows_only_where_that_is_wanted() -> None:
     assert MARKS_SCOPE in str(manifest(marks=True)["oauth_config"])
     assert MARKS_SCOPE not in str(manifest())
-
-
-def test_the_step_for_workflows_stands_in_the_manifest_where_it_is_asked_for_alone() -> None:
     assert "functions" not in manifest()
     app, before = manifest(step=True), manifest()
     functions, settings = app["functions"], app["settings"]

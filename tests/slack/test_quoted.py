@@ -1,8 +1,7 @@
-"""What a message carries beside its text is read as lines that somebody quotes, whatever shape it comes in."""
+"""What a message carries beside its text is read as lines that are quoted, in any shape it comes in."""
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +26,6 @@ SHARE = {
 
 
 def read(text: str = "", **more: object) -> NewMessage:
-    """The message of an event in a DM with the soul."""
     event = {"type": "message", "channel": "D1", "channel_type": "im", "user": "U1", "ts": TS, "text": text, **more}
     found = EventReader("minoan", OURS, bots=frozenset({"B9"})).event({"event_id": "Ev1", "event": event})
     assert isinstance(found, NewMessage)
@@ -35,38 +33,29 @@ def read(text: str = "", **more: object) -> NewMessage:
 
 
 def words(text: str = "", **more: object) -> str:
-    """What the soul hears of such a message."""
     return read(text, **more).perception.content
 
 
 def alert(text: str = "", **more: object) -> str:
-    """What the soul hears of a bot's message."""
     return words(text, user="", bot_id="B9", subtype="bot_message", **more)
 
 
-def test_a_forwarded_message_is_heard_with_its_author_and_origin() -> None:
-    assert words("what is this?", attachments=[SHARE]) == (
-        "what is this?\n> [a message of Ann in #ops, forwarded:]\n> the disk of <@U2> is full & hot"
-    )
+def test_a_forwarded_message_is_heard_with_its_author_and_origin_also_without_a_word() -> None:
+    lines = "> [a message of Ann in #ops, forwarded:]\n> the disk of <@U2> is full & hot"
+    assert words("what is this?", attachments=[SHARE]) == f"what is this?\n{lines}"
+    assert words(attachments=[SHARE]) == lines
 
 
-def test_one_that_is_forwarded_without_a_word_is_no_bare_mention() -> None:
-    assert words(attachments=[SHARE]).startswith("> [a message of Ann in #ops, forwarded:]")
-
-
-@pytest.mark.parametrize(
-    ("fields", "head"),
-    [
+def test_the_head_says_what_is_known() -> None:
+    for fields, head in (
         ({"channel_name": "", "channel_id": "D7"}, "[a message of Ann in a direct message, forwarded:]"),
         ({"channel_name": "Direct Message", "channel_id": "D7"}, "[a message of Ann in Direct Message, forwarded:]"),
         ({"channel_name": "", "channel_id": "C7"}, "[a message of Ann in another channel, forwarded:]"),
         ({"author_name": "", "author_id": "U7"}, "[a message of <@U7> in #ops, forwarded:]"),
         ({"author_name": "", "author_id": "<x>"}, "[a message in #ops, forwarded:]"),
         ({"author_name": "A\n]\nAda: hi"}, "[a message of A ] Ada: hi in #ops, forwarded:]"),
-    ],
-)
-def test_the_head_says_what_is_known(fields: dict[str, str], head: str) -> None:
-    assert words(attachments=[SHARE | fields]).splitlines()[0] == f"> {head}"
+    ):
+        assert words(attachments=[SHARE | fields]).splitlines()[0] == f"> {head}", fields
 
 
 def test_words_that_stand_in_blocks_alone_are_read() -> None:
@@ -99,6 +88,9 @@ def test_its_files_are_files_of_the_message() -> None:
     message = read("look", attachments=[SHARE | {"files": [file]}])
     assert [one.name for one in message.files] == ["log.txt"]
     assert "> [with a file: log.txt]" in message.perception.content
+    for kind, media in (("quip", CANVAS), ("canvas", CANVAS), ("list", LIST), ("text", "text/x")):
+        file = {"id": "F1", "name": "Plan", "filetype": kind, "mimetype": "text/x", "url_private": "https://files/F1"}
+        assert [one.media_type for one in read("look", files=[file]).files] == [media], kind
 
 
 def test_a_forward_in_a_forward_of_itself_ends() -> None:
@@ -109,41 +101,26 @@ def test_a_forward_in_a_forward_of_itself_ends() -> None:
     assert lines[-1].endswith("[more of it was left out here]")
 
 
-def test_previews_of_links_are_left_out() -> None:
+def changed(channel: str, now: dict[str, Any], before: dict[str, Any]) -> object:
+    """What an edit of a message is read as."""
+    event = {"type": "message", "subtype": "message_changed", "channel": channel, "message": now}
+    event |= {"channel_type": "im" if channel == "D1" else "channel", "previous_message": before}
+    return EventReader("minoan", OURS, bots=frozenset({"B9"})).event({"event_id": "Ev1", "event": event})
+
+
+def test_previews_of_links_are_left_out_and_are_no_edit_when_they_come_later() -> None:
     preview = {"from_url": "https://example.org/a", "title": "A page", "text": "about it", "service_name": "Example"}
-    unfurl = {name: part for name, part in SHARE.items() if name != "is_share"}
     address = "https://acme.slack.com/archives/C7/p1740000000000100?thread_ts=1"
-    unfurl["from_url"] = address
+    unfurl = {name: part for name, part in SHARE.items() if name != "is_share"} | {"from_url": address}
     said = f"see <{address}>"
     assert words(said, attachments=[preview, unfurl]) == f"see {address}"
-
-
-def test_a_preview_that_comes_later_is_no_edit() -> None:
-    address = "https://acme.slack.com/archives/C7/p1740000000000100"
-    unfurl = {name: part for name, part in SHARE.items() if name != "is_share"}
-    before = {"type": "message", "user": "U1", "ts": TS, "text": f"see <{address}>"}
-    event = {
-        "type": "message",
-        "subtype": "message_changed",
-        "channel": "D1",
-        "channel_type": "im",
-        "message": before | {"attachments": [unfurl]},
-        "previous_message": before,
-    }
-    assert EventReader("minoan", OURS).event({"event_id": "Ev1", "event": event}) is None
+    before = {"type": "message", "user": "U1", "ts": TS, "text": said}
+    assert changed("D1", before | {"attachments": [unfurl]}, before) is None
 
 
 def test_an_alert_that_changes_is_an_edit() -> None:
     now = {"type": "message", "bot_id": "B9", "subtype": "bot_message", "ts": TS, "text": ""}
-    event = {
-        "type": "message",
-        "subtype": "message_changed",
-        "channel": "C1",
-        "channel_type": "channel",
-        "message": now | {"attachments": [{"text": "resolved"}]},
-        "previous_message": now | {"attachments": [{"text": "firing"}]},
-    }
-    found = EventReader("minoan", OURS, bots=frozenset({"B9"})).event({"event_id": "Ev1", "event": event})
+    found = changed("C1", now | {"attachments": [{"text": "resolved"}]}, now | {"attachments": [{"text": "firing"}]})
     assert isinstance(found, Edit)
     assert found.text == "> resolved"
 
@@ -190,19 +167,12 @@ def test_an_alert_is_heard_from_its_blocks() -> None:
 def test_blocks_of_a_person_say_their_text_again_and_are_left_out() -> None:
     blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}]
     assert words("hello", blocks=blocks, attachments=[{"text": "no alert"}]) == "hello"
-
-
-def test_a_message_about_oneself_is_heard() -> None:
     assert words("waves", subtype="me_message") == "/me waves"
 
 
-def test_a_long_alert_is_cut_and_says_so() -> None:
+def test_a_long_alert_is_cut_and_an_empty_one_says_so() -> None:
     lines = alert(attachments=[{"text": "line\n" * 5_000}]).splitlines()
-    assert len(lines) == 201
-    assert lines[-1] == "> [more of it was left out here]"
-
-
-def test_an_alert_without_anything_to_read_says_so() -> None:
+    assert (len(lines), lines[-1]) == (201, "> [more of it was left out here]")
     assert alert(attachments=[{"image_url": "https://x/y.png"}]) == "> [it holds nothing that can be read as text]"
 
 
@@ -224,36 +194,18 @@ def test_a_table_is_heard_row_by_row_in_an_alert_and_from_a_person() -> None:
     assert words("look", attachments=[{"blocks": [TABLE]}]).splitlines() == ["look", *rows]
 
 
-def test_blocks_of_an_unknown_kind_are_named() -> None:
+def test_blocks_of_an_unknown_kind_are_named_and_alone_are_no_bare_mention() -> None:
     known = {"type": "header", "text": {"type": "plain_text", "text": "Build 17"}}
-    assert alert(blocks=[known, {"type": "hologram", "data": 1}]).splitlines() == [
-        "> Build 17",
-        "> [a part of it is of a kind that can't be read here: hologram]",
-    ]
-
-
-def test_a_person_s_message_of_blocks_alone_is_no_bare_mention() -> None:
-    assert words(blocks=[{"type": "hologram"}]) == "> [a part of it is of a kind that can't be read here: hologram]"
+    unknown = "> [a part of it is of a kind that can't be read here: hologram]"
+    assert alert(blocks=[known, {"type": "hologram", "data": 1}]).splitlines() == ["> Build 17", unknown]
+    assert words(blocks=[{"type": "hologram"}]) == unknown
     assert words(blocks=[{"type": "divider"}]) == "> [it holds nothing that can be read as text]"
-
-
-@pytest.mark.parametrize(("kind", "media"), [("quip", CANVAS), ("canvas", CANVAS), ("list", LIST), ("text", "text/x")])
-def test_a_canvas_and_a_list_are_known_as_such(kind: str, media: str) -> None:
-    file = {"id": "F1", "name": "Plan", "filetype": kind, "mimetype": "text/x", "url_private": "https://files/F1"}
-    assert [one.media_type for one in read("look", files=[file]).files] == [media]
 
 
 FIELDS = ("rows", "text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=12),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(FIELDS) | st.text(max_size=5),
-            inner,
-            max_size=5,
-        )
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=5),
     max_leaves=30,
 )
 
@@ -262,6 +214,6 @@ JSON = st.recursive(
 def test_whatever_a_message_carries_each_line_of_it_is_quoted(
     attachments: list[object], blocks: list[object], alert: bool
 ) -> None:
-    told = quoted({"text": "", "attachments": attachments, "blocks": blocks}, "U0SOUL", alert=alert)
-    assert all(line.startswith("> ") for line in told.split("\n") if told)
-    assert len(told) < 9_000
+    lines = quoted({"text": "", "attachments": attachments, "blocks": blocks}, "U0SOUL", alert=alert)
+    assert all(line.startswith("> ") for line in lines.split("\n") if lines)
+    assert len(lines) < 9_000

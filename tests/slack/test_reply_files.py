@@ -4,7 +4,6 @@ import csv
 import io
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,32 +27,34 @@ def content(file: ReplyFile) -> str:
 def test_long_code_is_a_file_and_the_words_around_it_stay() -> None:
     words, [file] = attached(f"Here it is:\n\n```python\n{LONG}\n```\n\nTry it.")
     assert words == f"Here it is:\n\n(It stands below, as `{file.name}`.)\n\nTry it."
-    assert file.name.startswith("code-")
-    assert file.name.endswith(".py")
-    assert content(file) == f"{LONG}\n"
+    assert (file.name[:5], file.name[-3:], content(file)) == ("code-", ".py", f"{LONG}\n")
+    _, [file] = attached("```svg\n<svg/>\n```")  # a drawing, however short
+    assert (file.name[:8], content(file)) == ("picture-", "<svg/>\n")
+    row = "|" + " x |" * 11
+    assert len(attached(f"{row}\n|{'---|' * 11}\n{row}")[1]) == 1, "a wide table is a file too"
 
 
-@pytest.mark.parametrize(
-    ("language", "stem", "ending"),
-    [("", "draft", "txt"), ("markdown", "draft", "md"), ("unheard", "draft", "txt"), ("csv", "table", "csv")],
-)
-def test_its_name_tells_what_it_is(language: str, stem: str, ending: str) -> None:
-    _, [file] = attached(f"```{language}\n{LONG}\n```")
-    assert (file.name.partition("-")[0], file.name.rpartition(".")[2]) == (stem, ending)
+def test_its_name_tells_what_it_is() -> None:
+    for language, stem, ending in (
+        ("", "draft", "txt"),
+        ("markdown", "draft", "md"),
+        ("unheard", "draft", "txt"),
+        ("csv", "table", "csv"),
+    ):
+        _, [file] = attached(f"```{language}\n{LONG}\n```")
+        assert (file.name.partition("-")[0], file.name.rpartition(".")[2]) == (stem, ending), language
 
 
-def test_a_drawing_is_a_picture_however_short() -> None:
-    _, [file] = attached("```svg\n<svg/>\n```")
-    assert file.name.startswith("picture-")
-    assert content(file) == "<svg/>\n"
-
-
-@pytest.mark.parametrize(
-    "reply",
-    ["Hello.", "```py\nx = 1\n```", f"```py\n{LONG}", "| a | b |\n|---|---|\n| 1 | 2 |", f"> ```py\n{LONG}\n> ```", ""],
-)
-def test_what_reads_well_in_a_message_stays(reply: str) -> None:
-    assert attached(reply) == (reply, ())
+def test_what_reads_well_in_a_message_stays() -> None:
+    for reply in (
+        "Hello.",
+        "```py\nx = 1\n```",
+        f"```py\n{LONG}",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        f"> ```py\n{LONG}\n> ```",
+        "",
+    ):
+        assert attached(reply) == (reply, ()), reply
 
 
 def test_a_large_table_is_a_csv_file_that_runs_nothing() -> None:
@@ -64,11 +65,6 @@ def test_a_large_table_is_a_csv_file_that_runs_nothing() -> None:
     assert len(rows) == 41
     assert rows[0] == ["name", "sum"]
     assert rows[4] == ["'=HYPERLINK(1) | x", "-3"]
-
-
-def test_a_wide_table_is_a_file_too() -> None:
-    row = "|" + " x |" * 11
-    assert len(attached(f"{row}\n|{'---|' * 11}\n{row}")[1]) == 1
 
 
 def test_no_two_files_have_one_name() -> None:

@@ -1,6 +1,7 @@
 """A streamed reply: when the stream opens, how often it grows, and that errors only stop it."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -8,33 +9,24 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.outgoing.sizes import PART
 from daemon.channels.slack.outgoing.splitting import FLOOR
 from daemon.core.errors import StoreBusy
-from daemon.core.perception import Place
 from daemon.core.ports.speech import DraftLog, Task, TaskState
-from tests.fakes import Events, FakeDrafts
-from tests.given import perception
-from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, cards, spoken
+from tests.fakes import Events
+from tests.slack.parts import Control, cards, spoken
 from tests.slack.talk import TimedSpeech
 
 
 @pytest.fixture
-async def talk(client: SlackClient, events: Events, control: WorkspaceControl) -> TimedSpeech:
+async def talk(client: SlackClient, events: Events, control: Control) -> TimedSpeech:
     return TimedSpeech(client, events, await control.say("Ada", "dm", "hi"))
 
 
-async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(
-    talk: TimedSpeech, control: WorkspaceControl
-) -> None:
-    await talk.speech.say("a" * 80)
-    await talk.pass_time(0.04)
-    await talk.speech.say("b" * 100)
-    await talk.pass_time(0.2)
+async def test_a_stream_opens_at_eighty_characters_and_grows_by_more(talk: TimedSpeech, control: Control) -> None:
+    await talk.say("a" * 80, 0.04)
+    await talk.say("b" * 100, 0.2)
     assert talk.log.steps[0] == "opening"
     assert await control.calls("chat.appendStream") == []
-    await talk.speech.say("c" * 400)
-    await talk.pass_time(0.2)
-    await talk.speech.say("d")
-    await talk.pass_time(0.8)
+    await talk.say("c" * 400, 0.2)
+    await talk.say("d", 0.8)
     await talk.speech.settle()
     (start,) = await control.calls("chat.startStream")
     assert spoken(start) == "a" * 80
@@ -43,11 +35,10 @@ async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == "a" * 80 + "b" * 100 + "c" * 400 + "d"
 
 
-async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_reply_opens_none(
-    talk: TimedSpeech, control: WorkspaceControl
+async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_or_blank_reply_opens_none(
+    talk: TimedSpeech, control: Control
 ) -> None:
-    await talk.speech.say("short")
-    await talk.pass_time(0.2)
+    await talk.say("short", 0.2)
     await talk.speech.settle()
     assert len(await control.calls("chat.startStream")) == 1
     instant = talk.again()
@@ -58,69 +49,56 @@ async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_reply_o
     await settling
     await instant.say("too late")
     assert len(await control.calls("chat.startStream")) == 1
-
-
-async def test_a_blank_reply_opens_no_stream(talk: TimedSpeech, control: WorkspaceControl) -> None:
-    await talk.speech.say("  \n")
-    await talk.speech.settle()
-    assert await control.calls("chat.startStream") == []
+    blank = talk.again()
+    await blank.say("  \n")
+    await blank.settle()
+    assert len(await control.calls("chat.startStream")) == 1
 
 
 async def test_a_card_of_what_is_done_already_opens_no_stream_and_comes_with_the_first_text(
-    talk: TimedSpeech, control: WorkspaceControl
+    talk: TimedSpeech, control: Control
 ) -> None:
     await talk.speech.show(Task("found", "Looked up what I know: 2", TaskState.COMPLETE))
     await talk.pass_time(0.3)
     assert talk.log.steps == []
-    await talk.speech.say("a" * 80)
-    await talk.pass_time(0.2)
+    await talk.say("a" * 80, 0.2)
     await talk.speech.settle()
     (start,) = await control.calls("chat.startStream")
     assert [(one["title"], one["status"]) for one in cards(start)] == [("Looked up what I know: 2", "complete")]
     assert spoken(start) == "a" * 80
 
 
-async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpeech, control: WorkspaceControl) -> None:
-    await talk.speech.say("e" * 5_000)
-    await talk.pass_time(0.2)
-    await talk.speech.say("f" * 900)
-    await talk.pass_time(0.2)
-    await talk.speech.say("g" * 900)
-    await talk.pass_time(1.0)
+async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpeech, control: Control) -> None:
+    await talk.say("e" * 5_000, 0.2)
+    await talk.say("f" * 900, 0.2)
+    await talk.say("g" * 900, 1.0)
     await talk.speech.settle()
     assert len(talk.drafts.text("D0ADA", talk.log.steps[1]) or "") == int(PART * FLOOR)
 
 
-@pytest.mark.parametrize(
-    ("fault", "known"),
-    [
-        ({"body": {"ok": False, "error": "message_not_in_streaming_state"}}, True),
-        ({"status": 429, "headers": {"Retry-After": "5"}}, True),
-        ({"mode": "accept_then_drop"}, False),
-    ],
-)
 async def test_after_a_failed_append_nothing_more_is_sent_and_only_certain_text_is_kept(
-    talk: TimedSpeech, control: WorkspaceControl, events: Events, fault: dict[str, object], known: bool
+    client: SlackClient, events: Events, control: Control
 ) -> None:
-    await talk.speech.say("h" * 80)
-    await talk.pass_time(0.2)
-    await control.fail("chat.appendStream", **fault)
-    await talk.speech.say("i" * 500)
-    await talk.pass_time(0.2)
-    await talk.speech.say("j" * 500)
-    await talk.pass_time(1.0)
-    await talk.speech.settle()
-    assert len(await control.calls("chat.appendStream")) == 1
-    assert events.named("slack.speech_silent")
-    assert talk.drafts.text("D0ADA", talk.log.steps[1]) == ("h" * 80 if known else None)
+    faults: tuple[tuple[dict[str, Any], bool], ...] = (
+        ({"body": {"ok": False, "error": "message_not_in_streaming_state"}}, True),
+        ({"mode": "accept_then_drop"}, False),
+        ({"status": 429, "headers": {"Retry-After": "5"}}, True),  # which holds every call after it
+    )
+    for number, (fault, known) in enumerate(faults, 1):
+        talk = TimedSpeech(client, events, await control.say("Ada", "dm", "hi"))
+        await talk.say("h" * 80, 0.2)
+        await control.fail("chat.appendStream", **fault)
+        await talk.say("i" * 500, 0.2)
+        await talk.say("j" * 500, 1.0)
+        await talk.speech.settle()
+        assert len(await control.calls("chat.appendStream")) == number, fault
+        assert len(events.named("slack.speech_silent")) == number, fault
+        assert talk.drafts.text("D0ADA", talk.log.steps[1]) == ("h" * 80 if known else None), fault
 
 
-async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(
-    talk: TimedSpeech, control: WorkspaceControl
-) -> None:
+async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(talk: TimedSpeech, control: Control) -> None:
     await control.fail("chat.startStream", body={"ok": False, "error": "unknown_method"})
-    await talk.speech.say("k" * 100)
-    await talk.pass_time(0.2)
+    await talk.say("k" * 100, 0.2)
     await talk.speech.settle()
     assert talk.log.steps == ["opening", "refused"]
     for minutes, calls in ((1, 1), (11, 2)):
@@ -132,7 +110,7 @@ async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(
         assert len(await control.calls("chat.startStream")) == calls
 
 
-async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: TimedSpeech, control: WorkspaceControl) -> None:
+async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: TimedSpeech, control: Control) -> None:
     async def broken() -> None:
         raise StoreBusy("another program holds the database")
 
@@ -143,13 +121,11 @@ async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: TimedSpeech,
     assert await control.calls("chat.startStream") == []
 
 
-async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: WorkspaceControl) -> None:
+async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: Control) -> None:
     while talk.drafts.may_append():
         pass
-    await talk.speech.say("n" * 100)
-    await talk.pass_time(0.2)
-    await talk.speech.say("o" * 500)
-    await talk.pass_time(0.4)
+    await talk.say("n" * 100, 0.2)
+    await talk.say("o" * 500, 0.4)
     assert await control.calls("chat.appendStream") == []
     await talk.clock.advance(60)
     await talk.pass_time(0.8)
@@ -164,23 +140,7 @@ async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: W
     assert len(await control.calls("chat.startStream")) == 1
 
 
-async def test_a_stream_outside_dms_names_its_recipient(open_channel: Open, control: WorkspaceControl) -> None:
-    root = await control.say("Ada", "general", "@soul hi")
-    channel, log = open_channel(), FakeDrafts()
-    team = control.server.team.id
-    asked = perception(channel="C0GENERAL", thread=root, ts=root, source="U0ADA", place=Place.PUBLIC_CHANNEL, team=team)
-    speech = channel.speak(asked, log.log)
-    await speech.say("q" * 100)
-    await log.settled.wait()
-    await speech.settle()
-    (start,) = await control.calls("chat.startStream")
-    assert start["answer"]["ok"]
-    assert (start["args"]["recipient_team_id"], start["args"]["recipient_user_id"]) == (team, "U0ADA")
-
-
-async def test_several_streams_share_the_appends_that_slack_allows(
-    talk: TimedSpeech, control: WorkspaceControl
-) -> None:
+async def test_several_streams_share_the_appends_that_slack_allows(talk: TimedSpeech, control: Control) -> None:
     speeches = [talk.speech, talk.again(), talk.again()]
     for speech in speeches:
         await speech.say("r" * 100)
@@ -196,18 +156,16 @@ async def test_several_streams_share_the_appends_that_slack_allows(
 
 @pytest.mark.parametrize("text", ["", "A beginning. " * 8])
 async def test_a_stream_is_opened_anew_with_all_it_showed_before_slack_seals_it(
-    talk: TimedSpeech, control: WorkspaceControl, text: str
+    talk: TimedSpeech, control: Control, text: str
 ) -> None:
     await talk.speech.show(Task("1", "Reading", TaskState.IN_PROGRESS, "page 1"))
-    await talk.speech.say(text)
-    await talk.pass_time(0.8)
+    await talk.say(text, 0.8)
     await talk.clock.advance(241)
     await talk.speech.show(Task("1", "Reading", TaskState.IN_PROGRESS, "page 1 and 2"))
     await talk.pass_time(0.4)
     await talk.clock.advance(200)
     await talk.speech.show(Task("1", "Reading", TaskState.COMPLETE, "page 1 and 2"))
-    await talk.speech.say("The end.")
-    await talk.pass_time(1.0)
+    await talk.say("The end.", 1.0)
     await talk.speech.settle()
     first, again = await control.calls("chat.startStream")
     assert (await control.calls("chat.delete"))[0]["args"]["ts"] == first["answer"]["ts"]
@@ -219,24 +177,21 @@ async def test_a_stream_is_opened_anew_with_all_it_showed_before_slack_seals_it(
 
 
 async def test_a_stream_that_can_not_be_opened_anew_stays_as_it_is(
-    talk: TimedSpeech, control: WorkspaceControl, events: Events
+    talk: TimedSpeech, control: Control, events: Events
 ) -> None:
-    await talk.speech.say("s" * 100)
-    await talk.pass_time(0.2)
+    await talk.say("s" * 100, 0.2)
     await control.fail("chat.startStream", body={"ok": False, "error": "fatal_error"})
     await talk.clock.advance(241)
     await talk.pass_time(0.2)
-    await talk.speech.say("t" * 600)
-    await talk.pass_time(0.2)
+    await talk.say("t" * 600, 0.2)
     await talk.speech.settle()
     assert events.named("slack.speech_silent")
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == "s" * 100
     assert await control.calls("chat.delete") == []
 
 
-async def test_only_a_stream_that_opens_with_a_card_is_a_plan(talk: TimedSpeech, control: WorkspaceControl) -> None:
-    await talk.speech.say("u" * 100)
-    await talk.pass_time(0.2)
+async def test_only_a_stream_that_opens_with_a_card_is_a_plan(talk: TimedSpeech, control: Control) -> None:
+    await talk.say("u" * 100, 0.2)
     await talk.speech.settle()
     other = talk.again()
     await other.show(Task("1", "Reading", TaskState.IN_PROGRESS))

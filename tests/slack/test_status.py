@@ -1,6 +1,7 @@
 """The status line: shown after a moment, refreshed, and always cleared."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
@@ -11,48 +12,51 @@ from daemon.core.perception import Place
 from tests.fakes import Events, FakeClock
 from tests.given import perception
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl
+from tests.slack.parts import Control
 
 
-async def shown(control: WorkspaceControl, number: int) -> list[str]:
-    """The texts that were set, once there are `number` of them."""
+async def shown(control: Control, number: int) -> list[str]:
     calls = await control.until(lambda: control.calls("assistant.threads.setStatus"), number)
     return [call["args"]["status"] for call in calls]
 
 
-async def test_an_instant_reply_costs_no_call(open_channel: Open, control: WorkspaceControl) -> None:
-    root = await control.say("Ada", "dm", "hi")
-    channel = open_channel(FakeClock())
-    async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
-        pass
-    assert await control.calls("assistant.threads.setStatus") == []
+class Line:
+    """A channel that thinks about a message of Ada's, on a clock that the test advances."""
+
+    def __init__(self, channel: SlackChannel, clock: FakeClock, control: Control, root: str) -> None:
+        self.channel, self.clock, self.root, self.control = channel, clock, root, control
+
+    def thinking(self) -> AbstractAsyncContextManager[object]:
+        return self.channel.thinking(perception(channel="D0ADA", ts=self.root, place=Place.DM))
+
+    async def first(self) -> None:
+        await self.clock.sleepers()
+        await self.clock.advance(0.2)
+        await shown(self.control, 1)
+        await self.clock.sleepers()
 
 
-async def test_the_status_is_refreshed_and_finally_cleared(open_channel: Open, control: WorkspaceControl) -> None:
-    root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
-    channel = open_channel(clock)
-    async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
-        await clock.sleepers()
-        await clock.advance(0.2)
-        await shown(control, 1)
-        await clock.sleepers()
-        await clock.advance(90)
+@pytest.fixture
+async def line(open_channel: Open, control: Control) -> Line:
+    clock = FakeClock()
+    return Line(open_channel(clock), clock, control, await control.say("Ada", "dm", "hi"))
+
+
+async def test_the_status_is_refreshed_and_finally_cleared(line: Line, control: Control) -> None:
+    async with line.thinking():
+        await line.first()
+        await line.clock.advance(90)
         await shown(control, 2)
     assert await shown(control, 3) == ["is thinking…", "is thinking…", ""]
 
 
 @pytest.mark.parametrize("ending", [ModelUnavailable("gone"), asyncio.CancelledError()])
 async def test_errors_and_cancellation_clear_the_status_and_pass_through(
-    open_channel: Open, control: WorkspaceControl, ending: BaseException
+    line: Line, control: Control, ending: BaseException
 ) -> None:
-    root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
-    channel: SlackChannel = open_channel(clock)
-
     async def think() -> None:
-        async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
-            await clock.sleepers()
-            await clock.advance(0.2)
-            await shown(control, 1)
+        async with line.thinking():
+            await line.first()
             raise ending
 
     with pytest.raises(type(ending)):
@@ -60,75 +64,41 @@ async def test_errors_and_cancellation_clear_the_status_and_pass_through(
     assert (await shown(control, 2))[-1] == ""
 
 
-async def test_a_cancelled_task_clears_its_status(open_channel: Open, control: WorkspaceControl) -> None:
-    root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
-    channel, inside = open_channel(clock), asyncio.Event()
-
-    async def think() -> None:
-        async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
-            inside.set()
-            await asyncio.Event().wait()
-
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(think())
-        await inside.wait()
-        await clock.sleepers()
-        await clock.advance(0.2)
-        await shown(control, 1)
-        task.cancel()
-    assert task.cancelled()
-    assert (await shown(control, 2))[-1] == ""
-
-
-async def test_a_status_that_the_app_may_not_set_is_logged_once(
-    open_channel: Open, control: WorkspaceControl, events: Events
-) -> None:
-    root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
-    channel = open_channel(clock)
+async def test_a_status_that_the_app_may_not_set_is_logged_once(line: Line, control: Control, events: Events) -> None:
     await control.fail("assistant.threads.setStatus", times=2, body={"ok": False, "error": "missing_scope"})
-    async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
-        await clock.sleepers()
-        await clock.advance(0.2)
+    async with line.thinking():
+        await line.clock.sleepers()
+        await line.clock.advance(0.2)
         await events.until("slack.status_failed")
     assert len(events.named("slack.status_failed")) == 1
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
 async def test_the_status_is_cleared_in_the_background_and_at_the_latest_when_the_channel_stops(
-    open_channel: Open, control: WorkspaceControl, goes_on: bool
+    line: Line, control: Control, goes_on: bool
 ) -> None:
-    root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
-    channel = open_channel(clock)
-    async with alongside(channel._status.run()):
+    async with alongside(line.channel._status.run()):
         await asyncio.sleep(0)
-        async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
-            await clock.sleepers()
-            await clock.advance(0.2)
-            await shown(control, 1)
+        async with line.thinking():
+            await line.first()
         if goes_on:
             await shown(control, 2)
     assert await shown(control, 2) == ["is thinking…", ""]
 
 
-async def test_the_status_shows_the_newest_task_at_its_own_pace(open_channel: Open, control: WorkspaceControl) -> None:
-    root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
-    channel = open_channel(clock)
-    line = channel._status
-    line.say("D0ADA", root, "is early…")
-    async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
-        await clock.sleepers()
-        await clock.advance(0.2)
-        await shown(control, 1)
-        await clock.sleepers()
-        line.say("D0ADA", root, "is reading…")
-        line.say("D0ADA", root, "is searching…")
-        line.say("D0ADA", root, "is searching…")
-        await clock.sleepers()
+async def test_the_status_shows_the_newest_task_at_its_own_pace(line: Line, control: Control) -> None:
+    status = line.channel._status
+    status.say("D0ADA", line.root, "is early…")
+    async with line.thinking():
+        await line.first()
+        for task in ("is reading…", "is searching…", "is searching…"):
+            status.say("D0ADA", line.root, task)
+        await line.clock.sleepers()
         assert len(await control.calls("assistant.threads.setStatus")) == 1
-        await clock.advance(0.7)
+        await line.clock.advance(0.7)
         await shown(control, 2)
-        await clock.sleepers()
-        await clock.advance(90)
+        await line.clock.sleepers()
+        await line.clock.advance(90)
         await shown(control, 3)
-    line.say("D0ADA", root, "is late…")
+    status.say("D0ADA", line.root, "is late…")
     assert await shown(control, 4) == ["is thinking…", "is searching…", "is searching…", ""]

@@ -69,12 +69,12 @@ class _Play:
         self._troubles: dict[str, Callable[[], Awaitable[None]]] = {
             "Slack away": self._slack_away,
             "daemon away": self._daemon_away,
-            "restart": self._restart,
-            "crash": self._crash,
+            "restart": place.restart,
+            "crash": place.crash,
             "full disk": self._full_disk,
             "revoked token": self._revoked_token,
-            "hand-over": self._hand_over,
-            "newer schema": self._newer_schema,
+            "hand-over": place.hand_over,
+            "newer schema": place.outdate,
             "clock ahead": self._clock_ahead,
             "clock back": self._clock_back,
             "model down": self._model_down,
@@ -210,25 +210,11 @@ class _Play:
         await self._talked_through(self._span())
         await self._place.start()
 
-    async def _restart(self) -> None:
-        await self._place.stop()
-        await self._place.start()
-
-    async def _crash(self) -> None:
-        await self._place.cut()
-        await self._place.start()
-
     async def _full_disk(self) -> None:
         await self._place.disk(full=True)
         self._talk(_FILLS_DISK)
         await self._talked_through(self._span(most=_DAY / 4))
         await self._place.disk(full=False)
-
-    async def _hand_over(self) -> None:
-        await self._place.hand_over()
-
-    async def _newer_schema(self) -> None:
-        await self._place.outdate()
 
     async def _clock_ahead(self) -> None:
         self._place.clock.turn(self._span(30.0, 7_200.0))

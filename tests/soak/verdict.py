@@ -2,11 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, TypeAlias
 
 from daemon.local_slack.model import WorkspaceMessage
-from tests.kill.verdict import key_of
+from tests.kill.verdict import Figure, key_of
 from tests.soak.workplace import Workplace
 
 Row: TypeAlias = Mapping[str, Any]
@@ -26,13 +26,14 @@ class Asked:
     author: str
 
 
-@dataclass(slots=True)
-class SoakVerdict:
+@dataclass
+class SoakVerdict(Figure):
     """The counts; `answered` by a reply, `covered` by an apology or the line about having been away.
 
     `faults` says of the first of each kind what was seen.
     """
 
+    FAULTS: ClassVar = ("lost", "doubled", "silent_ends", "dead_daemons", "answered_bots")
     answered: int = 0
     covered: int = 0
     lost: int = 0
@@ -40,17 +41,7 @@ class SoakVerdict:
     silent_ends: int = 0
     dead_daemons: int = 0
     answered_bots: int = 0
-    faults: list[str] = field(default_factory=list)
-
-    @property
-    def kept(self) -> bool:
-        """Whether every promise was kept."""
-        return not (self.lost or self.doubled or self.silent_ends or self.dead_daemons or self.answered_bots)
-
-    def __str__(self) -> str:
-        return (
-            f"lost={self.lost} doubled={self.doubled} silent_ends={self.silent_ends} dead_daemons={self.dead_daemons}"
-        )
+    faults: tuple[str, ...] = ()
 
 
 class Judge:
@@ -121,7 +112,7 @@ class Judge:
         before = getattr(self.verdict, kind)
         setattr(self.verdict, kind, before + 1)
         if before < _NAMED:
-            self.verdict.faults.append(f"{kind}: {what}")
+            self.verdict.faults += (f"{kind}: {what}",)
 
     def _posts(self) -> list[WorkspaceMessage]:
         state = self._place.workspace.state

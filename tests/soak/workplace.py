@@ -177,6 +177,16 @@ class Workplace:
             await self._until(stopping.done)
             await stopping
 
+    async def restart(self) -> None:
+        """Stop it and start the next one."""
+        await self.stop()
+        await self.start()
+
+    async def crash(self) -> None:
+        """The same after a crash."""
+        await self.cut()
+        await self.start()
+
     async def kept_running(self) -> None:
         """Start a daemon where none runs, as a service manager does."""
         self._look_after()

@@ -89,8 +89,10 @@ async def test_intentions_are_replaced_by_slot_and_cancelled_by_slot_or_id_withi
     assert [slot for slot, _ in waiting(path)] == ["two", "one"]
     ended = "SELECT state, reason FROM intentions WHERE state <> 'waiting'"
     assert look(path, ended) == [("cancelled", "replaced by a newer one")]
-    await intend(database, clock, later(clock, "three"))
-    name = {one.slot: one.id for one in await intentions.waiting(DM)}["two"]
+    await intend(database, clock, later(clock, "three", 11))
+    listed = await intentions.waiting(DM)
+    assert [one.slot for one in listed] == ["two", "one", "three"]
+    name = {one.slot: one.id for one in listed}["two"]
 
     async def cancel(key: ConversationKey, *names: str) -> int:
         return await database.write(lambda it: cancel_intentions(it, key, names, clock.now_ms()))

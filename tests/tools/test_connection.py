@@ -14,28 +14,12 @@ from daemon.core.bounded_http import MAX_RESPONSE_BYTES
 from daemon.core.ports.tools import Toolbox
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock
-from tests.programs import ends_awaited
-from tests.tools.parts import KnownTools, failure, listing, lives, program, use
+from tests.tools.conftest import Opening
+from tests.tools.parts import KnownTools, failure, lives, program, use
 from tests.tools.server import build
 from tests.tools.serving import Receive, Scope, Send, serving_app
 
 pytestmark = pytest.mark.slow  # most start programs
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def events() -> Events:
-    return Events()
-
-
-@pytest.fixture(autouse=True)
-async def _programs_end() -> AsyncIterator[None]:
-    async with ends_awaited():
-        yield
 
 
 async def pid_of(toolbox: Toolbox, server: str = "shelf") -> int:
@@ -45,16 +29,9 @@ async def pid_of(toolbox: Toolbox, server: str = "shelf") -> int:
 # -- programs --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_broken_server_harms_no_other_and_its_stderr_is_logged(
-    tmp_path: Path, clock: FakeClock, events: Events
-) -> None:
-    path = listing(
-        tmp_path,
-        broken=program("--broken", env={"SHELF_KEY": "sesame-3fa9"}),
-        missing={"command": "no-such-program-anywhere"},
-        shelf=program(),
-    )
-    async with open_toolbox(path, clock, events, KnownTools()) as toolbox:
+async def test_a_broken_server_harms_no_other_and_its_stderr_is_logged(opening: Opening, events: Events) -> None:
+    broken, missing = program("--broken", env={"SHELF_KEY": "sesame-3fa9"}), {"command": "no-such-program-anywhere"}
+    async with opening(broken=broken, missing=missing, shelf=program()) as toolbox:
         names = {tool.name.partition("/")[0] for tool in await toolbox.tools()}
         assert names == {"shelf"}
         failed = await failure(toolbox, "broken/look_up")
@@ -67,9 +44,9 @@ async def test_a_broken_server_harms_no_other_and_its_stderr_is_logged(
 
 
 async def test_a_call_is_uncertain_when_the_server_dies_and_the_server_is_started_again_after_a_pause(
-    tmp_path: Path, clock: FakeClock, events: Events
+    opening: Opening, clock: FakeClock, events: Events
 ) -> None:
-    async with open_toolbox(listing(tmp_path, shelf=program()), clock, events, KnownTools()) as toolbox:
+    async with opening(shelf=program()) as toolbox:
         first = await pid_of(toolbox)
         failed = await failure(toolbox, "shelf/die")
         assert failed.uncertain
@@ -87,17 +64,15 @@ async def test_a_call_is_uncertain_when_the_server_dies_and_the_server_is_starte
 
 
 async def test_pauses_grow_while_a_server_stays_broken_and_are_short_again_after_a_steady_time(
-    tmp_path: Path, events: Events
+    opening: Opening, clock: FakeClock, events: Events
 ) -> None:
-    clock = FakeClock()
-    async with open_toolbox(listing(tmp_path, gone={"command": "/nowhere"}), clock, events, KnownTools()):
+    async with opening(gone={"command": "/nowhere"}):
         for attempt, pause in enumerate((1, 2, 4, 8, 16, 32, 60, 60), 1):
             assert (await events.until("tools.server_unreachable", attempt))["again_in"] == pause
             await clock.sleepers()
             await clock.advance(pause)
-    shelf = listing(tmp_path, shelf=program())
     events.emitted.clear()
-    async with open_toolbox(shelf, clock, events, KnownTools()) as toolbox:
+    async with opening(shelf=program()) as toolbox:
         await failure(toolbox, "shelf/die")
         await clock.sleepers()
         await clock.advance(1)
@@ -108,10 +83,11 @@ async def test_pauses_grow_while_a_server_stays_broken_and_are_short_again_after
     assert [one["again_in"] for one in events.named("tools.server_unreachable")] == [1, 1]
 
 
-async def test_a_server_that_never_answers_is_ended(tmp_path: Path, clock: FakeClock, events: Events) -> None:
+async def test_a_server_that_never_answers_is_ended(
+    opening: Opening, tmp_path: Path, clock: FakeClock, events: Events
+) -> None:
     note = tmp_path / "pid"
-    path = listing(tmp_path, silent=program("--silent", str(note)))
-    async with open_toolbox(path, clock, events, KnownTools()) as toolbox:
+    async with opening(silent=program("--silent", str(note))) as toolbox:
         while not note.exists():  # noqa: ASYNC110  # another process makes it
             await asyncio.sleep(0.01)
         asking = asyncio.ensure_future(toolbox.tools())
@@ -126,14 +102,12 @@ async def test_a_server_that_never_answers_is_ended(tmp_path: Path, clock: FakeC
 
 
 @pytest.mark.parametrize("way", ["done", "raised", "cancelled"])
-async def test_no_program_outlives_the_toolbox(tmp_path: Path, clock: FakeClock, events: Events, way: str) -> None:
+async def test_no_program_outlives_the_toolbox(opening: Opening, way: str) -> None:
     pids: list[int] = []
     inside = asyncio.Event()
 
     async def body() -> None:
-        async with open_toolbox(
-            listing(tmp_path, one=program(), two=program()), clock, events, KnownTools()
-        ) as toolbox:
+        async with opening(one=program(), two=program()) as toolbox:
             pids.extend([await pid_of(toolbox, "one"), await pid_of(toolbox, "two")])
             inside.set()
             if way == "raised":
@@ -155,13 +129,11 @@ async def test_no_program_outlives_the_toolbox(tmp_path: Path, clock: FakeClock,
     assert not [pid for pid in pids if lives(pid)]
 
 
-async def test_a_second_cancellation_leaves_no_starting_program_behind(
-    tmp_path: Path, clock: FakeClock, events: Events
-) -> None:
+async def test_a_second_cancellation_leaves_no_starting_program_behind(opening: Opening, tmp_path: Path) -> None:
     note = tmp_path / "pid"
 
     async def body() -> None:
-        async with open_toolbox(listing(tmp_path, silent=program("--silent", str(note))), clock, events, KnownTools()):
+        async with opening(silent=program("--silent", str(note))):
             await asyncio.Event().wait()
 
     running = asyncio.ensure_future(body())
@@ -175,8 +147,8 @@ async def test_a_second_cancellation_leaves_no_starting_program_behind(
     assert not lives(int(note.read_text()))
 
 
-async def test_a_call_in_progress_ends_with_the_toolbox(tmp_path: Path, clock: FakeClock, events: Events) -> None:
-    async with open_toolbox(listing(tmp_path, shelf=program()), clock, events, KnownTools()) as toolbox:
+async def test_a_call_in_progress_ends_with_the_toolbox(opening: Opening, events: Events) -> None:
+    async with opening(shelf=program()) as toolbox:
         await toolbox.tools()
         calling = asyncio.ensure_future(failure(toolbox, "shelf/dawdle"))
         await events.until("tools.calling", tool="shelf/dawdle")
@@ -184,9 +156,9 @@ async def test_a_call_in_progress_ends_with_the_toolbox(tmp_path: Path, clock: F
 
 
 async def test_a_list_that_can_not_be_fetched_again_stays_in_use(
-    tmp_path: Path, clock: FakeClock, events: Events
+    opening: Opening, clock: FakeClock, events: Events
 ) -> None:
-    async with open_toolbox(listing(tmp_path, shelf=program(timeout=5)), clock, events, KnownTools()) as toolbox:
+    async with opening(shelf=program(timeout=5)) as toolbox:
         before = await toolbox.tools()
         pid = await pid_of(toolbox)
         await clock.advance(301)
@@ -228,38 +200,34 @@ def at(port: int, **more: object) -> dict[str, object]:
     return {"url": f"http://127.0.0.1:{port}/mcp", **more}
 
 
-async def test_a_server_is_reached_by_streamable_http_with_its_headers(
-    tmp_path: Path, clock: FakeClock, events: Events
-) -> None:
-    async with serving() as (port, keys):
-        path = listing(tmp_path, web=at(port, headers={"X-Key": "sesame"}, reads=["write_down"]))
-        async with open_toolbox(path, clock, events, KnownTools()) as toolbox:
-            writes = {tool.name: tool.writes for tool in await toolbox.tools()}
-            assert (writes["web/write_down"], writes["web/dawdle"]) == (False, True)
-            passage = await use(toolbox, "web/look_up", {"word": "owl"})
-            assert passage.text == "owl is a word of 3 letters"
+async def test_a_server_is_reached_by_streamable_http_with_its_headers(opening: Opening) -> None:
+    async with (
+        serving() as (port, keys),
+        opening(web=at(port, headers={"X-Key": "sesame"}, reads=["write_down"])) as toolbox,
+    ):
+        writes = {tool.name: tool.writes for tool in await toolbox.tools()}
+        assert (writes["web/write_down"], writes["web/dawdle"]) == (False, True)
+        assert (await use(toolbox, "web/look_up", {"word": "owl"})).text == "owl is a word of 3 letters"
     assert set(keys) == {"sesame"}
 
 
 async def test_an_endless_answer_over_http_is_not_read_and_the_server_is_asked_again_later(
-    tmp_path: Path, clock: FakeClock, events: Events
+    opening: Opening, clock: FakeClock, events: Events
 ) -> None:
-    async with serving() as (port, _):
-        path = listing(tmp_path, web=at(port, reads=["flood"]))
-        async with open_toolbox(path, clock, events, KnownTools()) as toolbox:
-            assert await toolbox.tools()
-            await failure(toolbox, "web/flood", {"size": MAX_RESPONSE_BYTES})
-            lost = await events.until("tools.server_unreachable")
-            assert lost["reason"] == f"it sent more than {MAX_RESPONSE_BYTES} bytes"
-            await clock.sleepers()
-            await clock.advance(60)
-            await events.until("tools.server_connected", 2)
-            assert (await use(toolbox, "web/look_up", {"word": "ox"})).text == "ox is a word of 2 letters"
+    async with serving() as (port, _), opening(web=at(port, reads=["flood"])) as toolbox:
+        assert await toolbox.tools()
+        await failure(toolbox, "web/flood", {"size": MAX_RESPONSE_BYTES})
+        lost = await events.until("tools.server_unreachable")
+        assert lost["reason"] == f"it sent more than {MAX_RESPONSE_BYTES} bytes"
+        await clock.sleepers()
+        await clock.advance(60)
+        await events.until("tools.server_connected", 2)
+        assert (await use(toolbox, "web/look_up", {"word": "ox"})).text == "ox is a word of 2 letters"
 
 
-async def test_a_server_that_was_away_is_reached_again(tmp_path: Path, clock: FakeClock, events: Events) -> None:
+async def test_a_server_that_was_away_is_reached_again(opening: Opening, clock: FakeClock, events: Events) -> None:
     async with serving() as (port, _):
-        toolboxes = open_toolbox(listing(tmp_path, web=at(port)), clock, events, KnownTools())
+        toolboxes = opening(web=at(port))
         toolbox = await toolboxes.__aenter__()
         assert await toolbox.tools()
     try:
@@ -276,13 +244,11 @@ async def test_a_server_that_was_away_is_reached_again(tmp_path: Path, clock: Fa
 
 
 @pytest.mark.parametrize("path_of_it", ["/nothing-here", "/mcp"])
-async def test_an_address_without_a_server_does_no_harm(
-    tmp_path: Path, clock: FakeClock, events: Events, path_of_it: str
-) -> None:
+async def test_an_address_without_a_server_does_no_harm(opening: Opening, events: Events, path_of_it: str) -> None:
     async with serving() as (port, _):
         pass
     entry = {"url": f"http://127.0.0.1:{port}{path_of_it}?token=sesame-3fa9"}
-    async with open_toolbox(listing(tmp_path, web=entry), clock, events, KnownTools()) as toolbox:
+    async with opening(web=entry) as toolbox:
         assert await toolbox.tools() == ()
     assert len(events.named("tools.server_unreachable")) == 1
     assert "sesame-3fa9" not in repr(events.emitted)

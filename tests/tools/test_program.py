@@ -12,19 +12,13 @@ from hypothesis import strategies as st
 
 from daemon.core.ports.tools import Toolbox
 from daemon.tools.mcp.lines import LONGEST_LINE, MOST_PARTS, LineBuffer, OverlongMessage, check_parts
-from daemon.tools.mcp.toolbox import open_toolbox
-from tests.fakes import TIMEOUT, Events, FakeClock
-from tests.programs import ends_awaited
-from tests.tools.parts import KnownTools, failure, gone, listing, program, use
+from tests.fakes import TIMEOUT, Events
+from tests.tools.conftest import Opening
+from tests.tools.parts import failure, gone, program, use
 
 
 @pytest.fixture
-def events() -> Events:
-    return Events()
-
-
-@pytest.fixture
-async def toolbox(tmp_path: Path, events: Events, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Toolbox]:
+async def toolbox(tmp_path: Path, opening: Opening, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Toolbox]:
     """One greedy server, which starts where the daemon keeps memory.db."""
     home = tmp_path / "home"
     home.mkdir()
@@ -33,7 +27,7 @@ async def toolbox(tmp_path: Path, events: Events, monkeypatch: pytest.MonkeyPatc
     del entry["cwd"]
     entry["args"] = [str(Path(__file__).parent / "greedy.py")]
     monkeypatch.chdir(home)
-    async with ends_awaited(), open_toolbox(listing(tmp_path, it=entry), FakeClock(), events, KnownTools()) as opened:
+    async with opening(it=entry) as opened:
         yield opened
 
 
@@ -42,7 +36,7 @@ async def test_a_program_works_in_an_empty_folder_of_its_own_that_goes_with_it(
 ) -> None:
     found = json.loads((await use(toolbox, "it/where")).text)
     assert (found["mode"], found["inside"]) == ("0o700", [])
-    await failure(toolbox, "it/endless")
+    await failure(toolbox, "it/crowded")
     await events.until("tools.server_unreachable")
     assert not await asyncio.to_thread(Path(found["here"]).exists)
 
@@ -53,21 +47,19 @@ async def test_a_program_has_bounds_and_one_that_meets_them_harms_no_other(toolb
     assert (await use(toolbox, "it/where")).text
 
 
-async def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
-    entry = program(module="greedy")
-    async with ends_awaited():
-        async with open_toolbox(listing(tmp_path, it=entry), FakeClock(), Events(), KnownTools()) as toolbox:
-            child = int((await use(toolbox, "it/leave_a_child")).text)
-            assert not gone(child)
-        async with asyncio.timeout(TIMEOUT):
-            while not gone(child):  # noqa: ASYNC110  # it is no child of ours
-                await asyncio.sleep(0.01)
+async def test_what_a_program_started_ends_with_it(opening: Opening) -> None:
+    async with opening(it=program(module="greedy")) as toolbox:
+        child = int((await use(toolbox, "it/leave_a_child")).text)
+        assert not gone(child)
+    async with asyncio.timeout(TIMEOUT):
+        while not gone(child):  # noqa: ASYNC110  # it is no child of ours
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("endless", f"it sent a message of more than {LONGEST_LINE >> 20} MiB"),
+        pytest.param("endless", f"it sent a message of more than {LONGEST_LINE >> 20} MiB", marks=pytest.mark.slow),
         ("crowded", f"it sent a message of more than {MOST_PARTS} parts"),
     ],
 )

@@ -84,9 +84,9 @@ def test_values_that_may_be_keys_are_never_repeated(tmp_path: Path) -> None:
     assert "sesame" not in message
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_a_file_that_is_no_list_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "servers.json"
+    for content, message in (
         (b"{", "not valid JSON"),
         (b'{"mcpServers": {"a": {"command": "x"}, }}', "line 1, column"),
         (b"\xff\xfe", "not text in UTF-8"),
@@ -95,22 +95,17 @@ def test_values_that_may_be_keys_are_never_repeated(tmp_path: Path) -> None:
         (b'{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "'a' twice"),
         (b"[" * 100_000, "nested too deeply"),
         (b" " * (SIZE_CAP + 1), "larger than 256 KiB"),
-    ],
-)
-def test_a_file_that_is_no_list_is_an_error(tmp_path: Path, content: bytes, message: str) -> None:
-    (tmp_path / "servers.json").write_bytes(content)
-    assert message in refusal(tmp_path / "servers.json")
+    ):
+        path.write_bytes(content)
+        assert message in refusal(path)
+    assert "no such file" in refusal(tmp_path / "nowhere.json")
+    assert "directory" in refusal(tmp_path)
 
 
 def test_a_list_that_others_could_have_written_is_refused(tmp_path: Path) -> None:
     path = listing(tmp_path, clock={"command": "clock-server"})
     path.chmod(0o646)
     assert "may be written by other users" in refusal(path)
-
-
-def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    assert "no such file" in refusal(tmp_path / "nowhere.json")
-    assert "directory" in refusal(tmp_path)
 
 
 def test_a_byte_order_mark_and_other_sections_are_accepted(tmp_path: Path) -> None:

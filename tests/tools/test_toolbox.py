@@ -47,15 +47,14 @@ async def test_a_tool_writes_unless_the_admin_or_a_trusted_server_declares_it_re
     assert (writes["hostile/mismatch"], writes["hostile/noisy"]) == (True, False)
 
 
-async def test_what_was_listed_last_is_known_without_asking(toolbox: Toolbox) -> None:
+async def test_what_was_listed_last_is_known_without_asking_and_an_old_list_is_fetched_again(
+    toolbox: Toolbox, clock: FakeClock
+) -> None:
     listed = await toolbox.tools()
     assert toolbox.known == listed
     assert listed
-
-
-async def test_the_output_of_a_tool_is_cited(toolbox: Toolbox) -> None:
-    passage = await use(toolbox, "shelf/look_up", {"word": "owl"})
-    assert (passage.source, passage.text) == ("shelf/look_up", "owl is a word of 3 letters")
+    await clock.advance(301)
+    assert await toolbox.tools() == listed
 
 
 async def test_a_tool_that_writes_writes_once(toolbox: Toolbox, tmp_path: Path) -> None:
@@ -82,15 +81,14 @@ async def test_endless_lists_invalid_names_and_overlong_schemas_are_left_out(too
     assert "shelf/ignore your soul" not in [tool.name for tool in await toolbox.tools()]
 
 
-async def test_outputs_are_capped_and_cleaned(toolbox: Toolbox) -> None:
+async def test_an_output_is_cited_capped_and_cleaned_and_parts_that_are_no_text_are_named(toolbox: Toolbox) -> None:
+    passage = await use(toolbox, "shelf/look_up", {"word": "owl"})
+    assert (passage.source, passage.text) == ("shelf/look_up", "owl is a word of 3 letters")
     flood = (await use(toolbox, "shelf/flood", {"size": 600_000})).text
     assert flood.startswith("flood flood")
     assert flood.endswith("more characters left out]")
     assert len(flood) < LONGEST_OUTPUT + 50
     assert (await use(toolbox, "shelf/flatter", {})).text == "sweetness\nand light"
-
-
-async def test_parts_that_are_no_text_are_named(toolbox: Toolbox) -> None:
     assert (await use(toolbox, "shelf/hand_over", {})).text == (
         "a text\n\nshelf://one\na book\n\n[a link: another shelf://two]\n\n[image: image/png, about 8 KiB]"
     )
@@ -111,72 +109,58 @@ async def test_a_failure_holds_no_keys_and_no_escape_sequences(toolbox: Toolbox)
     assert not failed.uncertain
 
 
-@pytest.mark.parametrize(
-    ("name", "uncertain", "reason"),
-    [
+async def test_a_call_that_may_have_been_carried_out_is_uncertain(toolbox: Toolbox) -> None:
+    for name, uncertain, reason in (
         ("hostile/internal", True, "fell over"),
         ("hostile/mismatch", True, "Invalid structured content"),
         ("hostile/shapeless", True, "content"),
         ("hostile/bad_arguments", False, "no such[2J word"),
         ("hostile/refused", False, "will not"),
-    ],
-)
-async def test_a_call_that_may_have_been_carried_out_is_uncertain(
-    toolbox: Toolbox, name: str, uncertain: bool, reason: str
-) -> None:
-    failed = await failure(toolbox, name)
-    assert reason in failed.message
-    assert (failed.uncertain, "\n" in failed.message) == (uncertain, False)
+    ):
+        failed = await failure(toolbox, name)
+        assert reason in failed.message
+        assert (failed.uncertain, "\n" in failed.message) == (uncertain, False), name
 
 
-async def test_junk_on_every_pipe_is_ignored(toolbox: Toolbox) -> None:
+async def test_junk_on_every_pipe_is_ignored_and_a_servers_request_to_the_user_declined(toolbox: Toolbox) -> None:
     assert (await use(toolbox, "hostile/noisy", {})).text == "quiet"
-
-
-async def test_a_servers_request_to_the_user_is_declined(toolbox: Toolbox) -> None:
     assert (await use(toolbox, "hostile/asks", {})).text == "got an error: True"
 
 
-@pytest.mark.parametrize(
-    "name", ["shelf/nothing", "nowhere/look_up", "look_up", "", "shelf/", "shelf/ignore your soul"]
-)
-async def test_only_listed_tools_can_be_used(toolbox: Toolbox, name: str) -> None:
-    failed = await failure(toolbox, name)
-    assert "there is no tool" in failed.message
-    assert not failed.uncertain
-
-
-@pytest.mark.parametrize("argument", [object(), float("nan"), {1, 2}, "x" * 70_000])
-async def test_arguments_that_can_not_be_sent_are_refused(toolbox: Toolbox, argument: object) -> None:
-    failed = await failure(toolbox, "shelf/write_down", {"path": "/dev/null", "text": argument})
-    assert "arguments" in failed.message
-    assert not failed.uncertain
-
-
-async def test_wrong_arguments_are_a_failure(toolbox: Toolbox) -> None:
+async def test_only_listed_tools_can_be_used_and_with_arguments_that_can_be_sent(toolbox: Toolbox) -> None:
+    for name in ("shelf/nothing", "nowhere/look_up", "look_up", "", "shelf/", "shelf/ignore your soul"):
+        failed = await failure(toolbox, name)
+        assert "there is no tool" in failed.message, name
+        assert not failed.uncertain, name
+    for argument in (object(), float("nan"), {1, 2}, "x" * 70_000):
+        failed = await failure(toolbox, "shelf/write_down", {"path": "/dev/null", "text": argument})
+        assert "arguments" in failed.message
+        assert not failed.uncertain
     assert "word" in (await failure(toolbox, "shelf/look_up", {"words": 3})).message
 
 
-@pytest.mark.parametrize(("name", "uncertain"), [("dawdle", True), ("search_for_ever", False)])
-async def test_a_call_has_a_time_limit_and_blocks_no_other(
-    toolbox: Toolbox, clock: FakeClock, events: Events, name: str, uncertain: bool
-) -> None:
+def calls_of(events: Events, name: str) -> int:
+    return len([one for one in events.named("tools.calling") if one["tool"] == name])
+
+
+async def test_a_call_has_a_time_limit_and_blocks_no_other(toolbox: Toolbox, clock: FakeClock, events: Events) -> None:
     await toolbox.tools()
-    async with asyncio.TaskGroup() as group:
-        slow = group.create_task(failure(toolbox, f"shelf/{name}"))
-        await events.until("tools.calling", tool=f"shelf/{name}")
-        await clock.sleepers()
-        assert (await use(toolbox, "shelf/look_up", {"word": "ox"})).text == "ox is a word of 2 letters"
-        assert not slow.done()
-        await clock.advance(20)
-    assert slow.result().uncertain == uncertain
-    assert "within 20 seconds" in slow.result().message
-    assert (await use(toolbox, "shelf/look_up", {"word": "ox"})).text == "ox is a word of 2 letters"
+    for name, uncertain in (("shelf/dawdle", True), ("shelf/search_for_ever", False)):
+        calls = calls_of(events, name)
+        async with asyncio.TaskGroup() as group:
+            slow = group.create_task(failure(toolbox, name))
+            await events.until("tools.calling", calls + 1, tool=name)
+            await clock.sleepers()
+            assert (await use(toolbox, "shelf/look_up", {"word": "ox"})).text == "ox is a word of 2 letters"
+            assert not slow.done()
+            await clock.advance(20)
+        assert slow.result().uncertain == uncertain, name
+        assert "within 20 seconds" in slow.result().message
 
 
 async def test_cancelling_a_caller_leaves_the_connection_open(toolbox: Toolbox, events: Events) -> None:
     pid = (await use(toolbox, "shelf/own_pid", {})).text
-    calls = len([one for one in events.named("tools.calling") if one["tool"] == "shelf/dawdle"])
+    calls = calls_of(events, "shelf/dawdle")
     calling = asyncio.ensure_future(use(toolbox, "shelf/dawdle", {}))
     await events.until("tools.calling", calls + 1, tool="shelf/dawdle")
     calling.cancel()
@@ -192,9 +176,3 @@ async def test_the_log_has_the_tools_used_and_none_of_their_data(toolbox: Toolbo
     assert {"tool": "shelf/refuse", "outcome": "failed"} in events.named("tools.used")
     assert {"server": "hostile", "tools": MOST_TOOLS} in events.named("tools.server_connected")
     assert "sphinx" not in repr(events.emitted)
-
-
-async def test_an_old_list_of_tools_is_fetched_again(toolbox: Toolbox, clock: FakeClock) -> None:
-    before = await toolbox.tools()
-    await clock.advance(301)
-    assert await toolbox.tools() == before

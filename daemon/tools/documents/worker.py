@@ -58,10 +58,10 @@ def prepare(kind: DocumentKind) -> Callable[[bytes], Read]:
     return reader
 
 
-def told(read: Callable[[bytes], Read], memory: MemoryUse) -> Iterator[Line]:
-    """All lines on the document on standard input."""
+def told(read: Callable[[bytes], Read], memory: MemoryUse, document: int = 0) -> Iterator[Line]:
+    """All lines on the document: an open file, usually standard input."""
     try:
-        yield from _bounded(read(_content()))
+        yield from _bounded(read(_content(document)))
     except CannotRead as error:
         yield "stopped", error.sentence, error.hint
     except TimeIsUp:
@@ -89,10 +89,10 @@ def _bounded(read: Read) -> Iterator[Line]:
             return
 
 
-def _content() -> bytes:
+def _content(document: int) -> bytes:
     """The document. Raises CannotRead when it is empty or too large."""
-    size = os.fstat(0).st_size
-    with os.fdopen(0, "rb", closefd=False) as file:
+    size = os.fstat(document).st_size
+    with os.fdopen(document, "rb", closefd=False) as file:
         data = file.read(MOST_BYTES + 1)
     if not data:
         raise CannotRead("it is empty", "nothing to do unless text is expected: then save it anew")

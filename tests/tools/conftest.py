@@ -1,0 +1,36 @@
+"""A toolbox of any servers, whose programs end with the test."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from daemon.core.ports.tools import Toolbox
+from daemon.tools.mcp.toolbox import open_toolbox
+from tests.fakes import Events, FakeClock
+from tests.programs import ends_awaited
+from tests.tools.parts import KnownTools, listing
+
+Opening = Callable[..., AbstractAsyncContextManager[Toolbox]]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()
+
+
+@pytest.fixture
+async def opening(tmp_path: Path, clock: FakeClock, events: Events) -> AsyncIterator[Opening]:
+    """Opens the toolbox of the servers that are given by name."""
+
+    def opened(**servers: object) -> AbstractAsyncContextManager[Toolbox]:
+        return open_toolbox(listing(tmp_path, **servers), clock, events, KnownTools())
+
+    async with ends_awaited():
+        yield opened
