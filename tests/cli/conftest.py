@@ -1,12 +1,15 @@
 """A home of its own for every test, with nothing of the surrounding environment."""
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from daemon.cli.commands import soul
+from tests.cli.stocked import stock
 
 VARIABLES = ("SOUL_", "SLACK_", "ANTHROPIC_", "OPENAI_", "OPENROUTER_", "GROQ_", "ISM_", "SHARED_", "CREDENTIALS_")
 
@@ -27,6 +30,24 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def path(home: Path) -> Path:
+    """A memory.db with something in every state."""
+    return stock(home / "memory.db")
+
+
 def call(*arguments: str) -> Result:
     """Run a command in this process."""
     return CliRunner().invoke(soul, arguments, prog_name="soul")
+
+
+def printed(*arguments: str) -> str:
+    """What a command prints that works."""
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def as_json(*arguments: str) -> Any:  # noqa: ANN401  # a JSON document
+    """What a command prints as JSON."""
+    return json.loads(printed(*arguments, "--json"))

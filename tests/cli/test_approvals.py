@@ -1,12 +1,11 @@
 """`soul approvals` lists requests and refuses them in place of the users asked; it never approves."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from daemon.memory.admin.schedule_admin import APPROVAL_STATES
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
 
 
@@ -34,32 +33,15 @@ def test_the_list_names_the_users_asked_without_the_arguments() -> None:
     shown = call("approvals", "list", "--state", "waiting", "--arguments").stdout
     assert "text: ␛[2Jsecret plan" in shown
     assert "a-used" not in shown
-    (row,) = json.loads(call("approvals", "list", "--state", "waiting", "--json", "--arguments").stdout)
+    (row,) = as_json("approvals", "list", "--state", "waiting", "--arguments")
     assert row["arguments"] == {"text": "\x1b[2Jsecret plan"}
     assert all(key in call("approvals", "--help").stdout for key in row)
-    assert len(json.loads(call("approvals", "list", "--limit", "3", "--json").stdout)) == 3
+    assert len(as_json("approvals", "list", "--limit", "3")) == 3
 
 
-def test_refusing_a_waiting_request_informs_the_conversation(path: Path) -> None:
-    result = call("approvals", "refuse", "a-waiting")
-    assert result.stdout == "a-waiting is refused: files/write won't be used.\n"
-    assert one(path, "SELECT state FROM approvals WHERE id = 'a-waiting'") == "refused"
-    assert one(path, "SELECT author FROM inbox WHERE modality = 'decision'") == "U1"  # whom the gate knows
-    assert one(path, "SELECT revises FROM outbox WHERE body LIKE '%\n\n_Refused._'") == "7.7"
-    assert one(path, "SELECT act || ' ' || object FROM audit") == "approval.refused a-waiting"
-    assert one(path, "SELECT decided_by FROM approvals WHERE id = 'a-waiting'") == one(path, "SELECT actor FROM audit")
-
-
-def test_a_decided_request_stays_decided_and_none_is_approved_here(path: Path) -> None:
-    for state in APPROVAL_STATES:
-        if state != "waiting":
-            result = call("approvals", "refuse", f"a-{state}")
-            assert (result.exit_code, result.stderr.startswith(f"a-{state} is {state} already")) == (70, True), state
-            assert one(path, "SELECT state FROM approvals WHERE id = ?", f"a-{state}") == state
-    assert call("approvals", "allow", "a-waiting").exit_code == 2
-
-
-def test_a_request_that_is_being_posted_is_left_alone(path: Path) -> None:
+def test_a_request_is_left_alone_while_it_is_posted_then_refused_in_the_conversation_and_stays_decided(
+    path: Path,
+) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE outbox SET platform_ts = NULL, state = 'sending' WHERE approval = 'a-waiting'")
     result = call("approvals", "refuse", "a-waiting")
@@ -69,3 +51,18 @@ def test_a_request_that_is_being_posted_is_left_alone(path: Path) -> None:
         "see `soul approvals list`",
     ]
     assert one(path, "SELECT state FROM approvals WHERE id = 'a-waiting'") == "waiting"
+    assert call("approvals", "allow", "a-waiting").exit_code == 2
+    with opened(path) as connection:
+        connection.execute("UPDATE outbox SET platform_ts = '7.7', state = 'sent' WHERE approval = 'a-waiting'")
+    result = call("approvals", "refuse", "a-waiting")
+    assert result.stdout == "a-waiting is refused: files/write won't be used.\n"
+    assert one(path, "SELECT state FROM approvals WHERE id = 'a-waiting'") == "refused"
+    assert one(path, "SELECT author FROM inbox WHERE modality = 'decision'") == "U1"  # whom the gate knows
+    assert one(path, "SELECT revises FROM outbox WHERE body LIKE '%\n\n_Refused._'") == "7.7"
+    assert one(path, "SELECT act || ' ' || object FROM audit") == "approval.refused a-waiting"
+    assert one(path, "SELECT decided_by FROM approvals WHERE id = 'a-waiting'") == one(path, "SELECT actor FROM audit")
+    for state in APPROVAL_STATES:
+        if state != "waiting":
+            result = call("approvals", "refuse", f"a-{state}")
+            assert (result.exit_code, result.stderr.startswith(f"a-{state} is {state} already")) == (70, True), state
+            assert one(path, "SELECT state FROM approvals WHERE id = ?", f"a-{state}") == state

@@ -10,16 +10,11 @@ from daemon.cli.output import age
 from daemon.core.clock import SystemClock
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from daemon.memory.database.migrate import SCHEMA
-from tests.cli.conftest import call
-from tests.cli.stocked import NOW, THOUGHT, add_daemon, dead_identity, message_in, one, opened, post_in, stock
+from tests.cli.conftest import as_json, call
+from tests.cli.stocked import NOW, THOUGHT, add_daemon, dead_identity, message_in, one, opened, post_in
 
 
-@pytest.fixture
-def path(home: Path) -> Path:
-    return stock(home / "memory.db")
-
-
-def test_every_command_of_the_table_has_help() -> None:
+def test_every_command_has_help_and_reports_every_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in SUBCOMMANDS:
         result = call(name, "--help")
         assert (result.exit_code, "Usage: soul" in result.output) == (0, True), name
@@ -27,6 +22,13 @@ def test_every_command_of_the_table_has_help() -> None:
         assert (found is not None and found.name) == name
     result = call("dance")
     assert (result.exit_code, "No such command 'dance'" in result.output) == (2, True)
+    monkeypatch.setenv("SOUL_MAX_CYCLES", "many")
+    monkeypatch.setenv("SOUL_LEASE", "-1")
+    for arguments in (*READERS, ["chat"], ["run"], ["manifest"], ["settings"]):
+        result = call(*arguments)
+        assert (result.exit_code, len(result.stderr.splitlines())) == (78, 2), arguments
+        assert "SOUL_MAX_CYCLES" in result.stderr
+        assert "SOUL_LEASE" in result.stderr
 
 
 READERS = [["status"], ["inbox", "list"], ["inbox", "show", "x"], ["outbox", "list"], ["db", "check"], ["db", "backup"]]
@@ -41,16 +43,6 @@ def test_without_memory_db_every_reader_fails_and_creates_none(home: Path) -> No
             "start the daemon with `soul run`, or set SOUL_HOME to its data folder",
         ]
     assert list(home.iterdir()) == []
-
-
-def test_every_command_reports_every_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUL_MAX_CYCLES", "many")
-    monkeypatch.setenv("SOUL_LEASE", "-1")
-    for arguments in (*READERS, ["chat"], ["run"], ["manifest"], ["settings"]):
-        result = call(*arguments)
-        assert (result.exit_code, len(result.stderr.splitlines())) == (78, 2), arguments
-        assert "SOUL_MAX_CYCLES" in result.stderr
-        assert "SOUL_LEASE" in result.stderr
 
 
 def test_status_in_words(path: Path) -> None:
@@ -68,19 +60,17 @@ def test_status_in_words(path: Path) -> None:
     ):
         assert said in result.stdout
     assert "\x1b" not in result.stdout
-
-
-def test_status_in_json_has_its_documented_keys(path: Path) -> None:
-    add_daemon(path)
     with opened(path) as connection:
+        connection.execute("DELETE FROM presence")
         connection.execute("UPDATE llm_calls SET started_ms = ?, cost_usd = NULL", (SystemClock().now_ms(),))
-    result = json.loads(call("status", "--json").stdout)
+    add_daemon(path)
+    found = as_json("status")
     help_text = call("status", "--help").stdout
-    for key in [*result, *result["daemons"][0], *result["spent"]]:
+    for key in [*found, *found["daemons"][0], *found["spent"]]:
         assert key in help_text
-    assert result["inbox"] == dict.fromkeys(sorted(INBOX_STATES), 1)
-    assert result["spent"]["unpriced"] == 1
-    assert result["daemons"][0]["silent"] is True
+    assert found["inbox"] == dict.fromkeys(sorted(INBOX_STATES), 1)
+    assert found["spent"]["unpriced"] == 1
+    assert found["daemons"][0]["silent"] is True
     assert "at most $" in call("status").stdout
 
 
@@ -97,32 +87,28 @@ def test_status_shows_how_far_slack_is_read(path: Path) -> None:
             )
     shown = call("status").stdout
     assert "1 of 2 rooms, 1 of 1 threads read; nothing missed up to 2025-06-15 15:06" in shown
-    (state,) = json.loads(call("status", "--json").stdout)["catch_up"]
+    (state,) = as_json("status")["catch_up"]
     assert all(key in call("status", "--help").stdout for key in state)
 
 
-def test_lists_print_states_without_words(path: Path) -> None:
+def test_lists_print_states_and_show_prints_words_that_can_not_control_the_terminal_and_no_private_thought(
+    path: Path,
+) -> None:
     for family, states in (("inbox", INBOX_STATES), ("outbox", OUTBOX_STATES)):
         result = call(family, "list")
         assert result.exit_code == 0
         assert all(state in result.stdout for state in states)
         assert "anybody" not in result.stdout
-        found = json.loads(call(family, "list", "--json", "--state", "dead").stdout)
+        found = as_json(family, "list", "--state", "dead")
         assert [(row["state"], row["body"]) for row in found] == [("dead", "")]
         assert call(family, "list", "--state", "lost").exit_code == 2
         assert call(family, "list", "--limit", "0").exit_code == 2
-
-
-def test_show_prints_words_that_can_not_control_the_terminal(path: Path) -> None:
     for family, name in (("inbox", message_in("dead")), ("outbox", post_in("dead"))):
         result = call(family, "show", name)
         assert "please don't tell ␛]0;owned␇ anybody" in result.stdout
         assert "\x1b" not in result.stdout + call(family, "show", name, "--json").stdout
-        shown = json.loads(call(family, "show", name, "--json").stdout)
+        shown = as_json(family, "show", name)
         assert all(key in call(family, "--help").stdout for key in shown)
-
-
-def test_private_thought_is_never_printed(path: Path) -> None:
     for arguments in (
         ["status"], ["status", "--json"], ["inbox", "list"], ["inbox", "show", message_in("answered")],
         ["outbox", "show", post_in("sent"), "--json"], ["doctor", "--offline"], ["db", "check"],
@@ -130,7 +116,7 @@ def test_private_thought_is_never_printed(path: Path) -> None:
         assert THOUGHT not in call(*arguments).output
 
 
-def test_messages_and_posts_are_retried_and_dropped(path: Path) -> None:
+def test_messages_and_posts_are_retried_and_dropped_and_only_with_yes_or_force_blindly_or_again(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE outbox SET platform_ts = '9.9' WHERE state = 'expired'")
     assert "waits for an answer again" in call("inbox", "retry", message_in("dead"), message_in("stale")).stdout
@@ -142,9 +128,6 @@ def test_messages_and_posts_are_retried_and_dropped(path: Path) -> None:
     assert "visible already, as 9.9" in dropped.stdout
     assert one(path, "SELECT count(*) FROM audit") == 6
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("unknown")) == "sending"
-
-
-def test_only_with_yes_or_force_is_a_post_sent_blindly_or_a_message_answered_again(path: Path) -> None:
     assert "will be sent" in call("outbox", "retry", "--yes", post_in("unknown")).stdout
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("unknown")) == "pending"
     result = call("inbox", "retry", message_in("answered"))
@@ -159,6 +142,7 @@ def test_only_with_yes_or_force_is_a_post_sent_blindly_or_a_message_answered_aga
 FAMILIES = ("inbox", "outbox", "jobs")
 
 
+@pytest.mark.usefixtures("path")
 def test_many_rows_of_a_state_are_retried_at_once(path: Path) -> None:
     now = SystemClock().now_ms()
     with opened(path) as connection:
@@ -171,10 +155,6 @@ def test_many_rows_of_a_state_are_retried_at_once(path: Path) -> None:
         assert call(family, "retry", "--state", "dead", "--since", "2h").exit_code == 0
         assert one(path, f"SELECT count(*) FROM {family} WHERE state = 'dead'") == 0
         assert one(path, "SELECT count(*) FROM audit") == number + 1
-
-
-@pytest.mark.usefixtures("path")
-def test_what_to_retry_is_either_named_or_chosen() -> None:
     for wrong in ("", "--state dead", "--since 2h", "1 --state dead --since 2h", "--state dead --since soon",
                   "--state answered --since 2h"):  # fmt: skip
         for family in FAMILIES:
@@ -188,7 +168,7 @@ def test_dead_jobs_are_listed_retried_and_dropped(path: Path) -> None:
     assert "summarizes_the_conversation" in listed
     assert "KeyError" in listed
     assert "1 (soul jobs list --state dead)" in call("status").stdout
-    (row,) = json.loads(call("jobs", "list", "--json").stdout)
+    (row,) = as_json("jobs", "list")
     assert all(key in call("jobs", "--help").stdout for key in row)
     assert "will be done again" in call("jobs", "retry", "1").stdout
     assert call("jobs", "drop", "1").exit_code == 70
@@ -201,8 +181,8 @@ def test_a_database_is_made_checked_backed_up_and_restored(home: Path) -> None:
     assert f"has schema {SCHEMA} now; it had 0" in call("db", "migrate").stdout
     assert "already" in call("db", "migrate").stdout
     assert "has no faults" in call("db", "check").stdout
-    assert json.loads(call("db", "check", "--json").stdout)["faults"] == []
-    made = json.loads(call("db", "backup", "--json").stdout)
+    assert as_json("db", "check")["faults"] == []
+    made = as_json("db", "backup")
     assert Path(made["path"]).parent == home / "backups"
     assert "checked" in call("db", "backup", str(home / "mine.db")).stdout
     again = call("db", "backup", str(home / "mine.db"))
@@ -212,7 +192,9 @@ def test_a_database_is_made_checked_backed_up_and_restored(home: Path) -> None:
     assert "The replaced file is now" in result.stdout
 
 
-def test_a_restore_counts_what_waited_and_is_refused_under_a_living_daemon(path: Path, home: Path) -> None:
+def test_a_restore_counts_what_waited_is_refused_under_a_living_daemon_and_a_check_that_finds_faults_exits_with_one(
+    path: Path, home: Path
+) -> None:
     call("db", "backup", str(home / "mine.db"))
     assert "2 messages waited in it" in call("db", "restore", str(home / "mine.db")).stdout
     add_daemon(path)
@@ -220,9 +202,6 @@ def test_a_restore_counts_what_waited_and_is_refused_under_a_living_daemon(path:
     assert result.exit_code == 70
     assert "a daemon is alive" in result.stderr
     assert call("db", "restore", "--force", str(home / "mine.db")).exit_code == 0
-
-
-def test_a_check_that_finds_faults_exits_with_one(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("PRAGMA foreign_keys=OFF")
         connection.execute("DELETE FROM conversations")
@@ -241,7 +220,7 @@ def test_settings_show_values_but_no_secrets(monkeypatch: pytest.MonkeyPatch) ->
     assert "(secret)" in result.stdout
     assert "U1,U2" in result.stdout
     assert "did you mean SOUL_NAME?" in result.stdout
-    values = json.loads(call("settings", "--json").stdout)
+    values = as_json("settings")
     assert values["SLACK_BOT_TOKEN"]["value"] == "(secret)"
     assert values["SOUL_MEMBERS"].keys() == {"value", "set", "description"}
     assert (values["SOUL_MEMBERS"]["value"], values["SOUL_MEMBERS"]["set"]) == ("U1,U2", True)
@@ -249,7 +228,7 @@ def test_settings_show_values_but_no_secrets(monkeypatch: pytest.MonkeyPatch) ->
     assert "#SOUL_MAX_CYCLES=32" in call("settings", "--reference").stdout
 
 
-def test_the_manifest_carries_the_souls_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_manifest_carries_the_souls_name(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     result = json.loads(call("manifest").stdout)
     assert result["display_information"]["name"] == "Kothar"
     assert result["settings"]["socket_mode_enabled"] is True
@@ -257,11 +236,6 @@ def test_the_manifest_carries_the_souls_name(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("SOUL_NAME", "absent")
     refused = call("manifest")
     assert (refused.exit_code, "'absent'" in refused.stderr) == (78, True)
-
-
-def test_the_manifest_of_a_soul_that_nods_asks_for_the_right_to_set_reactions(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     folder = home / "souls" / "tess"
     folder.mkdir(parents=True)
     (folder / "soul.md").write_text("You are Tess.")

@@ -5,25 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import call
-from tests.cli.stocked import stock
+from tests.cli.conftest import as_json, call, printed
 
 KEYS = {"key", "version", "data", "audience", "writers", "author", "updated_ms"}
 
 
-@pytest.fixture(autouse=True)
-def stocked(home: Path) -> Path:
-    return stock(home / "memory.db")
+pytestmark = pytest.mark.usefixtures("path")
 
 
 def found(*arguments: str) -> dict[str, object]:
-    result = call("context", *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    row: dict[str, object] = json.loads(result.output)
+    row: dict[str, object] = json.loads(printed("context", *arguments, "--json"))
     return row
 
 
-def test_it_is_set_patched_listed_and_its_history_is_newest_first() -> None:
+def test_it_is_set_patched_edited_and_listed_and_its_history_is_newest_first(monkeypatch: pytest.MonkeyPatch) -> None:
     row = found("get", "launch")  # which nobody wrote
     assert row.keys() == KEYS
     assert (row["version"], row["data"], row["audience"], row["author"]) == (0, {}, "workspace:T1", "")
@@ -33,9 +28,9 @@ def test_it_is_set_patched_listed_and_its_history_is_newest_first() -> None:
         "phase": "testing",
         "who": ["Ada"],
     }
-    listed = json.loads(call("context", "list", "--json").output)
+    listed = as_json("context", "list")
     assert [(one["key"], one["version"], one["author"]) for one in listed] == [("launch", 2, "operator")]
-    versions = json.loads(call("context", "history", "launch", "--json").output)
+    versions = as_json("context", "history", "launch")
     assert [one["version"] for one in versions] == [2, 1]
     assert versions[0].keys() == {"version", "data", "author", "at_ms", "redacted"}
     assert "testing" in call("context", "get", "launch").output
@@ -44,6 +39,10 @@ def test_it_is_set_patched_listed_and_its_history_is_newest_first() -> None:
     assert result.exit_code == 1
     assert "was changed meanwhile; its version is 2" in result.output
     assert found("get", "launch")["version"] == 2
+    monkeypatch.setattr("click.edit", lambda _text, **_how: '{"phase": "done"}')
+    assert "version 3 by operator" in call("context", "edit", "launch").output
+    monkeypatch.setattr("click.edit", lambda _text, **_how: None)
+    assert "Nothing was changed" in call("context", "edit", "launch").output
 
 
 def test_what_may_not_be_written_is_refused_with_the_reason_and_changes_nothing(home: Path) -> None:
@@ -66,7 +65,7 @@ def test_what_may_not_be_written_is_refused_with_the_reason_and_changes_nothing(
         path.mkdir() if schema is None else path.write_bytes(schema)
         result = call("context", "define", "game", "--schema", str(path))
         assert (result.exit_code != 0, "unexpected error" in result.output) == (True, False), schema
-    assert json.loads(call("context", "list", "--json").output) == []
+    assert as_json("context", "list") == []
 
 
 def test_a_schema_binds_and_one_that_the_data_breaks_is_refused(home: Path) -> None:
@@ -78,10 +77,3 @@ def test_a_schema_binds_and_one_that_the_data_breaks_is_refused(home: Path) -> N
     (home / "number.json").write_text('{"properties": {"phase": {"type": "number"}}}')
     assert "phase" in call("context", "define", "game", "--schema", "number.json").output
     assert found("set", "game", '{"phase": "playing"}')["version"] == 2
-
-
-def test_an_edit_is_written_and_one_left_alone_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("click.edit", lambda _text, **_how: '{"phase": "done"}')
-    assert "version 1 by operator" in call("context", "edit", "launch").output
-    monkeypatch.setattr("click.edit", lambda _text, **_how: None)
-    assert "Nothing was changed" in call("context", "edit", "launch").output

@@ -65,18 +65,10 @@ def test_costs_are_summed_by_what_is_asked_for() -> None:
         ("person", {"U0BEN": 0.5, "U0ADA": 0.375, "": 0.0}),
     ):
         assert {key: one["cost_usd"] for key, one in _sums("--by", by).items()} == usd, by
-
-
-@pytest.mark.usefixtures("spent")
-def test_days_are_the_newest_first_with_the_sums_of_older_calls() -> None:
     days = _sums()
     assert [one["cost_usd"] for one in days.values()] == [0.375, 0.5, 1.0]
     assert list(days) == sorted(days, reverse=True)
     assert len(_sums("--days", "60")) == 4
-
-
-@pytest.mark.usefixtures("spent")
-def test_people_and_their_direct_messages_have_names_and_bounds_are_marked() -> None:
     assert _sums("--by", "person")["U0ADA"]["name"] == "Ada"
     assert _sums("--by", "room")["D1"]["name"] == "Ada"
     shown = call("costs", "--by", "model").stdout

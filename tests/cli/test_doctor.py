@@ -23,9 +23,9 @@ from daemon.llm.nearby import ModelServer, NearbyModel
 from daemon.local_slack.server import SCOPES, WorkspaceServer
 from daemon.memory.admin.overview import SqliteBuild
 from daemon.memory.database.copies import name_at
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.services import move, workspace
-from tests.cli.stocked import NOW, add_daemon, dead_identity, opened, stock
+from tests.cli.stocked import NOW, add_daemon, dead_identity, opened
 
 
 def found(name: str, *, offline: bool = True) -> list[Finding]:
@@ -36,11 +36,6 @@ def found(name: str, *, offline: bool = True) -> list[Finding]:
 def only(name: str, *, offline: bool = True) -> Finding:
     (one,) = found(name, offline=offline)
     return one
-
-
-@pytest.fixture
-def path(home: Path) -> Path:
-    return stock(home / "memory.db")
 
 
 def test_a_fresh_home_has_no_failures_and_each_warning_has_a_fix(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +51,7 @@ def test_a_fresh_home_has_no_failures_and_each_warning_has_a_fix(monkeypatch: py
     assert findings["database"].verdict is Verdict.SKIP
 
 
-def test_a_model_of_this_machine_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_keys_and_prices_and_a_second_model_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     async def find(settings: Settings) -> NearbyModel | None:
         return NearbyModel(ModelServer("LM Studio", Vendor.LOCAL, "http://127.0.0.1:1234/v1"), "qwen3-8b")
 
@@ -71,32 +66,6 @@ def test_a_model_of_this_machine_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("SLACK_APP_TOKEN", "xapp-1")
     assert only("models").verdict is Verdict.WARN
     assert "SOUL_PERSONA_MODEL=local/qwen3-8b" in only("models").fix
-
-
-def test_every_wrong_setting_is_a_failure_and_a_doubtful_one_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUL_NAM", "x")
-    monkeypatch.setenv("SOUL_DEBUG", "1")
-    doubtful = " ".join(one.found for one in found("settings"))
-    assert "did you mean SOUL_NAME?" in doubtful
-    assert "private thoughts" in doubtful
-    monkeypatch.setenv("SOUL_LEASE", "x")
-    monkeypatch.setenv("SOUL_MAX_CYCLES", "0")
-    result = call("doctor")
-    assert result.exit_code == 1
-    for said in ("SOUL_LEASE", "SOUL_MAX_CYCLES", "skip"):
-        assert said in result.stdout
-
-
-def test_an_http_api_that_other_machines_reach_in_clear_text_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert found("HTTP API") == []
-    monkeypatch.setenv("SOUL_HTTP_HOST", "192.0.2.7")
-    assert only("HTTP API").verdict is Verdict.WARN
-    assert "SOUL_HTTP_NAMES" in only("HTTP API").fix
-    monkeypatch.setenv("SOUL_HTTP", "false")
-    assert found("HTTP API") == []
-
-
-def test_a_model_without_its_key_fails_and_one_with_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_PERSONA_MODEL", "anthropic/claude-sonnet-5-5")
     assert only("models").verdict is Verdict.FAIL
     assert "ANTHROPIC_API_KEY" in only("models").found
@@ -106,9 +75,6 @@ def test_a_model_without_its_key_fails_and_one_with_it_does_not(monkeypatch: pyt
     monkeypatch.setenv("SOUL_PERSONA_MODEL", "openrouter/auto")
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
     assert "the price of openrouter/auto is not known" in found("models")[1].found
-
-
-def test_a_second_model_is_named_with_the_audiences_that_are_closed_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "SOUL_PERSONA_MODEL": "anthropic/claude-sonnet-5-5",
         "ANTHROPIC_API_KEY": "k",
@@ -125,23 +91,26 @@ def test_a_second_model_is_named_with_the_audiences_that_are_closed_to_it(monkey
     assert "'olama', which is no vendor" in only("models").found
 
 
-def test_a_broken_soul_fails_with_file_and_line_and_one_that_leaves_little_for_the_talk_is_a_warning(
-    home: Path,
+def test_wrong_and_doubtful_settings_and_an_http_api_that_other_machines_reach_are_named(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    folder = home / "souls" / "minoan"
-    folder.mkdir(parents=True)
-    (folder / "soul.toml").write_text('name = "minoan"\ndisplay_name = 7\n')
-    (folder / "soul.md").write_text("You are.")
-    assert only("soul").verdict is Verdict.FAIL
-    assert "soul.toml:2" in only("soul").found
-    (folder / "soul.toml").write_text(
-        'name = "minoan"\ndisplay_name = "Long"\n[budgets]\npersonality = 4000\n', encoding="utf-8"
-    )
-    (folder / "soul.md").write_text("You are. " * 1_150, encoding="utf-8")
-    fine, crowded = found("soul")
-    assert (fine.verdict, crowded.verdict) == (Verdict.OK, Verdict.WARN)
-    assert "Long's texts leave about" in crowded.found
-    assert "budgets.prompt" in crowded.fix
+    assert found("HTTP API") == []
+    monkeypatch.setenv("SOUL_HTTP_HOST", "192.0.2.7")
+    assert only("HTTP API").verdict is Verdict.WARN
+    assert "SOUL_HTTP_NAMES" in only("HTTP API").fix
+    monkeypatch.setenv("SOUL_HTTP", "false")
+    assert found("HTTP API") == []
+    monkeypatch.setenv("SOUL_NAM", "x")
+    monkeypatch.setenv("SOUL_DEBUG", "1")
+    doubtful = " ".join(one.found for one in found("settings"))
+    assert "did you mean SOUL_NAME?" in doubtful
+    assert "private thoughts" in doubtful
+    monkeypatch.setenv("SOUL_LEASE", "x")
+    monkeypatch.setenv("SOUL_MAX_CYCLES", "0")
+    result = call("doctor")
+    assert result.exit_code == 1
+    for said in ("SOUL_LEASE", "SOUL_MAX_CYCLES", "skip"):
+        assert said in result.stdout
 
 
 def test_a_good_database_with_a_living_daemon_and_a_part_of_it_that_fails_again_and_again(path: Path) -> None:
@@ -208,14 +177,25 @@ def test_what_waits_for_a_soul_that_no_daemon_hosts_any_more_is_named_with_what_
     assert "no running daemon hosts ben in T1; 1 notes, 1 posts, 1 jobs wait" in unhosted.found
     assert unhosted.fix.startswith("add ben to SOUL_SOULS")
     assert "ben in T1: no running daemon answers" in call("status").stdout
-    (row,) = json.loads(call("status", "--json").stdout)["unhosted"]
+    (row,) = as_json("status")["unhosted"]
     assert (row["soul"], row["notes"], row["messages"]) == ("ben", 1, 0)
     with opened(path) as connection:
         connection.execute("""UPDATE presence SET detail = '{"souls": {"minoan": [], "ben": []}}'""")
     assert not found("unhosted")
 
 
-def test_stuck_rows_come_with_the_command_that_lists_them(path: Path) -> None:
+def test_stuck_rows_come_with_the_command_that_lists_them_and_an_old_backup_is_a_warning(
+    path: Path, home: Path
+) -> None:
+    assert only("backups").verdict is Verdict.SKIP
+    (home / "backups").mkdir()
+    old = home / "backups" / name_at(NOW)
+    old.touch()
+    os.utime(old, (NOW / 1000, NOW / 1000))
+    assert only("backups").verdict is Verdict.WARN
+    assert call("db", "backup").exit_code == 0
+    assert only("backups").verdict is Verdict.OK
+    assert "2 take 0.00 GiB" in only("backups").found
     assert [one.fix.split(",")[0] for one in found("stuck")] == [
         "soul inbox list --state dead",
         "soul outbox list --state unknown",
@@ -239,18 +219,6 @@ def test_stuck_rows_come_with_the_command_that_lists_them(path: Path) -> None:
     assert "1 (soul schedule list --state dead)" in call("status").stdout
 
 
-def test_an_old_backup_is_a_warning(path: Path, home: Path) -> None:
-    assert only("backups").verdict is Verdict.SKIP
-    (home / "backups").mkdir()
-    old = home / "backups" / name_at(NOW)
-    old.touch()
-    os.utime(old, (NOW / 1000, NOW / 1000))
-    assert only("backups").verdict is Verdict.WARN
-    assert call("db", "backup").exit_code == 0
-    assert only("backups").verdict is Verdict.OK
-    assert "2 take 0.00 GiB" in only("backups").found
-
-
 def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Path) -> None:
     for version, cure in ((0, "soul db migrate"), (99, "update the program")):
         with opened(path) as connection:
@@ -265,16 +233,6 @@ def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Pa
     assert call("doctor", "--offline").exit_code == 1
 
 
-def test_the_wal_reset_fault_is_a_failure_only_in_wal_mode() -> None:
-    cases = {
-        (safe, journal): sqlite_library(SqliteBuild("3.50.0", safe), journal)
-        for safe, journal in ((True, "wal"), (True, ""), (False, "truncate"), (False, "wal"))
-    }
-    assert [case for case, result in cases.items() if result.verdict is not Verdict.OK] == [(False, "wal")]
-    assert cases[False, "wal"].verdict is Verdict.FAIL
-    assert all("3.50.0" in result.found and journal in result.found for (_, journal), result in cases.items())
-
-
 def test_a_home_that_does_not_exist_yet_is_no_fault_and_one_that_is_a_file_fails(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,11 +244,21 @@ def test_a_home_that_does_not_exist_yet_is_no_fault_and_one_that_is_a_file_fails
     assert only("data folder").verdict is Verdict.FAIL
 
 
-def test_files_that_other_users_may_read_or_write_are_a_warning(path: Path, home: Path) -> None:
+def test_files_that_others_may_read_or_write_and_locks_that_are_unreliable_are_warnings(path: Path, home: Path) -> None:
     path.chmod(0o644)
     home.chmod(0o777)
     assert only("privacy").fix == f"chmod 600 {path}*"
     assert only("data folder").fix == f"chmod o-w {home}"
+    mounts = home / "mounts"
+    spaced = str(home).replace(" ", "\\040")
+    verdicts = {}
+    for kind in ("ext4", "nfs4", "overlay", "fuse.sshfs"):
+        mounts.write_text(f"/dev/x / xfs rw 0 0\nsomething {spaced} {kind} rw 0 0\nodd\n")
+        verdicts[kind] = file_system(home, mounts).verdict
+    bad = dict.fromkeys(("nfs4", "overlay", "fuse.sshfs"), Verdict.WARN)
+    assert verdicts == {"ext4": Verdict.OK} | bad
+    assert file_system(Path("/elsewhere"), mounts).found == "xfs"
+    assert "unknown" in file_system(home, home / "absent").found
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give folders away")
@@ -304,26 +272,22 @@ def test_a_home_of_another_user_is_a_warning(home: Path, monkeypatch: pytest.Mon
     assert data_folder(load_settings())[0].verdict is Verdict.FAIL
 
 
-def test_file_systems_with_unreliable_locks_are_warnings(home: Path) -> None:
-    mounts = home / "mounts"
-    spaced = str(home).replace(" ", "\\040")
-    verdicts = {}
-    for kind in ("ext4", "nfs4", "overlay", "fuse.sshfs"):
-        mounts.write_text(f"/dev/x / xfs rw 0 0\nsomething {spaced} {kind} rw 0 0\nodd\n")
-        verdicts[kind] = file_system(home, mounts).verdict
-    bad = dict.fromkeys(("nfs4", "overlay", "fuse.sshfs"), Verdict.WARN)
-    assert verdicts == {"ext4": Verdict.OK} | bad
-    assert file_system(Path("/elsewhere"), mounts).found == "xfs"
-    assert "unknown" in file_system(home, home / "absent").found
-
-
-def test_little_free_space_and_an_old_python_are_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machine_is_looked_at_for_space_python_and_a_sqlite_that_is_safe(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert free_space(home, needed=2**62).verdict is Verdict.FAIL
     assert free_space(home, needed=0, comfortable=2**62).verdict is Verdict.WARN
     assert free_space(home, needed=0, comfortable=0).verdict is Verdict.OK
     assert python_version().verdict is Verdict.OK
     monkeypatch.setattr("sys.version_info", (3, 10, 1))
     assert python_version().verdict is Verdict.FAIL
+    cases = {
+        (safe, journal): sqlite_library(SqliteBuild("3.50.0", safe), journal)
+        for safe, journal in ((True, "wal"), (True, ""), (False, "truncate"), (False, "wal"))
+    }
+    assert [case for case, result in cases.items() if result.verdict is not Verdict.OK] == [(False, "wal")]
+    assert cases[False, "wal"].verdict is Verdict.FAIL
+    assert all("3.50.0" in result.found and journal in result.found for (_, journal), result in cases.items())
 
 
 def use(monkeypatch: pytest.MonkeyPatch, server: WorkspaceServer, **instead: str) -> None:
@@ -332,20 +296,33 @@ def use(monkeypatch: pytest.MonkeyPatch, server: WorkspaceServer, **instead: str
         monkeypatch.setenv(name, value)
 
 
-def test_a_workspace_that_accepts_both_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workspace_that_accepts_both_tokens_and_one_that_refuses_them_or_is_gone_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with workspace() as server:
         use(monkeypatch, server)
         result = call("doctor")
         findings = {one.name: one for one in examine(offline=False)}
-    assert (findings["slack"].verdict, findings["slack scopes"].verdict) == (Verdict.OK, Verdict.OK)
-    assert server.team.id in findings["slack"].found
-    assert server.bot_user.id in findings["slack"].found
-    assert server.bot_token not in result.output
-    assert server.app_token not in result.output
-    assert only("slack").verdict is Verdict.SKIP
+        assert (findings["slack"].verdict, findings["slack scopes"].verdict) == (Verdict.OK, Verdict.OK)
+        assert server.team.id in findings["slack"].found
+        assert server.bot_user.id in findings["slack"].found
+        assert server.bot_token not in result.output
+        assert server.app_token not in result.output
+        assert only("slack").verdict is Verdict.SKIP
+        for name, wrong in (("SLACK_BOT_TOKEN", "xoxb-wrong"), ("SLACK_APP_TOKEN", "xapp-wrong")):
+            use(monkeypatch, server, **{name: wrong})
+            result = only("slack", offline=False)
+            assert (result.verdict, name in result.found) == (Verdict.FAIL, True), result
+        assert call("doctor").exit_code == 1
+        use(monkeypatch, server)
+    result = only("slack", offline=False)
+    assert result.verdict is Verdict.FAIL
+    assert "can't be reached" in result.found
 
 
-def test_a_rehearsal_by_the_clock_of_a_local_workspace_names_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rehearsal_by_the_clock_of_a_local_workspace_names_its_time_and_one_that_a_daemon_would_refuse_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert found("rehearsal") == []
     monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
     own = only("rehearsal")  # a daemon with a workspace of its own needs none
@@ -356,13 +333,9 @@ def test_a_rehearsal_by_the_clock_of_a_local_workspace_names_its_time(monkeypatc
         earliest = moment(SystemClock().now_ms() + 3 * 86_400_000)
         result = only("rehearsal")
         latest = moment(SystemClock().now_ms() + 3 * 86_400_000)
-    assert (result.verdict, result.fix) == (Verdict.OK, "")
-    assert earliest <= result.found.rpartition(", ")[2].removesuffix(" UTC") <= latest
-
-
-def test_a_rehearsal_that_a_daemon_would_refuse_is_a_failure_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("daemon.app.rehearsal_clock._ANSWERS_S", 0.2)
-    with workspace() as server:
+        assert (result.verdict, result.fix) == (Verdict.OK, "")
+        assert earliest <= result.found.rpartition(", ")[2].removesuffix(" UTC") <= latest
+        monkeypatch.setattr("daemon.app.rehearsal_clock._ANSWERS_S", 0.2)
         use(monkeypatch, server, SOUL_REHEARSAL_CLOCK="true", SLACK_BOT_TOKEN="xoxb-of-another")
         foreign = only("rehearsal")
     gone = only("rehearsal")
@@ -384,34 +357,6 @@ def test_missing_scopes_are_named_with_the_steps(monkeypatch: pytest.MonkeyPatch
     assert result.verdict is Verdict.FAIL
     assert result.found == "missing: im:history, users:read"
     assert "Reinstall to Workspace" in result.fix
-
-
-def test_a_refused_token_and_a_workspace_that_is_gone_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with workspace() as server:
-        for name, wrong in (("SLACK_BOT_TOKEN", "xoxb-wrong"), ("SLACK_APP_TOKEN", "xapp-wrong")):
-            use(monkeypatch, server, **{name: wrong})
-            result = only("slack", offline=False)
-            assert (result.verdict, name in result.found) == (Verdict.FAIL, True), result
-        assert call("doctor").exit_code == 1
-        use(monkeypatch, server)
-    result = only("slack", offline=False)
-    assert result.verdict is Verdict.FAIL
-    assert "can't be reached" in result.found
-
-
-def test_tokens_of_the_wrong_kind_fail_without_asking_slack(monkeypatch: pytest.MonkeyPatch) -> None:
-    for bot, app, said in (
-        ("xoxb-a", "", "SLACK_APP_TOKEN is not set"),
-        ("xapp-a", "xoxb-b", "swapped"),
-        ("xoxp-a", "xapp-b", "bot token"),
-    ):
-        monkeypatch.setenv("SLACK_BOT_TOKEN", bot)
-        monkeypatch.setenv("SLACK_APP_TOKEN", app)
-        finding = only("slack tokens")
-        assert (finding.verdict, said in finding.found) == (Verdict.FAIL, True), finding
-
-
-def test_unreported_scopes_are_a_warning() -> None:
     identity = SlackIdentity("T", "U", "B", "A1", frozenset(REQUIRED_SCOPES), "")
     assert scopes(identity).verdict is Verdict.WARN  # scopes for further souls and DMs are optional
     assert "chat:write.customize" in scopes(identity).found
@@ -429,8 +374,20 @@ def test_unreported_scopes_are_a_warning() -> None:
     assert "api.slack.com/apps/A1," in scopes(replace(identity, scopes=frozenset({"x"}))).fix
 
 
-def test_a_further_soul_without_channels_is_a_warning_and_a_missing_one_a_failure(
-    monkeypatch: pytest.MonkeyPatch,
+def test_tokens_of_the_wrong_kind_fail_without_asking_slack(monkeypatch: pytest.MonkeyPatch) -> None:
+    for bot, app, said in (
+        ("xoxb-a", "", "SLACK_APP_TOKEN is not set"),
+        ("xapp-a", "xoxb-b", "swapped"),
+        ("xoxp-a", "xapp-b", "bot token"),
+    ):
+        monkeypatch.setenv("SLACK_BOT_TOKEN", bot)
+        monkeypatch.setenv("SLACK_APP_TOKEN", app)
+        finding = only("slack tokens")
+        assert (finding.verdict, said in finding.found) == (Verdict.FAIL, True), finding
+
+
+def test_souls_that_are_broken_crowded_without_channels_or_missing_are_named(
+    monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
     monkeypatch.setenv("SOUL_SOULS", "plain")
     main, other = found("soul")
@@ -440,9 +397,26 @@ def test_a_further_soul_without_channels_is_a_warning_and_a_missing_one_a_failur
     monkeypatch.setenv("SOUL_SOULS", "absent")
     result = only("soul")
     assert (result.verdict, "absent" in result.found) == (Verdict.FAIL, True)
+    monkeypatch.delenv("SOUL_SOULS")
+    folder = home / "souls" / "minoan"
+    folder.mkdir(parents=True)
+    (folder / "soul.toml").write_text('name = "minoan"\ndisplay_name = 7\n')
+    (folder / "soul.md").write_text("You are.")
+    assert only("soul").verdict is Verdict.FAIL
+    assert "soul.toml:2" in only("soul").found
+    (folder / "soul.toml").write_text(
+        'name = "minoan"\ndisplay_name = "Long"\n[budgets]\npersonality = 4000\n', encoding="utf-8"
+    )
+    (folder / "soul.md").write_text("You are. " * 1_150, encoding="utf-8")
+    fine, crowded = found("soul")
+    assert (fine.verdict, crowded.verdict) == (Verdict.OK, Verdict.WARN)
+    assert "Long's texts leave about" in crowded.found
+    assert "budgets.prompt" in crowded.fix
 
 
-def test_library_folders_and_mcp_servers_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_can_be_looked_up_is_checked_and_said_with_how_much_the_soul_does_by_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "docs").mkdir()
     servers = tmp_path / "servers.json"
     servers.write_text(json.dumps({"mcpServers": {"clock": {"command": "clock-server"}}}))
@@ -454,6 +428,20 @@ def test_library_folders_and_mcp_servers_are_checked(monkeypatch: pytest.MonkeyP
     assert "clock" in only("tools").found
     servers.write_text("{")
     assert only("tools").verdict is Verdict.FAIL
+    monkeypatch.delenv("SOUL_MCP_SERVERS")
+    for setting, library, said in (
+        ("", "", "it looks nothing up by itself: neither SOUL_LIBRARY nor SOUL_MCP_SERVERS is set"),
+        ("", ".", "it looks up and reads by itself; with ISM_ENABLED=true it also reminds"),
+        ("true", "", "it solves problems by all actions"),
+        ("false", ".", "it looks nothing up by itself: ISM_ENABLED=false"),
+    ):
+        monkeypatch.setenv("ISM_ENABLED", setting)
+        monkeypatch.setenv("SOUL_LIBRARY", library)
+        finding = only("ism")
+        assert (finding.verdict, finding.found.startswith(said)) == (Verdict.OK, True), finding
+    monkeypatch.setenv("ISM_ENABLED", "true")
+    monkeypatch.setenv("SOUL_DEADLINE", "60")
+    assert only("ism").verdict is Verdict.WARN, "a loop is longer than the deadline"
 
 
 def test_files_of_the_library_that_are_not_read_are_named_with_what_to_do(path: Path) -> None:
@@ -472,19 +460,3 @@ def test_files_of_the_library_that_are_not_read_are_named_with_what_to_do(path: 
     assert locked.found.startswith("docs/b.pdf is not read: it is protected by a password (save a copy")
     assert long.found == "docs/c.pdf: of its 5,000 pages the first 1,000 are read"
     assert "not read: docs/b.pdf; see soul doctor" in call("status").stdout
-
-
-def test_the_doctor_says_how_much_the_soul_does_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    for setting, library, said in (
-        ("", "", "it looks nothing up by itself: neither SOUL_LIBRARY nor SOUL_MCP_SERVERS is set"),
-        ("", ".", "it looks up and reads by itself; with ISM_ENABLED=true it also reminds"),
-        ("true", "", "it solves problems by all actions"),
-        ("false", ".", "it looks nothing up by itself: ISM_ENABLED=false"),
-    ):
-        monkeypatch.setenv("ISM_ENABLED", setting)
-        monkeypatch.setenv("SOUL_LIBRARY", library)
-        finding = only("ism")
-        assert (finding.verdict, finding.found.startswith(said)) == (Verdict.OK, True), finding
-    monkeypatch.setenv("ISM_ENABLED", "true")
-    monkeypatch.setenv("SOUL_DEADLINE", "60")
-    assert only("ism").verdict is Verdict.WARN, "a loop is longer than the deadline"

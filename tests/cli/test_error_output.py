@@ -31,15 +31,14 @@ def test_our_errors_are_two_lines_and_a_code(capsys: pytest.CaptureFixture[str])
         assert (code_of(interrupt), capsys.readouterr()) == (130, ("", ""))
 
 
-def test_another_library_s_error_is_printed_without_its_message(capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_librarys_error_is_printed_without_its_message_and_a_traceback_on_request(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert code_of(ValueError("words of Ana")) == 70
     result = capsys.readouterr().err
     assert "ValueError at test_error_output.py:" in result
     assert "words of Ana" not in result
     assert "Traceback" not in result
-
-
-def test_a_traceback_is_printed_on_request(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code_of(ValueError("details"), tracebacks=True)
     assert "Traceback" in capsys.readouterr().err
     monkeypatch.setenv("SOUL_DEBUG", "1")
@@ -50,12 +49,9 @@ def test_a_traceback_is_printed_on_request(capsys: pytest.CaptureFixture[str], m
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_closed_pipe_is_left_to_click() -> None:
+def test_a_closed_pipe_and_clicks_own_errors_are_left_to_click() -> None:
     broken = BrokenPipeError(errno.EPIPE, "broken")
     with pytest.raises(BrokenPipeError), plain_errors(tracebacks=False):
         raise ExceptionGroup("tasks", [broken])
-
-
-def test_clicks_own_errors_pass() -> None:
     with pytest.raises(click.UsageError), plain_errors(tracebacks=False):
         raise click.UsageError("no")

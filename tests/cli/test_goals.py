@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.tempo import STALE_AFTER_MS
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call, printed
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock, turn
 from tests.cli.stored_mind import TODAY, aim, converse, propose_goals
 
@@ -31,14 +31,8 @@ def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
         return [tuple(row) for row in connection.execute(sql)]
 
 
-def printed(*arguments: str) -> str:
-    result = call(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 def listed(*arguments: str) -> list[dict[str, object]]:
-    found = json.loads(printed("goals", *arguments, "--json"))
+    found = as_json("goals", *arguments)
     assert isinstance(found, list)
     return found
 
@@ -56,7 +50,9 @@ def test_each_goal_has_the_fields_that_others_build_on() -> None:
     assert all(key in printed("goals", "--help") for key in KEYS)
 
 
-def test_words_are_shown_where_they_are_asked_for_and_each_look_is_recorded(path: Path) -> None:
+def test_words_of_a_goal_and_of_its_reason_are_shown_where_they_are_asked_for_and_each_look_is_recorded(
+    path: Path,
+) -> None:
     assert [each["goal"] for each in listed("--words")] == ["read log 1", "", "read log 3", ""]
     every = listed("--words", "--private", "--conversation", CONVERSATION)
     assert [each["goal"] for each in every] == [f"read log {number}" for number in range(1, 5)]
@@ -64,9 +60,6 @@ def test_words_are_shown_where_they_are_asked_for_and_each_look_is_recorded(path
     assert one(path, "SELECT count(*) FROM audit WHERE detail LIKE 'goals: %'") == 2
     assert "G1: read log 1 (reason 1)" in printed("goals", "--words")
     assert "G1" in printed("goals", "list")
-
-
-def test_a_reason_in_words_of_a_private_thought_needs_more_than_its_goal(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE goals SET changed_by = 'TH_20261123_002', why = 'a secret' WHERE id = 'G1'")
     found = listed("--words")[0]
@@ -104,22 +97,20 @@ def test_what_a_thought_proposes_is_listed_as_a_proposed_goal_until_it_is_settle
     assert [each["id"] for each in listed("--state", "open")] == ["G1", "G2", "G5", "G6"]
 
 
-def test_what_is_proposed_before_few_needs_more_to_be_read_and_goes_with_its_words(path: Path) -> None:
+def test_what_is_proposed_before_few_needs_more_to_be_read_and_goes_with_its_words_or_where_it_can_not_be_read(
+    path: Path,
+) -> None:
     propose_goals(path, 5, WATER, audience="dm:D1")
     assert [each["goal"] for each in listed("--state", "proposed", "--words")] == [""]
     assert [each["goal"] for each in listed("--state", "proposed", "--words", "--private")] == ["water the plants"]
     with opened(path) as connection:
         connection.execute("UPDATE thoughts SET output = '', emptied = 1 WHERE id = 'TH_20261123_005'")
     assert listed("--state", "proposed") == []
-
-
-def test_a_proposal_that_can_not_be_read_is_no_goal(path: Path) -> None:
-    propose_goals(path, 5)
     unreadable: tuple[object, ...] = ("none", [7], [{"action": "add"}], [{"action": "add", "goal": 3}], {"goal": "x"})
     for held in unreadable:
         with opened(path) as connection:
             output = json.dumps({"goal_updates": held})
-            connection.execute("UPDATE thoughts SET output = ? WHERE id = 'TH_20261123_005'", (output,))
+            connection.execute("UPDATE thoughts SET output = ?, emptied = 0 WHERE id = 'TH_20261123_005'", (output,))
         assert listed("--state", "proposed") == [], held
 
 
@@ -146,7 +137,7 @@ def test_an_admin_adds_a_goal_and_closes_it_on_record(path: Path) -> None:
     assert acts == ["goal.add", "goal.done", "goal.abandoned", "goal.abandoned"]
 
 
-def test_bad_input_is_told_in_a_sentence_and_changes_nothing(path: Path) -> None:
+def test_bad_input_is_told_in_a_sentence_and_changes_nothing_and_no_more_are_added_than_may_be_open(path: Path) -> None:
     name = propose_goals(path, 5, WATER)
     before = rows(path, "SELECT * FROM goals ORDER BY seq")
     for wrong, says in (
@@ -178,12 +169,9 @@ def test_bad_input_is_told_in_a_sentence_and_changes_nothing(path: Path) -> None
         assert "is abandoned." not in result.output
         assert "unexpected error" not in result.output
     assert rows(path, "SELECT * FROM goals ORDER BY seq") == before
-
-
-def test_a_goal_may_be_for_one_who_wrote_there_by_any_id_and_no_more_are_added_than_may_be_open(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE turns SET author = 'ben', speaker = 'person'")
-    made = json.loads(printed("goals", "add", CONVERSATION, "a goal", "--on-behalf", "ben", "--json"))
+    made = as_json("goals", "add", CONVERSATION, "a goal", "--on-behalf", "ben")
     assert made["behalf"] == "ben"
     for number in range(10):
         printed("goals", "add", CONVERSATION, f"goal number {number}")
@@ -191,17 +179,16 @@ def test_a_goal_may_be_for_one_who_wrote_there_by_any_id_and_no_more_are_added_t
     assert one(path, "SELECT count(*) FROM goals") == 15
 
 
-def test_a_goal_that_is_named_twice_is_closed_once_and_a_soul_without_goals_says_so(path: Path) -> None:
-    assert printed("goals", "done", "G1", "g1", "G2") == "G1 of minoan is done.\nG2 of minoan is done.\n"
-    with opened(path) as connection:
-        connection.execute("DELETE FROM goals")
-    assert "There are no goals." in printed("goals")
-
-
-def test_a_conversation_of_another_soul_shows_the_goals_of_that_one(path: Path) -> None:
+def test_a_goal_of_another_souls_conversation_is_its_own_one_named_twice_is_closed_once_and_a_soul_may_have_none(
+    path: Path,
+) -> None:
     there = converse(path, "cleo")
-    assert json.loads(printed("goals", "add", there, "find the key", "--json"))["soul"] == "cleo"
+    assert as_json("goals", "add", there, "find the key")["soul"] == "cleo"
     assert [(each["soul"], each["conversation"]) for each in listed("--conversation", there)] == [("cleo", there)]
     assert "G1" in printed("goals", "--conversation", there)
     assert {each["soul"] for each in listed()} == {"minoan"}
     assert listed("--conversation", there, "--soul", "minoan") == []
+    assert printed("goals", "done", "G1", "g1", "G2") == "G1 of minoan is done.\nG2 of minoan is done.\n"
+    with opened(path) as connection:
+        connection.execute("DELETE FROM goals")
+    assert "There are no goals." in printed("goals")

@@ -1,11 +1,10 @@
 """`soul handoff`: an admin gives a thread to another soul."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import CONVERSATION, host, one, stock
 
 
@@ -17,16 +16,9 @@ def memory(home: Path) -> Path:
     return path
 
 
-def test_a_thread_is_given_to_another_soul_and_that_is_recorded(memory: Path) -> None:
-    done = json.loads(call("handoff", "minoan/T1", "ben", "--json").output)
-    assert done.keys() == {"conversation", "soul", "handed_to", "at_ms"}
-    assert (done["conversation"], done["soul"], done["handed_to"]) == (CONVERSATION, "minoan", "ben")
-    assert one(memory, "SELECT handed_to FROM conversations WHERE soul = 'minoan'") == "ben"
-    assert one(memory, "SELECT count(*) FROM outbox WHERE note = 1 AND recipient = 'U1'") == 2
-    assert one(memory, "SELECT act FROM audit") == "conversation.handed"
-
-
-def test_what_can_not_be_handed_over_is_said_and_changes_nothing(memory: Path) -> None:
+def test_what_can_not_be_handed_over_is_said_and_a_thread_is_given_to_another_soul_on_record(
+    memory: Path,
+) -> None:
     for arguments, said in (
         (("minoan/T1", "cleo"), "hosted now: ben"),
         (("minoan/T1", "../x"), "no living daemon hosts a soul '../x'"),
@@ -35,6 +27,12 @@ def test_what_can_not_be_handed_over_is_said_and_changes_nothing(memory: Path) -
         result = call("handoff", *arguments)
         assert (result.exit_code != 0, said in result.output) == (True, True), (arguments, result.output)
     assert one(memory, "SELECT count(*) FROM conversations WHERE handed_to <> ''") == 0
+    done = as_json("handoff", "minoan/T1", "ben")
+    assert done.keys() == {"conversation", "soul", "handed_to", "at_ms"}
+    assert (done["conversation"], done["soul"], done["handed_to"]) == (CONVERSATION, "minoan", "ben")
+    assert one(memory, "SELECT handed_to FROM conversations WHERE soul = 'minoan'") == "ben"
+    assert one(memory, "SELECT count(*) FROM outbox WHERE note = 1 AND recipient = 'U1'") == 2
+    assert one(memory, "SELECT act FROM audit") == "conversation.handed"
 
 
 def test_in_words_it_says_who_answers_now_and_a_second_one_is_refused_with_whose_the_thread_is() -> None:

@@ -84,7 +84,9 @@ def test_a_file_that_was_not_there_goes_again(home: Path) -> None:
     assert not path.exists()
 
 
-def test_what_was_put_in_from_another_place_is_replaced_and_what_came_later_stays(home: Path) -> None:
+def test_what_was_put_in_from_another_place_is_replaced_what_came_later_stays_and_a_link_is_followed(
+    home: Path,
+) -> None:
     path = placed(home, "{}")
     call("hooks", "install", "--settings", str(path))
     path.write_text(path.read_text().replace(str(script_path().parent), "/gone/hooks"))
@@ -100,6 +102,12 @@ def test_what_was_put_in_from_another_place_is_replaced_and_what_came_later_stay
     assert left["mine"] is True
     assert left["hooks"]["Stop"] == [json.loads(THEIRS)]
     assert "session_event.py" not in path.read_text()
+    path = placed(home, "{}")
+    link = home / "link.json"
+    link.symlink_to(path)
+    call("hooks", "install", "--settings", str(link))
+    assert link.is_symlink()
+    assert ours(path) == dict.fromkeys(EVENTS, 1)
 
 
 def test_what_is_no_json_is_left_alone(home: Path) -> None:
@@ -151,15 +159,6 @@ def test_what_stands_in_the_file_is_there_byte_for_byte_in_the_end(
             if result.exit_code:
                 assert path.read_bytes() == before
         assert path.read_bytes() == before
-
-
-def test_a_link_is_followed_and_stays_a_link(home: Path) -> None:
-    path = placed(home, "{}")
-    link = home / "link.json"
-    link.symlink_to(path)
-    call("hooks", "install", "--settings", str(link))
-    assert link.is_symlink()
-    assert ours(path) == dict.fromkeys(EVENTS, 1)
 
 
 def test_the_status_says_what_is_missing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

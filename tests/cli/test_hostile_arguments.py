@@ -1,11 +1,8 @@
 """Hostile words after the commands of what is shared: a sentence, what to do, and nothing that steers the terminal."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.cli.conftest import call
-from tests.cli.stocked import stock
 
 HOSTILE = (
     "",
@@ -49,9 +46,7 @@ COMMANDS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def stocked(home: Path) -> Path:
-    return stock(home / "memory.db")
+pytestmark = pytest.mark.usefixtures("path")
 
 
 def refused(*arguments: str) -> None:

@@ -1,13 +1,12 @@
 """`soul initiative`: the fields that others build on, and what an admin may decide."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from daemon.core.clock import SystemClock
 from daemon.memory.admin.queue_admin import OUTBOX_STATES
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import CONVERSATION, insert, opened, stock, talk
 
 KEYS = ("who", "state", "how", "granted_by", "until_ms", "day_limit", "sent_today", "next_ms")
@@ -41,20 +40,17 @@ def printed(*arguments: str) -> str:
 
 
 def listed(*arguments: str) -> list[dict[str, object]]:
-    found = json.loads(printed(*arguments, "--json"))
+    found = as_json("initiative", *arguments)
     assert isinstance(found, list)
     return found
 
 
-def test_whom_the_soul_knows_stands_there_with_the_fields_that_others_build_on(path: Path) -> None:
+def test_whom_the_soul_knows_is_listed_and_a_pause_with_its_end_and_the_next_moment(path: Path) -> None:
     assert [tuple(one) for one in listed()] == [KEYS]
     assert tuple(listed()[0].values()) == ("U1", "unasked", "", "", None, 2, 0, None)
     assert listed("list") == listed()
     assert "U1" in printed()
     assert all(key in printed("--help") for key in KEYS)
-
-
-def test_a_pause_is_shown_with_its_end_and_the_next_moment(path: Path) -> None:
     now = SystemClock().now_ms()
     invited(path, "U1", until_ms=now + 30 * DAY)
     (one,) = listed()
@@ -71,11 +67,11 @@ def test_what_was_said_counts_for_a_day_but_for_promises_and_waits_for_an_answer
     said(path, "U1", now, promised=1)
     (one,) = listed()
     assert (one["sent_today"], one["next_ms"]) == (1, None), "the last one is unanswered"
-    log = json.loads(printed("log", "--json"))
+    log = as_json("initiative", "log")
     assert [tuple(each) for each in log] == [LOGGED] * 3
     assert [each["promised"] for each in log] == [False, False, True]
     assert "promised" in printed("log")
-    assert len(json.loads(printed("log", "--limit", "1", "--json"))) == 1
+    assert len(as_json("initiative", "log", "--limit", "1")) == 1
 
 
 def test_what_never_arrived_does_not_count_as_for_the_limit(path: Path) -> None:
@@ -100,16 +96,7 @@ def test_an_admin_allows_a_channel_and_denies_it_again_and_both_are_on_record(pa
     ]
 
 
-def test_an_admin_denies_a_person_but_invites_for_none(path: Path) -> None:
-    result = call("initiative", "allow", "U1")
-    assert result.exit_code != 0
-    assert "follow up on" in result.output
-    assert listed()[0]["state"] == "unasked"
-    printed("deny", "U1")
-    assert (listed()[0]["state"], listed()[0]["how"]) == ("declined", "admin")
-
-
-def test_one_whom_the_soul_does_not_know_is_told_and_changes_nothing(path: Path) -> None:
+def test_one_whom_the_soul_does_not_know_is_told_an_admin_denies_a_person_but_invites_for_none(path: Path) -> None:
     for who in ("C9", "U9", "D1", "", "C1'; DROP TABLE invitations; --"):
         for act in ("allow", "deny"):
             result = call("initiative", act, who)
@@ -118,3 +105,9 @@ def test_one_whom_the_soul_does_not_know_is_told_and_changes_nothing(path: Path)
     assert call("initiative", "allow", "C1", "--soul", "nobody").exit_code != 0
     with opened(path) as connection:
         assert connection.execute("SELECT count(*) FROM invitations").fetchone()[0] == 0
+    result = call("initiative", "allow", "U1")
+    assert result.exit_code != 0
+    assert "follow up on" in result.output
+    assert listed()[0]["state"] == "unasked"
+    printed("deny", "U1")
+    assert (listed()[0]["state"], listed()[0]["how"]) == ("declined", "admin")

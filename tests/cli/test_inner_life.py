@@ -44,7 +44,9 @@ def test_a_soul_that_thinks_when_people_write_is_told_apart_from_one_that_thinks
     assert found(soul, 'mind = "cycle"\n[cycle]\nenabled = false\n')[0].found == asleep.found
 
 
-def test_a_soul_that_is_set_to_think_by_itself_and_can_not_is_a_warning_with_what_to_do(soul: Path) -> None:
+def test_a_soul_that_is_set_to_think_by_itself_and_can_not_or_at_no_known_price_is_a_warning_with_what_to_do(
+    soul: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for more, fault in (
         ("[cycle]\nenabled = true\n", 'does not: its mind is "process"'),
         (
@@ -57,11 +59,6 @@ def test_a_soul_that_is_set_to_think_by_itself_and_can_not_is_a_warning_with_wha
         assert (one.verdict, fault in one.found, bool(one.fix)) == (Verdict.WARN, True, True), one
     assert found(soul, "") == [], "a soul that answers in words"
     assert found(soul, 'mind = "circle"\n') == [], "one that can't be read is left to the check of souls"
-
-
-def test_where_no_one_knows_what_a_thought_costs_its_budget_in_dollars_may_be_too_small(
-    soul: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
     monkeypatch.setenv("SOUL_PERSONA_MODEL", "openai/unheard-of")
     awake, unpriced = found(soul, 'mind = "cycle"\n[cycle]\nenabled = true\n')

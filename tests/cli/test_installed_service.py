@@ -42,7 +42,9 @@ def test_every_command_finds_the_service_from_another_folder(unit: ServiceUnit) 
     assert list(Path.cwd().iterdir()) == []
 
 
-def test_the_doctor_sees_its_tokens_its_env_and_what_lies_beside_it(unit: ServiceUnit) -> None:
+def test_the_doctor_sees_the_services_tokens_its_env_and_what_lies_beside_it_also_from_its_own_folder(
+    unit: ServiceUnit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (unit.data / ".env").write_text("SOUL_LIBRARY=papers\nSOUL_NAME=plain\n")
     (unit.data / ".env").chmod(0o600)
     (unit.data / "papers").mkdir()
@@ -61,6 +63,11 @@ def test_the_doctor_sees_its_tokens_its_env_and_what_lies_beside_it(unit: Servic
     ]
     assert "SOUL_MAX_CYCLES" not in os.environ
     assert load_settings().max_cycles != 8
+    with monkeypatch.context() as patch:
+        patch.setenv("SOUL_HOME", str(unit.data))
+        assert "a bot token and an app-level token are set" in call("doctor", "--offline").stdout
+    monkeypatch.chdir(unit.data)
+    assert "a bot token and an app-level token are set" in call("doctor", "--offline").stdout
 
 
 def test_a_folder_or_a_variable_that_names_its_own_home_is_left_alone_and_a_torn_unit_harms_nothing(
@@ -78,14 +85,6 @@ def test_a_folder_or_a_variable_that_names_its_own_home_is_left_alone_and_a_torn
     done = call("status")
     assert "there is no /memory.db yet" in done.stderr
     assert done.exit_code == 70
-
-
-def test_the_services_own_folder_brings_its_tokens_along(unit: ServiceUnit, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setenv("SOUL_HOME", str(unit.data))
-        assert "a bot token and an app-level token are set" in call("doctor", "--offline").stdout
-    monkeypatch.chdir(unit.data)
-    assert "a bot token and an app-level token are set" in call("doctor", "--offline").stdout
 
 
 def test_of_two_services_none_is_guessed(unit: ServiceUnit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,7 +63,7 @@ def test_all_lines_come_in_the_form_of_a_terminal_without_keys_and_may_be_follow
 
 
 @pytest.mark.usefixtures("unit")
-def test_lines_are_those_of_one_reply_or_of_one_person() -> None:
+def test_lines_are_those_of_one_reply_or_of_one_person(unit: ServiceUnit) -> None:
     every = (*LINES, "bytes")
     for arguments, numbers in (
         ("--trace 012345", [1]),
@@ -81,9 +81,6 @@ def test_lines_are_those_of_one_reply_or_of_one_person() -> None:
         assert all(line.endswith(end) for line, end in zip(lines, wanted, strict=True)), arguments
     for wrong in ("--since yesterday", "--trace ab", "--limit 0"):
         assert call("logs", *wrong.split()).exit_code == 2, wrong
-
-
-def test_a_name_of_two_people_is_not_guessed(unit: ServiceUnit) -> None:
     with opened(unit.data / "memory.db") as connection:
         for person in ("U7", "U8"):
             connection.execute(

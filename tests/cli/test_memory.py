@@ -12,7 +12,7 @@ from daemon.memory.database import Transaction, open_database
 from daemon.memory.knowledge.records.kinds import Core, Episode, Fact, Trust, WorkflowState
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.fakes import FakeClock
 from tests.store.passports import DAY, HERE, remember
 
@@ -44,7 +44,9 @@ def fact(home: Path) -> str:
     return asyncio.run(fill())
 
 
-def test_facts_and_a_search_are_those_that_a_reply_there_could_know_without_their_words(fact: str) -> None:
+def test_facts_a_search_and_links_are_those_that_a_reply_there_could_know_and_a_reply_that_never_was_is_named(
+    fact: str,
+) -> None:
     done = call("memory", "facts", "--as", "U1", "--place", "D1", "--json")
     [found] = json.loads(done.stdout)
     assert (found["id"], found["trust"], found["evidence"]) == (fact, "own", [{"id": "TU_1", "quote": ""}])
@@ -65,19 +67,14 @@ def test_facts_and_a_search_are_those_that_a_reply_there_could_know_without_thei
         for command in (("facts",), ("search", "bees")):
             done = call("memory", *command, "--as", person, "--place", place)
             assert (done.exit_code != 0, says in done.stderr) == (True, True), (command, person)
-
-
-def test_a_memory_is_shown_with_its_links_people_with_their_counts_and_a_reply_that_never_was_is_named(
-    fact: str,
-) -> None:
-    found = call("memory", "show", fact, "--json")
-    assert json.loads(found.stdout)["links"] == [
+    shown = call("memory", "show", fact, "--json")
+    assert json.loads(shown.stdout)["links"] == [
         {"origin": fact, "relation": "evidence", "target": "TU_1", "quote": ""}
     ]
-    assert "bees" not in found.stdout
-    assert json.loads(call("memory", "show", "TU_1", "--json").stdout)["kind"] == "turn"
+    assert "bees" not in shown.stdout
+    assert as_json("memory", "show", "TU_1")["kind"] == "turn"
     assert "there is no memory EP_1" in call("memory", "show", "EP_1").stderr
-    [person] = json.loads(call("memory", "people", "--json").stdout)
+    [person] = as_json("memory", "people")
     assert (person["person"], person["messages"], person["facts"]) == ("U1", 1, 1)
     for arguments, says in (
         (("TL_404",), "the soul never said TL_404"),
@@ -139,12 +136,12 @@ def test_episodes_are_counted_and_private_words_of_them_need_two_options(visits:
     )
     assert (found[core]["sources"], found[core]["text"], one["workflow"]["pending_items"]) == (1, "", [])
     assert visit in call("memory", "episodes").stdout
-    assert [one["id"] for one in json.loads(call("memory", "episodes", "--kind", "core", "--json").stdout)] == [core]
-    assert json.loads(call("memory", "episodes", "--state", "closing", "--json").stdout) == []
+    assert [one["id"] for one in as_json("memory", "episodes", "--kind", "core")] == [core]
+    assert as_json("memory", "episodes", "--state", "closing") == []
     some = call("memory", "episodes", "--words")
     assert "A market day" in some.stdout
     assert "honey" not in some.stdout
-    everything = json.loads(call("memory", "episodes", "--words", "--private", "--json").stdout)
+    everything = as_json("memory", "episodes", "--words", "--private")
     [one] = [one for one in everything if one["id"] == visit]
     assert (one["text"], one["cues"], one["workflow"]["pending_items"]) == (
         "Ann asked for honey",

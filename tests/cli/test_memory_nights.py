@@ -8,7 +8,7 @@ import pytest
 
 from daemon.core.clock import SystemClock
 from daemon.memory.database import open_database
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.fakes import FakeClock
 from tests.nights import Nights
 from tests.store.parts import look, poke
@@ -34,13 +34,13 @@ def test_without_a_daemon_it_is_done_here_shown_and_undone(noted_twice: Path) ->
     assert done.exit_code == 0, done.output
     [run] = json.loads(done.stdout)
     assert (run["state"], run["did"], run["audience"], run["tokens"]) == ("done", {"merges_facts": 2}, "dm:D1", 0)
-    [shown] = json.loads(call("memory", "runs", "--json").stdout)
+    [shown] = as_json("memory", "runs")
     assert shown == run
     assert set(run) == {
         *("id", "soul", "workspace", "slot_ms", "audience", "state", "did", "tokens", "error", "began_ms", "ended_ms"),
     }
     assert run["id"] in call("memory", "runs").stdout
-    undone = json.loads(call("memory", "undo", run["id"], "--json").stdout)
+    undone = as_json("memory", "undo", run["id"])
     assert (undone["run"], len(undone["restored"]), undone["kept"]) == (run["id"], 2, [])
     assert look(noted_twice, "SELECT count(*) FROM facts WHERE valid_until_ms IS NULL") == [(2,)]
     assert look(noted_twice, "SELECT act, object FROM audit") == [("memory.undo", run["id"])]
@@ -50,7 +50,7 @@ def test_without_a_daemon_it_is_done_here_shown_and_undone(noted_twice: Path) ->
     assert (verified["links_broken"], verified["chain"]) == (0, True)
 
 
-def test_what_is_no_run_is_refused_and_what_is_left_alone_is_named(noted_twice: Path) -> None:
+def test_what_is_no_run_is_refused_and_a_night_that_failed_and_what_is_left_alone_are_named(noted_twice: Path) -> None:
     for name in ("RUN_1", "'; --", ""):
         done = call("memory", "undo", name)
         assert (done.exit_code != 0, "there is no run" in done.stderr) == (True, True), name
@@ -60,15 +60,6 @@ def test_what_is_no_run_is_refused_and_what_is_left_alone_is_named(noted_twice: 
         "SELECT 'lets_sink', id, 3, 1, 'ValueError' FROM facts LIMIT 1",
     )
     assert "is left alone by lets_sink" in call("memory", "runs").stdout
-
-
-def test_without_a_memory_there_is_nothing_to_look_through(home: Path) -> None:
-    done = call("memory", "consolidate")
-    assert done.exit_code != 0
-    assert "soul run" in done.stderr
-
-
-def test_doctor_names_a_night_that_failed_and_what_is_left_alone(noted_twice: Path) -> None:
     poke(
         noted_twice,
         "INSERT INTO consolidations (id, soul, workspace, slot_ms, audience, state, error, began_ms)"
@@ -78,3 +69,9 @@ def test_doctor_names_a_night_that_failed_and_what_is_left_alone(noted_twice: Pa
     assert "nights: RUN_1 failed for dm:D1: distils: it is down" in said
     assert call("memory", "consolidate").exit_code == 0
     assert "RUN_1 failed" not in call("doctor", "--offline").stdout
+
+
+def test_without_a_memory_there_is_nothing_to_look_through(home: Path) -> None:
+    done = call("memory", "consolidate")
+    assert done.exit_code != 0
+    assert "soul run" in done.stderr

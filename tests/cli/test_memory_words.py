@@ -81,18 +81,7 @@ def readings(home: Path) -> list[tuple[str, str]]:
     return [tuple(row) for row in rows]
 
 
-def test_words_said_in_private_need_both_options(home: Path) -> None:
-    for command in ("show TU_1", "facts --as U1 --place D1", "search bees --as U1 --place D1", "people"):
-        seen = len(readings(home))
-        arguments = command.split()
-        for options in ((), ("--words",)):
-            assert "bees" not in call("memory", *arguments, *options, "--json").stdout.replace('"bees"', ""), command
-        assert ("U1", f"memory {arguments[0]}: 1") not in [(who, what[:10]) for who, what in readings(home)[seen:]]
-        assert "keep" in call("memory", *arguments, "--words", "--private", "--json").stdout, command
-        assert "U1" in [who for who, _ in readings(home)[seen:]], command
-
-
-def test_without_words_a_command_says_which_option_shows_more_and_records_nothing(
+def test_words_said_in_private_need_both_options_and_without_words_nothing_is_recorded(
     home: Path, ids: dict[str, str]
 ) -> None:
     done = call("memory", "show", ids["secret"], "--private")
@@ -104,6 +93,14 @@ def test_without_words_a_command_says_which_option_shows_more_and_records_nothin
     assert f"{ids['secret']} by TU_1: I keep bees" in shown, "quotations are below the facts that they prove"
     assert "the query is empty" in call("memory", "search", " ", "--as", "U1", "--place", "D1").stderr
     assert "Nothing surfaces" in call("memory", "search", "zeppelin", "--as", "U1", "--place", "D1").stdout
+    for command in ("show TU_1", "facts --as U1 --place D1", "search bees --as U1 --place D1", "people"):
+        seen = len(readings(home))
+        arguments = command.split()
+        for options in ((), ("--words",)):
+            assert "bees" not in call("memory", *arguments, *options, "--json").stdout.replace('"bees"', ""), command
+        assert ("U1", f"memory {arguments[0]}: 1") not in [(who, what[:10]) for who, what in readings(home)[seen:]]
+        assert "keep" in call("memory", *arguments, "--words", "--private", "--json").stdout, command
+        assert "U1" in [who for who, _ in readings(home)[seen:]], command
 
 
 def test_the_audit_names_the_admin_the_command_and_each_person_whose_words_were_shown(

@@ -25,7 +25,7 @@ def test_each_form_is_printed_as_a_json_schema_and_the_samples_of_the_design_are
         assert (plain.exit_code, plain.stdout) == (0, "valid: yes\n"), form
 
 
-def test_what_is_left_out_of_a_thought_is_named_with_its_reason(tmp_path: Path) -> None:
+def test_what_is_left_out_of_a_thought_or_of_what_it_is_given_is_named_with_its_reason(tmp_path: Path) -> None:
     file = tmp_path / "thought.json"
     file.write_text('{"inner_speech": "a", "external_speech": null, "confidence": 3, "odd": 1}')
     result = call("mind", "check", "output", str(file), "--json")
@@ -36,9 +36,6 @@ def test_what_is_left_out_of_a_thought_is_named_with_its_reason(tmp_path: Path) 
     }
     plain = call("mind", "check", "output", str(file))
     assert plain.stdout == "valid: no\nconfidence: out_of_range\na part with no known name: unknown\n"
-
-
-def test_what_a_thought_is_given_is_checked_too() -> None:
     given = '{"new_percepts": [{"modality": "language"}], "felt": 1}'
     result = CliRunner().invoke(soul, ["mind", "check", "input", "-", "--json"], input=given)
     assert result.exit_code == 1

@@ -1,27 +1,20 @@
 """`soul mind authority` shows and sets what a mind may do by itself; `soul approvals` settles what it proposes."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from daemon.cli.database_access import os_user, with_database
-from daemon.core.authority import STARTS, Function
+from daemon.cli.database_access import os_user
+from daemon.core.authority import STARTS
 from daemon.core.clock import SystemClock
-from daemon.core.config import load_settings
-from daemon.core.perception import ConversationKey
-from daemon.memory.database import Database
-from daemon.memory.stream.authority import JUDGED, count_parts
 from tests.cli import stored_mind
-from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.cli.conftest import as_json, call
+from tests.cli.stocked import one, opened
 
 KEYS = {"function", "level", "why", "since_ms", "by", "parts", "refused"}
 
 
-@pytest.fixture(autouse=True)
-def path(home: Path) -> Path:
-    return stock(home / "memory.db")
+pytestmark = pytest.mark.usefixtures("path")
 
 
 def propose(path: Path) -> str:
@@ -30,64 +23,12 @@ def propose(path: Path) -> str:
     return stored_mind.propose(path, 1, tool="mind.memory", field="memory_ops", held=held, audience="dm:D1")
 
 
-def test_each_function_is_listed_with_its_level() -> None:
-    found = json.loads(call("mind", "authority", "--json").stdout)
+def test_each_function_is_listed_with_its_level_and_what_is_wrong_changes_nothing(path: Path) -> None:
+    found = as_json("mind", "authority")
     assert {row["function"]: row["level"] for row in found} == {str(one): level for one, level in STARTS.items()}
     assert all(set(row) == KEYS for row in found)
     assert all(key in call("mind", "authority", "--help").stdout for key in KEYS)
     assert "values" in call("mind", "authority").stdout
-
-
-def test_a_level_is_set_with_why_and_stays_on_record(path: Path) -> None:
-    done = call("mind", "authority", "set", "goals", "1", "--why", "let me look first")
-    assert (done.exit_code, done.stdout) == (0, "goals of minoan is on level 1 proposed; before: 2 checked.\n")
-    assert one(path, "SELECT act || ' ' || object || ' ' || detail FROM audit") == "mind.authority minoan goals 2 to 1"
-    (goals,) = (row for row in json.loads(call("mind", "authority", "--json").stdout) if row["function"] == "goals")
-    assert (goals["level"], goals["why"]) == (1, "let me look first")
-    assert "let me look first" in call("mind", "authority").stdout
-
-
-def test_the_history_says_which_function_went_to_which_level_when_by_whom_and_why(path: Path) -> None:
-    before = SystemClock().now_ms()
-    call("mind", "authority", "set", "goals", "1", "--why", "let me look first")
-    call("mind", "authority", "set", "tools", "0", "--why", "none is needed")
-    call("mind", "authority", "set", "goals", "3", "--why", "it does well")
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO mind_authority_history (soul, function, level_before, level, why, decided_by, at_ms) VALUES"
-            " ('cleo', 'goals', 2, 1, 'another soul', 'house', 1)"
-        )
-    found = json.loads(call("mind", "authority", "history", "--json").stdout)
-    assert [tuple(one) for one in found] == [("at_ms", "function", "before", "level", "by", "why")] * 3
-    assert [(one["function"], one["before"], one["level"], one["why"]) for one in found] == [
-        ("goals", 2, 1, "let me look first"),
-        ("tools", 2, 0, "none is needed"),
-        ("goals", 1, 3, "it does well"),
-    ]
-    assert {one["by"] for one in found} == {os_user()}
-    assert all(before <= one["at_ms"] <= SystemClock().now_ms() for one in found)
-    assert all(key in call("mind", "authority", "history", "--help").stdout for key in found[0])
-    (last,) = json.loads(call("mind", "authority", "history", "--limit", "1", "--json").stdout)
-    assert last["why"] == "it does well"
-    of_tools = json.loads(call("mind", "authority", "history", "--function", "tools", "--json").stdout)
-    assert [one["why"] for one in of_tools] == ["none is needed"]
-    shown = call("mind", "authority", "history").stdout
-    assert all(words in shown for words in ("1 proposed", "3 its own", "let me look first", os_user()))
-
-
-def test_a_fall_of_a_function_stands_in_the_history_with_the_house_as_its_cause(path: Path) -> None:
-    where = ConversationKey.parse(CONVERSATION)
-
-    async def fail(database: Database) -> None:
-        await database.write(lambda unit: count_parts(unit, where, {Function.TOOLS: (0, JUDGED)}, NOW))
-
-    with_database(load_settings(), fail)
-    (fall,) = json.loads(call("mind", "authority", "history", "--json").stdout)
-    assert (fall["at_ms"], fall["function"], fall["before"], fall["level"], fall["by"]) == (NOW, "tools", 2, 1, "house")
-    assert fall["why"] == "40 of its last 40 parts were refused"
-
-
-def test_what_is_wrong_is_refused_with_a_sentence_and_changes_nothing(path: Path) -> None:
     for wrong in (
         ("goal", "1", "--why", "x"),
         ("goals", "4", "--why", "x"),
@@ -102,9 +43,42 @@ def test_what_is_wrong_is_refused_with_a_sentence_and_changes_nothing(path: Path
         assert result.stderr, wrong
     assert one(path, "SELECT count(*) FROM mind_authority") == 0
     assert "no soul 'cleo'" in call("mind", "authority", "--soul", "cleo").stderr
-    assert json.loads(call("mind", "authority", "history", "--json").stdout) == []
+    assert as_json("mind", "authority", "history") == []
     assert "No level was changed yet." in call("mind", "authority", "history").stdout
     assert "no soul 'cleo'" in call("mind", "authority", "history", "--soul", "cleo").stderr
+
+
+def test_a_level_is_set_with_why_and_the_history_says_which_when_by_whom_and_why(path: Path) -> None:
+    before = SystemClock().now_ms()
+    done = call("mind", "authority", "set", "goals", "1", "--why", "let me look first")
+    assert (done.exit_code, done.stdout) == (0, "goals of minoan is on level 1 proposed; before: 2 checked.\n")
+    assert one(path, "SELECT act || ' ' || object || ' ' || detail FROM audit") == "mind.authority minoan goals 2 to 1"
+    (goals,) = (row for row in as_json("mind", "authority") if row["function"] == "goals")
+    assert (goals["level"], goals["why"]) == (1, "let me look first")
+    assert "let me look first" in call("mind", "authority").stdout
+    call("mind", "authority", "set", "tools", "0", "--why", "none is needed")
+    call("mind", "authority", "set", "goals", "3", "--why", "it does well")
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO mind_authority_history (soul, function, level_before, level, why, decided_by, at_ms) VALUES"
+            " ('cleo', 'goals', 2, 1, 'another soul', 'house', 1)"
+        )
+    found = as_json("mind", "authority", "history")
+    assert [tuple(one) for one in found] == [("at_ms", "function", "before", "level", "by", "why")] * 3
+    assert [(one["function"], one["before"], one["level"], one["why"]) for one in found] == [
+        ("goals", 2, 1, "let me look first"),
+        ("tools", 2, 0, "none is needed"),
+        ("goals", 1, 3, "it does well"),
+    ]
+    assert {one["by"] for one in found} == {os_user()}
+    assert all(before <= one["at_ms"] <= SystemClock().now_ms() for one in found)
+    assert all(key in call("mind", "authority", "history", "--help").stdout for key in found[0])
+    (last,) = as_json("mind", "authority", "history", "--limit", "1")
+    assert last["why"] == "it does well"
+    of_tools = as_json("mind", "authority", "history", "--function", "tools")
+    assert [one["why"] for one in of_tools] == ["none is needed"]
+    shown = call("mind", "authority", "history").stdout
+    assert all(words in shown for words in ("1 proposed", "3 its own", "let me look first", os_user()))
 
 
 def test_what_a_thought_proposes_is_approved_here(path: Path) -> None:

@@ -5,13 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, insert, stock
-from tests.cli.stored_thoughts import add
+from tests.cli.stocked import CONVERSATION, NOW, insert
+from tests.cli.stored_mind import add
 
-
-@pytest.fixture(autouse=True)
-def path(home: Path) -> Path:
-    return stock(home / "memory.db")
+pytestmark = pytest.mark.usefixtures("path")
 
 
 def holds(path: Path, number: int, act: str, words: str) -> None:
@@ -36,12 +33,9 @@ def holds(path: Path, number: int, act: str, words: str) -> None:
     insert(path, "mind_documents", **values)
 
 
-def test_where_nothing_is_held_it_says_where_that_comes_from() -> None:
+def test_what_is_held_is_said_in_sentences_and_a_draft_is_of_its_own_text_where_there_is_none_yet(path: Path) -> None:
     said = call("mind", "show").stdout
     assert said == 'Nothing is held yet: it comes with thoughts, once soul.toml says `mind = "cycle"`.\n'
-
-
-def test_a_draft_is_of_its_own_text_where_there_is_none_yet(path: Path) -> None:
     holds(path, 1, "draft", "I keep time.")
     assert "\nIts draft of a text about itself:\nI keep time.\n" in call("mind", "values", "--words").stdout
     holds(path, 2, "commit", "")

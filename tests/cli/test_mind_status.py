@@ -1,14 +1,12 @@
 """`soul status` says of each mind what is counted, and no word."""
 
-import json
 from pathlib import Path
 
 from daemon.core.clock import SystemClock
 from daemon.core.tempo import STALE_AFTER_MS
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import NOW, opened, stock
-from tests.cli.stored_mind import aim, expect, score
-from tests.cli.stored_thoughts import add
+from tests.cli.stored_mind import add, aim, expect, score
 
 KEYS = (
     *("soul", "mode", "enabled", "tempo", "last_thought_ms", "thoughts_today", "skipped", "tokens_hour", "tokens_day"),
@@ -17,7 +15,7 @@ KEYS = (
 
 
 def mind() -> dict[str, object]:
-    (found,) = json.loads(call("status", "--json").stdout)["mind"]
+    (found,) = as_json("status")["mind"]
     assert isinstance(found, dict)
     return found
 

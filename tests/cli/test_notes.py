@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call, printed
 from tests.cli.stocked import NOW, host, insert, one, stock
 
 KEYS = {
@@ -28,22 +28,17 @@ def memory(home: Path) -> Path:
 
 
 def shown(*arguments: str) -> dict[str, object]:
-    result = call("notes", "show", *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    row: dict[str, object] = json.loads(result.output)
+    row: dict[str, object] = json.loads(printed("notes", "show", *arguments, "--json"))
     return row
 
 
-def test_they_are_listed_newest_first_without_their_words() -> None:
-    listed = json.loads(call("notes", "list", "--json").output)
+def test_they_are_listed_newest_first_and_words_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path) -> None:
+    listed = as_json("notes", "list")
     assert [(one["id"], set(one)) for one in listed] == [("NT_0", KEYS), ("NT_1", KEYS)]
-    assert len(json.loads(call("notes", "list", "--limit", "1", "--json").output)) == 1
+    assert len(as_json("notes", "list", "--limit", "1")) == 1
     table = call("notes", "list").output
     assert "delivered" in table
     assert "the words" not in table
-
-
-def test_words_are_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path) -> None:
     assert shown("NT_0")["words"] == ""
     assert one(memory, "SELECT count(*) FROM audit") == 0
     assert shown("NT_0", "--words")["words"] == "the words"
@@ -55,16 +50,9 @@ def test_words_are_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path
     assert "the words" in call("notes", "show", "NT_0", "--words").output
 
 
-def test_one_that_is_sent_waits_in_the_inbox_of_its_soul(memory: Path) -> None:
-    sent = json.loads(call("notes", "send", "ben", "hello", "--json").output)
-    assert sent.keys() == KEYS
-    assert (sent["sender"], sent["state"], sent["conversation"]) == ("operator", "waiting", "")
-    assert one(memory, "SELECT conversation FROM inbox WHERE modality = 'note'") == "ben/T1/soul/operator"
-    assert "is on its way to ben" in call("notes", "send", "ben", "hello", "--audience", "dm:D1").output
-    assert one(memory, "SELECT count(*) FROM conversations WHERE id = 'ben/T1/soul/operator:dm:D1'") == 1
-
-
-def test_what_can_not_be_done_is_said_and_changes_nothing(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_not_be_done_changes_nothing_and_one_that_is_sent_waits_in_the_inbox_of_its_soul(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for arguments, said in (
         (("show", "NT_9"), "there is no note NT_9"),
         (("show", "../x"), "there is no note ../x"),
@@ -81,3 +69,10 @@ def test_what_can_not_be_done_is_said_and_changes_nothing(memory: Path, monkeypa
     assert result.exit_code != 0
     assert "0 notes an hour are the most between operator and ben" in result.output
     assert one(memory, "SELECT words FROM shared_messages WHERE state = 'refused'") == "hello"
+    monkeypatch.delenv("SOUL_PAIR_HOURLY")
+    sent = as_json("notes", "send", "ben", "hello")
+    assert sent.keys() == KEYS
+    assert (sent["sender"], sent["state"], sent["conversation"]) == ("operator", "waiting", "")
+    assert one(memory, "SELECT conversation FROM inbox WHERE modality = 'note'") == "ben/T1/soul/operator"
+    assert "is on its way to ben" in call("notes", "send", "ben", "hello", "--audience", "dm:D1").output
+    assert one(memory, "SELECT count(*) FROM conversations WHERE id = 'ben/T1/soul/operator:dm:D1'") == 1

@@ -50,7 +50,7 @@ def test_the_licence_and_the_authors_are_named_alike_everywhere() -> None:
     assert PROJECT["name"] != "daemon"
 
 
-def test_another_package_of_the_same_name_is_named(tmp_path: Path) -> None:
+def test_another_package_of_the_same_name_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert namesake([]).verdict is Verdict.OK
     assert namesake([str(ROOT)]).verdict is Verdict.OK
     (tmp_path / "daemon").mkdir()
@@ -62,21 +62,16 @@ def test_another_package_of_the_same_name_is_named(tmp_path: Path) -> None:
     found = namesake([str(tmp_path)])
     assert found.verdict is Verdict.WARN
     assert f"{tmp_path}/daemon/__init__.py, the package python-daemon bears the name" in found.found
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/daemon.py").write_text("")
+    monkeypatch.setattr("sys.path", [*sys.path, f"{tmp_path}/elsewhere"])
+    assert f"{tmp_path}/elsewhere/daemon.py bears the name `daemon` too" in call("doctor", "--offline").stdout
 
 
-def test_the_doctor_sees_a_namesake_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "daemon.py").write_text("")
-    monkeypatch.setattr("sys.path", [*sys.path, str(tmp_path)])
-    assert f"{tmp_path}/daemon.py bears the name `daemon` too" in call("doctor", "--offline").stdout
-
-
-def test_a_shell_gets_what_completes_commands() -> None:
+def test_commands_and_what_completes_them_are_given_to_a_shell() -> None:
     for shell in ("bash", "zsh", "fish"):
         done = call("completion", shell)
         assert (done.exit_code, "_SOUL_COMPLETE" in done.stdout) == (0, True), shell
-
-
-def test_commands_are_completed() -> None:
     typed = {"_SOUL_COMPLETE": "bash_complete", "COMP_WORDS": "soul sta", "COMP_CWORD": "1"}
     assert CliRunner().invoke(soul, [], env=typed, prog_name="soul").stdout == "plain,status\n"
 

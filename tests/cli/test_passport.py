@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import one, opened, stock
 from tests.store.passports import EPISODE, SENSE, write
 
@@ -11,7 +11,7 @@ from tests.store.passports import EPISODE, SENSE, write
 def test_a_passport_is_written_checked_and_brought_back(home: Path) -> None:
     path = stock(home / "memory.db")
     assert call("passport", "export", "out").exit_code == 0
-    checked = json.loads(call("passport", "verify", "out", "--json").stdout)
+    checked = as_json("passport", "verify", "out")
     assert (checked["failed"], checked["lossless"], checked["chain"]) == (0, True, True)
     assert checked["records"] == one(path, "SELECT count(*) FROM turns")
     brought = call("passport", "import", "out", "--json")

@@ -13,7 +13,7 @@ from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
 from daemon.memory.knowledge.user_models import UserModels, record_encounter
 from daemon.memory.records import Worker
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import CONVERSATION, NOW, stock
 from tests.fakes import FakeClock
 
@@ -93,10 +93,10 @@ def test_users_are_listed_without_notes_and_one_is_shown_per_audience(path: Path
     assert result.splitlines()[1].split()[:3] == ["U1", "Ben", "dm:D1"]
     assert result.splitlines()[1].split()[-1] == "minoan", "of several souls, the one that knows them"
     assert "workspace:T1" in result
-    as_json = call("people", "list", "--json").output
-    assert [one["audience"] for one in json.loads(as_json)] == ["dm:D1", "workspace:T1"]
-    assert "bees" not in result + as_json
-    assert "tired" not in result + as_json
+    unworded = call("people", "list", "--json").output
+    assert [one["audience"] for one in json.loads(unworded)] == ["dm:D1", "workspace:T1"]
+    assert "bees" not in result + unworded
+    assert "tired" not in result + unworded
     shown = call("people", "show", "U1").output
     assert "- keeps bees" in shown
     assert "~ may be tired" in shown
@@ -104,7 +104,7 @@ def test_users_are_listed_without_notes_and_one_is_shown_per_audience(path: Path
     private, open_ = shown.split("\n\n")
     assert "workspace:T1" in open_
     assert "bees" not in open_
-    first = json.loads(call("people", "show", "U1", "--json").output)[0]
+    first = as_json("people", "show", "U1")[0]
     assert (first["soul"], first["notes"], first["version"], first["interactions"]) == ("minoan", [SECRETIVE], 3, 1)
     assert "dm:D1" in private
 
@@ -126,7 +126,7 @@ def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_delete
     assert result[1] == "  - likes coffee"
     assert "  * likes tea -> likes coffee" in result
     assert "  + likes tea" in result
-    newest, *_ = json.loads(call("people", "history", "U1", "--limit", "1", "--json").output)
+    newest, *_ = as_json("people", "history", "U1", "--limit", "1")
     assert (newest["version"], newest["change"]["first"]) == (3, SAID)
     assert changed(path, lambda database: _learn(database, 3)).splitlines()[1] == "  (only the whispers)"
     forgotten = changed(
@@ -136,9 +136,6 @@ def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_delete
     assert "lines forgotten: the messages behind them were deleted)" in forgotten
     assert "(the messages behind it were deleted)" in forgotten
     assert "tea" not in forgotten
-
-
-def test_an_unknown_user_is_an_error_and_has_no_history(path: Path) -> None:
     for arguments in (("show", "U404"), ("show", "U404", "--json")):
         result = call("people", *arguments)
         assert result.exit_code == 70

@@ -1,11 +1,10 @@
 """`soul predictions` and `soul calibration`: the fields that others build on, and words where they are asked for."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call, printed
 from tests.cli.stocked import CONVERSATION, NOW, one, stock
 from tests.cli.stored_mind import CHECK, converse, expect, score
 
@@ -21,12 +20,6 @@ def stocked(home: Path) -> Path:
     return stock(home / "memory.db")
 
 
-def printed(*arguments: str) -> str:
-    result = call(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 @pytest.fixture
 def path(stocked: Path) -> Path:
     for number in range(1, 6):
@@ -37,8 +30,10 @@ def path(stocked: Path) -> Path:
     return stocked
 
 
-def test_each_expectation_has_the_fields_that_others_build_on(path: Path) -> None:
-    found = json.loads(printed("predictions", "--json"))
+def test_each_expectation_has_its_fields_and_words_where_they_are_asked_for_and_each_look_is_recorded(
+    path: Path,
+) -> None:
+    found = as_json("predictions")
     assert [tuple(each) for each in found] == [KEYS] * 5
     assert [each["id"] for each in found] == ["P1", "P2", "P3", "P4", "P5"]
     assert [each["state"] for each in found] == ["open", "open", "hit", "miss", "unresolved"]
@@ -46,32 +41,18 @@ def test_each_expectation_has_the_fields_that_others_build_on(path: Path) -> Non
     assert (found[0]["scored_by"], found[2]["scored_by"], found[3]["surprise"]) == (None, "rule", 0.75)
     assert {each["what"] for each in found} == {""}
     assert found[0]["check"] == {"kind": "reply"}
-    assert [each["id"] for each in json.loads(printed("predictions", "--json", "--state", "open", "--limit", "1"))] == [
-        "P2"
-    ]
-
-
-def test_words_are_shown_where_they_are_asked_for_and_each_look_is_recorded(path: Path) -> None:
-    found = json.loads(printed("predictions", "--json", "--words"))
+    assert [each["id"] for each in as_json("predictions", "--state", "open", "--limit", "1")] == ["P2"]
+    found = as_json("predictions", "--words")
     assert [each["what"] for each in found] == ["they answer 1", "", "they answer 3", "", "they answer 5"]
     assert found[0]["check"] == CHECK
-    every = json.loads(printed("predictions", "--json", "--words", "--private", "--conversation", CONVERSATION))
+    every = as_json("predictions", "--words", "--private", "--conversation", CONVERSATION)
     assert [each["what"] for each in every] == [f"they answer {number}" for number in range(1, 6)]
     assert one(path, "SELECT count(*) FROM audit WHERE detail LIKE 'predictions: %'") == 2
     assert "P1: they answer 1" in printed("predictions", "--words")
 
 
-def test_a_conversation_of_another_soul_shows_what_that_one_expects(path: Path) -> None:
-    there = converse(path, "cleo")
-    expect(path, 6, soul="cleo", conversation=there)
-    found = json.loads(printed("predictions", "--json", "--conversation", there))
-    assert [(each["soul"], each["id"]) for each in found] == [("cleo", "P6")]
-    assert "P6" in printed("predictions", "--conversation", there)
-    assert len(json.loads(printed("predictions", "--json"))) == 5
-
-
 def test_calibration_has_the_fields_that_others_build_on(path: Path) -> None:
-    found = json.loads(printed("calibration", "--json"))
+    found = as_json("calibration")
     assert tuple(found) == ("soul", *FIGURES, "bins", "by_check", "unresolved", "open", "judged")
     assert (found["soul"], found["scored"], found["hits"], found["base_rate"]) == ("minoan", 2, 1, 0.5)
     assert (found["brier"], found["brier_base"], found["skill"]) == (0.3125, 0.25, -0.25)
@@ -80,19 +61,21 @@ def test_calibration_has_the_fields_that_others_build_on(path: Path) -> None:
     assert found["by_check"] == {"reply": {key: found[key] for key in FIGURES}}
     assert (found["unresolved"], found["open"], found["judged"]) == (1, 2, 0)
     assert "70%-80%" in printed("calibration")
-    assert json.loads(printed("calibration", "--json", "--since", "999999999w" * 40))["scored"] == 2, "of all time"
+    assert as_json("calibration", "--since", "999999999w" * 40)["scored"] == 2, "of all time"
+    there = converse(path, "cleo")
+    expect(path, 6, soul="cleo", conversation=there)
+    found = as_json("predictions", "--conversation", there)
+    assert [(each["soul"], each["id"]) for each in found] == [("cleo", "P6")]
+    assert "P6" in printed("predictions", "--conversation", there)
+    assert len(as_json("predictions")) == 5
 
 
-def test_where_nothing_was_scored_there_are_no_figures(stocked: Path) -> None:
-    found = json.loads(printed("calibration", "--json", "--since", "6h"))
+def test_where_nothing_was_scored_there_are_no_figures_and_bad_input_is_told_in_a_sentence(stocked: Path) -> None:
+    found = as_json("calibration", "--since", "6h")
     assert [found[key] for key in FIGURES] == [0, 0, None, None, None, None]
     assert (found["by_check"], len(found["bins"])) == ({}, 10)
     assert "Nothing was scored yet" in printed("calibration")
     assert "Nothing is expected" in printed("predictions")
-
-
-@pytest.mark.usefixtures("stocked")
-def test_bad_input_is_told_in_a_sentence() -> None:
     for arguments, says in (
         (("calibration", "--since", "a while"), "is not a time span: write 20m"),
         (("calibration", "--soul", "nemo"), "no soul 'nemo' is known here"),

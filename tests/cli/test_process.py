@@ -65,7 +65,7 @@ def test_a_pipe_gets_the_reply_and_nothing_else(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_lines_of_a_pipe_are_answered_in_order_and_none_is_no_fault(home: Path) -> None:
+def test_lines_of_a_pipe_are_answered_in_order_none_is_no_fault_and_no_character_stops_the_chat(home: Path) -> None:
     result = soul("chat", cwd=home, given="one\ntwo\n\nthree")
     assert result.returncode == 0, result.stderr
     echoed = [line.split("“")[1].split("”")[0] for line in result.stdout.splitlines()]
@@ -75,6 +75,10 @@ def test_lines_of_a_pipe_are_answered_in_order_and_none_is_no_fault(home: Path) 
     known = soul("chat", "--as", "Ada", cwd=home, given="remember that I tend bees\nwhat do you know about me\nwhy 1\n")
     assert "1. I tend bees (" in known.stdout
     assert "> I tend bees" in known.stdout
+    result = soul("chat", "--as", "Ada", cwd=home, given="日本 \x1b[31m\n", PYTHONIOENCODING="ascii")
+    assert result.returncode == 0, result.stderr
+    assert "\\u201c" in result.stdout
+    assert "\x1b" not in result.stdout
 
 
 @pytest.mark.slow
@@ -90,14 +94,6 @@ def test_a_chat_without_input_is_an_error(home: Path) -> None:
     )
     assert result.returncode == 78
     assert result.stderr.splitlines()[0] == "there is no input to read"
-
-
-@pytest.mark.slow
-def test_characters_that_the_terminal_can_not_show_do_not_stop_the_chat(home: Path) -> None:
-    result = soul("chat", "--as", "Ada", cwd=home, given="日本 \x1b[31m\n", PYTHONIOENCODING="ascii")
-    assert result.returncode == 0, result.stderr
-    assert "\\u201c" in result.stdout
-    assert "\x1b" not in result.stdout
 
 
 def _accept_ctrl_c() -> None:

@@ -47,7 +47,7 @@ def printed(*arguments: str) -> str:
 
 
 @pytest.mark.usefixtures("moved")
-def test_goals_spans_and_proposals_are_counted_by_the_time_of_the_workspace(path: Path) -> None:
+def test_goals_proposals_levels_invitations_and_the_doctor_are_those_of_the_time_of_the_workspace(path: Path) -> None:
     assert json.loads(printed("goals", "--json"))[0]["state"] == "stale"
     made = json.loads(printed("goals", "add", CONVERSATION, "water the plants", "--due", "2h", "--json"))
     assert 2 * HOUR_MS - 60_000 < made["due_ms"] - made["created_ms"] <= 2 * HOUR_MS
@@ -65,10 +65,6 @@ def test_goals_spans_and_proposals_are_counted_by_the_time_of_the_workspace(path
     created_ms = SystemClock().now_ms() - HOUR_MS
     name = propose_goals(path, 9, expires_ms=TODAY + 2 * WEEK_MS, created_ms=created_ms)
     assert f"{name}  waiting  7 d" in printed("approvals", "list")
-
-
-@pytest.mark.usefixtures("moved")
-def test_status_levels_invitations_and_the_doctor_are_those_of_the_time_of_the_workspace(path: Path) -> None:
     least = TODAY + WEEK_MS - HOUR_MS
     assert json.loads(printed("status", "--json"))["now_ms"] > least
     printed("mind", "authority", "set", "goals", "1", "--why", "let me look first")
@@ -80,8 +76,8 @@ def test_status_levels_invitations_and_the_doctor_are_those_of_the_time_of_the_w
     assert decided > least
     (channel,) = json.loads(printed("initiative", "--json"))
     assert channel["next_ms"] > least
-    made = json.loads(printed("schedule", "add", CONVERSATION, "look", "--in", "2h", "--json"))
-    assert made["due_ms"] > least
+    planned = json.loads(printed("schedule", "add", CONVERSATION, "look", "--in", "2h", "--json"))
+    assert planned["due_ms"] > least
     seen_ms = SystemClock().now_ms() + WEEK_MS - 5_000
     add_daemon(path, identity=str(replace(ProcessIdentity.current(), host="far")), seen_ms=seen_ms)
     assert "minoan in T1 (process 42 on here) is connected" in call("doctor", "--offline").stdout

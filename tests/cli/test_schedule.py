@@ -7,24 +7,19 @@ import pytest
 
 from daemon.core.clock import SystemClock
 from daemon.core.timetable import moment
-from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, WORDS, one, opened, stock
+from tests.cli.conftest import as_json, call, printed
+from tests.cli.stocked import CONVERSATION, NOW, WORDS, one, opened
 
-
-@pytest.fixture(autouse=True)
-def path(home: Path) -> Path:
-    return stock(home / "memory.db")
+pytestmark = pytest.mark.usefixtures("path")
 
 
 def add(*arguments: str) -> dict[str, object]:
-    result = call("schedule", "add", *arguments, "--json")
-    assert result.exit_code == 0, result.stderr
-    made = json.loads(result.stdout)
+    made = json.loads(printed("schedule", "add", *arguments, "--json"))
     assert isinstance(made, dict)
     return made
 
 
-def test_an_event_is_added_listed_and_cancelled(path: Path) -> None:
+def test_an_event_is_added_listed_and_cancelled_once(path: Path) -> None:
     before = SystemClock().now_ms()
     result = call("schedule", "add", "D1", WORDS, "--in", "2h30m", "--process", "ready", "--slot", "reminder")
     name, due = one(path, "SELECT id FROM intentions"), one(path, "SELECT due_ms FROM intentions")
@@ -40,15 +35,28 @@ def test_an_event_is_added_listed_and_cancelled(path: Path) -> None:
     assert len(call("schedule", "list").stdout.splitlines()) == 1
     assert str(name) in call("schedule", "list", "--state", "cancelled").stdout
     assert one(path, "SELECT group_concat(act, ' ') FROM audit") == "schedule.add schedule.cancel"
+    name = str(add("D1", "look", "--in", "1h")["id"])
+    call("schedule", "cancel", name)
+    assert call("schedule", "cancel", name).stderr.splitlines() == [f"{name} is cancelled already", "nothing to do"]
+    assert call("schedule", "cancel", "x").stderr.splitlines() == [
+        "there is no intention x",
+        "see `soul schedule list`",
+    ]
 
 
-def test_json_has_its_documented_keys_and_words_only_when_asked() -> None:
+def test_the_next_due_is_listed_first_with_the_documented_keys_and_words_only_when_asked() -> None:
     made = add("D1", "the build", "--at", "17:30", "--on-behalf", "U7")
     assert (made["content"], made["behalf"], made["place"], made["audience"]) == ("the build", "U7", "dm", "dm:D1")
     assert all(key in call("schedule", "--help").stdout for key in made)
-    (listed,) = json.loads(call("schedule", "list", "--json").stdout)
+    (listed,) = as_json("schedule", "list")
     assert listed == made | {"content": ""}
-    assert json.loads(call("schedule", "list", "--json", "--words").stdout) == [made]
+    assert as_json("schedule", "list", "--words") == [made]
+    call("schedule", "cancel", str(made["id"]))
+    for span in ("3h", "1h", "2h"):
+        add("D1", span, "--in", span)
+    listed = as_json("schedule", "list", "--words")
+    assert [row["content"] for row in listed] == ["1h", "2h", "3h"]
+    assert len(as_json("schedule", "list", "--limit", "2")) == 2
 
 
 def test_a_repeated_event_begins_with_its_first_slot_and_shows_the_zone_and_why_it_is_paused(path: Path) -> None:
@@ -67,14 +75,6 @@ def test_a_repeated_event_begins_with_its_first_slot_and_shows_the_zone_and_why_
     assert "digest" in listed
 
 
-def test_the_next_due_is_listed_first() -> None:
-    for span in ("3h", "1h", "2h"):
-        add("D1", span, "--in", span)
-    listed = json.loads(call("schedule", "list", "--json", "--words").stdout)
-    assert [row["content"] for row in listed] == ["1h", "2h", "3h"]
-    assert len(json.loads(call("schedule", "list", "--json", "--limit", "2").stdout)) == 2
-
-
 def test_an_event_belongs_to_the_last_user_whom_the_soul_answers_or_answered(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE inbox SET author = 'U4', received_ms = ? WHERE state = 'ignored'", (NOW + 102,))
@@ -88,7 +88,9 @@ def test_an_event_belongs_to_the_last_user_whom_the_soul_answers_or_answered(pat
     assert add("D1", "another", "--in", "1h")["behalf"] == "U7"
 
 
-def test_an_unreadable_time_or_name_and_an_empty_text_are_usage_errors(path: Path) -> None:
+def test_a_wrong_time_name_or_text_is_a_usage_error_and_a_refused_event_is_two_lines(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wrong: tuple[tuple[list[str], str], ...] = (
         (["--in", "soon"], "is not a time: write 20m"),
         (["--at", "2020-01-01T00:00Z"], "is not in the future"),
@@ -104,9 +106,6 @@ def test_an_unreadable_time_or_name_and_an_empty_text_are_usage_errors(path: Pat
     result = call("schedule", "add", "D1", " ", "--in", "1h")
     assert (result.exit_code, "the event needs a text" in result.stderr) == (2, True)
     assert one(path, "SELECT count(*) FROM intentions") == 0
-
-
-def test_a_refused_event_is_two_lines(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_SCHEDULE_MAX", "1")
     add("D1", "look", "--in", "1h")
     result = call("schedule", "add", "D1", "look", "--in", "1h", "--slot", "more")
@@ -122,14 +121,4 @@ def test_a_refused_event_is_two_lines(path: Path, monkeypatch: pytest.MonkeyPatc
     assert result.stderr.splitlines() == [
         f"no user ever wrote in {CONVERSATION}",
         "name the user with --on-behalf USER",
-    ]
-
-
-def test_only_waiting_events_are_cancelled() -> None:
-    name = str(add("D1", "look", "--in", "1h")["id"])
-    call("schedule", "cancel", name)
-    assert call("schedule", "cancel", name).stderr.splitlines() == [f"{name} is cancelled already", "nothing to do"]
-    assert call("schedule", "cancel", "x").stderr.splitlines() == [
-        "there is no intention x",
-        "see `soul schedule list`",
     ]

@@ -10,7 +10,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.sessions import HookEvent, KeyOwner, Visibility
 from daemon.memory.database import open_database
 from daemon.memory.shared.sessions import SessionStore
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import one, stock
 
 KEYS = {
@@ -49,8 +49,8 @@ async def _heard(path: Path, session: str, hook: str) -> None:
         await SessionStore(database, "T1").take(event, owner, {})
 
 
-def test_a_key_is_shown_once_and_ends_when_it_is_revoked(stocked: Path) -> None:
-    added = json.loads(call("keys", "add", "--person", "U012", "--visibility", "topic", "--json").output)
+def test_a_key_is_shown_once_and_ends_when_it_is_revoked_and_an_admins_has_no_person(stocked: Path) -> None:
+    added = as_json("keys", "add", "--person", "U012", "--visibility", "topic")
     assert added.keys() == {"id", "key", "person", "visibility", "remember", "direct", "created_ms"}
     assert added["remember"] is False
     assert added["key"].startswith(f"sk-soul-{added['id']}-")
@@ -62,38 +62,22 @@ def test_a_key_is_shown_once_and_ends_when_it_is_revoked(stocked: Path) -> None:
     assert (row["machine"], row["left_out"]) == ("", 0)
     assert row["revoked_ms"] is None
     assert "revoked" in call("keys", "revoke", added["id"]).output
-    first = json.loads(call("keys", "revoke", added["id"], "--json").output)["revoked_ms"]
-    assert first == json.loads(call("keys", "list", "--json").output)[0]["revoked_ms"]
+    first = as_json("keys", "revoke", added["id"])["revoked_ms"]
+    assert first == as_json("keys", "list")[0]["revoked_ms"]
     assert "revoked" in call("keys", "list").output
     assert added["key"].encode() not in stocked.read_bytes()
     assert one(stocked, "SELECT count(*) FROM audit WHERE act IN ('add key', 'revoke key')") == 2
-
-
-def test_an_admins_key_has_no_person() -> None:
     said = call("keys", "add", "--remember").output
     assert said.startswith("sk-soul-")
     assert "the admin" in call("keys", "list").output
-    assert json.loads(call("keys", "list", "--json").output)[0]["remember"] is True
+    assert as_json("keys", "list")[0]["remember"] is True
 
 
-def test_what_is_not_there_is_said_with_what_to_do() -> None:
-    for arguments, said in (
-        (("keys", "add", "--person", "ada"), "no Slack id"),
-        (("keys", "add", "--person", ""), "names nobody"),
-        (("keys", "add", "--person", "U1; DROP TABLE keys"), "no Slack id"),
-        (("keys", "revoke", "nothing"), "there is no key"),
-        (("sessions", "forget", "nothing"), "there is no session"),
-    ):
-        result = call(*arguments)
-        assert (result.exit_code, said in result.output) == (70, True), (arguments, result.output)
-        assert "Traceback" not in result.output
-
-
-def test_sessions_are_listed_living_ones_first_and_ended_ones_when_asked_for_and_forgotten_by_name() -> None:
-    (row,) = json.loads(call("sessions", "--json").output)
+def test_sessions_are_listed_living_ones_first_and_forgotten_by_name_and_what_is_not_there_is_said() -> None:
+    (row,) = as_json("sessions")
     assert row.keys() == KEYS
     assert (row["id"], row["name"], row["person"], row["pid"], row["state"]) == ("s0", "ada-a-pi", "UADA", 1, "idle")
-    rows = json.loads(call("sessions", "--all", "--json").output)
+    rows = as_json("sessions", "--all")
     assert [(found["id"], found["state"], found["reason"]) for found in rows] == [
         ("s0", "idle", None),
         ("s1", "gone", "other"),
@@ -105,4 +89,14 @@ def test_sessions_are_listed_living_ones_first_and_ended_ones_when_asked_for_and
     assert "a\\|pi" in said
     assert "\x1b" not in said
     assert call("sessions", "forget", "ada-a-pi", "s1").exit_code == 0
-    assert json.loads(call("sessions", "--all", "--json").output) == []
+    assert as_json("sessions", "--all") == []
+    for arguments, said in (
+        (("keys", "add", "--person", "ada"), "no Slack id"),
+        (("keys", "add", "--person", ""), "names nobody"),
+        (("keys", "add", "--person", "U1; DROP TABLE keys"), "no Slack id"),
+        (("keys", "revoke", "nothing"), "there is no key"),
+        (("sessions", "forget", "nothing"), "there is no session"),
+    ):
+        result = call(*arguments)
+        assert (result.exit_code, said in result.output) == (70, True), (arguments, result.output)
+        assert "Traceback" not in result.output

@@ -9,9 +9,9 @@ import pytest
 
 from daemon.cli.thoughts import followed
 from daemon.memory.database import open_database
-from tests.cli.conftest import call
+from tests.cli.conftest import call, printed
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock, talk, turn
-from tests.cli.stored_thoughts import INPUT, OUTPUT, add
+from tests.cli.stored_mind import INPUT, OUTPUT, add
 from tests.fakes import TIMEOUT, FakeClock
 
 KEYS = (
@@ -34,20 +34,18 @@ def memory(home: Path) -> Path:
 
 
 def listed(*arguments: str) -> list[dict[str, object]]:
-    result = call("thoughts", *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    rows: list[dict[str, object]] = json.loads(result.stdout)
+    rows: list[dict[str, object]] = json.loads(printed("thoughts", *arguments, "--json"))
     return rows
 
 
 def shown(*arguments: str) -> dict[str, object]:
-    result = call("thoughts", "show", *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    row: dict[str, object] = json.loads(result.stdout)
+    row: dict[str, object] = json.loads(printed("thoughts", "show", *arguments, "--json"))
     return row
 
 
-def test_the_fields_are_those_of_the_contract_oldest_first_and_without_words() -> None:
+def test_the_fields_are_those_of_the_contract_and_thoughts_those_of_one_soul_and_conversation_the_newest_last(
+    memory: Path,
+) -> None:
     private, public = listed()
     assert tuple(private) == tuple(public) == KEYS
     assert private == {
@@ -73,9 +71,6 @@ def test_the_fields_are_those_of_the_contract_oldest_first_and_without_words() -
     }
     assert (public["id"], public["previous"]) == ("TH_20261123_002", "TH_20261123_001")
     assert shown("TH_20261123_001") == private
-
-
-def test_it_is_of_one_soul_of_one_conversation_and_of_the_newest(memory: Path) -> None:
     add(memory, 3, soul="ben", conversation="ben/T1/D1/")
     assert [row["id"] for row in listed("--limit", "1")] == ["TH_20261123_002"]
     assert [row["id"] for row in listed("--conversation", "C1")] == ["TH_20261123_002"]
@@ -104,7 +99,29 @@ def test_the_words_of_a_thought_are_those_of_all_whom_it_had_heard(memory: Path)
     assert one(memory, "SELECT count(*) FROM audit WHERE object = 'U3'") == 1
 
 
-def test_in_words_nothing_controls_the_terminal() -> None:
+def test_erased_words_and_words_in_passing_are_shown_to_nobody(memory: Path) -> None:
+    with opened(memory) as connection:
+        connection.execute("UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id LIKE '%1'")
+        connection.execute("UPDATE thoughts SET passing = 1 WHERE id LIKE '%2'")
+    assert [row["output"] for row in listed("--words", "--private")] == ["", ""]
+    assert one(memory, "SELECT count(*) FROM audit") == 0
+    with opened(memory) as connection:
+        connection.execute("DELETE FROM thoughts")
+    assert 'mind = "cycle"' in call("thoughts").output, "how a soul comes to think"
+    assert listed() == []
+
+
+def test_bad_input_is_answered_in_a_sentence_and_in_words_nothing_controls_the_terminal() -> None:
+    for arguments, code, answer in (
+        (("show", "TH_9"), 70, "there is no thought TH_9"),
+        (("show", "x" * 5_000), 70, "there is no thought xxx"),
+        (("--conversation", "nowhere"), 70, "there is no conversation nowhere"),
+        (("--soul", "zoe"), 70, "no soul 'zoe' is known here"),
+        (("--private",), 2, "give --words, too"),
+        (("--limit", "0"), 2, "0 is not in the range"),
+    ):
+        result = call("thoughts", *arguments)
+        assert (result.exit_code, answer in result.output) == (code, True), result.output
     plain = call("thoughts").output
     assert "TH_20261123_001" in plain
     assert "1 text is not shown: add --words" in plain
@@ -118,31 +135,6 @@ def test_in_words_nothing_controls_the_terminal() -> None:
     assert "goal_updates: unknown" in whole
     assert "owned" in whole
     assert "\x1b" not in whole + worded
-
-
-def test_erased_words_and_words_in_passing_are_shown_to_nobody(memory: Path) -> None:
-    with opened(memory) as connection:
-        connection.execute("UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id LIKE '%1'")
-        connection.execute("UPDATE thoughts SET passing = 1 WHERE id LIKE '%2'")
-    assert [row["output"] for row in listed("--words", "--private")] == ["", ""]
-    assert one(memory, "SELECT count(*) FROM audit") == 0
-    with opened(memory) as connection:
-        connection.execute("DELETE FROM thoughts")
-    assert 'mind = "cycle"' in call("thoughts").output, "how a soul comes to think"
-    assert listed() == []
-
-
-def test_bad_input_is_answered_in_a_sentence() -> None:
-    for arguments, code, answer in (
-        (("show", "TH_9"), 70, "there is no thought TH_9"),
-        (("show", "x" * 5_000), 70, "there is no thought xxx"),
-        (("--conversation", "nowhere"), 70, "there is no conversation nowhere"),
-        (("--soul", "zoe"), 70, "no soul 'zoe' is known here"),
-        (("--private",), 2, "give --words, too"),
-        (("--limit", "0"), 2, "0 is not in the range"),
-    ):
-        result = call("thoughts", *arguments)
-        assert (result.exit_code, answer in result.output) == (code, True), result.output
 
 
 async def test_who_follows_gets_each_new_thought_once_and_all_of_many(

@@ -13,7 +13,7 @@ from daemon.cli.installed.unit import ServiceUnit
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
 from daemon.tools.mcp.server_config import StdioServer, read_servers
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import NOW, opened, stock
 
 REPOSITORY = Path(__file__).parents[2]
@@ -54,11 +54,9 @@ def test_a_changed_tool_is_shown_everywhere_until_it_is_accepted() -> None:
         ["shelf/look", "minoan", "reads"],
         ["shelf/write", "minoan", "asks"],
     ]
-    assert [one["name"] for one in json.loads(call("tools", "list", "--json").stdout) if one["changed_ms"]] == [
-        "shelf/odd"
-    ]
+    assert [one["name"] for one in as_json("tools", "list") if one["changed_ms"]] == ["shelf/odd"]
     assert "shelf/odd changed" in call("status").stdout
-    assert json.loads(call("status", "--json").stdout)["changed_tools"] == ["shelf/odd"]
+    assert as_json("status")["changed_tools"] == ["shelf/odd"]
     (finding,) = warnings("tools")
     assert finding.fix.endswith("soul tools accept shelf/odd")
     assert call("tools", "accept", "shelf/odd").exit_code == 0

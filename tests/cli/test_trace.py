@@ -1,11 +1,10 @@
 """`soul trace` shows the path of a conversation that is named by any unique part of its id."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import call
+from tests.cli.conftest import as_json, call
 from tests.cli.stocked import CONVERSATION, NOW, THOUGHT, insert, stock, talk, turn
 
 
@@ -34,15 +33,14 @@ def test_the_path_is_shown_step_by_step() -> None:
             ["2025-06-15", "15:06:40", "move", "engaged", "→", "curious", "model", "vendor/model", "␛[2Jasked", "why"],
         ], name
         assert THOUGHT not in result.stdout
-
-
-def test_json_has_its_documented_keys() -> None:
-    steps = json.loads(call("trace", "D1", "--json", "--limit", "1").stdout)
+    steps = as_json("trace", "D1", "--limit", "1")
     assert [(one["hop"], one["params"], one["at_ms"]) for one in steps] == [(1, {"topic": "tides"}, NOW + 1)]
     assert all(key in call("trace", "--help").stdout for key in steps[0])
 
 
-def test_an_ambiguous_part_lists_the_conversations() -> None:
+def test_a_part_of_a_name_that_is_ambiguous_lists_some_conversations_and_an_unknown_one_says_where_to_look(
+    path: Path,
+) -> None:
     result = call("trace", "C_1/7.")
     assert result.exit_code == 70
     assert result.stderr.splitlines() == [
@@ -51,9 +49,6 @@ def test_an_ambiguous_part_lists_the_conversations() -> None:
     ]
     assert call("trace", "minoan/T1/C_1/").stdout == "minoan/T1/C_1/ has no steps yet.\n"  # whole, though a part too
     assert call("trace", "C_1/7.2").exit_code == 0
-
-
-def test_a_channel_without_its_threads_needs_only_its_name_and_an_unknown_part_says_where_to_look() -> None:
     for name in ("C_1", "C_1/", "T1/c_1"):
         assert call("trace", name).stdout == "minoan/T1/C_1/ has no steps yet.\n", name
     for name in ("D9", "D%", "D_", "\\"):
@@ -61,11 +56,8 @@ def test_a_channel_without_its_threads_needs_only_its_name_and_an_unknown_part_s
         assert result.exit_code == 70
         assert result.stderr.splitlines()[0] == f"there is no conversation {name}"
         assert "soul inbox list" in result.stderr
-
-
-def test_very_many_candidates_are_not_all_listed(path: Path) -> None:
     for number in range(20):
         talk(path, f"minoan/T1/C2/{number}", "channel:C2")
-    result = call("trace", "C2").stderr.splitlines()[0]
-    assert result.endswith(", …")
-    assert result.count("minoan/T1/C2/") == 8
+    many = call("trace", "C2").stderr.splitlines()[0]
+    assert many.endswith(", …")
+    assert many.count("minoan/T1/C2/") == 8

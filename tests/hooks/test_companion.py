@@ -51,26 +51,6 @@ def test_what_it_says_of_the_tools_without_a_daemon_is_what_a_daemon_says_and_th
     }
 
 
-async def test_a_session_is_there_with_its_companion_and_gone_with_it(home: HttpHome, client: Client) -> None:
-    async with companioned(client) as session:
-        await client.report("SessionStart", source="startup")
-        await until(home, "reach", "now")
-        await session.kill()
-        await until(home, "state", "gone")
-    assert (await row(home))["reason"] == "process"
-
-
-async def test_after_clear_it_is_that_of_the_next_session(home: HttpHome, client: Client) -> None:
-    async with companioned(client) as session:
-        await client.report("SessionStart", source="startup")
-        await until(home, "reach", "now")
-        await client.report("SessionEnd", reason="clear")
-        await client.report("SessionStart", source="clear", session_id="s2")
-        await until(home, "reach", "now", "s2")
-        await _says(session, "s2")
-    assert (await row(home))["reach"] == "none"
-
-
 async def _says(session: SessionProcess, wanted: str) -> None:
     """Wait until its calls come from this session: what is said there is a talk of its own."""
     async with asyncio.timeout(TIMEOUT):
@@ -80,7 +60,9 @@ async def _says(session: SessionProcess, wanted: str) -> None:
     assert (text, refused) == ("Echo: hello", False)
 
 
-async def test_its_calls_go_to_the_daemon_and_name_the_session(home: HttpHome, client: Client) -> None:
+async def test_a_session_is_there_with_its_companion_whose_calls_name_it_also_after_clear_and_gone_with_it(
+    home: HttpHome, client: Client
+) -> None:
     async with companioned(client) as session:
         begun = await session.call("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={})
         assert begun["result"]["protocolVersion"] == "2025-06-18"
@@ -91,13 +73,21 @@ async def test_its_calls_go_to_the_daemon_and_name_the_session(home: HttpHome, c
         await _says(session, "s1")
         text, refused = await session.use("recall")
         assert (text.startswith("query: Field required."), refused) == (True, True)
+        await client.report("SessionEnd", reason="clear")
+        await client.report("SessionStart", source="clear", session_id="s2")
+        await until(home, "reach", "now", "s2")
+        await _says(session, "s2")
+        assert (await row(home))["reach"] == "none"
+        await session.kill()
+        await until(home, "state", "gone", "s2")
+    assert (await row(home, "s2"))["reason"] == "process"
     assert home.now.built is not None
     talks = await home.now.built.store.database.rows("SELECT conversation FROM inbox")
-    assert {row_["conversation"].rpartition(":")[2] for row_ in talks} == {"s1"}
+    assert {row_["conversation"].rpartition(":")[2] for row_ in talks} == {"s1", "s2"}
 
 
-async def test_without_a_daemon_it_starts_and_each_call_says_so(home: HttpHome, client: Client) -> None:
-    url, client.env["SOUL_URL"] = client.env["SOUL_URL"], NOWHERE
+async def test_without_a_daemon_each_call_says_so_and_its_input_alone_ends_it(client: Client) -> None:
+    client.env["SOUL_URL"] = NOWHERE
     async with companioned(client) as session:
         assert (await session.call("initialize", protocolVersion="1"))["result"]["protocolVersion"] == "2025-11-25"
         assert {one["name"] for one in (await session.call("tools/list"))["result"]["tools"]} == TOOLS
@@ -105,7 +95,17 @@ async def test_without_a_daemon_it_starts_and_each_call_says_so(home: HttpHome, 
             text, refused = await session.use(name)
             assert (text.startswith(f"The daemon can't be reached at {NOWHERE}"), refused) == (True, True)
         assert "soul run" in text
-    client.env["SOUL_URL"] = url
+        for line in (b"", b"{", b"[" * 10_000, b"\xff\xfe", b"7", b"[]", b'{"method": "x"}', b'{"id": 1}'):
+            await session.send(line)
+            assert (await session.call("ping"))["result"] == {}, line[:40]
+        assert (await session.call("server/discover"))["error"]["code"] == -32601
+        assert (await session.call("tools/call", name=["x"], arguments=7))["result"]["isError"]
+        assert session._running is not None
+        assert session._running.stdin is not None
+        session._running.stdin.close()
+        async with asyncio.timeout(TIMEOUT):
+            assert await session._running.wait() == 0
+    assert client.kept == []
 
 
 async def test_a_daemon_that_comes_back_finds_it_again(home: HttpHome, client: Client) -> None:
@@ -133,16 +133,6 @@ async def test_without_a_key_or_with_one_that_ended_each_call_says_what_to_do(ho
         assert ("keys add" in text, refused, key in text) == (True, True, False)
         begun = await session.call("tools/list")
         assert {one["name"] for one in begun["result"]["tools"]} == TOOLS
-
-
-async def test_what_is_no_request_ends_nothing(home: HttpHome, client: Client) -> None:
-    client.env["SOUL_URL"] = NOWHERE
-    async with companioned(client) as session:
-        for line in (b"", b"{", b"[" * 10_000, b"\xff\xfe", b"7", b"[]", b'{"method": "x"}', b'{"id": 1}'):
-            await session.send(line)
-            assert (await session.call("ping"))["result"] == {}, line[:40]
-        assert (await session.call("server/discover"))["error"]["code"] == -32601
-        assert (await session.call("tools/call", name=["x"], arguments=7))["result"]["isError"]
 
 
 async def test_babble_in_place_of_a_daemon_is_said_in_a_sentence(client: Client) -> None:
@@ -173,13 +163,3 @@ async def test_the_official_client_uses_it(home: HttpHome, client: Client) -> No
         assert {one.name for one in (await official.list_tools()).tools} == TOOLS
         result = await official.call_tool("context_list", {})
         assert (result.is_error, json.loads(said(result))) == (False, [])
-
-
-async def test_it_ends_as_its_input_ends_and_knows_no_session_without_a_process(client: Client) -> None:
-    async with companioned(client) as session:
-        assert session._running is not None
-        assert session._running.stdin is not None
-        session._running.stdin.close()
-        async with asyncio.timeout(TIMEOUT):
-            assert await session._running.wait() == 0
-    assert client.kept == []

@@ -184,18 +184,6 @@ async def test_a_key_that_is_revoked_keeps_what_it_has_and_a_copy_without_its_ot
     assert (await client.report("SessionStart")).out == b""
 
 
-async def test_of_too_many_events_the_oldest_go_and_are_counted(home: HttpHome, client: Client) -> None:
-    client.script.write_text(client.script.read_text().replace("MOST_KEPT = 1000", "MOST_KEPT = 3"))
-    client.env["SOUL_URL"] = "http://127.0.0.1:9"
-    for number in range(5):
-        await client.report("Stop", reason=str(number))
-    assert [json.loads(path.read_text())["hook"]["reason"] for path in client.kept] == ["2", "3", "4"]
-    assert (await client.status())["dropped"] == 2
-    client.script.write_text(client.script.read_text().replace("5 * 1024 * 1024", "1000"))
-    await client.report("Stop", reason="5")
-    assert sum(path.stat().st_size for path in client.kept) <= 1000
-
-
 async def test_settings_come_from_the_environment_then_the_plugin_then_a_file_of_ones_own(
     home: HttpHome, client: Client
 ) -> None:
@@ -223,7 +211,9 @@ async def test_settings_come_from_the_environment_then_the_plugin_then_a_file_of
     assert (await client.report("SessionStart", source="compact")).context
 
 
-async def test_a_key_goes_over_plain_http_to_this_machine_alone(home: HttpHome, client: Client) -> None:
+async def test_a_key_goes_over_plain_http_to_this_machine_alone_and_of_too_many_events_the_oldest_go_and_are_counted(
+    home: HttpHome, client: Client
+) -> None:
     for url in (
         "http://example.com:8766",
         "http://10.0.0.1",
@@ -239,6 +229,15 @@ async def test_a_key_goes_over_plain_http_to_this_machine_alone(home: HttpHome, 
         assert (await client.report("SessionStart")).out == b"", url
         assert (await client.status())["fault"], url
         assert client.kept == []
+    client.script.write_text(client.script.read_text().replace("MOST_KEPT = 1000", "MOST_KEPT = 3"))
+    client.env["SOUL_URL"] = "http://127.0.0.1:9"
+    for number in range(5):
+        await client.report("Stop", reason=str(number))
+    assert [json.loads(path.read_text())["hook"]["reason"] for path in client.kept] == ["2", "3", "4"]
+    assert (await client.status())["dropped"] == 2
+    client.script.write_text(client.script.read_text().replace("5 * 1024 * 1024", "1000"))
+    await client.report("Stop", reason="5")
+    assert sum(path.stat().st_size for path in client.kept) <= 1000
 
 
 @pytest.mark.slow

@@ -165,9 +165,12 @@ async def _everything(channel: SeveralChannels, conversation: ConversationKey) -
     ]
 
 
-async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
+async def test_each_conversation_goes_to_its_channel_and_what_is_of_none_is_as_the_main_channel_has_it(
+    tmp_path: Path,
+) -> None:
     main = Main()
-    channel = several(main, _http(tmp_path))
+    http = _http(tmp_path)
+    channel = several(main, http)
     over_http = await _everything(channel, HERE)
     assert over_http == ["1.0", "key#0", FoundPost("key#0", finished=True), (), ()]
     assert not main.asked
@@ -179,12 +182,6 @@ async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
     assert channel.offers(HERE) == Offers()
     assert [channel.waits_for(one) for one in ("command:1", "command:2")] == [True, False]
     assert await channel.answer_command("command:1", ("Here I am.",))
-
-
-async def test_what_is_not_of_one_conversation_is_as_the_main_channel_has_it(tmp_path: Path) -> None:
-    main = Main()
-    http = _http(tmp_path)
-    channel = several(main, http)
     assert channel.split("two words", HERE) == ("two words",)
     assert channel.split("two words", IN_SLACK) == ("two", "words")
     assert (await channel.find_room("U1")).channel == "U1"

@@ -29,7 +29,7 @@ def test_a_reader_gets_only_replies_to_its_own_message_in_its_own_conversation()
     assert not live._readers
 
 
-def test_a_late_reader_gets_the_draft_so_far() -> None:
+def test_a_late_reader_gets_the_draft_so_far_and_text_before_the_beginning_and_after_the_end_is_dropped() -> None:
     live = LiveReplies()
     live.begin(HERE, "1.0")
     live.say(HERE, "Hello ")
@@ -39,9 +39,6 @@ def test_a_late_reader_gets_the_draft_so_far() -> None:
         update = reader.take()
         assert (update.restarted, update.text, update.tasks) == (True, "Hello there", (_task(1),))
         assert reader.take().text == ""
-
-
-def test_text_before_the_beginning_and_after_the_end_is_dropped() -> None:
     live = LiveReplies()
     with live.reader(HERE, "1.0") as reader:
         live.say(HERE, "too early")

@@ -34,10 +34,6 @@ def test_a_model_call_is_counted_with_its_tokens_cost_and_duration() -> None:
     assert f"soul_model_latency_seconds_sum{{{labels}}} 3.0" in text
     assert 'soul_events_total{event="step.completed"} 2.0' in text
     assert "SECRET" not in text
-
-
-def test_thoughts_are_counted_by_occasion_and_those_that_could_not_be_thought_by_reason() -> None:
-    metrics = Metrics()
     metrics("thought.kept", occasion="due", degraded=False, spoke=False)
     metrics("thought.kept", occasion="words", degraded=True, spoke=True)
     metrics("tick.skipped", why="budget")
@@ -45,9 +41,6 @@ def test_thoughts_are_counted_by_occasion_and_those_that_could_not_be_thought_by
     assert 'soul_thoughts_total{degraded="no",occasion="due"} 1.0' in text
     assert 'soul_thoughts_total{degraded="yes",occasion="words"} 1.0' in text
     assert 'soul_ticks_skipped_total{why="budget"} 1.0' in text
-
-
-def test_names_made_from_data_stay_bounded() -> None:
     metrics = Metrics()
     for number in range(2000):
         metrics(f"event.{number}")

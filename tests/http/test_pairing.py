@@ -24,24 +24,13 @@ def rows(home: HttpHome, sql: str) -> list[tuple[object, ...]]:
     return look(home.home / "memory.db", sql)
 
 
-HALF = b'{"machine": "ada'
 BODIES = [
-    (HALF, 400),
-    (b"", 400),
-    (b"NaN", 422),
     (b'{"machine": NaN}', 422),
-    (b"[" * 10_000, 400),
-    (b'{"machine": ' + b"[" * 10_000, 400),
-    (b"\xff\xfe{}", 400),
-    (b"[]", 422),
-    (b"null", 422),
     (b"{}", 422),
     (b'{"machine": ""}', 422),
-    (b'{"machine": 7}', 422),
     (b'{"machine": {"$ne": ""}}', 422),
     (json.dumps({"machine": "x" * 81}).encode(), 422),
     (b'{"machine": "a", "code": "BBBB-BBBB"}', 422),
-    (b'{"machine": "' + b"x" * 300_000 + b'"}', 413),
 ]
 
 
@@ -66,7 +55,9 @@ CODES = [
 ]
 
 
-async def test_what_is_no_code_is_not_there_and_nothing_is_without_the_secret(home: HttpHome) -> None:
+async def test_what_is_no_code_is_not_there_a_wrong_secret_is_a_try_of_five_and_a_code_is_over_after_ten_minutes(
+    home: HttpHome,
+) -> None:
     for code in CODES:
         got = await fetch(home, code)
         assert (got.status, got.code) in {(404, "unknown_code"), (404, "unknown")}, code
@@ -74,18 +65,6 @@ async def test_what_is_no_code_is_not_there_and_nothing_is_without_the_secret(ho
     for headers in ({}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}, bearer("é\udc80"), bearer()):
         got = await home.ask("GET", f"/api/pair/{code}", headers=headers)
         assert (got.status, got.code) == (404, "unknown_code"), headers
-
-
-async def test_what_can_t_be_waited_for_is_refused_and_a_code_is_over_after_ten_minutes(home: HttpHome) -> None:
-    begun = (await begin(home)).json
-    for query in ("?wait=26", "?wait=-1", "?wait=1&wait=2", "?wait=", "?wait=NaN", "?wait=1e1"):
-        assert (await fetch(home, begun["code"], begun["secret"], query)).status == 422, query
-    assert 0 <= home.clock.now_ms() + LIVES_MS - begun["until_ms"] < LIVES_MS
-    home.clock.turn(LIVES_MS / 1000)
-    assert (await fetch(home, begun["code"], begun["secret"])).status == 404
-
-
-async def test_a_wrong_secret_is_a_try_and_five_end_the_code(home: HttpHome) -> None:
     begun = (await begin(home)).json
     for _ in range(TRIES - 1):
         assert (await fetch(home, begun["code"])).status == 404
@@ -93,6 +72,12 @@ async def test_a_wrong_secret_is_a_try_and_five_end_the_code(home: HttpHome) -> 
     assert (await fetch(home, begun["code"])).status == 404
     got = await fetch(home, begun["code"], begun["secret"])
     assert (got.status, got.code) == (410, "code_over")
+    begun = (await begin(home)).json
+    for query in ("?wait=26", "?wait=-1", "?wait=1&wait=2", "?wait=", "?wait=NaN", "?wait=1e1"):
+        assert (await fetch(home, begun["code"], begun["secret"], query)).status == 422, query
+    assert 0 <= home.clock.now_ms() + LIVES_MS - begun["until_ms"] < LIVES_MS
+    home.clock.turn(LIVES_MS / 1000)
+    assert (await fetch(home, begun["code"], begun["secret"])).status == 404
 
 
 async def test_so_many_codes_are_given_out_and_no_more_until_later(home: HttpHome) -> None:

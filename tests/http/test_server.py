@@ -54,19 +54,18 @@ async def test_nothing_private_without_the_token(home: HttpHome) -> None:
         assert (await home.ask("GET", path)).status == 200, path
 
 
-async def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+async def test_a_token_is_made_once_its_owner_alone_can_read_it_and_one_that_others_could_read_or_is_torn_is_not_used(
+    tmp_path: Path,
+) -> None:
     settings = settings_for(tmp_path / "new", http_token=None)
-    events = [Events() for _ in range(16)]
-    tokens = await asyncio.gather(*(asyncio.to_thread(bearer_token, settings, one) for one in events))
+    several = [Events() for _ in range(16)]
+    tokens = await asyncio.gather(*(asyncio.to_thread(bearer_token, settings, one) for one in several))
     token = tokens[0]
     assert set(tokens) == {token}
     assert len(token) >= 40
     assert _token_file(settings.home).stat().st_mode & 0o777 == 0o600
     assert _files(settings.home) == [TOKEN_FILE]
-    assert not any(one.emitted for one in events)
-
-
-def test_a_token_that_others_could_read_is_replaced_by_a_new_one_and_logged(tmp_path: Path) -> None:
+    assert not any(one.emitted for one in several)
     settings, events = settings_for(tmp_path, http_token=None), Events()
     token = bearer_token(settings, events)
     _token_file(tmp_path).chmod(0o644)
@@ -77,9 +76,6 @@ def test_a_token_that_others_could_read_is_replaced_by_a_new_one_and_logged(tmp_
     (told,) = events.named("secrets.seen")
     assert token not in str(told)
     assert new not in str(told)
-
-
-def test_a_torn_token_file_and_an_unwritable_home_are_errors_with_a_hint(tmp_path: Path) -> None:
     for kept in (b"", b"short\n", b"two words that are long", b"\xff" * 40):
         _token_file(tmp_path).write_bytes(kept)
         _token_file(tmp_path).chmod(0o600)
@@ -100,7 +96,7 @@ async def test_the_token_in_the_file_gives_access(empty: HttpHome) -> None:
 # -- access ----------------------------------------------------------------------------------------------------------
 
 
-async def test_names_of_this_machine_and_those_that_the_admin_names_are_accepted_and_no_other(empty: HttpHome) -> None:
+async def test_no_foreign_host_and_no_web_page_is_let_in_even_with_the_token(empty: HttpHome) -> None:
     await empty.start(http_names=("soul.example.com",))
     own = ("localhost:1", "127.0.0.1", "[::1]:8766", "LOCALHOST", "Soul.Example.com:443", "soul.example.com")
     foreign = ("evil.example", "evil.example:8766", "127.0.0.1.evil.example", "", "[", "a b", "soul.example.com.evil")
@@ -109,16 +105,13 @@ async def test_names_of_this_machine_and_those_that_the_admin_names_are_accepted
     for host in foreign:
         got = await empty.ask("GET", "/healthz", headers={"Host": host})
         assert (got.status, got.code) == (421, "wrong_host"), host
-
-
-async def test_web_pages_are_refused_even_with_the_token(home: HttpHome) -> None:
     for name, value in (
         ("Origin", "http://evil.example"),
         ("Origin", "null"),
         ("Sec-Fetch-Site", "cross-site"),
         ("Sec-Fetch-Site", "same-site"),
     ):
-        got = await home.get("/api/soul/personality", **{name: value})
+        got = await empty.get("/api/soul/personality", **{name: value})
         assert (got.status, got.code) == (403, "web_page"), (name, value)
         assert not [header for header in got.headers if header.startswith("Access-Control")]
 
@@ -126,7 +119,9 @@ async def test_web_pages_are_refused_even_with_the_token(home: HttpHome) -> None
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
-async def test_an_invalid_body_is_refused_with_a_code(home: HttpHome) -> None:
+async def test_bodies_addresses_and_http_that_are_wrong_get_json_errors_without_the_software_and_are_not_cached(
+    home: HttpHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bomb = gzip.compress(b" " * 5_000_000)
     for body, headers, status, code in (
         (b"{", {}, 400, "malformed"),
@@ -154,22 +149,6 @@ async def test_an_invalid_body_is_refused_with_a_code(home: HttpHome) -> None:
     got = await home.post("/api/soul/chat", {"message": "x", "session": "my secret!"})
     assert "session" in got.json["error"]["message"]
     assert "my secret" not in got.body.decode()
-
-
-async def test_a_body_that_does_not_arrive_in_time_is_408(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_body, "_SLOWEST", 0.05)
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
-    head = f"POST /api/soul/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer()['Authorization']}\r\n"
-    writer.write(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
-    async with asyncio.timeout(TIMEOUT):
-        assert b"408" in await reader.readline()
-    writer.close()
-    await writer.wait_closed()
-
-
-async def test_unknown_addresses_and_methods_get_json_errors_and_no_response_names_the_software_or_may_be_cached(
-    home: HttpHome,
-) -> None:
     for method, path, status, code in (
         ("GET", "/", 404, "unknown"),
         ("GET", "/api/soul/chat/../../etc", 404, "unknown"),
@@ -184,9 +163,6 @@ async def test_unknown_addresses_and_methods_get_json_errors_and_no_response_nam
         assert "Server" not in got.headers
         assert got.headers["Cache-Control"] == "no-store"
         assert got.headers["X-Content-Type-Options"] == "nosniff"
-
-
-async def test_unreadable_http_gets_an_error_of_the_same_form_without_a_server_name(home: HttpHome) -> None:
     port = int(home.now.channel.url.rpartition(":")[2])
     for sent in (
         b"\x16\x03\x01 hello\r\n\r\n",
@@ -197,13 +173,21 @@ async def test_unreadable_http_gets_an_error_of_the_same_form_without_a_server_n
         writer.write(sent)
         async with asyncio.timeout(TIMEOUT):
             response = await reader.read()
-        head, _, body = response.partition(b"\r\n\r\n")
+        head, _, error = response.partition(b"\r\n\r\n")
         assert head.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400")), sent
-        assert json.loads(body)["error"]["code"] == "malformed"
+        assert json.loads(error)["error"]["code"] == "malformed"
         assert b"aiohttp" not in head
         writer.close()
         await writer.wait_closed()
     assert len(home.events.named("http.malformed")) == 3
+    monkeypatch.setattr(request_body, "_SLOWEST", 0.05)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    slow = f"POST /api/soul/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer()['Authorization']}\r\n"
+    writer.write(f"{slow}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
+    async with asyncio.timeout(TIMEOUT):
+        assert b"408" in await reader.readline()
+    writer.close()
+    await writer.wait_closed()
 
 
 async def test_an_address_that_other_machines_reach_is_logged_as_a_warning(
@@ -293,17 +277,9 @@ async def test_without_the_http_api_the_daemon_runs(empty: HttpHome) -> None:
 # -- endpoints --------------------------------------------------------------------------------------------------------
 
 
-async def test_the_personality_is_read_by_mode(home: HttpHome) -> None:
-    got = await home.get("/api/soul/personality")
-    assert (got.status, got.body, got.headers["Content-Type"]) == (200, b"# Minoan", "text/markdown; charset=utf-8")
-    assert (await home.get("/api/soul/personality?mode=academic")).body == b"# The scholar"
-    assert (await home.get("/api/soul/personality?mode=none")).code == "unknown_mode"
-    for query in ("mode=", "mode=a%2Fb", "mode=a&mode=b", "mode=a%0A"):
-        got = await home.get(f"/api/soul/personality?{query}")
-        assert (got.status, got.code) == (422, "invalid"), query
-
-
-async def test_background_work_is_queued_and_metrics_count_requests_model_calls_and_queues(home: HttpHome) -> None:
+async def test_background_work_is_queued_metrics_count_readiness_gives_reasons_and_the_personality_is_read_by_mode(
+    home: HttpHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home.now.queued["s"] = ("models_the_visitor",)
     got = await home.post("/api/soul/subprocess", {"session": "s"})
     assert (got.status, got.json) == (202, {"queued": ["models_the_visitor"]})
@@ -316,11 +292,13 @@ async def test_background_work_is_queued_and_metrics_count_requests_model_calls_
     assert 'soul_queue{queue="inbox"} 0.0' in metrics
     assert 'model="scripted/test"' in metrics
     assert "hello" not in metrics
-
-
-async def test_readiness_gives_the_reasons_and_health_ignores_them(
-    home: HttpHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    got = await home.get("/api/soul/personality")
+    assert (got.status, got.body, got.headers["Content-Type"]) == (200, b"# Minoan", "text/markdown; charset=utf-8")
+    assert (await home.get("/api/soul/personality?mode=academic")).body == b"# The scholar"
+    assert (await home.get("/api/soul/personality?mode=none")).code == "unknown_mode"
+    for query in ("mode=", "mode=a%2Fb", "mode=a&mode=b", "mode=a%0A"):
+        got = await home.get(f"/api/soul/personality?{query}")
+        assert (got.status, got.code) == (422, "invalid"), query
     assert (await home.ask("GET", "/readyz")).json == {"status": "ready"}
     home.now.ails = ("not connected to Slack", "the database does not answer")
     got = await home.ask("GET", "/readyz")

@@ -44,7 +44,7 @@ def program() -> Iterator[subprocess.Popen[bytes]]:
 # Keys
 
 
-async def test_a_key_opens_the_routes_of_sessions_and_no_other_and_what_is_no_key_none(
+async def test_a_key_opens_the_routes_of_sessions_and_no_other_until_it_is_revoked_and_is_kept_nowhere(
     home: HttpHome, ada: Machine
 ) -> None:
     other = ada.key[:-1] + ("a" if ada.key[-1] != "a" else "b")
@@ -59,11 +59,6 @@ async def test_a_key_opens_the_routes_of_sessions_and_no_other_and_what_is_no_ke
         assert (await home.ask("GET", path, headers=bearer(ada.key))).status == 401
     body = {"message": "hello"}
     assert (await home.ask("POST", "/api/soul/chat", headers=bearer(ada.key), json=body)).status == 401
-
-
-async def test_a_revoked_key_is_refused_and_no_key_is_in_the_database_or_in_what_is_logged(
-    home: HttpHome, ada: Machine
-) -> None:
     await ada.start()
     await ada.send("Stop")
     await revoke(home, ada.key)
@@ -92,7 +87,9 @@ async def test_a_key_waits_while_slack_is_silent_dies_with_its_persons_admission
     assert ada.key not in str(refused)
 
 
-async def test_a_key_sees_the_sessions_of_its_own_person_the_admins_token_all(home: HttpHome, ada: Machine) -> None:
+async def test_another_persons_session_is_not_there_and_a_stranger_who_names_its_process_ends_nothing(
+    home: HttpHome, ada: Machine
+) -> None:
     bo = Machine(home, await key_of(home, "UBO"), "s-bo")
     own = Machine(home, await key_of(home, ""), "s-admin")
     for one in (ada, bo, own):
@@ -100,17 +97,11 @@ async def test_a_key_sees_the_sessions_of_its_own_person_the_admins_token_all(ho
     seen = [(await home.ask("GET", "/api/sessions", headers=bearer(one.key))).json for one in (ada, bo, own)]
     assert [[row["name"] for row in rows] for rows in seen] == [["ada-api"], ["bo-api"], ["admin-api"]]
     assert {row["name"] for row in (await home.get("/api/sessions")).json} == {"ada-api", "bo-api", "admin-api"}
-
-
-async def test_another_persons_session_is_not_there_and_a_stranger_who_names_its_process_ends_nothing(
-    home: HttpHome, ada: Machine
-) -> None:
-    await ada.start()
     thief = Machine(home, await key_of(home, "UBO"), "s-ada")
     got = await thief.send("SessionEnd", reason="other")
     assert (got.status, got.code) == (404, "unknown_session")
     assert await ada.state() == ("idle", None)
-    await Machine(home, await key_of(home, "UBO"), "s-bo").start()
+    await Machine(home, await key_of(home, "UBO"), "s-more").start()
     assert await ada.state() == ("idle", None)
 
 
@@ -152,22 +143,7 @@ async def test_a_session_goes_from_start_to_end(home: HttpHome, ada: Machine) ->
     assert (await ada.row())["ended_ms"] is None
 
 
-async def test_a_folder_that_changes_changes_project_and_branch_and_keeps_the_name(ada: Machine) -> None:
-    await ada.start()
-    ada.where |= {"root": "", "branch": ""}
-    await ada.send("CwdChanged", cwd="/srv/web")
-    row = await ada.row()
-    assert (row["project"], row["branch"], row["cwd"], row["name"]) == ("web", None, "/srv/web", "ada-api")
-
-
-async def test_a_session_that_was_under_way_is_there_with_its_first_event(home: HttpHome, ada: Machine) -> None:
-    for hook, state in (("Stop", "idle"), ("UserPromptSubmit", "working"), ("Notification", "idle")):
-        one = Machine(home, ada.key, f"s-{hook}", process=f"far/boot/1/{len(hook)}/1")
-        assert (await one.send(hook)).status == 200
-        assert (await one.row())["state"] == state, hook
-
-
-async def test_what_begins_no_session_leaves_none_and_unknown_hooks_and_fields_do_no_harm(
+async def test_what_begins_no_session_leaves_none_and_one_under_way_is_there_with_its_first_event(
     home: HttpHome, ada: Machine
 ) -> None:
     for hook in ("SessionEnd", "PreToolUse", "", "\u0000", "x" * 300):
@@ -176,6 +152,14 @@ async def test_what_begins_no_session_leaves_none_and_unknown_hooks_and_fields_d
     await ada.start()
     assert (await ada.send("FromTheFuture", cwd=7, model={"id": "x"}, source=[1], reason=None)).status == 200
     assert await ada.state() == ("idle", None)
+    ada.where |= {"root": "", "branch": ""}
+    await ada.send("CwdChanged", cwd="/srv/web")
+    row = await ada.row()
+    assert (row["project"], row["branch"], row["cwd"], row["name"]) == ("web", None, "/srv/web", "ada-api")
+    for hook, state in (("Stop", "idle"), ("UserPromptSubmit", "working"), ("Notification", "idle")):
+        one = Machine(home, ada.key, f"s-{hook}", process=f"far/boot/1/{len(hook)}/1")
+        assert (await one.send(hook)).status == 200
+        assert (await one.row())["state"] == state, hook
 
 
 async def test_each_id_counts_once(home: HttpHome, ada: Machine) -> None:
@@ -405,12 +389,6 @@ async def test_a_bad_body_is_refused_with_the_field_named(home: HttpHome, ada: M
         assert got.status == status, change
         if status == 422:
             assert next(iter(change)) in got.json["error"]["message"]
-    headers = bearer(ada.key) | {"Content-Type": "application/json"}
-    for raw in (b"", b"{", b"[" * 10_000, b'{"id": "e", "sent_ms": NaN, "hook": {}}', b"\xff\xfe"):
-        got = await home.ask("POST", "/api/sessions/events", headers=headers, data=raw)
-        assert got.status in {400, 422}, raw[:40]
-    huge = await home.ask("POST", "/api/sessions/events", headers=headers, data=b" " * 300_000)
-    assert huge.status == 413
 
 
 async def forget(home: HttpHome, person: str) -> None:

@@ -106,7 +106,7 @@ async def test_without_a_collector_the_daemon_talks_and_stops_as_always(tmp_path
         assert "Traceback" not in daemon.log.read_text(encoding="utf-8")
 
 
-def test_a_failed_cycle_and_a_failed_call_are_errors_and_what_names_no_trace_is_none() -> None:
+def test_failed_cycles_and_calls_are_errors_what_names_no_trace_is_none_and_what_fits_no_span_stops_nobody() -> None:
     kept = InMemorySpanExporter()
     traces = Traces(kept, lambda: 5_000_000_000, "1")
     traces("daemon.ready")
@@ -120,9 +120,6 @@ def test_a_failed_cycle_and_a_failed_call_are_errors_and_what_names_no_trace_is_
     assert call.parent is not None
     assert call.parent.span_id == cycle.context.span_id
     assert SAID not in f"{call.to_json()}{cycle.to_json()}"
-
-
-def test_a_field_that_fits_no_span_stops_nobody_and_later_spans_are_made() -> None:
     kept = InMemorySpanExporter()
     traces = Traces(kept, lambda: 5_000_000_000, "1")
     traces("step.completed", trace="t", outcome="ok", duration_ms=float("inf"))

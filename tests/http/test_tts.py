@@ -56,9 +56,6 @@ async def test_the_endpoints_audio_comes_as_it_is_made(relayed: HttpHome, endpoi
     assert endpoint.keys == ["Bearer the-speech-key"]
     assert (await relayed.post("/api/soul/tts", {"text": "hello", "voice": "echo"})).status == 200
     assert endpoint.heard[1]["voice"] == "echo"
-
-
-async def test_an_endpoint_that_fails_is_a_502_without_its_text(relayed: HttpHome, endpoint: Endpoint) -> None:
     moods = ("refuses", "says html", "is empty", "redirects")
     for endpoint.mood in moods:
         got = await relayed.post("/api/soul/tts", {"text": "hello"})

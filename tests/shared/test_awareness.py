@@ -111,30 +111,9 @@ async def test_one_name_in_two_processes_is_refused_with_a_sentence_until_the_fi
     assert await contexts.awareness(KEY).get_states() == {"ada": {"status": "second"}}
 
 
-async def test_a_state_that_stays_the_same_costs_no_write_and_of_fields_set_at_once_none_is_lost(
-    contexts: SharedContexts, database: Database
+async def test_a_state_that_can_not_be_stored_is_refused_one_that_stays_costs_no_write_and_a_change_rings(
+    contexts: SharedContexts, database: Database, tmp_path: Path
 ) -> None:
-    lobby = contexts.awareness(KEY)
-    await lobby.set_local_state({"status": "reading"})
-    before = await database.fingerprint()
-    await lobby.set_local_state({"status": "reading"})
-    await lobby.set_local_state_field("status", "reading")
-    assert await database.fingerprint() == before
-    await asyncio.gather(*(lobby.set_local_state_field(f"f{number}", number) for number in range(10)))
-    assert (await lobby.get_states())["ada"] == {"status": "reading"} | {f"f{number}": number for number in range(10)}
-    assert await database.fingerprint() != before
-
-
-async def test_a_change_rings_the_bells(contexts: SharedContexts, tmp_path: Path) -> None:
-    async with open_bells(tmp_path, clock := FakeClock()) as others:
-        heard = asyncio.ensure_future(others.heard())
-        await clock.sleepers()
-        await contexts.awareness(KEY).set_local_state({"status": "typing"})
-        async with asyncio.timeout(TIMEOUT):
-            await heard
-
-
-async def test_a_state_that_can_not_be_stored_is_refused(contexts: SharedContexts) -> None:
     states: tuple[tuple[dict[str, object], str], ...] = (
         ({"a": "x" * LARGEST_STATE}, f"{LARGEST_STATE} are the most"),
         ({"a": float("nan")}, "a is nan"),
@@ -144,6 +123,29 @@ async def test_a_state_that_can_not_be_stored_is_refused(contexts: SharedContext
         with pytest.raises(ContextRefused, match=said):
             await contexts.awareness(KEY).set_local_state(state)
     assert await contexts.awareness(KEY).get_states() == {}
+    for change in (
+        contexts.awareness(SOULS).set_local_state({"doing": "nothing"}),
+        contexts.store.write(SOULS, {"a": 1}, None, Writer("operator", ADMIN)),
+        contexts.store.define(SOULS, writers=["ada"]),
+        contexts.store.awareness.renew(SOULS, "ada", {}, Writer("operator", ADMIN)),
+    ):
+        with pytest.raises(ContextRefused, match="kept by the daemons alone"):
+            await change
+    lobby = contexts.awareness(KEY)
+    await lobby.set_local_state({"status": "reading"})
+    before = await database.fingerprint()
+    await lobby.set_local_state({"status": "reading"})
+    await lobby.set_local_state_field("status", "reading")
+    assert await database.fingerprint() == before
+    await asyncio.gather(*(lobby.set_local_state_field(f"f{number}", number) for number in range(10)))
+    assert (await lobby.get_states())["ada"] == {"status": "reading"} | {f"f{number}": number for number in range(10)}
+    assert await database.fingerprint() != before
+    async with open_bells(tmp_path, clock := FakeClock()) as others:
+        heard = asyncio.ensure_future(others.heard())
+        await clock.sleepers()
+        await contexts.awareness(KEY).set_local_state({"status": "typing"})
+        async with asyncio.timeout(TIMEOUT):
+            await heard
 
 
 async def test_who_speaks_in_private_shows_nothing_to_all_who_read(tmp_path: Path) -> None:
@@ -154,17 +156,6 @@ async def test_who_speaks_in_private_shows_nothing_to_all_who_read(tmp_path: Pat
         await contexts.store.define("mine", audience=private.audience)
         await contexts.awareness("mine").set_local_state({"topic": "ours"})
         assert await contexts.awareness("mine").get_states() == {"ada": {"topic": "ours"}}
-
-
-async def test_what_souls_do_is_written_by_daemons_alone(contexts: SharedContexts) -> None:
-    with pytest.raises(ContextRefused, match="kept by the daemons alone"):
-        await contexts.awareness(SOULS).set_local_state({"doing": "nothing"})
-    with pytest.raises(ContextRefused, match="kept by the daemons alone"):
-        await contexts.store.write(SOULS, {"a": 1}, None, Writer("operator", ADMIN))
-    with pytest.raises(ContextRefused, match="kept by the daemons alone"):
-        await contexts.store.define(SOULS, writers=["ada"])
-    with pytest.raises(ContextRefused, match="kept by the daemons alone"):
-        await contexts.store.awareness.renew(SOULS, "ada", {}, Writer("operator", ADMIN))
 
 
 async def test_a_member_over_http_goes_with_its_lease(tmp_path: Path) -> None:
@@ -265,7 +256,9 @@ async def desk(tmp_path: Path) -> AsyncIterator[SoulSeen]:
         await asyncio.wait((running,))
 
 
-async def test_a_soul_shows_the_most_of_what_it_does(desk: SoulSeen) -> None:
+async def test_a_soul_shows_the_most_of_what_it_does_and_what_is_over_at_once_costs_no_write(
+    desk: SoulSeen, database: Database
+) -> None:
     with desk.at_work.works(DM, EVERYBODY) as does:
         await desk.shows("thinking")
         does(Doing.SPEAKING)
@@ -275,9 +268,6 @@ async def test_a_soul_shows_the_most_of_what_it_does(desk: SoulSeen) -> None:
             await desk.shows("solving")
         await desk.shows("speaking")
     await desk.shows("idle")
-
-
-async def test_what_is_over_at_once_costs_no_write(desk: SoulSeen, database: Database) -> None:
     before = await database.fingerprint()
     for _ in range(5):
         with desk.at_work.works(DM, EVERYBODY):

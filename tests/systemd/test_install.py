@@ -59,13 +59,25 @@ def test_a_dry_run_writes_nothing_and_installing_a_unit_without_gaps_and_tokens_
     assert _files(checkout.code) == before
 
 
-def test_installing_again_keeps_tokens_and_takes_changed_ones(checkout: Checkout) -> None:
+def test_installing_again_keeps_tokens_and_takes_changed_ones_and_uninstalling_removes_the_unit_and_nothing_else(
+    checkout: Checkout,
+) -> None:
     checkout.install("--tokens", "-", stdin=ENV_FILE)
     unit = checkout.unit.read_text()
     (checkout.home / "new.env").write_text("SLACK_BOT_TOKEN=xoxb-2\n")
     assert checkout.install("--tokens", "new.env").returncode == 0
     assert _files(checkout.credentials) == {"slack-bot-token": "xoxb-2\n", "slack-app-token": "xapp-1-canary\n"}
     assert checkout.unit.read_text() == unit
+    (checkout.data / "memory.db").write_text("precious")
+    assert checkout.install("--uninstall", "--dry-run").returncode == 0
+    assert checkout.unit.exists()
+    done = checkout.install("--uninstall")
+    assert done.returncode == 0
+    assert str(checkout.data) in done.stdout
+    assert not checkout.unit.exists()
+    assert (checkout.data / "memory.db").read_text() == "precious"
+    assert len(_files(checkout.credentials)) == 2
+    assert checkout.install("--uninstall").returncode == 0
 
 
 def test_on_a_terminal_it_asks_for_each_token_without_showing_it(checkout: Checkout) -> None:
@@ -87,20 +99,6 @@ def test_on_a_terminal_it_asks_for_each_token_without_showing_it(checkout: Check
     assert "Not there yet" not in done.stdout
 
 
-def test_uninstalling_removes_the_unit_and_nothing_else(checkout: Checkout) -> None:
-    checkout.install("--tokens", "-", stdin=ENV_FILE)
-    (checkout.data / "memory.db").write_text("precious")
-    assert checkout.install("--uninstall", "--dry-run").returncode == 0
-    assert checkout.unit.exists()
-    done = checkout.install("--uninstall")
-    assert done.returncode == 0
-    assert str(checkout.data) in done.stdout
-    assert not checkout.unit.exists()
-    assert (checkout.data / "memory.db").read_text() == "precious"
-    assert len(_files(checkout.credentials)) == 2
-    assert checkout.install("--uninstall").returncode == 0
-
-
 def test_the_server_variant_goes_below_etc(checkout: Checkout, tmp_path: Path) -> None:
     done = checkout.install("--system", "--tokens", "-", stdin=ENV_FILE, destdir=str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
@@ -111,7 +109,14 @@ def test_the_server_variant_goes_below_etc(checkout: Checkout, tmp_path: Path) -
     assert list(checkout.home.iterdir()) == []
 
 
-def test_data_may_live_elsewhere_missing_tokens_are_named_and_odd_paths_refused(checkout: Checkout) -> None:
+def test_unknown_arguments_and_odd_paths_are_refused_data_may_live_elsewhere_and_missing_tokens_are_named(
+    checkout: Checkout,
+) -> None:
+    for argument in ("--frobnicate", "extra"):
+        done = checkout.install(argument)
+        assert (done.returncode, done.stderr.startswith("Usage: scripts/install")) == (64, True), argument
+    assert checkout.install("--help").stdout.startswith("Usage: scripts/install")
+    assert os.access(REPOSITORY / "scripts/install", os.X_OK)
     done = checkout.install("--data", "/tmp/two words%h")
     assert done.returncode == 78
     assert "/tmp/two words%h" in done.stderr
@@ -121,14 +126,6 @@ def test_data_may_live_elsewhere_missing_tokens_are_named_and_odd_paths_refused(
     assert f"WorkingDirectory={checkout.home}/elsewhere\n" in checkout.unit.read_text()
     assert (checkout.home / "elsewhere").is_dir()
     assert f"Not there yet, in {checkout.credentials}: slack-bot-token slack-app-token." in done.stdout
-
-
-def test_unknown_arguments_are_refused_with_the_usage(checkout: Checkout) -> None:
-    for argument in ("--frobnicate", "extra"):
-        done = checkout.install(argument)
-        assert (done.returncode, done.stderr.startswith("Usage: scripts/install")) == (64, True), argument
-    assert checkout.install("--help").stdout.startswith("Usage: scripts/install")
-    assert os.access(REPOSITORY / "scripts/install", os.X_OK)
 
 
 def test_tools_get_a_file_of_their_own_that_is_never_overwritten(checkout: Checkout) -> None:

@@ -203,15 +203,14 @@ def damage(path: Path) -> None:
     path.write_bytes(bytes(content))
 
 
-def test_a_file_that_is_no_copy_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_a_file_that_is_no_copy_is_refused_with_the_reason_and_the_name_of_a_copy_holds_its_time(
+    tmp_path: Path,
+) -> None:
     strange = tmp_path / "strange.db"
     for content, said in ((b"not a database at all" * 100, "damaged"), (b"", "empty")):
         strange.write_bytes(content)
         with pytest.raises(StoreError, match=said):
             verify(strange)
-
-
-def test_the_name_of_a_copy_holds_its_time() -> None:
     assert name_at(1_769_847_300_250) == "memory-20260131T081500.250Z.db"
     assert made_at("memory-20260131T081500.250Z.db") == 1_769_847_300_250
     assert made_at("memory.db") is None
@@ -223,7 +222,7 @@ def copy(path: Path, tmp_path: Path) -> Path:
     return back_up(path, tmp_path / "backup.db", CLOCK).path
 
 
-def test_a_restore_brings_back_the_copy_and_keeps_the_former_file(path: Path, copy: Path) -> None:
+def test_a_restore_brings_back_the_copy_and_keeps_the_former_file(path: Path, copy: Path, tmp_path: Path) -> None:
     with opened(path) as connection:
         connection.execute("DELETE FROM turns")
     done = restore(copy, path, CLOCK, actor="ada")
@@ -236,6 +235,11 @@ def test_a_restore_brings_back_the_copy_and_keeps_the_former_file(path: Path, co
     elsewhere = path.parent / "new" / "memory.db"
     assert restore(copy, elsewhere, CLOCK, actor="ada").replaced is None, "no file was there"
     assert one(elsewhere, "SELECT count(*) FROM outbox") == 8
+    with pytest.raises(StoreError, match="live file itself"):
+        restore(path, path, CLOCK, actor="ada")
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="can't be replaced"):
+        restore(copy, tmp_path / "file" / "memory.db", CLOCK, actor="ada")
 
 
 async def test_work_that_waited_in_the_copy_is_not_done_twice(path: Path, copy: Path) -> None:
@@ -264,7 +268,9 @@ def test_a_former_file_in_wal_mode_is_kept_complete(path: Path, copy: Path) -> N
     assert one(path, "SELECT count(*) FROM audit WHERE act = 'late'") == 0
 
 
-def test_a_restore_is_refused_while_a_daemon_is_alive(path: Path, copy: Path) -> None:
+def test_a_restore_is_refused_while_a_daemon_is_alive_and_one_of_another_host_was_not_silent_for_a_day(
+    path: Path, copy: Path
+) -> None:
     add_daemon(path, identity=dead_identity())
     assert restore(copy, path, CLOCK, actor="ada").replaced is not None
     assert one(path, "SELECT count(*) FROM presence") == 0
@@ -273,9 +279,6 @@ def test_a_restore_is_refused_while_a_daemon_is_alive(path: Path, copy: Path) ->
         restore(copy, path, CLOCK, actor="ada")
     assert "--force" in raised.value.hint
     assert restore(copy, path, CLOCK, actor="ada", force=True).replaced is not None
-
-
-def test_a_daemon_of_another_host_blocks_a_restore_until_it_was_silent_for_a_day(path: Path, copy: Path) -> None:
     add_daemon(path, identity="elsewhere/boot/4026530000/1/1", seen_ms=CLOCK.now_ms() - 23 * 3_600_000)
     with pytest.raises(StoreError, match="process 42"):
         restore(copy, path, CLOCK, actor="ada")
@@ -313,16 +316,6 @@ def test_a_bad_copy_changes_nothing(path: Path, copy: Path) -> None:
         assert raised.value.hint
         assert path.stat().st_ino == before
         assert [found.name for found in path.parent.iterdir() if "replaced" in found.name] == []
-
-
-def test_the_live_file_as_its_own_backup_and_an_unwritable_folder_are_refused(
-    path: Path, copy: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(StoreError, match="live file itself"):
-        restore(path, path, CLOCK, actor="ada")
-    (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="can't be replaced"):
-        restore(copy, tmp_path / "file" / "memory.db", CLOCK, actor="ada")
 
 
 @pytest.fixture

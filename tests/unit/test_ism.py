@@ -23,7 +23,7 @@ from tests.unit.ism_parts import MEMORY, PLENTY, actions, bench, chosen, flowing
 # -- how it ends -------------------------------------------------------------------------------------------------------
 
 
-async def test_an_action_that_returns_memory_ends_the_work_as_answered() -> None:
+async def test_an_action_that_returns_memory_answers_and_one_that_returns_a_transition_moves() -> None:
     one, llm = bench(chosen("Think"), chosen("Respond", "Think"))
     result = await one.run()
     assert (result.end, said(result), result.why) == (End.ANSWERED, "There are none.", "")
@@ -36,9 +36,6 @@ async def test_an_action_that_returns_memory_ends_the_work_as_answered() -> None
         (Progress.STARTED, "Respond"),
         (Progress.FINISHED, "Respond"),
     ]
-
-
-async def test_an_action_that_returns_a_transition_ends_the_work_as_moved() -> None:
     one, _ = bench(chosen("Escalate"))
     result = await one.run()
     assert result.end is End.MOVED
@@ -111,7 +108,7 @@ async def test_every_limit_ends_in_a_conclusion_with_its_reason() -> None:
     assert Progress.STARTED not in {event.kind for event in one.events}, "the choice itself met the limit"
 
 
-async def test_resumed_work_counts_on_from_what_it_spent() -> None:
+async def test_resumed_work_counts_on_from_what_it_spent_and_what_the_mind_used_before_does_not_count() -> None:
     one, llm = bench(chosen("Think"), chosen("Respond"))
     before = Spent(loops=4, tokens=90_000, usd=1.0, seconds=60.0)
     result = await one.run(spent=Spent.from_json(json.loads(json.dumps(before.to_json()))))
@@ -119,9 +116,6 @@ async def test_resumed_work_counts_on_from_what_it_spent() -> None:
     assert replace(result.spent, usd=0.0) == Spent(loops=5, tokens=90_120, seconds=60.0)
     assert result.spent.usd == pytest.approx(1.012)
     assert "5 of at most 5" in shown(llm.prompts[0])
-
-
-async def test_what_the_mind_used_before_does_not_count() -> None:
     one, _ = bench(chosen("Think"), chosen("Respond"), chosen("Respond"))
     await one.run()
     again = await one.run()
@@ -129,7 +123,7 @@ async def test_what_the_mind_used_before_does_not_count() -> None:
     assert again.spent.usd == pytest.approx(0.012)
 
 
-async def test_a_model_call_that_outlasts_the_limit_is_cut() -> None:
+async def test_a_model_call_or_a_handler_that_outlasts_the_limit_is_cut_and_time_adds_up() -> None:
     one, model, stream = flowing()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(one.run(limits=replace(PLENTY, seconds=30.0)))
@@ -140,9 +134,6 @@ async def test_a_model_call_that_outlasts_the_limit_is_cut() -> None:
     result = running.result()
     assert (result.end, model.closed, result.spent.seconds) == (End.CONCLUDED, 1, 30.0)
     assert "30 seconds" in result.why
-
-
-async def test_a_handler_that_outlasts_the_limit_is_cut_and_time_adds_up() -> None:
     cleaned = asyncio.Event()
 
     async def dawdle(use: ActionUse) -> Recurse:
@@ -174,21 +165,15 @@ def test_an_invalid_account_is_refused_and_one_without_entries_begins_at_zero() 
 # -- no progress -------------------------------------------------------------------------------------------------------
 
 
-async def test_a_repeated_action_is_refused_and_reported() -> None:
+async def test_repeated_unknown_no_and_too_many_actions_are_refused_and_reported() -> None:
     one, llm = bench(chosen(("Think", "the  Limits")), chosen(("think", "The limits ")), chosen("Respond"))
     result = await one.run()
     assert result.end is End.ANSWERED
     assert "tried already" in shown(llm.prompts[2])
     assert [event.kind for event in one.events].count(Progress.REFUSED) == 1
-
-
-async def test_a_new_action_between_two_refusals_is_progress() -> None:
     replies = [chosen("Think"), chosen("Think"), chosen(("Think", "b")), chosen("Think"), chosen("Respond")]
     one, _ = bench(*replies)
     assert (await one.run()).end is End.ANSWERED
-
-
-async def test_unknown_actions_an_empty_choice_and_too_many_actions_are_reported() -> None:
     one, llm = bench(chosen("Fly me to Bob's secret"), chosen("Respond"))
     assert (await one.run()).end is End.ANSWERED
     assert "The actions are: Think, Respond, Escalate." in shown(llm.prompts[1])
@@ -206,15 +191,13 @@ async def test_unknown_actions_an_empty_choice_and_too_many_actions_are_reported
 # -- what comes of actions ---------------------------------------------------------------------------------------------
 
 
-async def test_all_results_of_a_choice_feed_the_next_one_as_data() -> None:
+async def test_results_and_memory_pass_from_action_to_action_as_data() -> None:
     one, llm = bench(chosen(("Think", "a"), ("Think", "b")), chosen("Respond"))
     await one.run()
     text = llm.prompts[1].messages[-1].text
     assert '<note-n0nce about="Think: b">\nthought of b\n</note-n0nce>' in text
     assert text.index("thought of b") < text.index("\nthought of a\n")
 
-
-async def test_memory_and_internal_memory_pass_from_action_to_action() -> None:
     async def learn(use: ActionUse) -> Recurse:
         memory = use.memory.with_memory(Memory(Role.ASSISTANT, "I looked it up."))
         return use.recurse(memory, use.internal.with_memory(thought("They seem to be in a hurry.")))
@@ -234,7 +217,7 @@ def failing(error: BaseException) -> tuple[Action, ...]:
     return actions(Fail=fail)
 
 
-async def test_a_handlers_failure_becomes_a_plain_observation() -> None:
+async def test_a_handlers_failure_becomes_a_plain_observation_unless_it_ends_a_cycle() -> None:
     for error, observed in (
         (ToolFailed("the shelf is empty", hint="ask for something else"), "It failed: the shelf is empty (ask for"),
         (ZeroDivisionError("secret token 42"), "It failed for a reason that is not known."),
@@ -246,9 +229,6 @@ async def test_a_handlers_failure_becomes_a_plain_observation() -> None:
         assert "secret token" not in shown(llm.prompts[1])
         assert "thought of on" in shown(llm.prompts[1])
         assert [event.error for event in one.events if event.kind is Progress.FAILED] == [error]
-
-
-async def test_an_error_that_ends_a_cycle_ends_the_work() -> None:
     for error in (LostLease("another worker has it"), asyncio.CancelledError()):
         one, _ = bench(chosen("Fail"))
         with pytest.raises(type(error)):
@@ -270,7 +250,7 @@ async def test_a_huge_observation_is_cut_and_any_text_can_be_kept() -> None:
 # -- what a model reads ------------------------------------------------------------------------------------------------
 
 
-async def test_goal_playbook_and_actions_are_regions_and_the_log_grows() -> None:
+async def test_goal_playbook_and_actions_are_regions_behind_the_talk_and_the_log_grows() -> None:
     one, llm = bench(chosen("Think", reasoning="I wonder."), chosen("Respond"))
     await one.run()
     first, second = (prompt.messages[-1].text for prompt in llm.prompts)
@@ -280,9 +260,6 @@ async def test_goal_playbook_and_actions_are_regions_and_the_log_grows() -> None
     assert "## Log" not in first
     assert "## Log\n\n<note-n0nce>\nchose: Think: I wonder.\nThink: thought of it\n</note-n0nce>" in second
     assert [prompt.step for prompt in llm.prompts] == ["choose_actions"] * 2
-
-
-async def test_the_regions_of_the_work_stand_behind_the_talk_in_the_order_in_which_they_are_read() -> None:
     one, llm = bench(chosen("Think", ("Think", "b")), chosen("Respond"))
     begun = begin(Soul(name="tess", display_name="Tess", personality="You are Tess."))
     result = await one.run(memory=begun.concat(MEMORY))
@@ -393,7 +370,9 @@ async def test_a_perception_cuts_a_handler_and_the_work_goes_on_from_there() -> 
     assert "waited at last" in shown(llm.prompts[2])
 
 
-async def test_a_perception_is_noticed_between_two_handlers_and_before_the_conclusion() -> None:
+async def test_a_perception_is_noticed_between_two_handlers_and_before_the_conclusion_and_may_come_from_a_handler() -> (
+    None
+):
     async def ring(use: ActionUse) -> Recurse:
         one.interrupt.call()
         return use.recurse(observation="rang")
@@ -404,8 +383,5 @@ async def test_a_perception_is_noticed_between_two_handlers_and_before_the_concl
         assert (result.end, result.why, one.concluded) == (End.INTERRUPTED, "", [])
         assert (len(llm.prompts), said(result)) == (1, "")
         assert "Respond" not in {event.action for event in one.events}
-
-
-async def test_a_handler_may_raise_the_interruption_itself() -> None:
     one, _ = bench(chosen("Fail"))
     assert (await one.run(failing(Interrupted()))).end is End.INTERRUPTED

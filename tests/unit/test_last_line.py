@@ -58,9 +58,10 @@ async def test_a_loop_begins_again_after_growing_pauses() -> None:
     assert clock.slept == [1, 2, 4, 8, 16, 32, 60, 60]
     assert [event["reason"] for event in events.named("loop.failed")] == ["KeyError"] * 8
     assert {event["loop"] for event in events.named("loop.failed")} == {"chore"}
-
-
-async def test_a_loop_that_ran_well_for_a_while_pauses_shortly_again() -> None:
+    clock, events = FakeClock(auto=True), Events()
+    await kept(clock, events, *[StoreBusy("held", hint="wait")] * 5)
+    assert clock.slept == [1] * 5
+    assert events.emitted == [("store.failed", {"reason": "held", "hint": "wait"})] * 5
     clock, runs = FakeClock(auto=True), 0
 
     async def work() -> None:
@@ -73,13 +74,6 @@ async def test_a_loop_that_ran_well_for_a_while_pauses_shortly_again() -> None:
 
     await LastLine(clock, Events()).keep("chore", work)
     assert clock.slept == [1, 2, 100, 1, 2]
-
-
-async def test_a_busy_store_is_told_as_such_and_tried_again_soon() -> None:
-    clock, events = FakeClock(auto=True), Events()
-    await kept(clock, events, *[StoreBusy("held", hint="wait")] * 5)
-    assert clock.slept == [1] * 5
-    assert events.emitted == [("store.failed", {"reason": "held", "hint": "wait"})] * 5
 
 
 async def test_what_has_to_end_the_daemon_ends_a_loop() -> None:
@@ -190,11 +184,8 @@ def _beginnings() -> dict[str, list[ast.Call]]:
     return found
 
 
-def test_every_place_that_begins_a_task_is_listed_with_what_its_failure_ends() -> None:
+def test_every_place_that_begins_a_task_is_listed_with_what_its_failure_ends_and_begun_with_the_last_line() -> None:
     assert sorted(_beginnings()) == sorted(TASKS)
-
-
-def test_every_loop_of_its_own_is_begun_with_the_last_line() -> None:
     bare = {
         f"{place}: {ast.unparse(call)}"
         for place, calls in _beginnings().items()

@@ -34,7 +34,7 @@ async def kept(bench: SubprocessBench) -> Matter:
     return Matter.kept(found.memory)
 
 
-def test_the_third_exchange_on_one_topic_is_the_time_for_a_thought() -> None:
+def test_the_third_exchange_on_one_topic_is_the_time_for_a_thought_which_is_data_in_the_prompt() -> None:
     raised = Matter().on("bees")
     assert (raised.exchanges, raised.wants_depth) == (2, False), "the exchange that raised it was the first"
     third = raised.on("bees")
@@ -42,22 +42,23 @@ def test_the_third_exchange_on_one_topic_is_the_time_for_a_thought() -> None:
     assert not Matter("bees", 3, THOUGHT).on("bees").wants_depth, "one thought for each matter"
     assert third.on("honey") == Matter("honey", 2), "another topic is another matter"
     assert third.on("") == Matter()
-
-
-def test_a_memory_of_another_kind_holds_no_matter() -> None:
     junks: list[dict[str, object]] = [{}, {"topic": 3}, {"goal": "x"}, {"topic": "a", "exchanges": "b", "thought": ""}]
     for junk in junks:
         assert Matter.kept(junk) == Matter()
     assert Matter.kept(Matter("bees", 3, THOUGHT).to_json()) == Matter("bees", 3, THOUGHT)
-
-
-def test_the_thought_is_data_in_the_prompt() -> None:
     memory = Matter("bees", 4, THOUGHT).in_mind(WorkingMemory("Ada"))
     assert [(one.role.value, one.content) for one in memory.region(DEPTH)] == [("user", THOUGHT)]
     assert not Matter("bees", 2).in_mind(WorkingMemory("Ada")).region(DEPTH)
 
 
-async def test_the_thought_is_one_call_and_is_kept_with_the_process(bench: SubprocessBench) -> None:
+async def test_nothing_is_thought_before_its_time_or_in_another_state_and_then_one_call_is_kept_with_the_process(
+    bench: SubprocessBench,
+) -> None:
+    bench.script()
+    for exchanges, process in ((2, "engaged"), (3, "academic")):
+        await bench.keep(Matter("bees", exchanges), process=process)
+        await thinks_the_matter_over(bench.context())
+    assert bench.steps == []
     await bench.keep(Matter("bees", 3))
     bench.script(THOUGHT)
     await thinks_the_matter_over(bench.context())
@@ -66,14 +67,6 @@ async def test_the_thought_is_one_call_and_is_kept_with_the_process(bench: Subpr
     assert await kept(bench) == Matter("bees", 3, THOUGHT)
     await thinks_the_matter_over(bench.context())
     assert len(bench.steps) == 1
-
-
-async def test_nothing_is_thought_before_its_time_or_in_another_state(bench: SubprocessBench) -> None:
-    bench.script()
-    for exchanges, process in ((2, "engaged"), (3, "academic")):
-        await bench.keep(Matter("bees", exchanges), process=process)
-        await thinks_the_matter_over(bench.context())
-    assert bench.steps == []
 
 
 async def test_a_thought_whose_words_were_deleted_or_that_a_newer_turn_outran_is_dropped(
