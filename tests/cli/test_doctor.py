@@ -311,13 +311,13 @@ def test_a_workspace_that_accepts_both_tokens_and_one_that_refuses_them_or_is_go
         assert only("slack").verdict is Verdict.SKIP
         for name, wrong in (("SLACK_BOT_TOKEN", "xoxb-wrong"), ("SLACK_APP_TOKEN", "xapp-wrong")):
             use(monkeypatch, server, **{name: wrong})
-            result = only("slack", offline=False)
-            assert (result.verdict, name in result.found) == (Verdict.FAIL, True), result
+            finding = only("slack", offline=False)
+            assert (finding.verdict, name in finding.found) == (Verdict.FAIL, True), finding
         assert call("doctor").exit_code == 1
         use(monkeypatch, server)
-    result = only("slack", offline=False)
-    assert result.verdict is Verdict.FAIL
-    assert "can't be reached" in result.found
+    finding = only("slack", offline=False)
+    assert finding.verdict is Verdict.FAIL
+    assert "can't be reached" in finding.found
 
 
 def test_a_rehearsal_by_the_clock_of_a_local_workspace_names_its_time_and_one_that_a_daemon_would_refuse_fails(

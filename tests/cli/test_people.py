@@ -137,8 +137,8 @@ def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_delete
     assert "(the messages behind it were deleted)" in forgotten
     assert "tea" not in forgotten
     for arguments in (("show", "U404"), ("show", "U404", "--json")):
-        result = call("people", *arguments)
-        assert result.exit_code == 70
-        assert "the soul knows no user U404" in result.stderr
-        assert "see `soul people list`" in result.stderr
+        refused = call("people", *arguments)
+        assert refused.exit_code == 70
+        assert "the soul knows no user U404" in refused.stderr
+        assert "see `soul people list`" in refused.stderr
     assert call("people", "history", "U404").output == ""

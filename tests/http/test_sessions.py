@@ -65,8 +65,8 @@ async def test_a_key_opens_the_routes_of_sessions_and_no_other_until_it_is_revok
     assert (await ada.send("Stop")).status == 401
     secret = ada.key.split("-", 3)[3]
     assert secret not in str([home.events.named(name) for name in home.events.names])
-    for path in home.home.glob("memory.db*"):
-        assert secret.encode() not in path.read_bytes()
+    for file in home.home.glob("memory.db*"):
+        assert secret.encode() not in file.read_bytes()
 
 
 async def test_a_key_waits_while_slack_is_silent_dies_with_its_persons_admission_and_is_logged_once_a_minute(

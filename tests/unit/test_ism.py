@@ -229,10 +229,10 @@ async def test_a_handlers_failure_becomes_a_plain_observation_unless_it_ends_a_c
         assert "secret token" not in shown(llm.prompts[1])
         assert "thought of on" in shown(llm.prompts[1])
         assert [event.error for event in one.events if event.kind is Progress.FAILED] == [error]
-    for error in (LostLease("another worker has it"), asyncio.CancelledError()):
+    for ending in (LostLease("another worker has it"), asyncio.CancelledError()):
         one, _ = bench(chosen("Fail"))
-        with pytest.raises(type(error)):
-            await one.run(failing(error))
+        with pytest.raises(type(ending)):
+            await one.run(failing(ending))
         assert not one.concluded
 
 
