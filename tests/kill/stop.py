@@ -17,10 +17,14 @@ from daemon.local_slack.model import Streaming, WorkspaceMessage
 from daemon.local_slack.people_acting import PeopleActing
 from daemon.local_slack.server import WorkspaceServer
 from tests.kill.loop import PEOPLE, Nursery, stage
-from tests.kill.verdict import Figure, replies
+from tests.kill.verdict import Figure, count, replies, until_still
 
 PACE: Final = 0.01  # seconds from word to word
 _WORD: Final = re.compile(r"word(\d{4})")
+_LEFT: Final = """
+    SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
+         + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
+    """
 _PATIENCE: Final = 60.0  # seconds until a reply is begun, or closed
 
 
@@ -107,7 +111,7 @@ async def run(home: Path, *, rounds: int = 60, kills: int = 20, seed: int) -> St
         for number in range(rounds):
             words = f"tell me at length of {number}"
             asked.append(await _round(shown, words, on.daemons, pids if number in deadly else [], seconds, dice))
-        await asyncio.sleep(1.0)  # real time: what a daemon would still say is said by now
+        await until_still(lambda: (count(home, _LEFT),))  # what a daemon would still say is said
         found.after_stop_visible = sum(_is_wrong(shown, one) for one in asked)
         for pid in pids:
             await on.daemons.end(pid)
