@@ -37,6 +37,12 @@ class StopVerdict(Figure):
     kills: int = 0
     after_stop_visible: int = 0
     p95_s: float = 0.0
+    wrong: tuple[str, ...] = ()
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """How each reply went on that was to be stopped."""
+        return self.wrong
 
     @property
     def faultless(self) -> bool:
@@ -112,7 +118,8 @@ async def run(home: Path, *, rounds: int = 60, kills: int = 20, seed: int) -> St
             words = f"tell me at length of {number}"
             asked.append(await _round(shown, words, on.daemons, pids if number in deadly else [], seconds, dice))
         await until_still(lambda: (count(home, _LEFT),))  # what a daemon would still say is said
-        found.after_stop_visible = sum(_is_wrong(shown, one) for one in asked)
+        found.wrong = tuple(fault for one in asked if (fault := _fault(shown, one)))
+        found.after_stop_visible = len(found.wrong)
         for pid in pids:
             await on.daemons.end(pid)
     found.p95_s = sorted(seconds)[max(0, round(0.95 * len(seconds)) - 1)] if seconds else 0.0
@@ -143,8 +150,11 @@ async def _round(  # noqa: PLR0917  # the parts of a round
     return StoppedReply(asked, shown.words(asked), heard)
 
 
-def _is_wrong(shown: StopStage, stopped: StoppedReply) -> bool:
+def _fault(shown: StopStage, stopped: StoppedReply) -> str:
+    """What went wrong with a stop; nothing where nothing did."""
     posts = shown.replies(stopped.asked)
     said = "".join(f"{one.text} {one.blocks}" for one in posts)
     goes_on = stopped.heard and "Stopped" not in said
-    return len(posts) != 1 or goes_on or shown.words(stopped.asked) != stopped.words
+    if len(posts) == 1 and not goes_on and shown.words(stopped.asked) == stopped.words:
+        return ""
+    return f"{stopped}: {len(posts)} posts, {goes_on=}, {shown.words(stopped.asked)} words now: {said[-300:]!r}"

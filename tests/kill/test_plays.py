@@ -64,5 +64,5 @@ async def test_zones_without_daylight_saving_would_be_seen(tmp_path: Path) -> No
 
 async def test_nothing_is_visible_after_a_stop(tmp_path: Path) -> None:
     verdict = await stop.run(tmp_path, rounds=8, kills=4, seed=chance.SEED)
-    assert verdict.after_stop_visible == 0, str(verdict)
+    assert verdict.after_stop_visible == 0, (str(verdict), *verdict.details)
     assert (verdict.rounds, verdict.kills) == (8, 4)
