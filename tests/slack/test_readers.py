@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+import pytest
+
+from daemon.channels.slack.access import readers
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
 from daemon.local_slack.model import ChannelKind
@@ -51,6 +54,20 @@ async def test_one_guest_on_the_last_page_of_members_counts(channel: SlackChanne
     await _room(control, ["Ada", *await _people(control, 210), "Gus"])
     await channel.identify()
     assert not (await channel.readers(_said())).members_only
+
+
+async def test_members_beyond_those_that_are_read_prove_nothing(
+    channel: SlackChannel, control: Control, intake: FakeIntake, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "MOST_MEMBERS", 200)  # one page
+    later = await _people(control, 15)
+    await _room(control, ["Ada", *await _people(control, 190)])
+    async with caught_up(channel, intake, events):
+        assert (await channel.readers(_said())).members_only
+        for one in later:
+            await control.do("join", person=one, channel="studio")
+        await _acknowledged(control)
+        assert not (await channel.readers(_said())).members_only
 
 
 async def test_members_of_whom_too_many_are_unknown_prove_nothing(channel: SlackChannel, control: Control) -> None:
