@@ -137,7 +137,8 @@ class Recurrence:
             return ""
         there = _local(due_ms, zone).date()
         days = (there - dt.timedelta(days=1), there)  # of a skipped minute the moment may lie on the day after
-        return next((str(one) for one in days if self._moment(one, zone) == due_ms), str(there))
+        named = (one for one in days if self._names(one) and self._moment(one, zone) == due_ms)
+        return next(map(str, named), str(there))
 
     def _next(self, after_ms: int, zone: str, last_day: str) -> DueTime:
         begin = _local(after_ms, zone).date() - dt.timedelta(days=1)

@@ -81,8 +81,13 @@ async def test_a_verdict_is_given_by_what_was_said_and_reported_apart(empty_hous
     assert await counted(house) == {}
     await spoken_to(house, "what now?")
     assert "the quokka demo pleases them" not in shown(house.prompts[-1])
-    row = await house.one("SELECT tick FROM llm_calls WHERE step = 'judge'")
-    assert row["tick"] == 1
+    ticks = "SELECT tick FROM llm_calls WHERE step = 'judge'"
+
+    async def recorded() -> bool:  # a moment after the score
+        return bool(await house.rows(ticks))
+
+    await house.when(recorded)
+    assert (await house.one(ticks))["tick"] == 1
 
 
 async def test_without_the_setting_no_one_judges(empty_house: House) -> None:
