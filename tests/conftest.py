@@ -43,7 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = dict[Path, tuple[int, float]]()
     dice = chance.dice("order")
     for item in items:
-        folder = next((number for number, name in enumerate(_SLOW) if name in item.path.parts), len(_SLOW))
+        parts = item.path.relative_to(item.config.rootpath).parts  # a checkout may lie in a folder of any name
+        folder = next((number for number, name in enumerate(_SLOW) if name in parts), len(_SLOW))
         if folder < len(_SLOW):
             item.add_marker("slow")
         places.setdefault(item.path, (folder, dice.random()))
