@@ -18,7 +18,7 @@ def start_files(folders: Sequence[str] | None = None) -> Finding:
         Path(str(one.locate_file(file))).resolve()
         for one in importlib.metadata.distributions(path=[*map(str, places), *sys.path])
         if ".pth"
-        in (one.read_text("RECORD") or one.read_text("installed-files.txt") or "")  # few packages have one; some list 10,000 files
+        in (one.read_text("RECORD") or one.read_text("installed-files.txt") or "")  # most have none, and long lists
         for file in one.files or ()
         if file.suffix == ".pth"
     }
