@@ -1,8 +1,10 @@
 """What can an admin type? The command line `soul`, one module per subcommand, imported when it is called."""
 
 import io
+import logging
 import os
 import sys
+import threading
 
 
 def main() -> None:
@@ -13,4 +15,17 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows \u2026 instead of failing
     from daemon.cli.commands import soul
 
-    soul.main(prog_name="soul")
+    try:
+        soul.main(prog_name="soul")
+    except SystemExit as ended:
+        if isinstance(ended.code, int) and any(thread.daemon for thread in threading.enumerate()):
+            _leave(ended.code)
+        raise
+
+
+def _leave(code: int) -> None:
+    """End the process at once: Python aborts (SIGABRT) if a thread is in native code while the interpreter is freed."""
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)

@@ -52,6 +52,25 @@ def test_help_imports_nothing_heavy(home: Path) -> None:
     )
 
 
+def test_it_ends_with_its_code_without_freeing_what_a_thread_still_uses(home: Path) -> None:
+    code = (
+        "import atexit, threading\n"
+        "atexit.register(print, 'the interpreter is freed')\n"
+        "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+        "import daemon.cli; daemon.cli.main()"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, "no-such-command"],
+        cwd=home,
+        env={"PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "no-such-command" in result.stderr
+
+
 def test_a_pipe_gets_the_reply_and_nothing_else(home: Path) -> None:
     result = soul("chat", "--as", "Ada", cwd=home, given="hi there\n")
     assert result.returncode == 0, result.stderr

@@ -34,8 +34,10 @@ class Process:
         self._process.send_signal(number)
 
     async def ended(self) -> int:
-        """Wait until it has ended; gives its exit status."""
+        """Read its output to the end; gives its exit status."""
+        assert self._process.stdout is not None
         async with asyncio.timeout(TIMEOUT):
+            self.lines += (await self._process.stdout.read()).decode().splitlines()
             return await self._process.wait()
 
 

@@ -25,7 +25,7 @@ async def test_it_starts_answers_a_dm_and_stops_cleanly_on_sigterm(tmp_path: Pat
         post = (await people.wait_for_post("D0ADA", timeout=TIMEOUT))[0]
         assert "are you there?" in said(post)
         process.tell(signal.SIGTERM)
-        assert await process.ended() == 0
+        assert await process.ended() == 0, process.lines
     assert (tmp_path / "memory.db").stat().st_mode & 0o077 == 0, "it is its owner's alone"
 
 
@@ -37,6 +37,6 @@ async def test_it_finishes_the_reply_that_is_under_way_on_sigterm(tmp_path: Path
             await people.say("Ada", "dm", "a last word")
             await people.wait_for(lambda: people.calls("users.info"), TIMEOUT)
             process.tell(signal.SIGTERM)
-            assert await process.ended() == 0
+            assert await process.ended() == 0, process.lines
         posts = await people.posts_by_bot("D0ADA")
         assert ["a last word" in said(post) for post in posts] == [True]

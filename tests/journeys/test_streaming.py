@@ -154,9 +154,8 @@ async def test_the_status_line_is_shown_kept_alive_and_gone_in_the_end(empty_hou
     flow = house.flow()
     ts = await house.say("Ada", "dm", "think long")
     await _status(house, "D0ADA", ts, "is thinking…")
-    house.clock.turn(91)
-    house.clock.turn(60)
-    await _calls(house, lambda calls: len(calls) >= 2)
+    async with _turning(house, 31):  # it may be about to sleep
+        await _calls(house, lambda calls: len(calls) >= 2)
     await _status(house, "D0ADA", ts, "is thinking…")
     if ending == "reply":
         flow.end(OPENING, "Done.", CLOSING)
@@ -180,13 +179,13 @@ async def _calls(house: House, holds: Callable[[list[Json]], bool]) -> None:
 class _turning:  # noqa: N801  # reads as a verb where it is used
     """Turns the clock while the body waits, so that no pause takes real time."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, house: House, seconds: float = 2.0) -> None:
+        self._house, self._seconds = house, seconds
 
     async def _turn(self) -> None:
         while True:
             await asyncio.sleep(0.05)
-            self._house.clock.turn(2)
+            self._house.clock.turn(self._seconds)
 
     async def __aenter__(self) -> None:
         self._task = asyncio.create_task(self._turn())
