@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from daemon.core.lookalike import OPENERS
@@ -74,6 +74,9 @@ FRAGMENTS = [
 
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=30))
+@example(["<external_dialogue>", "<", "<calls_for>", "</calls_for>", "external_dialogue"])
+@example(["<external_dialogue>a <inter", "<calls_for>", "</calls_for>", "nal_monologue"])
+@example(["<external_dialogue>a < /", "<calls_for>", "</calls_for>", "internal monologue"])
 def test_any_soup_of_fragments_shows_no_tag_and_the_same_for_every_cut(fragments: list[str]) -> None:
     text = "".join(fragments)
     check(text, tuple(range(1, len(text))))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from daemon.core.lookalike import OPENERS
 from daemon.mind.tagged_output.tags import Kind, Token, Tokenizer, Vocabulary
 
 KNOWN_TAGS: tuple[str, ...] = (
@@ -36,6 +37,8 @@ VOCABULARY = Vocabulary.of(KNOWN_TAGS, misspelt=True)
 _DEEPEST = 32  # nesting depth of open tags; deeper is an attack
 _LONGEST_SPACE = 1024  # whitespace is held back until text follows, so it is capped
 _LONG_SPACE = re.compile(rf"(?<!\s)(\s{{{_LONGEST_SPACE}}})\s+")
+_TAIL = 60  # characters; the longest name with all that may lie within it
+_UNCLOSED = re.compile(f"[{OPENERS}][^{OPENERS}>]*$")  # with the text behind a nested tag it may read as a tag
 _HIDING = ("<!-", "<![")  # a comment or CDATA section may hide a tag
 
 
@@ -202,6 +205,8 @@ class TaggedOutput:
         match token.kind:
             case Kind.TEXT:
                 self._release(token.raw)
+            case Kind.OPEN | Kind.EMPTY if _UNCLOSED.search(self._tail()):
+                self._lose("lookalike", "tag")
             case Kind.OPEN | Kind.EMPTY:
                 self._fault("nested", token.name)
                 self._frames.append(token.name)
@@ -269,6 +274,10 @@ class TaggedOutput:
             self._fresh.append((self._space + text[:start])[:_LONGEST_SPACE])
         self._fresh.append(_LONG_SPACE.sub(r"\1", body))
         self._space = text[start + len(body) :][:_LONGEST_SPACE]
+
+    def _tail(self) -> str:
+        """The last characters of the reply so far; no piece of it is empty."""
+        return "".join((self._released + self._fresh)[-_TAIL:])[-_TAIL:]
 
     def _handed_out(self) -> str:
         fresh = "".join(self._fresh)
