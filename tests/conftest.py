@@ -14,8 +14,9 @@ from daemon.memory.database import migrate
 from daemon.soul import loader, reload
 from tests import chance, template
 
-_SLOW = ("kill", "soak", "leaks", "page", "initiative", "outputs", "fuzz", "systemd", "real_client")
-"""Folders that need many processes, kills, random worlds, a browser, a real client or a service manager.
+_SLOW = ("kill", "soak", "leaks", "page", "initiative", "outputs", "fuzz", "systemd", "real_client", "long")
+"""Folders that need many processes, kills, random worlds, a browser, a real client, a service manager, or
+that play days, sessions or several daemons.
 
 The longest come first, so that none of them is left over at the end.
 """

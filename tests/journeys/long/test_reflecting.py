@@ -22,7 +22,7 @@ from tests.journeys.ticking import ALONE, after, counted, spoken_to
 from tests.models import Reply
 from tests.models import after as until
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[3]
 HOUR, DAY = 3_600, 86_400
 
 
