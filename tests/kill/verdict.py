@@ -1,6 +1,7 @@
 """Lost, doubled and torn: the messages of users against memory.db and against the posts in Slack."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
@@ -13,6 +14,7 @@ from daemon.local_slack.server import WorkspaceServer
 from daemon.memory.database.driver import sqlite3
 
 _STANDSTILL_S = 60.0  # without any change
+_LOOK_S: Final = 0.25  # between looks into a file that seems unchanged
 _ENTERS = frozenset({"enter", "move", "visit", "return"})
 
 
@@ -217,6 +219,27 @@ async def until_still(left: Callable[[], tuple[int, ...]]) -> None:
                 return
             if now != before:
                 before, since = now, loop.time()
+
+
+class Writes:
+    """Says when it is worth opening memory.db again, which costs a hundred times a look at its dates.
+
+    A write in the same tick of the file system's clock as the last look has the same date, so some looks are due.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._files = home / "memory.db", home / "memory.db-wal"
+        self._seen: list[tuple[int, int]] = []
+        self._at = 0.0
+
+    def due(self) -> bool:
+        """Whether it was written, or not looked at for a while, since this was last true."""
+        stats = [file.stat() for file in self._files if file.exists()]
+        seen, now = [(one.st_mtime_ns, one.st_size) for one in stats], time.monotonic()
+        if seen == self._seen and now - self._at < _LOOK_S:
+            return False
+        self._seen, self._at = seen, now
+        return True
 
 
 def count(home: Path, sql: str) -> int:

@@ -32,9 +32,8 @@ async def test_nothing_leaks_in_random_worlds_and_what_may_be_known_is_recalled(
 
 
 @pytest.mark.parametrize("thinks", [False, True], ids=["in words", "whole thoughts"])
-@pytest.mark.parametrize("part", range(1))
-async def test_a_parrot_that_posts_its_whole_prompt_leaks_nothing(part: int, *, thinks: bool) -> None:
-    count = await parrots(16, part, thinks=thinks)  # the same worlds each time; the figure `leaks` draws many others
+async def test_a_parrot_that_posts_its_whole_prompt_leaks_nothing(*, thinks: bool) -> None:
+    count = await parrots(16, 0, thinks=thinks)  # the same worlds each time; the figure `leaks` draws many others
     print(count.line)
     assert not count.leaks
     assert count.recall >= RECALL_OF_FEW

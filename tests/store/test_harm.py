@@ -105,5 +105,5 @@ def test_every_acknowledgement_follows_a_sync(either: Path, shim: str) -> None:
 def test_the_next_start_finishes_a_migration_killed_at_any_call(tmp_path: Path, shim: str) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    outcome = deed("migrations", home / "memory.db", shim, 30, preload=shim)
-    assert outcome["killed"] == outcome["repaired"] == min(30, outcome["calls"])
+    outcome = deed("migrations", home / "memory.db", shim, 12, preload=shim)
+    assert outcome["killed"] == outcome["repaired"] == min(12, outcome["calls"])
