@@ -10,7 +10,7 @@ from tests.journeys.house import House
 from tests.models import Reply
 from tests.prompts.cache_share import common_share, marked_share
 
-TURNS = 100
+TURNS = 60
 SAID = "We looked into the figures of last week again and found that the second pump, number {}, had been left running."
 REPLY = (
     "The second pump was left running over the weekend, which is why the figures of last week look so odd. I'd compare "
@@ -49,7 +49,7 @@ async def test_four_fifths_of_what_is_sent_were_sent_before(house: House) -> Non
     by_marks = sum(share * size for share, size in zip(marked, sizes[1:], strict=True)) / sent
     print(
         f"cached_share={mean:.3f} by_marks={by_marks:.3f} median={sorted(shares)[TURNS // 2]:.3f} moves={moves} "
-        f"turn1={sizes[0]} turn2_share={shares[0]:.3f} turn100={sizes[-1]} "
+        f"turn1={sizes[0]} turn2_share={shares[0]:.3f} turn{TURNS}={sizes[-1]} "
         f"last20={sum(sizes[-20:]) // 20} longest={max(sizes)}"
     )
     assert moves, "the window moved meanwhile"

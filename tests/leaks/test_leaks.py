@@ -25,7 +25,7 @@ MOVES = (Change.JOIN, Change.LEAVE, Change.CONVERT)
 
 @pytest.mark.parametrize("arm", sorted(ARMS))
 async def test_nothing_leaks_in_random_worlds_and_what_may_be_known_is_recalled(arm: str) -> None:
-    count = await play(150, chance.SEED, arm)
+    count = await play(100, chance.SEED, arm)
     print(count.line)
     assert not count.leaks
     assert count.recall >= min(RECALL_OF_FEW, ARMS[arm].recall)  # the figure `leaks` asks for more of many
