@@ -15,8 +15,8 @@ from daemon.soul import loader, reload
 from tests import chance, template
 
 _SLOW = ("kill", "soak", "leaks", "page", "initiative", "outputs", "fuzz", "systemd", "real_client", "long")
-"""Folders that need many processes, kills, random worlds, a browser, a real client, a service manager, or
-that play days, sessions or several daemons.
+"""Folders that need many processes, kills, random worlds, a browser, a real client, a service manager,
+days, sessions or several daemons.
 
 The longest come first, so that none of them is left over at the end.
 """

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 import threading
+from contextlib import suppress
 
 
 def main() -> None:
@@ -27,5 +28,6 @@ def _leave(code: int) -> None:
     """End the process at once: Python aborts (SIGABRT) if a thread is in native code while the interpreter is freed."""
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        with suppress(OSError):  # nobody reads it any more, or the disk is full
+            stream.flush()
     os._exit(code)

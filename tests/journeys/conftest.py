@@ -35,7 +35,7 @@ async def empty_house(tmp_path: Path) -> AsyncIterator[House]:
             yield built
         finally:
             await built.close()
-            vars(built).clear()  # something in pytest-asyncio keeps the object itself, and so all that hangs on it
+            vars(built).clear()  # the object itself is never freed, for a reason not found
 
 
 @pytest.fixture

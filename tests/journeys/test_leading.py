@@ -67,7 +67,7 @@ async def test_the_path_is_what_the_model_says_in_every_language(
     empty_house: House, language: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     house, wishes = empty_house, dict(sayings(language))
-    chosen = list(wishes.items())[::2]  # half of them: each calls for what its pattern says, whatever came before
+    chosen = list(wishes.items())[::2]  # half of them are enough: what is expected follows from the state before
 
     async def model(prompt: Prompt) -> Reply:
         if prompt.step != "respond":

@@ -233,7 +233,7 @@ class Writes:
         self._at = 0.0
 
     def due(self) -> bool:
-        """Whether it was written, or not looked at for a while, since this was last true."""
+        """Whether to open the file now: it has changed since the last time, or that was a while ago."""
         stats = [file.stat() for file in self._files if file.exists()]
         seen, now = [(one.st_mtime_ns, one.st_size) for one in stats], time.monotonic()
         if seen == self._seen and now - self._at < _LOOK_S:

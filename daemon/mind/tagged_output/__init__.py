@@ -270,14 +270,15 @@ class TaggedOutput:
             self._space = (self._space + text)[:_LONGEST_SPACE]
             return
         start = text.index(body[0])
-        if self._fresh or self._released:
-            self._fresh.append((self._space + text[:start])[:_LONGEST_SPACE])
+        gap = (self._space + text[:start])[:_LONGEST_SPACE]
+        if gap and (self._fresh or self._released):
+            self._fresh.append(gap)
         self._fresh.append(_LONG_SPACE.sub(r"\1", body))
         self._space = text[start + len(body) :][:_LONGEST_SPACE]
 
     def _tail(self) -> str:
-        """The last characters of the reply so far; no piece of it is empty."""
-        return "".join((self._released + self._fresh)[-_TAIL:])[-_TAIL:]
+        """The last characters of the reply so far: no piece is empty, so that the last pieces hold them."""
+        return "".join(self._released[-_TAIL:] + self._fresh[-_TAIL:])[-_TAIL:]
 
     def _handed_out(self) -> str:
         fresh = "".join(self._fresh)

@@ -1,1 +1,1 @@
-"""Journeys: people in the local workspace talk with whole daemons; everything but the model is real."""
+"""Journeys over days, of sessions and of several daemons, which run with `./scripts/test --all` alone."""
