@@ -154,7 +154,9 @@ def _fault(shown: StopStage, stopped: StoppedReply) -> str:
     """What went wrong with a stop; nothing where nothing did."""
     posts = shown.replies(stopped.asked)
     said = "".join(f"{one.text} {one.blocks}" for one in posts)
-    goes_on = stopped.heard and "Stopped" not in said
-    if len(posts) == 1 and not goes_on and shown.words(stopped.asked) == stopped.words:
+    words = shown.words(stopped.asked)
+    ended = "Stopped" in said
+    # A daemon that died before it acknowledged the click owes nothing: the next one writes the reply anew.
+    if len(posts) == 1 and (words == stopped.words if ended else not stopped.heard):
         return ""
-    return f"{stopped}: {len(posts)} posts, {goes_on=}, {shown.words(stopped.asked)} words now: {said[-300:]!r}"
+    return f"{stopped}: {len(posts)} posts, {ended=}, {words} words now: {said[:300]!r} … {said[-300:]!r}"
