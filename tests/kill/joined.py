@@ -17,14 +17,13 @@ from daemon.core.sessions import Visibility
 from daemon.local_slack.model import WorkspaceMessage
 from daemon.local_slack.people_acting import PeopleActing
 from daemon.memory.database import open_database
-from daemon.memory.database.driver import sqlite3
 from daemon.memory.shared.keys import KeyAdmin
 from tests.hooks.client import Client, Ran
 from tests.journeys.problems import YES
 from tests.journeys.souls import write_soul
 from tests.kill.loop import KillStage, alive, stage
 from tests.kill.scenes import LEASE, POSTED
-from tests.kill.verdict import Figure, count, replies
+from tests.kill.verdict import Figure, Watch, replies
 
 GIVEN, TAKEN = "From now on rolf answers here", "From now on I answer here in place of"
 BOUND = "From now on what"
@@ -54,7 +53,7 @@ class Joined:
         self.harm = Harm()
         self._home, self._workspace, self._daemons = on.home, on.workspace, on.daemons
         self._acting = PeopleActing(on.workspace.workspace)
-        self._pid = 0
+        self._pid, self._watch = 0, Watch(on.home)
         self._client: Client
         self._name = self._session = ""
         self._asked = 0
@@ -125,11 +124,13 @@ class Joined:
 
     async def end(self) -> None:
         """Kill the last daemon."""
+        self._watch.close()
         await self._daemons.end(self._pid)
 
     # -- daemons ------------------------------------------------------------------------------------------------------
 
     async def _spawn(self, crash: str = "") -> None:
+        self._watch.close()
         passed = str(self._home / "passed")
         self._pid = await self._daemons.spawn(crash=crash, passed=passed, lease=LEASE, settings=self._settings)
 
@@ -207,9 +208,9 @@ class Joined:
         self._session = f"s{self._asked}"
         mine = f"SELECT name FROM sessions WHERE id = '{self._session}' AND state <> 'gone'"
         await self._report("SessionStart", source="startup")
-        while not self._rows(mine):  # the daemon was busy, and its script kept the event
+        while not self._watch.rows(mine):  # the daemon was busy, and its script kept the event
             await self._report("UserPromptSubmit", prompt_id="p")
-        self._name = str(self._rows(mine)[0][0])
+        self._name = str(self._watch.rows(mine)[0][0])
 
     async def _report(self, hook: str, **fields: object) -> Ran:
         event = {"session_id": self._session, "hook_event_name": hook, "cwd": str(self._client.home)}
@@ -245,17 +246,11 @@ class Joined:
         return sum(post.ts in own and not post.text.startswith(TAKEN) for post in self._posts(first))
 
     def _own_posts(self, soul: str) -> set[object]:
-        rows = self._rows(f"SELECT platform_ts FROM outbox WHERE conversation LIKE '{soul}/%' AND state = 'sent'")
+        rows = self._watch.rows(f"SELECT platform_ts FROM outbox WHERE conversation LIKE '{soul}/%' AND state = 'sent'")
         return {row[0] for row in rows}
 
     def _holds(self, sql: str) -> bool:
-        with suppress(sqlite3.OperationalError):  # the first daemon is still creating the tables
-            return bool(count(self._home, sql))
-        return False
-
-    def _rows(self, sql: str) -> list[tuple[object, ...]]:
-        with closing(sqlite3.connect(self._home / "memory.db", timeout=5)) as connection:
-            return connection.execute(sql).fetchall()
+        return self._watch.count(sql) > 0
 
 
 @asynccontextmanager

@@ -80,6 +80,7 @@ class Nursery:
             "http": False,
             "name": SOUL,
             "ism_enabled": True,
+            "local_models": False,
             "dormant_after": _DORMANT_AFTER,
             **settings,
         }

@@ -5,16 +5,15 @@
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from daemon.local_slack.model import WorkspaceMessage
-from daemon.memory.database.driver import sqlite3
 from tests.kill.loop import KillStage, alive, until_dead
-from tests.kill.verdict import Writes, count
+from tests.kill.verdict import Watch
 
 LEASE: Final = 5.0  # seconds; shorter ones a busy machine outsleeps, and who outsleeps a lease may post twice
 _PATIENCE: Final = 60.0  # seconds
@@ -119,12 +118,10 @@ async def played(scene: Scene, on: KillStage, *, crash: str = "", passed: Path |
 async def _until(home: Path, pid: int, message: WorkspaceMessage | None, reached: str) -> bool:
     """Wait until a message is stored and then until a query holds; False when the daemon dies or it takes long."""
     stored = f"SELECT count(*) FROM inbox WHERE ts = '{message.ts}'" if message else "SELECT 1"
-    writes = Writes(home)
-    with suppress(TimeoutError):
+    with closing(Watch(home)) as watch, suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):
             while alive(pid):
                 await asyncio.sleep(0.01)  # a file has no events to wait on
-                with suppress(sqlite3.OperationalError, FileNotFoundError):  # the first daemon is still creating it
-                    if writes.due() and count(home, stored) and count(home, reached):
-                        return True
+                if watch.count(stored) > 0 and watch.count(reached) > 0:
+                    return True
     return False

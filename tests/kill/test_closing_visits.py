@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,7 @@ from daemon.memory.knowledge.records.store import put
 from daemon.memory.records import Worker
 from tests.kill.loop import SOUL, KillStage, alive, stage, until_dead
 from tests.kill.scenes import LEASE
-from tests.kill.verdict import Writes, count
+from tests.kill.verdict import Watch
 from tests.store.parts import look
 
 VISIT: Final = {"dormant_after": 0.2, "visit_silence": 0.6}
@@ -61,10 +62,10 @@ async def test_a_core_is_made_once_wherever_the_daemon_dies_at_it(tmp_path: Path
 async def _live_until(on: KillStage, holds: str, settings: Mapping[str, object]) -> None:
     """A daemon lives until a query holds."""
     last = await on.daemons.spawn(lease=LEASE, settings=settings)
-    writes = Writes(on.home)
-    while not (writes.due() and count(on.home, holds)):
-        assert alive(last)
-        await asyncio.sleep(0.01)  # a file has no events to wait on
+    with closing(Watch(on.home)) as watch:
+        while watch.count(holds) <= 0:
+            assert alive(last)
+            await asyncio.sleep(0.01)  # a file has no events to wait on
     await on.daemons.end(last)
 
 

@@ -24,11 +24,11 @@ _NAMED = {
     "Commits.commit(silent)@after",
 }
 # Only a slow machine, a chance or a fresh file passes these: a claim that is renewed, a look that finds nothing, an
-# interrupted call, the first night.
+# interrupted call, the first night, memories that the vectors lack.
 _BY_CHANCE = {
     *("Conversations.renew", "Jobs.renew", "Outbox.claim_next", "Outbox.postpone", "Commits.record_calls"),
     *("assistant.threads.setStatus", "conversations.replies", "CatchUpStore.advance", "Presence.release_the_dead"),
-    *("CatchUpStore.mark_quiet", "NightSlots.newest"),
+    *("CatchUpStore.mark_quiet", "NightSlots.newest", "enqueue"),
 }
 # The answer continued the problem that waited for it, instead of starting a new one.
 _PARKED_TWICE = """

@@ -15,6 +15,7 @@ from daemon.memory.database.driver import sqlite3
 
 _STANDSTILL_S = 60.0  # without any change
 _LOOK_S: Final = 0.25  # between looks into a file that seems unchanged
+_PATIENT_S: Final = 5.0  # until a file that is locked is read another time
 _ENTERS = frozenset({"enter", "move", "visit", "return"})
 
 
@@ -201,7 +202,13 @@ def _torn_paths(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 async def until_settled(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessage]) -> None:
     """Wait until no row waits and every message has its reply, or no row has changed for a minute."""
-    await until_still(lambda: (count(home, _WAITING), judge(home, workspace, said, 0).lost))
+    with closing(Watch(home)) as watch:
+
+        def left() -> tuple[int, ...]:
+            waiting = watch.count(_WAITING)
+            return (waiting, -1 if waiting else judge(home, workspace, said, 0).lost)
+
+        await until_still(left)
 
 
 async def until_still(left: Callable[[], tuple[int, ...]]) -> None:
@@ -221,25 +228,42 @@ async def until_still(left: Callable[[], tuple[int, ...]]) -> None:
                 before, since = now, loop.time()
 
 
-class Writes:
-    """Says when it is worth opening memory.db again, which costs a hundred times a look at its dates.
+class Watch:
+    """Looks at memory.db again and again: its connection is kept, and a query asked anew once something was written.
 
-    A write in the same tick of the file system's clock as the last look has the same date, so some looks are due.
+    Close it before a daemon follows one that was killed, so that the daemon recovers the file. A write in the same tick
+    of the file system's clock as the last look has the same date, so a query is asked anew after a while, too.
     """
 
     def __init__(self, home: Path) -> None:
-        self._files = home / "memory.db", home / "memory.db-wal"
+        self._file, self._log = home / "memory.db", home / "memory.db-wal"
+        self._connection: sqlite3.Connection | None = None
         self._seen: list[tuple[int, int]] = []
         self._at = 0.0
+        self._known: dict[str, list[tuple[Any, ...]]] = {}
 
-    def due(self) -> bool:
-        """Whether to open the file now: it has changed since the last time, or that was a while ago."""
-        stats = [file.stat() for file in self._files if file.exists()]
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """What a query gives; nothing while there are no tables yet."""
+        stats = [file.stat() for file in (self._file, self._log) if file.exists()]
         seen, now = [(one.st_mtime_ns, one.st_size) for one in stats], time.monotonic()
-        if seen == self._seen and now - self._at < _LOOK_S:
-            return False
-        self._seen, self._at = seen, now
-        return True
+        if seen != self._seen or now - self._at > _LOOK_S:
+            self._known.clear()
+            self._seen, self._at = seen, now
+        with suppress(sqlite3.OperationalError):
+            if stats and sql not in self._known:
+                self._connection = self._connection or sqlite3.connect(self._file, timeout=_PATIENT_S)
+                self._known[sql] = self._connection.execute(sql).fetchall()
+        return self._known.get(sql, [])
+
+    def count(self, sql: str) -> int:
+        """The number that a query gives; -1 while there are no tables yet."""
+        return next((int(number) for (number,) in self.rows(sql)), -1)
+
+    def close(self) -> None:
+        """Let go of the file; the next look opens it."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
 
 def count(home: Path, sql: str) -> int:

@@ -24,7 +24,7 @@ from daemon.memory.database.driver import sqlite3
 from tests.kill.bill import BilledCall, billed
 from tests.kill.loop import SOUL, KillStage, alive, stage
 from tests.kill.mind_verdict import HOUR_MS, Budget, Left, MindFaults, is_spoken_for, judged
-from tests.kill.verdict import Figure, count, judge, replies
+from tests.kill.verdict import Figure, Watch, count, judge, replies
 from tests.tools.parts import listing
 from tests.tools.serving import serving_app
 
@@ -128,7 +128,7 @@ class MindPlay:
     """Daemons that live and die, and people who talk to them and click."""
 
     def __init__(self, on: KillStage, seed: int, at_once: int) -> None:
-        self.home, self.crowd = on.home, on.crowd
+        self.home, self.crowd, self._watch = on.home, on.crowd, Watch(on.home)
         self.kills = 0
         self.hit = set[str]()
         self._tried = Counter[str]()
@@ -145,6 +145,7 @@ class MindPlay:
     async def spawn(self, *, armed: bool = True) -> None:
         """Let as many daemons live as shall; one that is `armed` may die at a point."""
         while len(self.living) < self._at_once:
+            self._watch.close()
             place = self._drawn() if armed and self._dice.random() < _ARMED else ""
             pid = await self._daemons.spawn(
                 crash=f"{place}:{self._dice.choice((1, 1, 1, 2))}" if place else "",
@@ -179,11 +180,10 @@ class MindPlay:
 
     def press(self) -> None:
         """Have each question that waits allowed by a click, again where the last one came to nothing."""
-        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.home / "memory.db")) as connection:
-            for person, channel, ts in connection.execute(_QUESTIONS).fetchall():
-                with suppress(NotPossible):
-                    room = self._acting.readable(self._acting.person(person), channel)
-                    self._acting.click(self._acting.person(person), room, ts, _YES, "")
+        for person, channel, ts in self._watch.rows(_QUESTIONS):
+            with suppress(NotPossible):
+                room = self._acting.readable(self._acting.person(person), channel)
+                self._acting.click(self._acting.person(person), room, ts, _YES, "")
 
     def write_down(self, word: str) -> str:
         """Note an effect."""
@@ -207,6 +207,7 @@ class MindPlay:
 
     async def end_all(self) -> None:
         """Kill all that live."""
+        self._watch.close()
         for one in list(self.living):
             await self._end(one)
 
@@ -218,12 +219,11 @@ class MindPlay:
             await self._bury()
             await self.spawn()
             self.press()
-            with suppress(sqlite3.OperationalError):  # the first daemon is still creating the tables
-                now = len(self.crowd.said) - count(self.home, _STORED), count(self.home, _UNDER_WAY)  # in this order
-                if now == (0, 0):
-                    return True
-                if now != before:
-                    before, since = now, time.monotonic()
+            now = len(self.crowd.said) - self._watch.count(_STORED), self._watch.count(_UNDER_WAY)  # in this order
+            if now == (0, 0):
+                return True
+            if now != before:
+                before, since = now, time.monotonic()
         return False
 
     async def an_hour(self, *, armed: bool = True) -> None:
@@ -257,7 +257,7 @@ class MindPlay:
         since = time.monotonic()
         while time.monotonic() - since < _PATIENCE_S:
             await self.rest()
-            if not count(self.home, _DUE.format(now=self._workspace.clock.now_ms())):
+            if not self._watch.count(_DUE.format(now=self._workspace.clock.now_ms())):
                 return
 
     def left(self) -> Left:
