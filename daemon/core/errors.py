@@ -31,6 +31,27 @@
 Adapters raise these instead of a library's exceptions, with the original as the cause.
 """
 
+import errno
+from typing import Final
+
+_LACKING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.ENOSPC})
+
+
+def of_machine(error: BaseException | None) -> bool:
+    """Whether the machine lacks descriptors, memory or disk, which is the fault of no message, model or person.
+
+    An error is judged with all that led to it (DESIGN 7, ruling 26).
+    """
+    seen = set[int]()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _LACKING):
+            return True
+        if isinstance(error, BaseExceptionGroup) and any(map(of_machine, error.exceptions)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
 
 class DaemonError(Exception):
     """Base of all expected failures: `message` says what happened, `hint` what to do about it."""

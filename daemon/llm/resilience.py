@@ -13,7 +13,7 @@ from functools import partial
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
 from daemon.core.concurrency import time_limit
-from daemon.core.errors import ModelRefused, ModelUnavailable
+from daemon.core.errors import ModelRefused, ModelUnavailable, of_machine
 from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import Completion, ModelRole, Prompt
@@ -178,7 +178,8 @@ class ResilientLLM:
             self._failed(call, permit, timed_out=True)
             raise self._too_slow(call, silent=left > self._limits.silence) from None
         except ModelUnavailable as error:
-            self._failed(call, permit, retry_after=error.retry_after)
+            if not of_machine(error):
+                self._failed(call, permit, retry_after=error.retry_after)
             raise
         except ModelRefused:
             self._succeeded(call)  # refusing one request shows that the vendor works

@@ -7,6 +7,7 @@ from daemon.core.errors import ModelError
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line
 from daemon.memory.queues.remembering import Remembered
+from daemon.mind.destinations import newest_words
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.quotation import Evidence, SaidAs, proof
 from daemon.mind.steps.note_down import note_down
@@ -40,9 +41,7 @@ async def heed_remembering(context: ProcessContext) -> str:
         _, asked = await context.mind.run(context.memory, note_down())
     except ModelError:
         return _NOTHING.format(why="you could not make out what is meant")
-    person = context.perception.author
-    messages = [one.content for one in context.memory if one.metadata.get("source") == person]
-    found = proof(asked.line, asked.quote, SaidAs.STATEMENT, messages, (context.perception.name,))
+    found = proof(asked.line, asked.quote, SaidAs.STATEMENT, newest_words(context), (context.perception.name,))
     if not asked.line or remove_keys(asked.line) != asked.line:
         return _NOTHING.format(why="you could not make out what is meant")
     if not isinstance(found, Evidence):

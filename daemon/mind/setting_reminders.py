@@ -14,6 +14,7 @@ from daemon.core.zones import zone_of
 from daemon.memory.queues.asking_messages import ASKED_IN
 from daemon.memory.queues.intention_rows import DIGEST, NewIntention
 from daemon.memory.queues.own_reminders import OWN_SLOT, ReminderSet
+from daemon.mind.destinations import NotSaid, require_said
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.steps.intend import ReminderRequest
 
@@ -54,7 +55,9 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
     try:
         room = await _room_of(context, request)
         new = await _asked_for(context, request, now_ms)
-    except NotSettable as why:
+        if room is not None and _is_elsewhere(request):
+            require_said(context, room, request.where, new.content)
+    except (NotSettable, NotSaid) as why:
         return f"You could not set the reminder: {why}. Say so in one sentence, and promise nothing."
     due_ms = Recurrence.parse(new.every).first(max(new.due_ms, now_ms), zone).due_ms if new.every else new.due_ms
     if room is None:
@@ -62,7 +65,7 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
     else:
         most = context.capabilities.most_intentions
         context.motor.decide(ReminderSet(new, room.channel, room.place, room.audience, most))
-    shown = _shown(context, new, due_ms)
+    shown = _shown(context, new, due_ms, request.where if room is not None and _is_elsewhere(request) else "")
     if new.every or room is not None or context.perception.place not in _ALONE:
         context.motor.show_below(f"_{shown}_")
     what = "a digest" if new.errand else "a reminder"
@@ -87,13 +90,15 @@ def refused_for_zone(context: ProcessContext, request: ReminderRequest) -> str:
     return "They named a time zone that does not exist, so no reminder is set. A line below your reply says so."
 
 
-def _shown(context: ProcessContext, new: NewIntention, due_ms: int) -> str:
-    """The line below the reply, which holds whatever a model says."""
+def _shown(context: ProcessContext, new: NewIntention, due_ms: int, elsewhere: str) -> str:
+    """The line below the reply, which holds whatever a model says; it names the channel `elsewhere`, if any."""
     words = context.motor.words
     when_ = context.motor.time(due_ms, context.perception.zone, alone=context.perception.place in _ALONE)
     if new.every:
         when_ = words.say("reminders_repeats", when=when_, rule=rule_in_words(new.every, words))
     what = words.say("reminders_digest") if new.errand else new.content
+    if elsewhere:
+        what = words.say("reminders_in", line=what, room=f"#{elsewhere.removeprefix('#')}")
     return words.say("reminder_set", when=when_, what=what.replace("_", "\\_").replace("*", "\\*"))
 
 
@@ -133,6 +138,11 @@ async def _asked_for(context: ProcessContext, request: ReminderRequest, now_ms: 
 
 def _is_here(request: ReminderRequest) -> bool:
     return request.where.casefold() in _HERE and not request.digest
+
+
+def _is_elsewhere(request: ReminderRequest) -> bool:
+    """Whether the model names another place than the channel of this talk or the person's own DM."""
+    return request.where.casefold() not in _HERE | _THIS_CHANNEL | {"me"}
 
 
 async def _room_of(context: ProcessContext, request: ReminderRequest) -> Room | None:

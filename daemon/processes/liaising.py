@@ -11,6 +11,7 @@ from daemon.core.text import shortened
 from daemon.core.working_memory import Memory, Role
 from daemon.ism.permission import code_block, plain_sight
 from daemon.mind.answer_filter import words_aloud
+from daemon.mind.destinations import newest_words
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Transition
 from daemon.mind.quotation import own_words_from
@@ -41,9 +42,7 @@ async def _put(context: ProcessContext) -> str:
         return _unclear(context)
     if put is None or not asked.session or not asked.words:
         return _unclear(context)
-    person = context.perception.author
-    own = [one.content for one in context.memory if one.metadata.get("source") == person]
-    words = own_words_from(asked.words, own)
+    words = own_words_from(asked.words, newest_words(context))
     command = Command.HAND if asked.task else Command.ASK
     text, act = await put(Phrase(command, words=words, name=asked.session))
     if act is not None:

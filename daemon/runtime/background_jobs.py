@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from daemon.core.concurrency import alongside
-from daemon.core.errors import CapMet, DaemonError, LostLease, StoreBusy
+from daemon.core.errors import CapMet, DaemonError, LostLease, StoreBusy, of_machine
 from daemon.core.fencing import fresh_nonce
 from daemon.core.last_line import in_short
 from daemon.core.ports.telemetry import LLMCall
@@ -14,6 +14,8 @@ from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import new_trace
 from daemon.runtime.other_daemons import watch_other_daemons
+
+_LACKING_PAUSE_MS = 60_000
 
 
 class JobRunner:
@@ -46,8 +48,11 @@ class JobRunner:
         except CapMet as met:
             await self._jobs.put_off(job, met.message, met.until_ms, tuple(calls))
             services.emit("job.put_off", kind=job.kind, reason=met.message)
-        except Exception as error:  # noqa: BLE001 - a failing job must not stop replies; it is retried later
+        except Exception as error:
             reason = in_short(error)
+            if of_machine(error):
+                await self._jobs.put_off(job, reason, services.clock.now_ms() + _LACKING_PAUSE_MS, tuple(calls))
+                raise
             unexpected = None if isinstance(error, DaemonError) else error
             dead = await self._jobs.fail(job, reason, tuple(calls), foreseen=unexpected is None)
             event = "job.dead" if dead else "job.failed"

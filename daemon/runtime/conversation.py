@@ -14,6 +14,7 @@ from daemon.core.errors import (
     StoreBusy,
     StoreError,
     TickBudgetMet,
+    of_machine,
 )
 from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Modality, Perception, Place
@@ -149,8 +150,14 @@ class ConversationHandler:
         return triaged
 
     async def park(self, claim: Claim, error: Exception) -> None:
-        """Give a claim back whose handling failed in a way that was not foreseen, and park its messages at last."""
+        """Give a claim back whose handling failed in a way that was not foreseen, and park its messages at last.
+
+        What the machine lacks is counted against no message.
+        """
         services = self._services
+        if of_machine(error):
+            await services.conversations.release(claim, retry_in=_GATE_PAUSE, reason=in_short(error))
+            return
         try:
             reply_to = services.channel.reply_to(claim.messages[-1].perception)
         except Exception:  # noqa: BLE001 - the message itself may be what can't be handled
@@ -167,7 +174,8 @@ class ConversationHandler:
             await self.park(claim, error)
             return
         pause = error.retry_after if isinstance(error, NotDelivered) else 0.0
-        self._services.emit("gate.failed", conversation=str(claim.conversation), **_as_fields(error))
+        event = "gate.waits" if isinstance(error, NotDelivered) else "gate.failed"
+        self._services.emit(event, conversation=str(claim.conversation), **_as_fields(error))
         await self._services.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=in_short(error))
 
     async def _think(self, cycle: Cycle) -> Delivery | None:
@@ -188,7 +196,9 @@ class ConversationHandler:
         except asyncio.CancelledError:
             await services.conversations.release(claim, reason="stopped")
             raise
-        except Exception as error:  # noqa: BLE001 - the outermost handler: a failing cycle ends with words
+        except Exception as error:
+            if of_machine(error):
+                raise
             return await self._end_failed(cycle, error)
 
     async def _end_failed(self, cycle: Cycle, error: Exception) -> Delivery | None:

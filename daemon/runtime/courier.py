@@ -12,6 +12,7 @@ from daemon.core.errors import (
     LostLease,
     NotDelivered,
     StoreError,
+    of_machine,
 )
 from daemon.core.last_line import in_short
 from daemon.core.ports.channel import Channel
@@ -67,7 +68,7 @@ class Courier:
         """Try a claimed post once; True when it is settled, False when it is tried again later.
 
         A failure of any kind ends nothing else: one that was not foreseen is counted, and the third parks the post.
-        Raises StoreError alone.
+        Raises StoreError, and what says that the machine lacks something, alone.
         """
         try:
             return await self._guarded(delivery)
@@ -80,7 +81,9 @@ class Courier:
             return await self._attempt(delivery)
         except StoreError:
             raise
-        except Exception as error:  # noqa: BLE001 - one post's fault must not end the sending of all others
+        except Exception as error:
+            if of_machine(error):
+                raise  # the claim runs out, and the post is looked up before it is sent
             pause = self._in_doubt * 2**delivery.faults
             parked = await self._outbox.count_fault(delivery, pause, in_short(error))
             self._emit("outbox.dead" if parked else "outbox.failed", key=delivery.post.key, error=error)

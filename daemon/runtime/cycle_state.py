@@ -198,7 +198,7 @@ class Cycle:
             fresh = await self.services.triage.sort(before_one_alone(unknown, self.claim.bound))
             missed = await to_be_asked(self.services.channel, self.claim, fresh.unanswered)
         except NotDelivered as error:  # the gate can't decide now; these messages get a cycle of their own
-            self.services.emit("gate.failed", conversation=str(self.claim.conversation), reason=error.message)
+            self.services.emit("gate.waits", conversation=str(self.claim.conversation), reason=error.message)
             return memory
         self.messages += fresh.messages
         self.dismissed = {**self.dismissed, **fresh.dismissed}

@@ -82,8 +82,8 @@ async def _on_purpose(cycle: Cycle, query: str) -> tuple[Passage, ...]:
 
 
 def _learned(cycle: Cycle, found: tuple[Passage, ...]) -> tuple[Passage, ...]:
-    """The same; a reply may link to hosts named in its own channel: what is said elsewhere is no such promise."""
-    cycle.hosts.learn(*(one.text for one in found if not one.members_only and not one.own))
+    """The same; a reply may link to hosts that people named in its own channel."""
+    cycle.hosts.learn(*(one.text for one in found if one.names_hosts))
     return found
 
 

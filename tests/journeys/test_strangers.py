@@ -136,7 +136,7 @@ async def test_a_message_waits_while_slack_can_not_say_who_its_author_is(house: 
     await house.people.fault("users.info", status=500, times=2)
     await house.say("Ada", "dm", "hello?")
     for count in (1, 2):
-        await house.events.until("gate.failed", count)
+        await house.events.until("gate.waits", count)
         assert house.prompts == []
         house.clock.turn(6)
     await house.reply("D0ADA", "hello?")

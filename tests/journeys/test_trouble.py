@@ -1,6 +1,7 @@
 """A failing model causes an apology with a reference and no private text; the next message works (P14, P34)."""
 
 import asyncio
+import errno
 import re
 
 import pytest
@@ -106,6 +107,21 @@ async def test_a_fault_of_the_daemon_and_a_wrong_setup_mean_one_apology_and_touc
     words = await house.answered("Ada", "dm", "hello")
     assert "something in my set-up is wrong" in words
     assert _CANARY not in words
+
+
+async def test_a_message_waits_uncounted_while_the_machine_lacks_something(house: House) -> None:
+    async def lacking(_: object) -> str:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    house.model.replies += [lacking] * 5
+    await house.say("Ada", "dm", "hello")
+    for tried in range(1, 6):
+        await house.events.until("machine.lacking", tried)
+        house.clock.turn(6)
+    assert said(await house.reply("D0ADA", "Echo")) == "Echo: hello"
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+    assert (await house.one("SELECT attempts FROM inbox"))["attempts"] == 1
+    assert not {"inbox.failed", "cycle.failed", "llm.circuit_opened"} & set(house.events.names)
 
 
 async def test_a_malformed_answer_that_is_mended_is_simply_the_answer_and_no_tag_of_it_reaches_slack(

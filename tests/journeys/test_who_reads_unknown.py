@@ -20,7 +20,7 @@ async def unknown(house: House) -> None:
 
 async def known_again(house: House, tried: int = 1) -> None:
     """Slack says it again, once it was tried in vain."""
-    await house.events.until("gate.failed", tried)
+    await house.events.until("gate.waits", tried)
     await house.people.clear_faults()
     house.clock.turn(16)
 
@@ -59,7 +59,7 @@ async def test_what_nobody_can_find_out_is_refused_at_last(house: House, session
     await unknown(house)
     await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
     for tried in range(TRIES):
-        await house.events.until("gate.failed", tried + 1)
+        await house.events.until("gate.waits", tried + 1)
         await house.when(lambda: _waits(house))
         house.clock.turn(16)
     assert HERE_ALONE in str(await house.reply("general"))
@@ -82,11 +82,11 @@ async def test_an_answer_that_was_given_before_a_long_pause_is_said_once_it_is_k
         await house.people.fault("conversations.info", status=500, times=999)
         house.clock.turn(700)  # what is known of the room is looked up anew
         await session.goes_on("0042.")
-        await house.events.until("gate.failed")
+        await house.events.until("gate.waits")
     await house.stop()
     house.clock.turn(7_200)
     await house.start()
-    await house.events.until("gate.failed")
+    await house.events.until("gate.waits")
     await house.people.clear_faults()
     house.clock.turn(16)
     await house.reply("general", "0042.")

@@ -23,7 +23,15 @@ _OUTPUTS: Final = 200  # of one world
 _TURNS: Final = 15  # messages, after which time passes
 _TICKS: Final = 6
 _HOUR_MS: Final = 3_600_000
-_CRASHES: Final = ("cycle.failed", "cycle.given_up", "inbox.failed", "inbox.dead", "tick.skipped", "gate.failed")
+_CRASHES: Final = (
+    "cycle.failed",
+    "cycle.given_up",
+    "inbox.failed",
+    "inbox.dead",
+    "tick.skipped",
+    "gate.failed",
+    "gate.waits",
+)
 _SEEN: Final = re.compile(rf"{CANARY}\w*")
 
 

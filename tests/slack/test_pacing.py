@@ -47,7 +47,7 @@ async def test_calls_stay_within_slacks_limits_before_slack_refuses_one() -> Non
     for method, tier, channel, allowed in (
         ("chat.postMessage", Tier.POSTING, "C1", 4),
         ("chat.update", Tier.THREE, "C1", 50),
-        ("users.info", Tier.FOUR, "", 100),
+        ("chat.postEphemeral", Tier.FOUR, "", 100),
     ):
         clock, slack, refused = FakeClock(auto=True), RateLimits(Profile.SLACK), 0
         pacing = Pacing(clock, ahead=True)
@@ -59,6 +59,15 @@ async def test_calls_stay_within_slacks_limits_before_slack_refuses_one() -> Non
         assert refused == 0, method
         assert clock.monotonic() > 0, method
         assert Pacing(clock, ahead=True).pause_needed(method, channel) == 0, method
+
+
+async def test_reads_wait_for_slacks_own_refusal_alone() -> None:
+    pacing = Pacing(FakeClock(), ahead=True)
+    for _ in range(500):
+        await pacing.wait_for_slot("conversations.info", "")
+    assert pacing.pause_needed("conversations.info", "") == 0
+    pacing.throttled("conversations.info", "", 30)
+    assert pacing.pause_needed("conversations.info", "") == 30
 
 
 async def test_posts_to_another_channel_need_not_wait() -> None:

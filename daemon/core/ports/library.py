@@ -32,6 +32,15 @@ class Passage:
     outdated: bool = field(default=False, compare=False)
     when_ms: int = field(default=0, compare=False)
 
+    @property
+    def names_hosts(self) -> bool:
+        """Whether a reply may link to the hosts in it: in the admin's documents, and in what people said here.
+
+        What was noted of other texts, a file's for one, promises nothing.
+        """
+        said = self.id.startswith("TU_") and not self.own
+        return bool(self.document) or (said and not self.members_only)
+
 
 @dataclass(frozen=True, slots=True)
 class IndexedPassage:

@@ -63,7 +63,8 @@ async def _search(context: ProcessContext, query: str) -> list[Passage]:
     if library is not None:
         passages += await library.search(query, _OF_EACH)
     for passage in passages:  # not what a tool answers: its author could name a host of theirs
-        context.cycle.cite(passage.text)
+        if passage.names_hosts:
+            context.cycle.cite(passage.text)
     return passages
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from daemon.core.errors import ModelError
 from daemon.core.perception import Modality
 from daemon.mind.creativity import with_soul_creativity
+from daemon.mind.destinations import newest_words
 from daemon.mind.mental_process import SPOKEN, ProcessContext, Transition, Wish
 from daemon.mind.recall.visit import Visit
 from daemon.mind.steps.mental_query import mental_query
@@ -136,8 +137,7 @@ async def hinted(context: ProcessContext) -> Wish | None:
 
 def _since_last_reply(context: ProcessContext) -> str:
     """What this user said since the last reply; the wish may not be in the newest message."""
-    user = context.perception.author
-    return "\n".join(one.content for one in context.memory if one.metadata.get("source") == user)
+    return "\n".join(newest_words(context))
 
 
 async def confirmed(context: ProcessContext, statement: str) -> bool:

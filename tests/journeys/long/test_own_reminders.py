@@ -150,7 +150,7 @@ async def test_a_room_that_one_is_not_in_is_refused_in_one_sentence_and_so_is_a_
 
 async def test_deleting_the_message_that_asked_cancels_it_in_another_room_too(house: House) -> None:
     house.model.replies += [wanting("reminder"), wish(every="daily 09:00", where="#general"), tagged("Noted.")]
-    ts = await house.say("Ada", "dm", "Remind #general daily at nine")
+    ts = await house.say("Ada", "dm", "Remind #general of the stand-up daily at nine")
     room = await house.people.open_dm("Ada")
     await house.reply(room, "Noted.")
     await house.idle()

@@ -18,7 +18,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.zones import zone_of
 
 _LISTS_A_MINUTE: Final = 15  # pages of users.list (Slack: tier 2)
-_FEW: Final = 20  # users that are asked about one by one; of more, the workspace's list is read first
+_FEW: Final = 20  # users, and rooms in a minute, that are asked about one by one; of more, a list is read first
 _AT_ONCE: Final = 8
 _ROUNDS: Final = 5  # of looking up those who are forgotten while others are asked about
 _LIST_PAGES: Final = 10
@@ -90,15 +90,24 @@ class Directory:
         self._users = TimedCache(self._fetch_user, clock)
         self._rooms = TimedCache(self._fetch_room, clock)
         self._list_slots = Window(clock, _LISTS_A_MINUTE)
+        self._rooms_asked = Window(clock, _FEW)
+        self._reading_rooms = asyncio.Lock()
 
     async def user(self, id_: str) -> SlackUser | None:
         """The user with this id; None if Slack refuses to say. Raises NotDelivered if Slack can't be asked now."""
         return await self._users.get(id_)
 
     async def room(self, channel: str, *, anew: bool = False) -> SlackRoom | None:
-        """The channel; None if Slack refuses to say. With `anew` Slack is asked in any case. Raises NotDelivered."""
+        """The channel; None if Slack refuses to say. With `anew` Slack is asked in any case. Raises NotDelivered.
+
+        Where many are unknown within a minute, all rooms that the soul is in are read from a list instead.
+        """
         if anew:
             self._rooms.forget(channel)
+        elif self.known_room(channel) is None and not self._rooms_asked.take():
+            async with self._reading_rooms:
+                if self.known_room(channel) is None:
+                    await self._read_rooms()
         return await self._rooms.get(channel)
 
     async def users(self, ids: Collection[str]) -> list[SlackUser | None]:
@@ -192,6 +201,23 @@ class Directory:
             if isinstance(id_ := record.get("id"), str):
                 self._users.put(id_, _user(record))
 
+    async def _read_rooms(self) -> None:
+        """Keep every channel on the first pages of those that the soul is in, where nothing is known of it."""
+        try:
+            listed, _ = await read_pages(
+                self._client,
+                "users.conversations",
+                "channels",
+                most=_LIST_PAGES,
+                types="public_channel,private_channel",
+                exclude_archived=True,
+            )
+        except ChannelRefused:
+            return
+        for record in listed:
+            if isinstance(id_ := record.get("id"), str) and self.known_room(id_) is None:
+                self._rooms.put(id_, _room(record))
+
     async def _fetch_user(self, id_: str) -> SlackUser | None:
         answer = await self._ask("users.info", user=id_, include_locale=True)
         record = answer.get("user") if answer else None
@@ -200,14 +226,7 @@ class Directory:
     async def _fetch_room(self, channel: str) -> SlackRoom | None:
         answer = await self._ask("conversations.info", channel=channel, include_num_members=True)
         record = answer.get("channel") if answer else None
-        if not isinstance(record, dict):
-            return None
-        count = record.get("num_members")
-        shared = bool(record.get("is_ext_shared"))
-        name = label(str(record.get("name") or ""))
-        members, among_us = count if isinstance(count, int) else 0, bool(record.get("is_org_shared"))
-        creator, archived = str(record.get("creator") or ""), bool(record.get("is_archived"))
-        return SlackRoom(channel, place_of(record), shared, members, name, among_us, creator, archived)
+        return _room({**record, "id": channel}) if isinstance(record, dict) else None
 
     async def _ask(self, method: str, **arguments: object) -> Mapping[str, Any] | None:
         """Slack's answer, or None if it refuses; a dead token or a missing scope raises NotDelivered instead."""
@@ -217,6 +236,21 @@ class Directory:
             if error.code in DEAD_TOKEN | {"missing_scope"}:
                 raise NotDelivered(error.message, hint=error.hint, retry_after=60.0) from error
             return None
+
+
+def _room(record: Mapping[str, Any]) -> SlackRoom:
+    """A channel as Slack describes it."""
+    count = record.get("num_members")
+    return SlackRoom(
+        str(record["id"]),
+        place_of(record),
+        shared=bool(record.get("is_ext_shared")),
+        members=count if isinstance(count, int) else 0,
+        name=label(str(record.get("name") or "")),
+        org_shared=bool(record.get("is_org_shared")),
+        creator=str(record.get("creator") or ""),
+        archived=bool(record.get("is_archived")),
+    )
 
 
 def _user(record: Mapping[str, Any], known: SlackUser | None = None) -> SlackUser:

@@ -16,7 +16,6 @@ from daemon.channels.slack.access.private_rooms import PrivateRooms
 from daemon.channels.slack.api.cache import TimedCache
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import read_items
-from daemon.channels.slack.api.pacing import Window
 from daemon.channels.slack.incoming.event_reader import EventReader, place_in
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.hearing import Origin, may_quote
@@ -30,10 +29,6 @@ MOST_MEMBERS: Final = 1_000
 """Members of a channel who are looked at; a larger channel counts as one with outsiders."""
 
 _PAGE: Final = 200
-_CALLS_A_MINUTE: Final = 80  # calls of conversations.members (Slack: tier 4)
-_LONGEST_WAIT: Final = (
-    10.0  # seconds that a reply waits for a call; then it is made for readers of whom nothing is proven
-)
 _ROOMS: Final = 2_000
 _THREADS: Final = 5_000
 _PAIR: Final = 2  # the soul and one user
@@ -58,7 +53,6 @@ class RoomReaders:
         self._emit = emit
         self._reader = reader
         self._members = TimedCache(self._fetch_members, clock, size=_ROOMS)
-        self._slots = Window(clock, _CALLS_A_MINUTE)
         self._spoken: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._heard = 0
         self._private = PrivateRooms(client, clock, emit, reader)
@@ -254,8 +248,6 @@ class RoomReaders:
 
     async def _fetch_members(self, channel: str) -> tuple[str, ...] | None:
         """The ids of all members; None if they are too many or Slack refuses to list them. Raises NotDelivered."""
-        if (wait := self._slots.wait_needed()) > _LONGEST_WAIT:
-            raise NotDelivered("too many rooms were looked at in a minute", retry_after=wait)
         try:
             listed, whole = await read_items(
                 self._client,
@@ -263,7 +255,6 @@ class RoomReaders:
                 "members",
                 str,
                 most=MOST_MEMBERS // _PAGE,
-                window=self._slots,
                 channel=channel,
             )
         except ChannelRefused as error:

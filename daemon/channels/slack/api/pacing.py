@@ -42,6 +42,13 @@ TIERS: Final[Mapping[str, int]] = {
     "users.info": 100,
 }
 """Slack's tiers in calls a minute, for the app and workspace as a whole."""
+# Reads can be repeated at will, and Slack lets bursts of them pass: they wait for its own 429 alone.
+_READS: Final = frozenset(
+    {
+        *("conversations.history", "conversations.info", "conversations.members", "conversations.replies"),
+        *("users.conversations", "users.info"),
+    }
+)
 
 
 @dataclass(slots=True)
@@ -54,7 +61,7 @@ class _Limit:
 
 
 class Pacing:
-    """Delays calls: with `ahead` to Slack's known limits from the first call on, in any case after a 429.
+    """Delays calls: with `ahead` writes to Slack's known limits from the first call on, any call after a 429.
 
     After a 429 it waits for its Retry-After, and spaces the calls evenly for a minute.
     """
@@ -63,7 +70,7 @@ class Pacing:
         self._clock = clock
         self._ahead = ahead
         self._limits: OrderedDict[tuple[str, str], _Limit] = OrderedDict()
-        self._windows = {method: Window(clock, per_minute) for method, per_minute in TIERS.items()}
+        self._windows = {method: Window(clock, most) for method, most in TIERS.items() if method not in _READS}
         self._posts: OrderedDict[str, float] = OrderedDict()  # when each channel's burst is whole again
 
     def pause_needed(self, method: str, channel: str) -> float:
