@@ -9,7 +9,7 @@ from daemon.core.ports.channel import Room
 from daemon.core.words import holds_whole, likeness, terms_of, words_of
 from daemon.mind.mental_process import ProcessContext
 
-_SURELY = 0.7  # how alike a word has to be to one that was said, see `words.likeness`
+_SURELY = 0.5  # how alike a word has to be to one that was said, see `words.likeness`: forms of one word
 _AT_ONCE = 12  # words of a text that are looked up together
 
 

@@ -1,5 +1,6 @@
 """Who reads in a room, asked of Slack: few calls, kept as long as they are true, and closed where nothing is proven."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -198,12 +199,12 @@ async def test_nothing_is_proven_without_our_ids_or_with_slack_down(channel: Sla
 async def test_no_reply_waits_for_long_because_many_rooms_are_looked_at(open_channel: Open, control: Control) -> None:
     channel = open_channel(FakeClock())
     await channel.identify()
-    proven = 0
-    for number in range(85):
-        name = f"room{number}"
-        room = (await control.do("channel", name=name, kind="channel", members=["Ada"], app=True))["channel"]["id"]
-        proven += (await channel.readers(_said(str(room)))).members_only
-    assert proven == 80
+    orders = [{"name": f"room{number}", "kind": "channel", "members": ["Ada"], "app": True} for number in range(160)]
+    rooms = [str((await control.do("channel", **order))["channel"]["id"]) for order in orders]
+    read = await asyncio.gather(*(channel.readers(_said(room)) for room in rooms))
+    assert all(one.members_only for one in read)
+    assert len(await control.calls("conversations.info")) == 20
+    assert len(await control.calls("users.conversations")) == 1
 
 
 async def test_private_channels_belong_to_the_dm_of_a_member_and_all_daemons_hear_of_a_change(
