@@ -1,7 +1,7 @@
 """The local workspace, the daemons in it, and what a journey does with both."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from functools import cache
 from pathlib import Path
@@ -217,9 +217,11 @@ class House:
 
     # -- people -----------------------------------------------------------------------------------------------------
 
-    async def say(self, person: str, room: str, text: str, *, thread: str = "") -> str:
+    async def say(
+        self, person: str, room: str, text: str, *, thread: str = "", files: Sequence[dict[str, Any]] = ()
+    ) -> str:
         """Post a message of a user; gives its ts."""
-        return str((await self.people.say(person, room, text, thread=thread))["ts"])
+        return str((await self.people.say(person, room, text, thread=thread, files=files))["ts"])
 
     async def guest(self, name: str = "Gus") -> None:
         """Let a guest join the channel `general`."""
@@ -277,11 +279,13 @@ class House:
 
         return await self.until(look)
 
-    async def answered(self, person: str, room: str, text: str, *, thread: str = "") -> str:
+    async def answered(
+        self, person: str, room: str, text: str, *, thread: str = "", files: Sequence[dict[str, Any]] = ()
+    ) -> str:
         """Post a message and wait for the reply in its thread; gives the words of the reply."""
         channel = await self.people.open_dm(person) if room == "dm" else await self._named(room)
         before = len(await self.people.posts_by_bot(channel))
-        ts = await self.say(person, room, text, thread=thread)
+        ts = await self.say(person, room, text, thread=thread, files=files)
         post = await self.reply(channel, count=before + 1)
         assert post["thread_ts"] == (thread or ts)
         await self.idle()  # a stream that ended shows a draft until the reply takes its place

