@@ -12,7 +12,7 @@ from daemon.app.health import Health
 from daemon.app.hosting import Hosting
 from daemon.channels.brought import BroughtChannel
 from daemon.core import long_lived
-from daemon.core.concurrency import alongside, time_limit
+from daemon.core.concurrency import alongside, in_background, time_limit
 from daemon.core.config import Settings
 from daemon.core.errors import SchemaMismatch
 from daemon.core.last_line import LastLine
@@ -21,6 +21,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.troubles import Troubles
+from daemon.llm.router import load_sdks
 from daemon.memory.database.backup import BackupSchedule
 from daemon.memory.database.copies import folder_beside
 from daemon.memory.queues.duties import Duty
@@ -191,6 +192,8 @@ class Daemon:
         service.ready("connected to Slack")
         self.emit("daemon.ready")
         announce("Connected. Stop with Ctrl-C.")
+        await in_background(partial(load_sdks, self.settings))  # or the first message would wait for it
+        long_lived.imported()
 
 
 async def unless_stopped(

@@ -1,5 +1,6 @@
 """What can an admin type? The command line `soul`, one module per subcommand, imported when it is called."""
 
+import gc
 import io
 import logging
 import os
@@ -11,6 +12,7 @@ from contextlib import suppress
 def main() -> None:
     """Run the command that the arguments name and exit with its code; only the owner may read the files it makes."""
     os.umask(0o077)
+    gc.set_threshold(50_000, 20, 100)  # imports make many objects and no garbage
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows \u2026 instead of failing

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from importlib import import_module
 
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
@@ -61,6 +62,13 @@ def choose_step_models(settings: Settings) -> Mapping[str, str]:
         endpoint_for(settings, chosen)
         found[step] = chosen.full
     return found
+
+
+def load_sdks(settings: Settings) -> None:
+    """Import the SDKs that the chosen models speak by, which takes up to seconds: so call it in a thread."""
+    chosen = (*choose_models(settings), *choose_step_models(settings).values())
+    for vendor in {parse_model_id(one).vendor for one in chosen} - {Vendor.PLACEHOLDER, Vendor.EXTENSION}:
+        import_module("anthropic" if vendor is Vendor.ANTHROPIC else "openai.resources.chat")
 
 
 def _by_keys(settings: Settings) -> tuple[str, str]:
