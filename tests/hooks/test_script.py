@@ -180,8 +180,9 @@ async def test_an_event_with_odd_characters_is_known_and_one_that_no_one_can_rea
     assert (await client.report("SessionStart", session_title="\ud83d", model="x\ud83d")).context
     assert (await rows(home))[0]["model"] == "x\ufffd"
     odd = os.fsencode(client.home) + b"/caf\xe9"
-    Path(os.fsdecode(odd + b"/.git")).mkdir(parents=True)
-    Path(os.fsdecode(odd + b"/.git/HEAD")).write_text("ref: refs/heads/odd")
+    git = client.home / os.fsdecode(b"caf\xe9") / ".git"
+    git.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/odd")
     await client.run(b'{"session_id": "s1", "hook_event_name": "CwdChanged", "cwd": "%s"}' % odd)
     (row,) = await rows(home)
     assert (row["cwd"], row["branch"]) == (f"{client.home}/caf\ufffd", "odd")

@@ -34,12 +34,13 @@ def body_of(raw: bytes, model: type[Body]) -> Body:
 def mended(raw: bytes) -> bytes:
     """JSON that strict readers take: control characters in texts are escaped, U+FFFD stands for halves of characters.
 
-    It is for what a program repeats from elsewhere, so that one odd text loses no event. What is no JSON stays as it is.
+    It is for what a program repeats from elsewhere: one odd text loses no event. What is no JSON stays as it is.
     """
     try:
-        return storable(json.dumps(json.loads(raw.decode("utf-8", "replace"), strict=False), ensure_ascii=False)).encode()
+        value = json.loads(raw.decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError):
         return raw
+    return storable(json.dumps(value, ensure_ascii=False)).encode()
 
 
 async def read_raw(request: web.Request, kinds: tuple[str, ...] = (_JSON,), most: int = LARGEST) -> bytes:
