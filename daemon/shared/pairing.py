@@ -37,7 +37,7 @@ class MachinePairing:
         self._soul = soul
 
     async def begin(self, machine: str, asker: str) -> Begun:
-        """A code for a machine that calls itself so, asked for by somebody. Raises TooManyCodes and StoreError."""
+        """A code for a machine that calls itself so; `asker` is who asks for it. Raises TooManyCodes and StoreError."""
         begun = await self._store.begin(machine, asker, self._soul())
         self._emit("pairing.begun")
         return begun
