@@ -1,7 +1,8 @@
 """The one hook script: reports what happens in a session of Claude Code to the soul's daemon.
 
 It reads the hook's input from stdin and always exits with 0, in 300 ms at most; stdout is empty or one JSON object.
-What can't be sent is kept in files and sent first, in order, by the next run that gets through. It needs Python's
+What can't be sent is kept in files and sent first, in order, by the next run that gets through; what can't be read, or
+is refused for good, is counted. It needs Python's
 standard library alone and imports little of it, since it runs at each prompt. `--status` prints what it knows instead.
 """
 
@@ -164,9 +165,14 @@ class Spool:
             self.drop(names[gone])
             total -= sizes[gone]
             gone += 1
-        if gone:  # a byte for each, since appending is safe where several do it at once
-            with open(os.path.join(self.folder, "dropped"), "ab") as file:
-                file.write(b"." * gone)
+        if gone:
+            self.count_dropped(gone)
+
+    def count_dropped(self, events=1):
+        """Count events that are given up: a byte for each, since appending is safe where several do it at once."""
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        with open(os.path.join(self.folder, "dropped"), "ab") as file:
+            file.write(b"." * events)
 
     def size(self, name):
         try:
@@ -269,11 +275,11 @@ class Spool:
         for name in sorted(name for name in os.listdir(self.folder) if name.startswith(kind))[:-MOST_ASKED]:
             self.drop(name)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
 
     def dropped(self):
-        """How many events were given up because there were too many."""
+        """How many events were given up: too many waited, no one could read them, or the daemon refused them."""
         return self.size("dropped")
 
 
@@ -359,9 +365,27 @@ def event_of(hook):
     return event
 
 
+def read_hook(raw):
+    """The hook's input: a client may leave control characters, and the bytes of a file's name, as they are.
+
+    None for what is no JSON.
+    """
+    if len(raw) > LARGEST_INPUT:
+        return None
+    try:
+        return json.loads(raw.decode("utf-8-sig", "surrogateescape"), strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def body_of(event):
+    """An event as it is sent and kept; in all its texts U+FFFD stands for what is no whole character."""
+    text = json.dumps(event, ensure_ascii=False).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.encode("utf-8")
+
+
 def cut(text):
-    """A text as it is sent: without halves of characters, and not too long."""
-    text = text.encode("utf-8", "replace").decode("utf-8")
+    """A text that is not too long."""
     return text if len(text) <= LONGEST_ANSWER else text[: LONGEST_ANSWER - 1] + "\u2026"
 
 
@@ -391,13 +415,11 @@ class Run:
             return
         where = address(url)
         raw = sys.stdin.buffer.read(LARGEST_INPUT + 1)
-        if len(raw) > LARGEST_INPUT:
-            return
-        hook = json.loads(raw.decode("utf-8", "replace"))
+        self.spool, hook = Spool(url), read_hook(raw)
         event = event_of(hook)
         if event is None:
+            self.spool.count_dropped()
             return
-        self.spool = Spool(url)
         self.add_words(event, hook, key)
         self.event = event
         try:
@@ -430,23 +452,28 @@ class Run:
             except (OSError, ValueError, KeyError, TypeError, RecursionError):
                 self.spool.drop(name)  # another run has sent it, or a disk has torn it
                 continue
-            status, _ = line.send(json.dumps(kept).encode("ascii"))
-            if status != 200 and status not in REFUSED:
-                raise Unsent("status %d" % status)
+            self.deliver(line, kept)
             self.spool.drop(name)
-        status, answer = line.send(json.dumps(dict(self.event, now_ms=self.event["sent_ms"])).encode("ascii"))
-        if status != 200 and status not in REFUSED:
-            raise Unsent("status %d" % status)
+        status, answer = self.deliver(line, dict(self.event, now_ms=self.event["sent_ms"]))
         if status == 200:
             self.spool.note_words(key, answer.get("remember") is True)
         return answer
+
+    def deliver(self, line, event):
+        """The status and the answer to an event that the daemon took, or refused for good. Raises Unsent."""
+        status, answer = line.send(body_of(event))
+        if status in REFUSED:
+            self.spool.count_dropped()
+        elif status != 200:
+            raise Unsent("status %d" % status)
+        return status, answer
 
     def keep(self):
         """Keep the event for a later run, unless it is settled; False where its answer is just being printed."""
         if self.event is not None and not self.settled.acquire(False):
             return False
         if self.event is not None:
-            self.spool.keep(json.dumps(self.event).encode("ascii"))
+            self.spool.keep(body_of(self.event))
         return True
 
     def show(self, answer):

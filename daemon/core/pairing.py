@@ -29,6 +29,9 @@ MOST_A_MINUTE: Final = 10
 BUTTON: Final = "pairing-"
 """How the id of an approval begins that gives a machine its key."""
 
+MOST_OF_ONE: Final = 3
+"""One in so many of these are for one asker, so that none takes them all."""
+
 LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
 """Of these a code is made: no vowels, so that it is no word (RFC 8628, section 6.1)."""
 

@@ -36,9 +36,9 @@ class MachinePairing:
         self._standing_of = standing_of
         self._soul = soul
 
-    async def begin(self, machine: str) -> Begun:
-        """A code for a machine that calls itself so. Raises TooManyCodes and StoreError."""
-        begun = await self._store.begin(machine, self._soul())
+    async def begin(self, machine: str, asker: str) -> Begun:
+        """A code for a machine that calls itself so; `asker` is who asks for it. Raises TooManyCodes and StoreError."""
+        begun = await self._store.begin(machine, asker, self._soul())
         self._emit("pairing.begun")
         return begun
 

@@ -174,6 +174,28 @@ async def test_an_event_that_the_daemon_refuses_does_not_block_the_others(home: 
     assert len(await rows(home)) == 1
 
 
+async def test_an_event_with_odd_characters_is_known_and_one_that_no_one_can_read_is_counted(
+    home: HttpHome, client: Client
+) -> None:
+    assert (await client.report("SessionStart", session_title="\ud83d", model="x\ud83d")).context
+    assert (await rows(home))[0]["model"] == "x\ufffd"
+    odd = os.fsencode(client.home) + b"/caf\xe9"
+    git = client.home / os.fsdecode(b"caf\xe9") / ".git"
+    git.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/odd")
+    await client.run(b'{"session_id": "s1", "hook_event_name": "CwdChanged", "cwd": "%s"}' % odd)
+    (row,) = await rows(home)
+    assert (row["cwd"], row["branch"]) == (f"{client.home}/caf\ufffd", "odd")
+    await client.run(b'{"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "a\n\t\x1b[1mb"}')
+    assert (await rows(home))[0]["state"] == "working"
+    await client.run(b'{"session_id": "s1", "hook_event_name": "SessionEnd", "reason": "ot\nher"}')
+    assert (await rows(home))[0]["state"] == "gone"
+    assert (await client.status())["dropped"] == 0
+    for number, unread in enumerate((b'{"session_id": ', b"[" * 100_000, b'{"session_id": "a/b"}'), start=1):
+        await client.run(unread)
+        assert (await client.status())["dropped"] == number
+
+
 async def test_a_key_that_is_revoked_keeps_what_it_has_and_a_copy_without_its_other_files_is_silent(
     home: HttpHome, client: Client
 ) -> None:

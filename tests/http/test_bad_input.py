@@ -25,6 +25,7 @@ NO_JSON = {
     "a number without end": b'{"text": ' + b"9" * 5_000 + b"}",
     "two": b"{}{}",
 }
+MENDED = ("half of a character", "half of a character in a name", "no UTF-8")  # in what a session's hooks send
 OTHER = {
     "a list": b"[]",
     "null": b"null",
@@ -74,8 +75,9 @@ async def test_a_body_that_can_not_be_read_is_refused_and_changes_nothing(home: 
     for method, path in DOORS:
         for name, body in NO_JSON.items():
             got = await home.ask(method, path, headers=head, data=body)
-            assert (got.status, got.code) == (400, "malformed"), (path, name)
-            assert "UTF-8" in got.json["error"]["hint"], (path, name)
+            mended = path.endswith("/events") and name in MENDED
+            assert (got.status, got.code) == ((422, "invalid") if mended else (400, "malformed")), (path, name)
+            assert mended or "UTF-8" in got.json["error"]["hint"], (path, name)
         for name, body in OTHER.items():
             got = await home.ask(method, path, headers=head, data=body)
             assert (got.status, got.code) == (422, "invalid"), (path, name, got.body)

@@ -17,11 +17,11 @@ SECONDS = 240
 
 ANSWERS = """
 [checks.positive_data_acceptance]
-expected-statuses = ["2xx", "401", "404", "409", "412", "5xx"]
+expected-statuses = ["2xx", "401", "404", "409", "412", "429", "5xx"]
 [checks.missing_required_header]
 expected-statuses = ["428"]
 """
-"""Codes of our own: a version that is not the newest, and none at all."""
+"""Codes of our own: a version that is not the newest, none at all, and more codes for pairing than one may have."""
 
 
 @pytest.mark.slow

@@ -2,9 +2,16 @@
 
 import asyncio
 import json
+import os
+import socket
+from itertools import count
 from typing import Any
 
-from daemon.core.pairing import LIVES_MS, MOST_A_MINUTE, MOST_OPEN, TRIES
+import pytest
+
+from daemon.channels.http import pairing
+from daemon.channels.http.askers import asker_at
+from daemon.core.pairing import LIVES_MS, MOST_A_MINUTE, MOST_OF_ONE, MOST_OPEN, TRIES
 from tests.http.daemons import Got, HttpHome, bearer
 from tests.store.parts import look
 
@@ -80,6 +87,48 @@ async def test_what_is_no_code_is_not_there_a_wrong_secret_is_a_try_of_five_and_
     assert (await fetch(home, begun["code"], begun["secret"])).status == 404
 
 
+@pytest.fixture
+def others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request comes from another account."""
+    number = count()
+    monkeypatch.setattr(pairing, "asker_at", lambda *_: f"account {next(number)}")
+
+
+async def test_one_account_of_the_machine_takes_a_part_of_the_codes_and_leaves_the_rest_to_others(
+    home: HttpHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        got = [(await begin(home)).status for _ in range(MOST_A_MINUTE)]
+        assert got == [200] * (MOST_A_MINUTE // MOST_OF_ONE) + [429] * (MOST_A_MINUTE - MOST_A_MINUTE // MOST_OF_ONE)
+        home.clock.turn(61)
+    assert (await begin(home)).status == 429, "a third of those that may be open"
+    monkeypatch.setattr(pairing, "asker_at", lambda *_: "another account")
+    assert (await begin(home)).status == 200
+    monkeypatch.undo()
+    home.clock.turn(LIVES_MS / 1000)
+    assert (await begin(home)).status == 200
+
+
+@pytest.mark.parametrize("target", ["127.0.0.1", "::ffff:127.0.0.1", "::1"])
+def test_an_asker_on_this_machine_is_its_account(target: str) -> None:
+    family = socket.AF_INET6 if target == "::1" else socket.AF_INET
+    with socket.socket(family) as listening:
+        try:
+            listening.bind((target.removeprefix("::ffff:"), 0))
+        except OSError:
+            pytest.skip("this machine has no IPv6")
+        listening.listen()
+        port = listening.getsockname()[1]
+        with socket.create_connection((target, port)) as client, listening.accept()[0] as accepted:
+            there, here = accepted.getpeername(), accepted.getsockname()
+            assert asker_at(there, here) == f"account {os.getuid()}"
+            client.close()
+            assert asker_at(there, here) == there[0], "nobody knows whose it was"
+    assert asker_at(("192.0.2.7", 4711), ("192.0.2.1", 8766)) == "192.0.2.7"
+    assert asker_at(None, None) == ""
+
+
+@pytest.mark.usefixtures("others")
 async def test_so_many_codes_are_given_out_and_no_more_until_later(home: HttpHome) -> None:
     async with asyncio.TaskGroup() as group:
         asked = [group.create_task(begin(home, f"m{number}")) for number in range(MOST_A_MINUTE + 5)]

@@ -5,13 +5,15 @@ import gzip
 import json
 import re
 import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import daemon
-from daemon.channels.http import endpoints, request_body, server
+from daemon.channels.http import connection, endpoints, request_body, server
 from daemon.channels.http.auth import TOKEN_FILE, bearer_token
 from daemon.channels.http.openapi import description
 from daemon.channels.http.routes import ROUTES
@@ -231,6 +233,79 @@ async def test_a_crash_is_described_only_in_the_log(home: HttpHome, monkeypatch:
     got = await home.ask("GET", "/healthz")  # outside every handler
     assert (got.status, got.code) == (500, "crashed")
     assert "secret" not in got.body.decode()
+
+
+Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+ASK = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+HALF = (  # its handler waits for the rest, and says so
+    b"POST /api/pair HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Expect: 100-continue\r\nContent-Length: 20\r\n\r\n"
+)
+
+
+@asynccontextmanager
+async def lines_to(home: HttpHome) -> AsyncIterator[Callable[[bytes], Awaitable[Line]]]:
+    """Opens connections to the daemon, and sends something first."""
+    opened = list[Line]()
+
+    async def line(first: bytes) -> Line:
+        opened.append(await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2])))
+        opened[-1][1].write(first)
+        return opened[-1]
+
+    yield line
+    for _, writer in opened:
+        writer.close()
+
+
+async def heard(line: Line) -> bytes:
+    """What the daemon says next; empty where it has ended the connection."""
+    async with asyncio.timeout(TIMEOUT):
+        try:
+            return await line[0].read(4096)
+        except ConnectionError:
+            return b""
+
+
+async def test_a_connection_that_asks_nothing_is_closed_and_one_that_has_asked_stays(
+    empty: HttpHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_FIRST_REQUEST", 0.05)
+    await empty.start()
+    async with lines_to(empty) as line:
+        asked = await line(ASK)
+        assert (await heard(asked)).startswith(b"HTTP/1.1 200")
+        for silent in (b"", b"G", ASK[:-2]):
+            assert await heard(await line(silent)) == b"", silent
+        asked[1].write(ASK)
+        assert (await heard(asked)).startswith(b"HTTP/1.1 200")
+
+
+async def test_of_many_connections_the_longest_idle_makes_room_and_one_under_way_goes_on(
+    empty: HttpHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_MOST", 4)
+    await empty.start()
+    async with lines_to(empty) as line:
+        busy = await line(HALF)
+        assert b"100 Continue" in await heard(busy)
+        idle = [await line(b"") for _ in range(12)]
+        assert (await heard(await line(ASK))).startswith(b"HTTP/1.1 200")
+        assert [await heard(one) for one in idle[:9]] == [b""] * 9
+        assert empty.events.named("http.crowded")[0] == {"most": 4}
+        busy[1].write(b'{"machine": "busy"}\n')
+        assert (await heard(busy)).startswith(b"HTTP/1.1 200")
+
+
+async def test_where_all_connections_are_in_use_a_new_one_is_closed(
+    empty: HttpHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_MOST", 2)
+    await empty.start()
+    async with lines_to(empty) as line:
+        for _ in range(2):
+            assert b"100 Continue" in await heard(await line(HALF))
+        assert await heard(await line(ASK)) == b""
 
 
 async def test_a_taken_port_and_an_address_of_another_machine_are_errors_that_name_the_setting(

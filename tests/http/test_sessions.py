@@ -391,6 +391,19 @@ async def test_a_bad_body_is_refused_with_the_field_named(home: HttpHome, ada: M
             assert next(iter(change)) in got.json["error"]["message"]
 
 
+async def test_an_event_with_half_a_character_or_a_raw_control_character_is_taken(home: HttpHome, ada: Machine) -> None:
+    await ada.start()
+    headers = bearer(ada.key) | {"Content-Type": "application/json"}
+    raw = b'{"id": "odd%d", "sent_ms": %d, "process": "%s", "branch": "%s", "hook": {%s, "cwd": "%s"}}'
+    hook, process = b'"session_id": "s-ada", "hook_event_name": "CwdChanged"', str(ada.where["process"]).encode()
+    for number, (odd, shown) in enumerate(((b"a\\ud83d", "a\ufffd"), (b"a\n\x1b\tb", "a b"), (b"b\xff", "b\ufffd"))):
+        home.clock.turn(1)
+        body = raw % (number, home.clock.now_ms(), process, odd, hook, odd)
+        got = await home.ask("POST", "/api/sessions/events", headers=headers, data=body)
+        row = await ada.row()
+        assert (got.status, row["cwd"], row["branch"]) == (200, shown, shown), got.body
+
+
 async def forget(home: HttpHome, person: str) -> None:
     """Delete all that is kept of a person."""
     assert home.now.built is not None

@@ -1,5 +1,6 @@
 """The page with the keyboard alone, on a phone, as another user, in a long conversation, and without a connection."""
 
+import asyncio
 import contextlib
 import random
 import socket
@@ -52,6 +53,35 @@ async def test_a_window_switches_its_user_and_an_unknown_user_becomes_the_first(
     await expect(ada.page.get_by_role("button", name="Ben Okri Switch user")).to_be_visible()
     await ada.say("it is me")
     await expect(ada.message("it is me").locator(".author")).to_have_text("Ben")
+
+
+async def test_the_key_stays_in_its_tab_and_another_port_of_this_machine_gets_nothing(on: PageStage) -> None:
+    asked: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<p>another program</p>")
+        writer.close()
+
+    ada = await on.window()
+    await expect(ada.page).to_have_url(f"{on.server.url}/?as=U0ADA")
+    await ada.page.reload()
+    await expect(ada.composer).to_be_editable()
+    assert await ada.page.context.cookies() == []
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as other:
+        tab = await ada.page.context.new_page()
+        await tab.goto(f"http://127.0.0.1:{other.sockets[0].getsockname()[1]}/")
+        await expect(tab.get_by_text("another program")).to_be_visible()
+        assert await tab.evaluate("sessionStorage.length") == 0
+    assert not [one for one in asked if on.server.key in one]
+    await tab.goto(f"{on.server.url}/?as=U0ADA")
+    await expect(tab.get_by_text("This workspace is locked: open the address that was printed")).to_be_visible()
+    await ada.page.get_by_role("button", name="Switch user").click()
+    async with ada.page.context.expect_page() as coming:
+        await ada.page.get_by_role("link", name="Ben in a new window").click()
+    ben = await coming.value
+    await expect(ben.locator("#composer")).to_be_editable()
+    await expect(ben).to_have_url(f"{on.server.url}/?as=U0BEN")
 
 
 async def test_the_newest_messages_are_shown_first_and_earlier_ones_on_request(on: PageStage) -> None:

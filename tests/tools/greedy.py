@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("where", "limits", "hoard", "leave_a_child", "endless", "junk", "crowded")
+NAMES = ("where", "limits", "hoard", "leave_a_child", "endless", "junk", "notes", "chatter", "ramble", "crowded")
 CHILD = "import signal, time; [signal.signal(one, signal.SIG_IGN) for one in (1, 2, 15)]; time.sleep(3600)"
 
 
@@ -48,6 +48,24 @@ def junk() -> str:
     """Write many lines that are no messages, some of which look like one."""
     sys.stdout.write("".join(f'junk {number}\n{{"junk": {number}}}\n' for number in range(10_000)))
     return "written"
+
+
+def notes() -> str:
+    """Write notes without end, and never answer."""
+    while True:
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {}}))
+
+
+def chatter() -> str:
+    """Write lines that are no messages without end."""
+    while True:
+        print("junk")
+
+
+def ramble() -> str:
+    """Write long lines that are no messages without end."""
+    while True:
+        print("a" * 65_536)
 
 
 def crowded() -> str:

@@ -9,11 +9,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from daemon.core.bounded_http import MAX_RESPONSE_BYTES
 from daemon.core.ports.tools import Toolbox
+from daemon.tools.mcp import lines
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock
+from tests.loopback import served
 from tests.tools.conftest import Opening
 from tests.tools.parts import KnownTools, failure, lives, program, use
 from tests.tools.server import build
@@ -252,3 +255,39 @@ async def test_an_address_without_a_server_does_no_harm(opening: Opening, events
         assert await toolbox.tools() == ()
     assert len(events.named("tools.server_unreachable")) == 1
     assert "sesame-3fa9" not in repr(events.emitted)
+
+
+async def chatty(request: web.Request) -> web.StreamResponse:
+    """A server of the protocol that lists one tool without a schema, and answers a call with notes without end."""
+    message = await request.json()
+    answers: dict[str, dict[str, object]] = {
+        "initialize": {
+            "protocolVersion": message.get("params", {}).get("protocolVersion"),
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "chatty", "version": "0"},
+        },
+        "tools/list": {"tools": [{"name": "talk", "inputSchema": {"type": "object"}}, {"name": "shapeless"}]},
+    }
+    if message["method"] in answers:
+        return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": answers[message["method"]]})
+    if message["method"] != "tools/call":
+        return web.Response(status=202 if "id" not in message else 404)
+    notes = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await notes.prepare(request)
+    while True:
+        await notes.write(b'data: {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}\n\n')
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MOST_MESSAGES", 200), ("MOST_BYTES", 2**20)])
+async def test_over_http_too_a_bad_tool_is_left_out_alone_and_a_server_that_never_answers_is_ended(
+    opening: Opening, events: Events, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    monkeypatch.setattr(lines, bound, most)
+    app = web.Application()
+    app.router.add_post("/mcp", chatty)
+    async with served(app) as url, opening(web={"url": f"{url}/mcp"}) as toolbox:
+        assert [tool.name for tool in await toolbox.tools()] == ["web/talk"]
+        assert "shapeless: inputSchema: field required" in str(events.named("tools.offer_refused")[0]["tools"])
+        await failure(toolbox, "web/talk")
+        said = "200 messages" if bound == "MOST_MESSAGES" else "1 MiB"
+        assert (await events.until("tools.server_unreachable"))["reason"] == f"it sent more than {said} and no answer"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.ports.tools import Toolbox
+from daemon.tools.mcp import lines
 from daemon.tools.mcp.lines import LONGEST_LINE, MOST_PARTS, LineBuffer, OverlongMessage, check_parts
 from tests.fakes import TIMEOUT, Events
 from tests.tools.conftest import Opening
@@ -68,6 +69,18 @@ async def test_a_message_without_bounds_ends_the_connection(
 ) -> None:
     assert "Connection closed" in (await failure(toolbox, f"it/{name}")).message
     assert (await events.until("tools.server_unreachable"))["reason"] == reason
+
+
+@pytest.mark.parametrize("name", ["notes", "chatter", "ramble"])
+async def test_a_server_that_sends_and_sends_and_never_answers_is_ended(
+    opening: Opening, events: Events, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "MOST_MESSAGES", 200)
+    monkeypatch.setattr(lines, "MOST_BYTES", 2**20)
+    async with opening(it=program(module="greedy")) as toolbox:
+        await failure(toolbox, f"it/{name}")
+        said = "1 MiB" if name == "ramble" else "200 messages"
+        assert (await events.until("tools.server_unreachable"))["reason"] == f"it sent more than {said} and no answer"
 
 
 async def test_junk_is_counted_in_one_line_of_the_log(

@@ -51,6 +51,10 @@ def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
             "mixed": {"url": "https://x", "args": []},
             "clear": {"url": "http://tools.example/mcp"},
             "who": {"command": "x", "approvers": ["Ben"]},
+            "filled": {"command": "x", "env": {"K": "${TOKEN}"}},
+            "headed": {"url": "https://x", "headers": {"Authorization": "Bearer ${TOKEN:-none}"}},
+            "placed": {"url": "https://${HOST}/mcp"},
+            "older": {"url": "https://x/sse", "type": "sse"},
         },
     )
     message = refusal(path)
@@ -70,6 +74,10 @@ def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
         "mixed: args: extra inputs",
         "clear: url: value error, must begin with https://",
         "who: approvers.0: has an invalid form",
+        "filled: env.K: value error, ${TOKEN} is not filled in here; write the value, or name its file in env_files",
+        "headed: headers.Authorization: value error, ${TOKEN} is not filled in here",
+        "placed: url: value error, ${HOST} is not filled in here",
+        "older: type: value error, must be http; for sse give the server's address of streamable HTTP",
     ):
         assert place in message
 

@@ -1,5 +1,6 @@
 """Which tools may be used without a click: what the admin says counts, and a tool that changes is a new one."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -105,3 +106,39 @@ async def test_a_tool_is_not_used_without_the_fingerprint_it_was_chosen_by(openi
         assert used(offer) == []
         assert (await use(toolbox, "it/reads")).text == "done"
         assert "there is no tool" in (await failure(toolbox, "it/none")).message
+
+
+async def test_a_tool_that_can_not_be_used_is_left_out_alone_and_the_log_says_which_and_why(
+    opening: Opening, offer: Path, clock: FakeClock, events: Events
+) -> None:
+    large = {"type": "object", "properties": {str(number): {} for number in range(3_000)}}
+    bad: list[object] = [
+        {"name": "shapeless", "inputSchema": None},
+        {"name": "typeless", "inputSchema": {}},
+        {"name": "numbered", "description": 5},
+        {},
+        {"name": "look up"},
+        {"name": "sämann"},
+        {"name": "good"},
+        {"name": "huge", "inputSchema": large},
+    ]
+    listed = [{"name": "good"}, *bad, *({"name": f"n{number}"} for number in range(120))]
+    await asyncio.to_thread(offer.write_text, json.dumps(listed))
+    async with opening(it=told(offer)) as toolbox:
+        names = [tool.name for tool in await toolbox.tools()]
+        await clock.advance(301)
+        assert [tool.name for tool in await toolbox.tools()] == names
+    assert names == ["it/good", *(f"it/n{number}" for number in range(99))]
+    (line,) = events.named("tools.offer_refused")
+    for said in (
+        "shapeless: inputSchema: input should be a valid dictionary",
+        "typeless: inputSchema.type: field required",
+        "numbered: description: input should be a valid string",
+        "number 5: name: field required",
+        "look up, sämann: its name may hold",
+        "good: it is listed twice",
+        "huge: the schema of its arguments has more than 16,000 characters",
+        "n99, n100, n101, n102, n103, n104, n105, n106 and 13 more: there are 100 before it",
+    ):
+        assert said in str(line["tools"])
+    assert not events.named("tools.server_unreachable")

@@ -85,8 +85,8 @@ class SessionsSeen(Protocol):
 class MachinesPairing(Protocol):
     """Machines that ask for keys. Each call may raise StoreError."""
 
-    async def begin(self, machine: str) -> Begun:
-        """A code for a machine that calls itself so. Raises TooManyCodes."""
+    async def begin(self, machine: str, asker: str) -> Begun:
+        """A code for a machine that calls itself so; `asker` is who asks for it. Raises TooManyCodes."""
 
     async def fetch(self, code: str, secret: str, seconds: float) -> Paired | None:
         """The key once it is allowed, one time; None where nobody has decided within so many seconds.

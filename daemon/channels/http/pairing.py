@@ -1,10 +1,12 @@
 """The routes by which a machine gets a key without an admin: a code to show, and the key once its person allowed it."""
 
+import asyncio
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from daemon.channels.http.askers import asker_at
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.errors import Refusal
 from daemon.channels.http.request_body import read_body
@@ -54,6 +56,10 @@ class PairKey(_Body):
     direct: bool = Field(description="Whether its sessions know the person's direct messages with the soul.")
 
 
+def _ends(request: web.Request) -> tuple[object, object]:
+    return request.get_extra_info("peername"), request.get_extra_info("sockname")
+
+
 class PairPages:
     """The handlers. All may raise Refusal, StoreError, and what `MachinesPairing` raises."""
 
@@ -63,7 +69,8 @@ class PairPages:
 
     async def begin(self, request: web.Request) -> web.Response:
         """Give a machine a code and its secret."""
-        begun = await self._pairing.begin((await read_body(request, PairRequest)).machine)
+        machine = (await read_body(request, PairRequest)).machine
+        begun = await self._pairing.begin(machine, await asyncio.to_thread(asker_at, *_ends(request)))
         shown = PairBegun(code=begun.code, secret=begun.secret, soul=begun.soul, until_ms=begun.until_ms)
         return web.json_response(body=shown.model_dump_json().encode())
 

@@ -181,7 +181,7 @@ ROUTES: Final = (
         "what the machine calls itself, and decides there by a click what its key may. A code lives for ten minutes. "
         "It is dead after five wrong tries, and once two people have typed it. Needs no token.",
         {200: Answer("The code and the secret.", model=PairBegun)},
-        {429: "Ten codes a minute are given out, and twenty may be open."},
+        {429: "Ten codes a minute are given out, and twenty may be open; a third of both for one account or address."},
         body=PairRequest,
         free=True,
     ),

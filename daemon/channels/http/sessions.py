@@ -10,7 +10,7 @@ from daemon.channels.http.auth import OWNER, no_entry
 from daemon.channels.http.companion_polls import CompanionPolls
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.errors import Refusal
-from daemon.channels.http.request_body import read_body
+from daemon.channels.http.request_body import body_of, mended, read_body, read_raw
 from daemon.channels.http.request_query import seconds_of
 from daemon.channels.http.session_bodies import EventAnswer, NoteAnswer, NoteList, NoteReply, SessionEvent
 from daemon.core.ports.clock import Clock
@@ -36,7 +36,7 @@ class SessionPages:
 
     async def take(self, request: web.Request) -> web.Response:
         """Take what a hook sent, once."""
-        event = (await read_body(request, SessionEvent)).event(self._clock.now_ms())
+        event = body_of(mended(await read_raw(request)), SessionEvent).event(self._clock.now_ms())
         try:
             heard = await self._sessions.hear(event, request[OWNER])
         except KeyEnded as error:

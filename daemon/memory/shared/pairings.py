@@ -5,7 +5,9 @@ second half counts as a try at it; whoever types wrong codes runs out of tries a
 """
 
 import hmac
+import json
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -14,6 +16,7 @@ from daemon.core.pairing import (
     LETTERS,
     LIVES_MS,
     MOST_A_MINUTE,
+    MOST_OF_ONE,
     MOST_OPEN,
     TRIES,
     Begun,
@@ -33,6 +36,7 @@ from daemon.memory.shared.keys import hash_of, make_key
 from daemon.memory.shared.own_keys import OwnKey, own_keys
 
 _HALF: Final = 4
+_MOST_REMEMBERED: Final = 200  # of who began which code; as many are given out in twenty minutes
 _MINUTE_MS: Final = 60_000
 
 
@@ -75,14 +79,17 @@ class PairingStore:
         self._database = database
         self._clock = clock
         self._workspace = workspace
+        self._askers: dict[str, str] = {}  # by the ids of what they began here, oldest first
 
-    async def begin(self, machine: str, soul: str) -> Begun:
-        """A new code for a machine. Raises TooManyCodes, and StoreError."""
+    async def begin(self, machine: str, asker: str, soul: str) -> Begun:
+        """A new code for a machine; of all of them an asker gets a part. Raises TooManyCodes, and StoreError."""
         now, secret, id_ = self._clock.now_ms(), secrets.token_urlsafe(32), secrets.token_hex(8)
 
         async def unit(transaction: Transaction) -> str:
             await transaction.run("DELETE FROM pairings WHERE created_ms < :old", old=now - 6 * LIVES_MS)
-            await _require_room(transaction, self._workspace, now)
+            own = [one for one, began in self._askers.items() if began == asker]
+            await _require_room(transaction, self._workspace, now, own)
+            self._askers = dict([*self._askers.items(), (id_, asker)][-_MOST_REMEMBERED:])
             code = await _unused_code(transaction, self._workspace)
             await transaction.insert(
                 "pairings",
@@ -218,21 +225,32 @@ async def kill_code(transaction: Transaction, id_: str) -> None:
     await transaction.run("UPDATE pairings SET state = 'dead' WHERE id = :id", id=id_)
 
 
-async def _require_room(transaction: Transaction, workspace: str, now: int) -> None:
-    """Raises TooManyCodes: a machine that begins needs no token, so that anybody could fill the table."""
+async def _require_room(transaction: Transaction, workspace: str, now: int, own: Sequence[str]) -> None:
+    """Raises TooManyCodes: a machine that begins needs no token, so that anybody could fill the table.
+
+    `own` are the ids of those that the same asker began.
+    """
     counted = await transaction.one(
         """
         SELECT coalesce(sum(state = 'open' AND until_ms > :now), 0) AS open,
-          coalesce(sum(created_ms > :since), 0) AS new
-        FROM pairings WHERE workspace = :workspace
+          coalesce(sum(created_ms > :since), 0) AS new,
+          coalesce(sum(own.value IS NOT NULL AND state = 'open' AND until_ms > :now), 0) AS own_open,
+          coalesce(sum(own.value IS NOT NULL AND created_ms > :since), 0) AS own_new
+        FROM pairings LEFT JOIN json_each(:own) AS own ON own.value = pairings.id WHERE workspace = :workspace
         """,
+        own=json.dumps(own),
         workspace=workspace,
         now=now,
         since=now - _MINUTE_MS,
     )
     assert counted is not None
-    if counted["new"] >= MOST_A_MINUTE or counted["open"] >= MOST_OPEN:
+    new, opened = counted["new"] >= MOST_A_MINUTE, counted["open"] >= MOST_OPEN
+    if new or opened or _is_share(counted["own_new"], MOST_A_MINUTE) or _is_share(counted["own_open"], MOST_OPEN):
         raise TooManyCodes("so many machines ask for a code now", hint="try again in a minute")
+
+
+def _is_share(number: int, most: int) -> bool:
+    return number >= most // MOST_OF_ONE
 
 
 async def _unused_code(transaction: Transaction, workspace: str) -> str:

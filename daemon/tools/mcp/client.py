@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from daemon.core.bounded_http import UNCOMPRESSED, bound_responses
 from daemon.core.ports.clock import Clock
+from daemon.tools.mcp.lines import Flow, OverlongMessage
 from daemon.tools.mcp.program import run_program
+from daemon.tools.mcp.results import drop_malformed
 from daemon.tools.mcp.server_config import HttpServer, Server, StdioServer
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ class StderrTail:
 class Watch:
     """Sees how a connection fares: when it has `ended`, the `reason` if we gave it up, and lines that are no messages.
 
+    `version` is that of the protocol, once both have agreed on one; `malformed` holds why a listed tool can't be read.
     `on_junk` gets the number of such lines: at the first one, and then at most once a minute.
     """
 
@@ -80,11 +83,26 @@ class Watch:
     on_junk: Callable[[int], None]
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     reason: str = ""
+    version: str = ""
+    malformed: dict[str, str] = field(default_factory=dict)
+    flow: Flow = field(init=False)
     _junk: int = 0
     _next: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.flow = Flow(self.clock)
+
+    def chunk(self, size: int) -> None:
+        """Count bytes that the server sent. Raises OverlongMessage."""
+        try:
+            self.flow.add(size=size)
+        except OverlongMessage as error:
+            self.give_up(str(error))
+            raise
+
     def junk(self) -> None:
-        """Count one line that is no message."""
+        """Count one line that is no message. Raises OverlongMessage."""
+        self.flow.add(messages=1)
         self._junk += 1
         if self.clock.monotonic() >= self._next:
             self.on_junk(self._junk)
@@ -107,42 +125,47 @@ async def open_client(server: Server, watch: "Watch", stderr: StderrTail) -> "As
 
     async with AsyncExitStack() as stack:
         if isinstance(server, StdioServer):
-            transport: Transport = run_program(server, stack.enter_context(stderr.open()), watch.junk, watch.give_up)
+            transport: Transport = run_program(
+                server, stack.enter_context(stderr.open()), watch.chunk, watch.junk, watch.give_up
+            )
         else:
-            transport = await _address(server, stack, watch.give_up)
+            transport = await _address(server, stack, watch)
         client = Client(
-            _watched(transport, watch.ended),
+            _watched(transport, watch),
             client_info=Implementation(name="soul-daemon", version="1"),
             cache=None,  # `ServerConnection` decides when to list the tools again
         )
-        yield await stack.enter_async_context(client)
+        await stack.enter_async_context(client)
+        watch.version = client.protocol_version
+        yield client
 
 
-async def _address(server: HttpServer, stack: AsyncExitStack, give_up: Callable[[str], None]) -> "Transport":
+async def _address(server: HttpServer, stack: AsyncExitStack, watch: Watch) -> "Transport":
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
     client = httpx2.AsyncClient(
         headers={**server.headers, **UNCOMPRESSED},
         timeout=httpx2.Timeout(server.timeout, read=None),  # `ServerConnection` limits each call on our Clock
-        event_hooks={"response": [bound_responses(give_up, each_event=True)]},
+        event_hooks={"response": [bound_responses(watch.give_up, on_chunk=watch.chunk, each_event=True)]},
     )
     http = await stack.enter_async_context(client)
     return streamable_http_client(server.url, http_client=http)
 
 
 @asynccontextmanager
-async def _watched(transport: "Transport", ended: asyncio.Event) -> "AsyncIterator[TransportStreams]":
+async def _watched(transport: "Transport", watch: Watch) -> "AsyncIterator[TransportStreams]":
     async with transport as (incoming, outgoing):
-        yield _Incoming(incoming, ended), outgoing
+        yield _Incoming(incoming, watch), outgoing
 
 
 class _Incoming:
-    """The SDK's stream of messages from a server; sets `ended` when the stream ends."""
+    """The SDK's stream of messages from a server; sees when it ends, counts them, and drops tools of no valid form."""
 
-    def __init__(self, stream: "Received", ended: asyncio.Event) -> None:
+    def __init__(self, stream: "Received", watch: Watch) -> None:
         self._stream = stream
-        self._ended = ended
+        self._watch = watch
+        self._ended = watch.ended
 
     @property
     def last_context(self) -> object:
@@ -157,10 +180,17 @@ class _Incoming:
 
     async def __anext__(self) -> "SessionMessage | Exception":
         try:
-            return await anext(self._stream)
+            message = await anext(self._stream)
+            self._watch.flow.add(messages=1)
+        except OverlongMessage as error:
+            self._watch.give_up(str(error))
+            raise StopAsyncIteration from None
         except BaseException:
             self._ended.set()
             raise
+        if self._watch.version:
+            drop_malformed(message, self._watch.version, self._watch.malformed)
+        return message
 
     async def aclose(self) -> None:
         self._ended.set()

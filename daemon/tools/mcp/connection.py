@@ -18,7 +18,7 @@ from daemon.core.ports.tools import Tool, ToolRecords
 from daemon.core.telemetry.redaction import Redactor
 from daemon.tools.mcp.clean_text import short_line
 from daemon.tools.mcp.client import StderrTail, Watch, open_client
-from daemon.tools.mcp.results import read_offer, read_output
+from daemon.tools.mcp.results import left_out_line, read_offer, read_output
 from daemon.tools.mcp.server_config import Server
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class ServerConnection:
         self.name = name
         self._records = records
         self._changed: frozenset[str] = frozenset()  # those that the log has named
+        self._left_out = ""  # as the log has it
         self._server = server
         self._clock = clock
         self._emit = emit
@@ -101,12 +102,17 @@ class ServerConnection:
     async def _list(self, link: _Link) -> None:
         found: list[types.Tool] = []
         cursor: str | None = None
+        link.watch.malformed.clear()
         for _ in range(_MOST_PAGES):
             page = await link.client.list_tools(cursor=cursor)
+            link.watch.flow.answered()
             found += page.tools
             if not (cursor := page.next_cursor):
                 break
-        offer = read_offer(self.name, found, self._server)
+        offer, left_out = read_offer(self.name, found, self._server)
+        if (line := left_out_line({**link.watch.malformed, **left_out})) != self._left_out and line:
+            self._emit("tools.offer_refused", server=self.name, tools=line, hint="the server's other tools are used")
+        self._left_out = line
         changed = frozenset(await self._records.changed(self.name, offer))
         if changed - self._changed:
             hint = "each use asks for a click until you accept them: soul tools list, soul tools accept TOOL"
@@ -150,6 +156,7 @@ class ServerConnection:
         try:
             async with time_limit(self._clock, self._server.timeout):
                 result = await link.client.call_tool(name.removeprefix(f"{self.name}/"), given)
+            link.watch.flow.answered()
         except TimeoutError as error:
             raise ToolFailed(
                 f"{name} gave no answer within {self._server.timeout:g} seconds",

@@ -1,15 +1,46 @@
 """Cuts what a server writes into lines, within bounds: a line that never ends costs neither time nor memory."""
 
+from daemon.core.ports.clock import Clock
+
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of the longest message of a server."""
 MOST_PARTS = 100_000
 """Commas and opening brackets of a message; reading more of them would hold the event loop."""
+MOST_MESSAGES = 30_000
+"""Messages, and lines that are none, which a server may send in a minute in which it answers nothing."""
+MOST_BYTES = 2 * LONGEST_LINE
+"""Bytes that a server may send in a minute in which it answers nothing; an answer fits."""
 
+_MINUTE = 60.0
 _MARKS = (b",", b"[", b"{")
 
 
 class OverlongMessage(Exception):
     """A server sent a message that is not read; the text says why."""
+
+
+class Flow:
+    """Counts what a server sends, a minute at a time; an answer that was waited for begins a new count."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until = self._bytes = self._messages = 0.0
+
+    def answered(self) -> None:
+        """Begin a new count."""
+        self._bytes = self._messages = 0.0
+        self._until = self._clock.monotonic() + _MINUTE
+
+    def add(self, *, size: int = 0, messages: int = 0) -> None:
+        """Count bytes and messages. Raises OverlongMessage."""
+        if self._clock.monotonic() >= self._until:
+            self.answered()
+        self._bytes += size
+        self._messages += messages
+        if self._bytes > MOST_BYTES:
+            raise OverlongMessage(f"it sent more than {MOST_BYTES >> 20} MiB and no answer")
+        if self._messages > MOST_MESSAGES:
+            raise OverlongMessage(f"it sent more than {MOST_MESSAGES} messages and no answer")
 
 
 class LineBuffer:

@@ -35,12 +35,16 @@ _KILLED_FIRST = "800"  # of 1000: where memory runs out, the kernel ends a serve
 
 @asynccontextmanager
 async def run_program(
-    server: StdioServer, stderr: TextIO, on_junk: Callable[[], None], on_overlong: Callable[[str], None]
+    server: StdioServer,
+    stderr: TextIO,
+    on_chunk: Callable[[int], None],
+    on_junk: Callable[[], None],
+    on_overlong: Callable[[str], None],
 ) -> "AsyncIterator[TransportStreams]":
     """Start a program and talk to it over its pipes; on the way out it ends, with all of its process group.
 
-    `on_junk` is called for each line that is no message, `on_overlong` with the reason why the rest is not read.
-    Raises OSError when it can't be started.
+    `on_chunk` gets the size of each piece that is read, `on_junk` is called for each line that is no message; both may
+    raise OverlongMessage. `on_overlong` gets the reason why the rest is not read. Raises OSError when it can't start.
     """
     import anyio
 
@@ -50,7 +54,7 @@ async def run_program(
         to_session, incoming = anyio.create_memory_object_stream["Received"](0)
         outgoing, from_session = anyio.create_memory_object_stream["SessionMessage"](0)
         async with anyio.create_task_group() as group:
-            group.start_soon(_read, process, to_session, on_junk, on_overlong)
+            group.start_soon(_read, process, to_session, on_chunk, on_junk, on_overlong)
             group.start_soon(_write, process, from_session, to_session)
             try:
                 yield incoming, outgoing
@@ -101,6 +105,7 @@ def _restrain(pid: int, memory: int) -> None:
 async def _read(
     process: Process,
     to_session: "MemoryObjectSendStream[Received]",
+    on_chunk: Callable[[int], None],
     on_junk: Callable[[], None],
     on_overlong: Callable[[str], None],
 ) -> None:
@@ -113,6 +118,7 @@ async def _read(
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             try:
                 while chunk := await process.stdout.read(_CHUNK):
+                    on_chunk(len(chunk))
                     for line in lines.feed(chunk):
                         if (message := _message(line)) is None:
                             on_junk()

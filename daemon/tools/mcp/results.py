@@ -5,13 +5,16 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from daemon.core.ports.tools import Tool
 from daemon.tools.mcp.clean_text import clean, short_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from mcp import types
+    from mcp.shared.message import SessionMessage
 
     from daemon.tools.mcp.server_config import Server
 
@@ -21,22 +24,51 @@ MOST_TOOLS = 100
 """Tools of one server; the rest are left out."""
 
 _LONGEST_DESCRIPTION = 1_000
+_MOST_NAMED = 8  # reasons in a line of the log, and tools for each
 _LONGEST_SCHEMA = 16_000  # characters, as JSON
 _TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,127}")  # the names that the protocol allows
 
 
-def read_offer(name: str, tools: "Iterable[types.Tool]", server: "Server") -> tuple[Tool, ...]:
-    """The tools of one server that a model may see, each once.
+def drop_malformed(message: "SessionMessage | Exception", version: str, dropped: dict[str, str]) -> None:
+    """Leave out of a list of tools those for which the SDK would refuse the whole list, and say why for each."""
+    from mcp_types import JSONRPCResponse, methods
 
-    A tool with an invalid name or an overlong schema is left out.
-    """
+    answer = None if isinstance(message, Exception) else message.message
+    listed = answer.result.get("tools") if isinstance(answer, JSONRPCResponse) else None
+    if not isinstance(answer, JSONRPCResponse) or not isinstance(listed, list):
+        return
+    try:
+        methods.validate_server_result("tools/list", version, answer.result)
+    except ValidationError as error:
+        faults = {
+            int(nth): f"{'.'.join(map(str, place)) or 'it'}: {one['msg'][:1].lower()}{one['msg'][1:]}"
+            for one in reversed(error.errors(include_input=False, include_url=False))
+            for kind, nth, *place in [one["loc"]]
+            if kind == "tools"
+        }
+        answer.result["tools"] = [tool for nth, tool in enumerate(listed) if nth not in faults]
+        for nth, fault in faults.items():
+            called = listed[nth].get("name") if isinstance(listed[nth], dict) else None
+            dropped[str(called or f"number {nth + 1}")] = fault
+
+
+def read_offer(
+    name: str, tools: "Iterable[types.Tool]", server: "Server"
+) -> "tuple[tuple[Tool, ...], Mapping[str, str]]":
+    """The tools of one server that a model may see, each once; and why the others are left out, by name."""
     found: dict[str, Tool] = {}
+    left_out: dict[str, str] = {}
     for tool in tools:
-        if len(found) == MOST_TOOLS:
-            break
         parameters = _harmless(tool.input_schema)
-        fits = _TOOL_NAME.fullmatch(tool.name) and len(json.dumps(parameters)) <= _LONGEST_SCHEMA
-        if fits and isinstance(parameters, dict):
+        if f"{name}/{tool.name}" in found:
+            left_out[tool.name] = "it is listed twice"
+        elif len(found) == MOST_TOOLS:
+            left_out[tool.name] = f"there are {MOST_TOOLS} before it"
+        elif not _TOOL_NAME.fullmatch(tool.name):
+            left_out[tool.name] = "its name may hold A-Z, a-z, 0-9 and _ . / - alone, and 128 of them"
+        elif len(json.dumps(parameters)) > _LONGEST_SCHEMA:
+            left_out[tool.name] = f"the schema of its arguments has more than {_LONGEST_SCHEMA:,} characters"
+        elif isinstance(parameters, dict):
             known = Tool(
                 name=f"{name}/{tool.name}",
                 description=clean(tool.description or tool.title or "", _LONGEST_DESCRIPTION),
@@ -46,8 +78,21 @@ def read_offer(name: str, tools: "Iterable[types.Tool]", server: "Server") -> tu
                 destroys=tool.annotations is not None and tool.annotations.destructive_hint is True,
                 approvers=server.approvers,
             )
-            found.setdefault(known.name, known)
-    return tuple(found.values())
+            found[known.name] = known
+    return tuple(found.values()), left_out
+
+
+def left_out_line(left_out: "Mapping[str, str]") -> str:
+    """Which tools were left out and why, for the log: each reason once, with the first tools that have it."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        by_reason.setdefault(short_line(reason, 200), []).append(short_line(name, 60))
+    return "; ".join(f"{_named(names)}: {reason}" for reason, names in list(by_reason.items())[:_MOST_NAMED])
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 def _only_reads(tool: "types.Tool", server: "Server") -> bool:

@@ -27,7 +27,22 @@ SlackUser = Annotated[str, StringConstraints(pattern=r"^[UW][A-Z0-9]{1,20}$")]
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
 
 
+def _filled_in(value: str) -> str:
+    if found := re.search(r"\$\{[A-Za-z_]\w*", value):
+        raise ValueError(
+            f"{found[0]}}} is not filled in here; write the value, or name its file in env_files or header_files"
+        )
+    return value
+
+
+def _streamable(kind: str) -> str:
+    if kind not in {"http", "streamable-http", "streamableHttp"}:
+        raise ValueError("must be http; for sse give the server's address of streamable HTTP, which often ends in /mcp")
+    return kind
+
+
 def _private(url: str) -> str:
+    _filled_in(url)
     if is_clear_text_abroad(url):
         raise ValueError("must begin with https://; http:// is for this machine alone")
     return url
@@ -58,7 +73,7 @@ class StdioServer(_Entry):
 
     command: Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00]+$")]
     args: tuple[Text, ...] = ()
-    env: dict[VariableName, Text] = Field(default_factory=dict)
+    env: dict[VariableName, Annotated[Text, AfterValidator(_filled_in)]] = Field(default_factory=dict)
     cwd: Path | None = None
     memory_mb: int = Field(1024, ge=32, le=1_048_576)
     type: Annotated[str, StringConstraints(pattern=r"^stdio$")] = "stdio"
@@ -73,8 +88,8 @@ class HttpServer(_Entry):
     """A server at a URL, over streamable HTTP."""
 
     url: Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s]+[^\s]*$"), AfterValidator(_private)]
-    headers: dict[HeaderName, Line] = Field(default_factory=dict)
-    type: Annotated[str, StringConstraints(pattern=r"^(http|streamable-http|streamableHttp)$")] = "http"
+    headers: dict[HeaderName, Annotated[Line, AfterValidator(_filled_in)]] = Field(default_factory=dict)
+    type: Annotated[str, AfterValidator(_streamable)] = "http"
 
     @property
     def secrets(self) -> tuple[str, ...]:

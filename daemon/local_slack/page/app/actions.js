@@ -1,5 +1,6 @@
 /** The actions of the user: each method sends a request to the workspace and shows its refusal. */
 
+import { el } from "./dom.js";
 import { goTo } from "./route.js";
 
 const FIRST_PAGE = 300;
@@ -70,6 +71,18 @@ export class Actions {
     const answer = await this.#try("submit", { view, values });
     if (answer && !answer.delivered) this.notify("Not delivered: the soul is not connected.");
     return Boolean(answer?.delivered);
+  }
+
+  /** Save a shared file as a download of the browser. */
+  async save({ id, name }) {
+    try {
+      const file = await (await this.api.open("file", { file: id })).blob();
+      const address = URL.createObjectURL(file);
+      el("a", { href: address, download: name }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    } catch (fault) {
+      this.notify(fault.message);
+    }
   }
 
   /** Close a dialog without sending it. @param {string} view the id of it */

@@ -1,46 +1,29 @@
 /** Follows the workspace's event stream while the page is open, and reconnects after every break. */
 
-const KINDS = [
-  "message",
-  "message_changed",
-  "message_deleted",
-  "reaction",
-  "ephemeral",
-  "thread",
-  "status",
-  "session",
-  "prompts",
-  "presence",
-  "channel",
-  "person",
-  "home",
-  "modal",
-  "modal_answered",
-  "clock",
-];
 const SHORTEST = 250;
 const LONGEST = 5_000;
 
 export class Feed {
   /**
    * @param {object} parts
-   * @param {(after: string) => string} parts.address of the event stream after a cursor
+   * @param {(after: string, signal: AbortSignal) => Promise<Response>} parts.open the event stream after a cursor
    * @param {() => Promise<string | number>} parts.load reloads everything and gives the cursor of that state
    * @param {(kind: string, data: any) => void} parts.change applies one change
    * @param {(live: boolean) => void} parts.live called when the stream opens or closes
    */
-  constructor({ address, load, change, live }) {
-    Object.assign(this, { address, load, change, live });
+  constructor({ open, load, change, live }) {
+    Object.assign(this, { open, load, change, live });
     this.pause = SHORTEST;
   }
 
-  /** Load, follow, and after every break pause and start again, so that no change is missed. Never returns. */
+  /** Load, follow, and after every break pause and start again, so that no change is missed. Ends where the key is none. */
   async run() {
     for (;;) {
       try {
         const cursor = await this.load();
         await this.#follow(String(cursor));
       } catch (fault) {
+        if (fault.code === "no_key") throw fault;
         if (fault.code !== "unreachable") console.error(fault);
       }
       this.live(false);
@@ -49,24 +32,38 @@ export class Feed {
     }
   }
 
-  #follow(cursor) {
-    return new Promise((ended) => {
-      const source = new EventSource(this.address(cursor));
-      const end = () => {
-        source.close();
-        removeEventListener("pagehide", end);
-        ended();
-      };
-      source.addEventListener("error", end);
-      source.addEventListener("reset", end);
-      addEventListener("pagehide", end);
-      source.addEventListener("ready", () => {
-        this.pause = SHORTEST;
-        this.live(true);
-      });
-      for (const kind of KINDS) {
-        source.addEventListener(kind, (event) => this.change(kind, JSON.parse(event.data)));
+  async #follow(cursor) {
+    const left = new AbortController();
+    const leave = () => left.abort();
+    addEventListener("pagehide", leave);
+    try {
+      const { body } = await this.open(cursor, left.signal);
+      for await (const [kind, data] of events(body)) {
+        if (kind === "reset") return;
+        if (kind === "ready") {
+          this.pause = SHORTEST;
+          this.live(true);
+        } else this.change(kind, data);
       }
-    });
+    } finally {
+      removeEventListener("pagehide", leave);
+      left.abort();
+    }
+  }
+}
+
+/** The events of a stream of the workspace, as [kind, data]; EventSource would send no key. @param {ReadableStream} body */
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read().catch(() => ({ done: true })); // a broken connection is an end, too
+    if (done) return;
+    const whole = (text + value).split("\n\n");
+    text = whole.pop();
+    for (const event of whole) {
+      const fields = Object.fromEntries(event.split("\n").map((line) => line.split(/: (.*)/s)));
+      yield [fields.event, JSON.parse(fields.data)];
+    }
   }
 }

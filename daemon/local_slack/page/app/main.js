@@ -1,8 +1,9 @@
 /** Connects the parts of the page: its user, the store, the views, and the event stream that changes the store. */
 
 import { Actions } from "./actions.js";
-import { Api } from "./api.js";
+import { Api, takeKey } from "./api.js";
 import { Dialogs } from "./dialogs.js";
+import { el } from "./dom.js";
 import { Feed } from "./feed.js";
 import { fold } from "./fold.js";
 import { Notices } from "./notices.js";
@@ -42,10 +43,10 @@ class Page {
     addEventListener("keydown", (event) => event.key === "Escape" && this.showMenu(false));
   }
 
-  /** Load, then follow the changes. Never returns. */
+  /** Load, then follow the changes. Ends where the key is none. */
   run() {
     const feed = new Feed({
-      address: (after) => this.api.address("events", { after }),
+      open: (after, signal) => this.api.open("events", { after }, signal),
       load: () => this.load(),
       change: (kind, data) => this.change(kind, data),
       live: (live) => this.setLive(live),
@@ -140,4 +141,10 @@ class Page {
   }
 }
 
-await new Page(await currentUser()).run();
+takeKey();
+try {
+  await new Page(await currentUser()).run();
+} catch (fault) {
+  if (fault.code !== "no_key") throw fault;
+  document.body.replaceChildren(el("p", { class: "locked" }, `This workspace is locked: ${fault.message}.`));
+}

@@ -112,10 +112,13 @@ function moment(ts, kind) {
 
 function files(message, { actions }) {
   const shown = message.files.map((file) => {
-    const href = actions.api.address("file", { file: file.id });
+    const save = (event) => {
+      event.preventDefault();
+      actions.save(file);
+    };
     return el(
       "a",
-      { class: "file", href, download: file.name },
+      { class: "file", href: "#", on: { click: save } },
       icon(ICONS.file),
       el("bdi", {}, file.name),
       el("span", { class: "quiet" }, size(file.size)),

@@ -1,5 +1,6 @@
 /** The list of conversations, and the current user with a menu to switch. */
 
+import { forNewTab } from "./api.js";
 import { ClockMenu } from "./clock.js";
 import { el, icon, KeyedList } from "./dom.js";
 import { ICONS } from "./icons.js";
@@ -129,7 +130,7 @@ export class Sidebar {
         el(
           "a",
           {
-            href: address,
+            href: forNewTab(address),
             target: "_blank",
             class: "icon-button",
             title: "Open in a new window",
