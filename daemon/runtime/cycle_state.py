@@ -117,6 +117,11 @@ class Cycle:
         return bool(self.messages) and self.newest.process == REFLECTING
 
     @property
+    def speaks_first(self) -> bool:
+        """Whether nobody asked for what is said: the soul thinks by itself, or it is silent here for a while."""
+        return bool(self.messages) and self.newest.asks_nothing and self.newest.modality is not Modality.EVENT
+
+    @property
     def words(self) -> Words:
         """What the daemon says here in the soul's name, in the language of the user whom the reply is addressed to."""
         return self.services.soul().words_in(self.messages[-1].perception.language if self.messages else "")
