@@ -20,6 +20,7 @@ ABOUT_EXPECTATIONS: Final[Mapping[str, str]] = MappingProxyType(
         "goal_of_another": "{id} was not made for you: only the person it was made for can have it given up.",
         "promised": "I'll come back to “{what}” by {when}; write `not now` if you'd rather not.",
         "promise_kept": "I said that I'd come back to “{what}”. There is nothing new that I could say about it yet.",
+        "promise_unseen": "I said that I'd come back to “{what}”. I couldn't look at it by now; ask me again later.",
         "promises_declined": "All right, I won't come back to {what}.",
         "promises_named": "“{what}”",
         "promises_and": "{several} and {last}",

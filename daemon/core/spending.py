@@ -2,7 +2,7 @@
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -38,11 +38,20 @@ class Payer:
 
 @dataclass(frozen=True, slots=True)
 class TickBudget:
-    """What a soul may take for unasked thoughts: tokens in an hour and a day, US dollars in a day."""
+    """What a soul may take for unasked thoughts: tokens in an hour and a day, US dollars in a day.
+
+    Of these, a thought leaves what open promises can cost, unless it comes `first` as one of them.
+    """
 
     tokens_hour: int
     tokens_day: int
     usd_day: float
+    first: bool = False
+
+    @property
+    def of_promise(self) -> "TickBudget":
+        """The same for what was promised: the hour paces what a soul thinks of by itself, and holds up no promise."""
+        return replace(self, tokens_hour=self.tokens_day, first=True)
 
 
 NO_TICKS: Final = TickBudget(0, 0, 0.0)

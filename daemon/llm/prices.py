@@ -1,9 +1,10 @@
 """What calls cost, by the kept price list of `genai-prices`; the list comes with the package, nothing is fetched."""
 
-from collections.abc import Iterable
+import math
 from typing import Final
 
 from daemon.core.ports.models import Completion, Cost, Effort, Prompt
+from daemon.core.working_memory import estimate_tokens
 from daemon.llm.messages import schema_in_words
 from daemon.llm.model_id import ModelId, Vendor, parse_model_id
 from daemon.llm.model_traits import Thinks, dearest_like, room_for, traits_of
@@ -12,7 +13,7 @@ _PRICED: Final = (Vendor.ANTHROPIC, Vendor.OPENAI, Vendor.GROQ, Vendor.OPENROUTE
 
 _BESIDE: Final = 1_000  # tokens that vendors add: the frame of a prompt, and their own words about its form
 _PER_MESSAGE: Final = 16
-_SHORTEST_OF_HOUSE: Final = 2  # bytes of a token in plain English and in a schema, on average; vendors' own have 3 to 4
+_MARGIN: Final = 1.25  # vendors count up to so much more than we estimate
 _PER_PICTURE: Final = {Vendor.ANTHROPIC: 6_000}  # tokens; what a picture counts depends on its size and the model
 _PER_PICTURE_ELSEWHERE: Final = 30_000
 
@@ -54,8 +55,8 @@ def cost_of_speech(model: str, letters: int) -> Cost:
 def most_of(prompt: Prompt) -> Cost:
     """The most that a call can cost, for a prompt that names its model.
 
-    No token is shorter than a byte, nor than two in the mean of the house's own English; all count at the full price,
-    or at that of writing them to a cache, and the answer with its hidden thinking counts to its limit.
+    The prompt counts as we estimate it, with a margin, at the full price or at that of writing it to a cache. The
+    answer with its hidden thinking counts to its limit.
     """
     model = parse_model_id(prompt.model)
     if cost_of(Completion(model.full, tokens_in=1, tokens_out=1)).usd == 0.0:
@@ -80,19 +81,14 @@ def _most_in_and_out(model: ModelId, prompt: Prompt) -> tuple[int, int]:
 
 
 def _most_tokens(model: ModelId, prompt: Prompt) -> int:
-    """The most tokens that a prompt can have."""
-    texts = [*(part.text for part in prompt.system if not part.house), *(each.text for each in prompt.messages)]
-    house = [part.text for part in prompt.system if part.house]
+    """The most tokens that a prompt takes: our estimate with a margin, and what vendors add."""
+    texts = [*(part.text for part in prompt.system), *(each.text for each in prompt.messages)]
     if prompt.json_schema is not None:
-        house.append(schema_in_words(prompt))
+        texts.append(schema_in_words(prompt))
     pictures = sum(len(each.images) for each in prompt.messages)
     per_picture = _PER_PICTURE.get(model.vendor, _PER_PICTURE_ELSEWHERE)
-    size = _bytes(texts) + _bytes(house) // _SHORTEST_OF_HOUSE
-    return size + _BESIDE + _PER_MESSAGE * (len(texts) + len(house)) + per_picture * pictures
-
-
-def _bytes(texts: Iterable[str]) -> int:
-    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    size = math.ceil(sum(map(estimate_tokens, texts)) * _MARGIN)
+    return size + _BESIDE + _PER_MESSAGE * len(texts) + per_picture * pictures
 
 
 def price_is_known(model: ModelId) -> bool:

@@ -23,6 +23,7 @@ from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.own_things import OwnThings
 from daemon.memory.records import JSONObject, ProcessState
+from daemon.memory.shared.contexts import Change
 from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
 from daemon.mind.cognition import Mind
 from daemon.mind.interrupts import Interrupt
@@ -116,6 +117,10 @@ def _never_silent() -> Silence:
     return Silence.REFUSED
 
 
+async def _nothing_refused(_key: str, _change: Change) -> None:
+    return None
+
+
 async def _nothing_more(memory: WorkingMemory, _queries: Sequence[str]) -> WorkingMemory:
     return memory
 
@@ -129,14 +134,15 @@ class CurrentCycle:
     `recollect` searches what the soul may remember before `readers`, who read the reply. `look_again` adds what is
     found for some queries to the memories that surfaced. `cite` allows links to the hosts that a source names. `emit`
     logs an event. `wishes` are those that may be followed at all. `paused`: the person who is answered wants nothing
-    remembered. `shared_keys` are those of the contexts that the soul shares. `notes` is what it may do with notes to
-    other souls, None where it may not. `at_work` are the sessions of Claude Code that all who read may know of.
-    `put_to_session` takes a question or task for one of them as if it were typed: it gives what is said of it and,
-    where it goes, what is to be stored; None where no session may be asked from here. `thoughts` are the last ones of a
-    soul that thinks whole thoughts; `at_hand` is what the soul holds in force here beside them, and `silence` says what
-    becomes of it when such a thought says nothing. `thinks_unasked`: the soul may think by itself as well.
-    `promises` is how many things more it may promise the person here, None where it may promise nothing; in `quiet`
-    hours it says nothing unasked. `labels` say what the newest words and readings are about, by their text.
+    remembered. `shared_keys` are those of the contexts that the soul shares; `require_shareable` raises ContextRefused
+    for a change of one that would be refused. `notes` is what it may do with notes to other souls, None where it
+    may not. `at_work` are the sessions of Claude Code that all who read may know of. `put_to_session` takes a
+    question or task for one of them as if it were typed: it gives what is said of it and, where it goes, what is to
+    be stored; None where no session may be asked from here. `thoughts` are the last ones of a soul that thinks
+    whole thoughts; `at_hand` is what the soul holds in force here beside them, and `silence` says what becomes of
+    it when such a thought says nothing. `thinks_unasked`: the soul may think by itself as well. `promises` is how
+    many things more it may promise the person here, None where it may promise nothing; in `quiet` hours it says
+    nothing unasked. `labels` say what the newest words and readings are about, by their text.
     `silent_for` is why a thought of its own accord may say nothing, empty where it may.
     """
 
@@ -150,6 +156,7 @@ class CurrentCycle:
     wishes: tuple[Wish, ...] = ()
     paused: bool = False
     shared_keys: tuple[str, ...] = ()
+    require_shareable: Callable[[str, Change], Awaitable[None]] = _nothing_refused
     notes: Correspondence | None = None
     at_work: tuple[CodeSession, ...] = ()
     put_to_session: Callable[[Phrase], Awaitable[tuple[str, MemoryAct | None]]] | None = None

@@ -70,9 +70,14 @@ def with_early(memory: WorkingMemory, early: tuple[Goal, ...]) -> WorkingMemory:
     return with_promises(memory, early, _EARLY)
 
 
-def said_for_it(words: Words, owed: Iterable[OpenPromise]) -> str:
-    """What the house says where the soul says nothing about what it promised; empty where nothing was."""
-    return "\n".join(words.say("promise_kept", what=in_short(one.goal)) for one in owed)
+def said_for_it(words: Words, owed: Iterable[OpenPromise], thought_of: Iterable[Goal] = ()) -> str:
+    """What the house says where the soul says nothing about what it promised; empty where nothing was.
+
+    Of what the soul could not think of, it says so.
+    """
+    ids = {one.id for one in thought_of}
+    sentences = {one: "promise_kept" if one.id in ids else "promise_unseen" for one in owed}
+    return "\n".join(words.say(key, what=in_short(one.goal)) for one, key in sentences.items())
 
 
 def in_short(goal: str) -> str:

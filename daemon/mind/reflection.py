@@ -69,6 +69,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
         except MalformedReply as fault:
             context.cycle.emit("thought.degraded", trace=context.mind.trace_id, reason=fault.message)
             context.motor.think(_degraded(context))
+            promised = ()
             break
         thought = _unsaid(considered, why_not) if why_not else considered
         context.motor.settle(thought.reply, cut=thought.cut)
@@ -84,7 +85,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
 def _say_what_is_owed(motor: Motor, owed: Sequence[OpenPromise], shown: Sequence[Goal]) -> None:
     """Have the house speak of all that is owed where the soul says nothing, and else of what it was not shown."""
     if owed and not motor.reply:
-        motor.settle(said_for_it(motor.words, owed))
+        motor.settle(said_for_it(motor.words, owed, shown))
     elif unshown := said_for_it(motor.words, (one for one in owed if all(one.id != goal.id for goal in shown))):
         motor.show_below(unshown)
 

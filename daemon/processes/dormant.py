@@ -15,9 +15,10 @@ _CAN_MOVE_ON = (
 async def dormant(context: ProcessContext) -> Outcome:
     """Silence is the normal answer.
 
-    No model is called where the soul may not speak first, or where its task here says that nothing is open.
+    No model is called where the soul may not speak first, by its file or in quiet hours, or where its task here says
+    that nothing is open.
     """
-    may_speak = context.soul.presence.speaks_when_dormant
+    may_speak = context.soul.presence.speaks_when_dormant and context.cycle.silent_for != "quiet"
     if not may_speak or context.own_state is None or not context.own_state.task:
         return Stay(context.memory)
     if not await confirmed(context, _CAN_MOVE_ON):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from daemon.core.bound_threads import BoundThread
 from daemon.core.errors import NotDelivered
 from daemon.core.fencing import Nonce
+from daemon.core.initiative import PROMISED
 from daemon.core.links import KnownHosts
 from daemon.core.looked_at import OpenBeside
 from daemon.core.perception import Modality, Perception, Readers
@@ -107,12 +108,18 @@ class Cycle:
         charge = Charge(self.trace_id, self.newest.author, self.claim.conversation.channel)
         if not self.is_tick:
             return charge
-        return replace(charge, background=True, tick=self.services.tick_budget(self.services.soul()) or NO_TICKS)
+        budget = self.services.tick_budget(self.services.soul()) or NO_TICKS
+        return replace(charge, background=True, tick=budget.of_promise if self.newest.params.get(PROMISED) else budget)
 
     @property
     def is_tick(self) -> bool:
         """Whether the soul thinks by itself, unasked."""
         return bool(self.messages) and self.newest.process == REFLECTING
+
+    @property
+    def speaks_first(self) -> bool:
+        """Whether nobody asked for what is said: the soul thinks by itself, or it is silent here for a while."""
+        return bool(self.messages) and self.newest.asks_nothing and self.newest.modality is not Modality.EVENT
 
     @property
     def words(self) -> Words:

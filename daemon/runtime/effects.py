@@ -158,7 +158,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         zones={one.author: one.zone for one in cycle.perceptions if one.zone},
         dates=dict(cycle.dates),
         acts=(*said_to_souls(cycle, parts), *promises_kept(cycle, parts), *_permissions_lapse(cycle, turns)),
-        quiet=services.quiet_hours if cycle.is_tick else None,
+        quiet=services.quiet_hours if cycle.speaks_first else None,
         unasked=cycle.is_tick and PROMISED not in cycle.newest.params,
         used_tools=frozenset(cycle.used_tools),
         asker=Asker(to.author, claim.conversation, claim.audience, to.ts) if to else None,

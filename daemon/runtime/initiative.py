@@ -19,15 +19,15 @@ _ASKS_FOR_MS = 14 * 24 * 60 * MINUTE_MS
 
 
 async def why_silent(cycle: Cycle, *, promised: bool) -> WhySilent:
-    """Why an unasked thought may say nothing by now; of what was promised, quiet hours alone are a reason.
+    """Why nothing may be said unasked by now.
 
-    Raises StoreError.
+    Of what was promised, and of what is said into a silence, quiet hours alone are a reason. Raises StoreError.
     """
     newest, services = cycle.newest, cycle.services
-    if not cycle.is_tick:
+    if not cycle.speaks_first:
         return "not_invited"
-    where, quiet = cycle.claim.conversation, services.quiet_hours
-    return await services.minds.must_be_silent(where, newest.author, quiet, promised=promised)
+    where, quiet, invited = cycle.claim.conversation, services.quiet_hours, promised or not cycle.is_tick
+    return await services.minds.must_be_silent(where, newest.author, quiet, promised=invited)
 
 
 async def waits_for_the_day(cycle: Cycle) -> bool:
@@ -35,7 +35,7 @@ async def waits_for_the_day(cycle: Cycle) -> bool:
 
     Raises StoreError.
     """
-    if await why_silent(cycle, promised=bool(cycle.newest.params.get(PROMISED))) != "quiet":
+    if not cycle.is_tick or await why_silent(cycle, promised=bool(cycle.newest.params.get(PROMISED))) != "quiet":
         return False
     cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("quiet") for one in cycle.messages}}
     return True

@@ -40,7 +40,7 @@ from daemon.runtime.looking_up import look_again, look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.promises import room_for_promises
 from daemon.runtime.sensing import sense_files
-from daemon.runtime.sharing import correspondence, shared_keys, who_is_at_work, with_what_is_shared
+from daemon.runtime.sharing import correspondence, require_shareable, shared_keys, who_is_at_work, with_what_is_shared
 from daemon.runtime.silence import silence_of
 from daemon.runtime.used_tools import noting_tools
 from daemon.soul import Soul
@@ -135,6 +135,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         wishes=(*services.wishes, *wishes_of(soul)),
         paused=cycle.newest.author in cycle.paused,
         shared_keys=shared_keys(cycle, soul),
+        require_shareable=partial(require_shareable, cycle),
         notes=await correspondence(cycle, soul),
         at_work=at_work,
         put_to_session=way_to_sessions(cycle, at_work),

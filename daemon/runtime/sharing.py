@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from daemon.core.contexts import Writer
 from daemon.core.errors import ChannelError, DaemonError
 from daemon.core.notes import SOUL_CHANNEL
 from daemon.core.perception import Place
@@ -11,6 +12,7 @@ from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.records import Dismissal, Speaks
 from daemon.memory.shared.binding_acts import AskedToBind, DecidedToBind
+from daemon.memory.shared.contexts import Change
 from daemon.memory.shared.note_acts import SaidToSoul, SentNote
 from daemon.memory.shared.question_acts import Decided, PutToSession
 from daemon.mind.recall.shared import with_shared
@@ -118,6 +120,12 @@ async def who_is_at_work(cycle: Cycle) -> tuple[CodeSession, ...]:
 def shared_keys(cycle: Cycle, soul: Soul) -> tuple[str, ...]:
     """The keys that a soul knows of: those of the settings and its own."""
     return tuple(dict.fromkeys((*cycle.services.shared_keys, *soul.shared_contexts)))
+
+
+async def require_shareable(cycle: Cycle, key: str, change: Change) -> None:
+    """Raises ContextRefused where a change of what is shared would be refused by the commit now, and StoreError."""
+    writer = Writer(cycle.claim.conversation.soul, cycle.claim.audience)
+    await cycle.services.contexts.require_allowed(key, change, writer)
 
 
 def tell_others(cycle: Cycle, effect: CycleEffect, *, changed: bool = False) -> None:

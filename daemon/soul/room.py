@@ -9,7 +9,7 @@ from daemon.soul.schema import Mode, Soul
 BESIDE = 500
 """Kept for what changes with every turn: a message of the usual length, the summary, mood, moment and stance."""
 
-HOUSE = 775
+HOUSE = 790
 """The most that the house's rules and the form of an answer take, but for a soul's own verbs, triggers and hints."""
 
 TALK_STEP = 200

@@ -67,7 +67,7 @@ def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonc
     return Prompt(
         role=step.role,
         step=step.name,
-        system=tuple(SystemPart(text, stable=True, house=step.standing and text == command) for text in system),
+        system=tuple(SystemPart(text, stable=True) for text in system),
         messages=_Chat(memory, step, budgets, nonce).messages(closing, system),
         json_schema=step.json_schema,
         placeholder=step.placeholder,

@@ -10,11 +10,12 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.promising import HOUR, posts, promised, promising, quiet_after, said_after
 from tests.journeys.souls import write_soul
-from tests.journeys.thinking import thought
-from tests.journeys.ticking import NEVER_QUIET
+from tests.journeys.thinking import adding, thought
+from tests.journeys.ticking import NEVER_QUIET, after, counted
 from tests.models import after as until
 
 DAY = 86_400
+UNSEEN = "I said that I'd come back to “{}”. I couldn't look at it by now; ask me again later."
 
 
 @pytest.fixture
@@ -55,20 +56,46 @@ async def test_a_promise_is_kept_without_a_model_that_answers_or_keeps_the_form(
     await promised(thinker, "import")
     down: list[Any] = [ModelUnavailable("it is down", hint="wait")] * 4
     thinker.model.replies += down if trouble == "model" else ["I am no JSON", "nor am I"]
-    await said_after(thinker, 2 * HOUR + 1, "I said that I'd come back to “import”.")
+    await said_after(thinker, 2 * HOUR + 1, UNSEEN.format("import"))
     await quiet_after(thinker, DAY)
     turn = await thinker.one("SELECT body, kind FROM turns ORDER BY seq DESC LIMIT 1")
     assert "come back to “import”" in turn["body"]
 
 
+async def test_each_promise_of_an_hour_is_thought_about_though_one_thought_may_take_the_hours_budget(
+    empty_house: House,
+) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(name="tess", cycle_enabled=True, quiet_hours="")
+    for minutes, what in ((10, "import"), (20, "report"), (30, "docs")):
+        await promised(empty_house, what, f"in {minutes}m")
+    for what in ("import", "report", "docs"):
+        empty_house.model.replies.append(thought(f"The {what} ran."))
+        await said_after(empty_house, 601, f"The {what} ran.")
+        await empty_house.change("UPDATE llm_calls SET tokens_in = 12000 WHERE tick = 1")
+    assert not empty_house.events.named("tick.skipped")
+
+
+async def test_what_is_thought_unasked_leaves_the_day_what_a_promise_can_cost(empty_house: House) -> None:
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**NEVER_QUIET | {"cycle_tokens_day": 9_000})
+    await promised(empty_house, "import")
+    empty_house.model.replies.append(thought("I see.", goal_updates=[adding("look at the roof", due="in 1h")]))
+    await empty_house.answered("Ben", "dm", "the roof, please")
+    await after(empty_house, HOUR + 1, 1)
+    assert await counted(empty_house) == {"budget": 1}
+    empty_house.model.replies.append(thought("The import ran."))
+    await said_after(empty_house, HOUR + 1, "The import ran.")
+
+
 async def test_without_a_budget_what_was_promised_elsewhere_waits_for_no_budget(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**NEVER_QUIET | {"cycle_tokens_hour": 100})
+    await empty_house.start(**NEVER_QUIET | {"cycle_tokens_day": 100})
     await promised(empty_house, "import")
     await promised(empty_house, "export", person="Ben")
     empty_house.clock.turn(2 * HOUR + 1)
-    await empty_house.reply("D0ADA", "I said that I'd come back to “import”.")
-    await empty_house.reply("D0BEN", "I said that I'd come back to “export”.")
+    await empty_house.reply("D0ADA", UNSEEN.format("import"))
+    await empty_house.reply("D0BEN", UNSEEN.format("export"))
     await empty_house.idle()
     await quiet_after(empty_house, DAY)
 
@@ -194,6 +221,6 @@ async def test_it_is_kept_in_words_of_the_house_where_the_soul_thinks_by_itself_
     write_soul(thinker.settings.home, more=f"subprocesses = []\n{change}")
     await thinker.restart(**NEVER_QUIET)
     calls = len(thinker.prompts)
-    await said_after(thinker, 2 * HOUR + 1, "I said that I'd come back to “import”.")
+    await said_after(thinker, 2 * HOUR + 1, UNSEEN.format("import"))
     await quiet_after(thinker, DAY)
     assert len(thinker.prompts) == calls

@@ -1,5 +1,8 @@
 """Dormancy, the end of a visit and scheduled intentions happen once each, also over a restart."""
 
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
 import pytest
 
 from daemon.mind.steps.mental_query import mental_query
@@ -75,7 +78,7 @@ async def test_a_soul_that_may_speak_first_breaks_the_silence_once(
 ) -> None:
     house = empty_house
     write_soul(house.settings.home, more=f"[presence]\n{presence} = true\n")
-    await house.start(name="tess")
+    await house.start(name="tess", quiet_hours="")
     await leave_open(house)
     before = await conversation(house)
     house.model.steps["mental_query"].append(YES)
@@ -93,10 +96,28 @@ async def test_a_soul_that_may_speak_first_breaks_the_silence_once(
     assert "The loom rests." in house.last_prompt(), "it remembers what it said"
 
 
+@pytest.mark.parametrize(("presence", "after"), [("speaks_when_dormant", DORMANT), ("says_farewell", END)])
+async def test_in_quiet_hours_it_breaks_no_silence(empty_house: House, presence: str, after: float) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more=f"[presence]\n{presence} = true\n")
+    begun = datetime.fromtimestamp(house.clock.now_ms() / 1_000, ZoneInfo("Europe/Athens"))
+    later = begun + timedelta(seconds=after)
+    await house.start(
+        name="tess", quiet_hours=f"{later - timedelta(minutes=5):%H:%M}-{later + timedelta(hours=1):%H:%M}"
+    )
+    await leave_open(house)
+    calls, posts = len(house.prompts), len(await house.posting_calls())
+    house.clock.turn(after)
+    await fallen(house, 1 if after == DORMANT else 2)
+    await house.idle()
+    assert not {"external_dialog", "mental_query"}.intersection(spoken(house)[calls:])
+    assert len(await house.posting_calls()) == posts
+
+
 async def test_silence_is_the_normal_answer_of_a_soul_that_may_speak_first(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
-    await house.start(name="tess")
+    await house.start(name="tess", quiet_hours="")
     await house.answered("Ada", "dm", "hello")
     for words in ("still here", "and still"):
         house.clock.turn(20 * MINUTE)
@@ -119,7 +140,7 @@ async def test_silence_is_the_normal_answer_of_a_soul_that_may_speak_first(empty
 async def test_a_soul_speaks_into_the_thread_in_which_it_was_spoken_to(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
-    await house.start(name="tess")
+    await house.start(name="tess", quiet_hours="")
     root = await leave_open(house, "general", "@soul hello")
     house.model.steps["mental_query"].append(YES)
     house.model.steps["external_dialog"].append("It is the treadle.")
@@ -130,7 +151,7 @@ async def test_a_soul_speaks_into_the_thread_in_which_it_was_spoken_to(empty_hou
 async def test_to_a_user_whom_the_gate_refuses_by_now_nothing_is_said_first_and_no_reminder(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\nsays_farewell = true\n")
-    await house.start(name="tess")
+    await house.start(name="tess", quiet_hours="")
     await house.answered("Ada", "dm", "hello")
     await house.command("schedule", "add", "D0ADA", "ask about the kiln", "--in", "20m", env={"SOUL_NAME": "tess"})
     await house.stop()
@@ -147,16 +168,16 @@ async def test_to_a_user_whom_the_gate_refuses_by_now_nothing_is_said_first_and_
 async def test_after_a_restart_the_silence_falls_due_once(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
-    await house.start(name="tess")
+    await house.start(name="tess", quiet_hours="")
     await leave_open(house)
     await house.stop()
     house.clock.turn(10 * HOUR)
     house.model.steps["mental_query"].append(YES)
     house.model.steps["external_dialog"].append("The loom rests.")
-    await house.start(name="tess")
+    await house.start(name="tess", quiet_hours="")
     await house.reply("D0ADA", "The loom rests.")
     await house.idle()
-    await house.restart(name="tess")
+    await house.restart(name="tess", quiet_hours="")
     house.clock.turn(END)
     await fallen(house, 2)
     assert spoken(house).count("external_dialog") == 1

@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
+from daemon.core.initiative import NEVER_QUIET
 from daemon.core.perception import Modality, Perception
 from daemon.core.ports.arrivals import Source
 from daemon.core.ports.gate import Gate
@@ -62,7 +63,13 @@ def effect(
     stores.annotate(**(thought or {}))
     clock = FakeClock(start_ms=NOW_MS)
     given = SimpleNamespace(
-        channel=Under(), clock=clock, timing=timing, link_hosts=(), soul=lambda: who, tick_budget=lambda _: None
+        channel=Under(),
+        clock=clock,
+        timing=timing,
+        link_hosts=(),
+        soul=lambda: who,
+        tick_budget=lambda _: None,
+        quiet_hours=NEVER_QUIET,
     )
     services = cast("CycleServices", given)
     messages = tuple(InboxMessage(one, Source.LIVE, 0, 1) for one in perceptions or (WORDS,))

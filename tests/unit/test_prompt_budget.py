@@ -125,7 +125,7 @@ def test_memories_give_way_first_and_the_talk_last() -> None:
     memory = with_aside(memory, [ThreadMessage(str(n), "U3", "Eve", "Let her ask. " * 30) for n in range(3)])
 
     def shown(turns: int) -> tuple[int, int, int]:
-        talk = (said(number, "word " * 65) for number in range(turns))
+        talk = (said(number, "word " * 63) for number in range(turns))
         text = whole(asked(KOTHAR, memory.concat(talk)))
         return text.count("They met"), text.count("Let her"), text.count("turn ")
 

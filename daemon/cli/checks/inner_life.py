@@ -14,7 +14,7 @@ from daemon.llm.prices import price_is_known
 from daemon.llm.router import choose_models
 from daemon.soul import Soul
 
-_SET_ASIDE: Final = 16_000  # tokens for one such thought, with its hidden thinking (docs/MIND.md)
+_SET_ASIDE: Final = 12_000  # tokens for one such thought, with its hidden thinking (docs/MIND.md)
 
 
 def inner_life(settings: Settings) -> list[Finding]:

@@ -19,7 +19,10 @@ class MindFields(SettingsFields):
         "in channels where the soul is invited to write unasked.",
     )
     cycle_tokens_hour: int = Field(
-        20_000, ge=0, description="Tokens, in and out, that each soul may take for such thoughts within an hour."
+        20_000,
+        ge=0,
+        description="Tokens, in and out, that each soul may take for such thoughts within an hour; "
+        "for what it promised only the day's count.",
     )
     cycle_tokens_day: int = Field(
         100_000, ge=0, description="Tokens, in and out, that each soul may take for such thoughts in a day."

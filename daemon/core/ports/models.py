@@ -34,13 +34,11 @@ class Speaker(StrEnum):
 class SystemPart:
     """A part of the system prompt; `stable` parts come first and don't change between turns.
 
-    Behind each stable part an adapter sets a cache mark, where its provider takes marks. `house`: the house wrote it,
-    so that it is plain English.
+    Behind each stable part an adapter sets a cache mark, where its provider takes marks.
     """
 
     text: str
     stable: bool = False
-    house: bool = False
 
 
 @dataclass(frozen=True, slots=True)

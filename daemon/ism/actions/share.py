@@ -18,11 +18,13 @@ def share(context: ProcessContext) -> Action | None:
         key, _, patch = use.input.partition(":")
         if key.strip() not in keys:
             return use.recurse(observation=f"There is no such key. Give one of {', '.join(keys)}, a colon and JSON.")
+        emit = context.cycle.emit
         try:
             changes = _changes(patch)
+            await context.cycle.require_shareable(key.strip(), lambda data: merged(data, changes))
         except ContextRefused as refused:
+            emit("context.refused", key=key.strip(), reason=refused.message)
             return use.recurse(observation=f"Nothing was shared: {refused.message}. {refused.hint}")
-        emit = context.cycle.emit
         context.motor.share(
             key.strip(),
             lambda data: merged(data, changes),

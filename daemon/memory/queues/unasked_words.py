@@ -10,6 +10,7 @@ from typing import Final
 
 from daemon.core.initiative import QuietHours, QuietThere, WhySilent
 from daemon.core.perception import ConversationKey
+from daemon.core.tempo import REFLECTING
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.zones import zone_in
 from daemon.memory.queues.cycle_effect import CycleEffect
@@ -34,7 +35,9 @@ async def as_may_be_said(transaction: Transaction, effect: CycleEffect, now: int
     owed = [one for one in goals if await is_promised(transaction, where.soul, one, now, early=early)]
     if goals and not owed:
         return _unsaid(effect, "not_now")
-    why = await must_be_silent(transaction, where, person, now, effect.quiet, promised=bool(goals))
+    is_tick = any(one.perception.process == REFLECTING for one in effect.claim.messages)
+    invited = bool(goals) or not is_tick  # else it is a silence, into which the soul speaks by its file
+    why = await must_be_silent(transaction, where, person, now, effect.quiet, promised=invited)
     return _unsaid(effect, why) if why else effect
 
 

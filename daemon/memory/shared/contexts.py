@@ -80,13 +80,7 @@ async def write_context(
     found = await read_context(transaction, key, workspace)
     if seen is not None and seen != found.version:
         raise ContextConflict(found)
-    text = as_stored(data)
-    require_free(key)
-    _require_writer(found, writer)
-    if not found.version:
-        await _require_room(transaction, writer)
-    if found.form is not None:
-        require_fit(key, found.form, data)
+    text = await require_allowed(transaction, found, data, writer)
     if found.version and text == as_stored(found.data):
         return found
     if not set(plain_lines(found.data)) <= set(plain_lines(data)):  # what is only added to stands as it was seen
@@ -118,6 +112,18 @@ async def write_context(
         old=found.version + 1 - KEPT_VERSIONS,
     )
     return await read_context(transaction, key, workspace)
+
+
+async def require_allowed(transaction: Transaction, found: ContextState, data: JSONObject, writer: Writer) -> str:
+    """The data as it would be stored. Raises ContextRefused for what may not be written."""
+    text = as_stored(data)
+    require_free(found.key)
+    _require_writer(found, writer)
+    if not found.version:
+        await _require_room(transaction, writer)
+    if found.form is not None:
+        require_fit(found.key, found.form, data)
+    return text
 
 
 async def define_context(

@@ -9,7 +9,15 @@ from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.shared.awareness import AwarenessStore, member_rows
-from daemon.memory.shared.contexts import context_history, define_context, list_contexts, read_context, write_context
+from daemon.memory.shared.contexts import (
+    Change,
+    context_history,
+    define_context,
+    list_contexts,
+    read_context,
+    require_allowed,
+    write_context,
+)
 
 
 class ContextStore:
@@ -88,6 +96,15 @@ class ContextStore:
         if written.version != before:
             on_change()
         return written
+
+    async def require_allowed(self, key: str, change: Change, writer: Writer) -> None:
+        """Write nothing. Raises ContextRefused where the change would be refused now, and StoreError."""
+
+        async def unit(transaction: Transaction) -> None:
+            found = await read_context(transaction, key, self._workspace)
+            await require_allowed(transaction, found, change(found.data), writer)
+
+        await self._database.read(unit)
 
     async def define(
         self,

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
+from daemon.core.initiative import DAY_MS
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.spending import NANO, PaidBy, Payer, TickBudget, nano_of_cap
 from daemon.memory.database import Transaction
+from daemon.memory.goals_in_force import OWED
 from daemon.memory.spending.llm_calls import store_call
 from daemon.memory.worker_store import WorkerStore
 
@@ -203,13 +205,23 @@ async def tick_use(transaction: Transaction, soul: str, day: str, now: int) -> T
 
 
 async def _within(transaction: Transaction, wanted: WantedCall, budget: TickBudget, now: int) -> bool:
-    """Whether an unasked call fits into what is left."""
+    """Whether an unasked call fits into what is left, with one like it for each promise of the coming day."""
     used = await tick_use(transaction, wanted.payer.soul, wanted.day, now)
+    calls = 1 if budget.first else 1 + await _promises_of_the_day(transaction, wanted.payer.soul, now)
     return (
         used.tokens_hour + wanted.tokens <= budget.tokens_hour
-        and used.tokens_day + wanted.tokens <= budget.tokens_day
-        and used.nano_day + wanted.nano <= nano_of_cap(budget.usd_day, background=False)
+        and used.tokens_day + calls * wanted.tokens <= budget.tokens_day
+        and used.nano_day + calls * wanted.nano <= nano_of_cap(budget.usd_day, background=False)
     )
+
+
+async def _promises_of_the_day(transaction: Transaction, soul: str, now: int) -> int:
+    row = await transaction.one(
+        f"SELECT count(*) AS n FROM goals WHERE soul = :soul AND {OWED} AND due_ms <= :until",  # noqa: S608 - a constant
+        soul=soul,
+        until=now + DAY_MS,
+    )
+    return int(row["n"]) if row else 0
 
 
 async def _counted(transaction: Transaction, wanted: WantedCall, paid_by: PaidBy) -> tuple[int, int]:

@@ -12,8 +12,8 @@ from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
 from tests.journeys.ticking import DAY, NEVER_QUIET, after, counted
 
-ITS_OWN = "I said that I'd come back to “import”. There is nothing new that I could say about it yet."
-WORDLESS = "I said that I'd come back to “…”. There is nothing new that I could say about it yet."
+ITS_OWN = "I said that I'd come back to “import”. I couldn't look at it by now; ask me again later."
+WORDLESS = "I said that I'd come back to “…”. I couldn't look at it by now; ask me again later."
 
 
 @pytest.fixture

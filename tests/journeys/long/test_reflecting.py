@@ -145,7 +145,7 @@ async def test_a_surprise_that_waits_for_the_budget_is_dropped_once_it_is_seen_o
 @pytest.mark.slow
 async def test_one_talk_that_fits_no_budget_keeps_no_other_from_being_thought_about(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**ALONE | {"cycle_tokens_hour": 11_500})
+    await empty_house.start(**ALONE | {"cycle_tokens_hour": 7_000})
     for number in range(12):
         await spoken_to(empty_house, f"{number} {'the import fails again ' * 20}")
     await spoken_to(empty_house, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])

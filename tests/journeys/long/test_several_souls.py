@@ -18,7 +18,7 @@ async def two(house: House) -> None:
     home = house.settings.home
     write_soul(home, more='emotional_states = ["calm", "stormy"]\n')
     write_soul(home, "rolf", ROLF, shown="Rolf", personality=ROLF_THERE)
-    await house.start(name="tess", souls=("rolf",))
+    await house.start(name="tess", souls=("rolf",), quiet_hours="")
 
 
 async def test_each_soul_answers_where_it_is_at_home_under_its_own_name(empty_house: House) -> None:
@@ -82,7 +82,7 @@ async def test_a_channel_changes_hands_when_the_souls_are_edited_and_restarts_ke
     write_soul(house.settings.home, "rolf", "", shown="Rolf", personality=ROLF_THERE)
     await house.answered("Ada", "general", "@soul hello")
     assert TESS_THERE in house.last_prompt()
-    await house.restart(name="tess", souls=("rolf",))
+    await house.restart(name="tess", souls=("rolf",), quiet_hours="")
     ts = await house.say("Ada", "general", "@soul hello again")
     post = await house.reply("general", "hello again")
     assert (post["thread_ts"], "username" in post) == (ts, False)

@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
+
 from daemon.core.perception import Audience, AudienceKind
-from tests.given import CLOSING, OPENING
+from tests.given import CLOSING, OPENING, shown
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, script, solver
 from tests.unit.ism_parts import chosen
@@ -53,6 +55,33 @@ async def test_the_loop_changes_what_is_shared_with_its_reply_unless_it_is_garba
     await house.say("Ada", "general", f"@soul {PROBLEM}")
     await house.reply("general", "Done.")
     assert (await shared(house, "launch"))["version"] == 2
+
+
+@pytest.mark.parametrize(
+    ("room", "binding", "why"),
+    [
+        ("dm", (), "is not for all who read launch"),
+        ("general", ("--writers", "rolf"), "tess may not write launch"),
+        ("general", ("--schema", "form.json"), "phase: "),
+    ],
+)
+async def test_the_loop_is_told_at_once_why_a_change_is_refused(
+    empty_house: House, room: str, binding: tuple[str, ...], why: str
+) -> None:
+    house = empty_house
+    await solver(house, shared_contexts=("launch",))
+    await house.command("context", "set", "launch", '{"left": 2}')
+    form = house.settings.home / "form.json"
+    form.write_text('{"properties": {"phase": {"type": "number"}}}', encoding="utf-8")
+    if binding:
+        await house.command("context", "define", "launch", *(one.replace("form.json", str(form)) for one in binding))
+    script(house, chosen(("Share", 'launch: {"phase": "x"}')), chosen(("Respond", "no")), external_dialog="I can't.")
+    await house.say("Ada", room, f"@soul {PROBLEM}")
+    await house.reply("D0ADA" if room == "dm" else room, "I can't.")
+    told = "\n".join(shown(prompt) for prompt in house.prompts)
+    assert "Nothing was shared: " in told
+    assert why in told
+    assert "is changed when you answer" not in told
 
 
 async def test_others_see_what_a_soul_does_and_only_the_admin_sees_it_in_a_dm(house: House) -> None:
