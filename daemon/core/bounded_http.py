@@ -22,12 +22,15 @@ class OversizedResponseError(Exception):
 
 
 def bound_responses(
-    on_oversized: Callable[[str], None] = lambda _: None, *, each_event: bool = False
+    on_oversized: Callable[[str], None] = lambda _: None,
+    *,
+    each_event: bool = False,
+    on_bytes: Callable[[], None] = lambda: None,
 ) -> "Callable[[httpx2.Response], Awaitable[None]]":
     """A response hook for httpx2 that limits each body while it is read; reading on raises OversizedResponseError.
 
     `on_oversized` gets the reason first. With `each_event` a stream of server-sent events may go on for ever, and each
-    event is limited.
+    event is limited. `on_bytes` is called at each piece.
     """
 
     def refuse(reason: str) -> None:
@@ -41,6 +44,7 @@ def bound_responses(
         count = _Count(each_event=events)
 
         def look(chunk: bytes) -> None:
+            on_bytes()
             if count.add(chunk) > MAX_RESPONSE_BYTES:
                 refuse(f"more than {MAX_RESPONSE_BYTES} bytes")
 

@@ -12,6 +12,7 @@
         LostLease              another claim owns this work; nothing was written
       ModelError               a language model
         ModelUnavailable       unreachable, overloaded or too slow
+          StillLoading         its server is up and loads it
         ModelRefused           it refused, or our request was wrong
           CannotSee            it was shown a picture, and has no eyes
         MalformedReply         it answered in the wrong form
@@ -111,6 +112,10 @@ class ModelUnavailable(ModelError):
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
+
+
+class StillLoading(ModelUnavailable):
+    """Its server is up and loads it: asked again in a while, it answers."""
 
 
 class ModelRefused(ModelError):

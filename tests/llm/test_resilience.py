@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
+from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable, StillLoading
 from daemon.core.ports.models import Completion, Prompt
 from daemon.llm.circuit import FEWEST_RETRIES
 from daemon.llm.clean_text import PieceCleaner, clean
-from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES
+from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES, PATIENCE_SECONDS
 from tests.fakes import Events, FakeClock
 from tests.llm.guarding import down, failing, guarded, lasting, turn_until_done
-from tests.llm.prompts import answer, prompt
+from tests.llm.prompts import answer, fault, prompt
 from tests.models import ScriptedLLM
 
 
@@ -55,6 +55,21 @@ async def test_the_pause_is_the_providers_retry_after_and_one_beyond_the_deadlin
     assert clock.slept == [7.5]
     error = await failing(guarded(ScriptedLLM(down(200), "well"), clock))
     assert (error.retry_after, clock.slept) == (200, [7.5])
+
+
+async def test_a_model_that_its_server_still_loads_is_waited_for_up_to_the_deadline(events: Events) -> None:
+    clock, loads = FakeClock(auto=True), StillLoading("Loading model")
+    llm = guarded(ScriptedLLM(*[loads] * 8, "well"), clock, events)
+    assert (await answer(llm, prompt()))[0] == "well"
+    assert clock.slept == [1, 2, 4, 8, 10, 10, 10, 10]
+    assert set(events.names) == {"llm.retried"}, "the circuit stays closed"
+    began, inner = clock.monotonic(), ScriptedLLM(default=loads)
+    await failing(guarded(inner, clock))
+    assert 100 < clock.monotonic() - began <= 120
+    assert len(inner.prompts) > ATTEMPTS
+    began = clock.monotonic()
+    assert await fault(guarded(ScriptedLLM(default=loads), clock), prompt(standby=True)) is loads
+    assert clock.monotonic() - began <= PATIENCE_SECONDS, "another model stands by"
 
 
 async def test_without_a_retry_after_the_pause_is_jittered_and_short() -> None:
@@ -100,17 +115,18 @@ async def test_the_budget_is_small_when_calls_are_few_and_fills_up_again_after_a
     assert (await answer(llm, prompt()))[0] == "well"
 
 
-async def test_a_silent_model_is_cut_at_the_limit_and_called_once_more() -> None:
-    clock = FakeClock()
-    inner = ScriptedLLM(lasting(clock, 1000), "well")
-    call = asyncio.ensure_future(answer(guarded(inner, clock), prompt()))
-    await clock.sleepers(2)
-    await clock.advance(44)
-    assert not call.done()
-    await clock.advance(1)
-    await turn_until_done(clock, call)
-    assert (await call)[0] == "well"
-    assert inner.cut == 1
+async def test_the_first_byte_may_take_the_whole_call_unless_another_model_stands_by() -> None:
+    for standby, seconds in ((False, 120), (True, 45)):
+        clock = FakeClock()
+        inner = ScriptedLLM(default=lasting(clock, 1000))
+        call = asyncio.ensure_future(fault(guarded(inner, clock), prompt(standby=standby)))
+        await clock.sleepers(2)
+        await clock.advance(seconds - 1)
+        assert not call.done(), standby
+        await clock.advance(1)
+        await turn_until_done(clock, call)
+        assert isinstance(await call, ModelUnavailable)
+        assert (clock.monotonic(), inner.cut) == (pytest.approx(seconds, abs=1), 1), standby
 
 
 async def test_it_gives_up_after_three_attempts_or_at_the_deadline_over_all_of_them() -> None:
