@@ -249,7 +249,7 @@ class ResilientLLM:
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds until the next attempt: the provider's Retry-After, else full jitter; more each time while a model loads."""
+    """Seconds until the next attempt: the provider's Retry-After, else full jitter; longer each time while it loads."""
     error = _error_of(state)
     retry_after = error.retry_after if isinstance(error, ModelUnavailable) else None
     if retry_after is not None:

@@ -126,7 +126,8 @@ async def test_the_first_byte_may_take_the_whole_call_unless_another_model_stand
         await clock.advance(1)
         await turn_until_done(clock, call)
         assert isinstance(await call, ModelUnavailable)
-        assert (clock.monotonic(), inner.cut) == (pytest.approx(seconds, abs=1), 1), standby
+        assert seconds <= clock.monotonic() <= seconds + 1, standby
+        assert inner.cut == 1, standby
 
 
 async def test_it_gives_up_after_three_attempts_or_at_the_deadline_over_all_of_them() -> None:
