@@ -106,6 +106,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "source_elsewhere": "conversation",
         # -- below a reply ----------------------------------------------------------------------------------------
         "out_of_room": "(I ran out of room; say *go on*.)",
+        "repeated_itself": "(I began to repeat myself, so I stop here.)",
         "code_left_out": "(The rest of the code is left out, since you are on your phone; say *show the rest*.)",
         "stopped": "(I stopped here: {why}.)",
         "why_tokens": "the limit of {limit} tokens for one task is reached",

@@ -18,6 +18,7 @@ from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import Completion, ModelRole, Prompt
 from daemon.core.ports.telemetry import Emit
+from daemon.core.repetition import Repetition
 from daemon.llm.circuit import Circuit, CircuitState, Permit, RetryBudget
 from daemon.llm.clean_text import PieceCleaner
 from daemon.llm.lifesigns import listening
@@ -83,7 +84,8 @@ class ResilientLLM:
     """An `LLM` around another, with limits and retries; it always ends in one Completion or one of our errors.
 
     Pieces are clean text and never empty. An answer longer than eight bytes per token of `max_output_tokens`, and than
-    4 KiB, is cut there and completed with stop `length`; its tokens are then an estimate.
+    4 KiB, is cut there and completed with stop `length`; its tokens are then an estimate. So is one that repeats the
+    same run of words without end.
     """
 
     def __init__(self, inner: ClosableLLM, clock: Clock, limits: CallLimits, emit: Emit) -> None:
@@ -164,18 +166,18 @@ class ResilientLLM:
         return attempt
 
     async def _bounded(self, call: _Call, attempt: _Attempt) -> AsyncGenerator[str | Completion, None]:
-        cleaner, piece = PieceCleaner(), attempt.first
+        cleaner, repetition, piece = PieceCleaner(), Repetition(), attempt.first
         limit = room = max(BYTES_PER_TOKEN * call.prompt.max_output_tokens, FEWEST_BYTES)
         while isinstance(piece, str):
-            text = cleaner.feed(piece)
+            text = repetition.feed(cleaner.feed(piece))
             if kept := _cut(text, room):
                 yield kept
-            if kept != text:
+            if kept != text or repetition.endless:
                 yield self._cut_off(call, limit)
                 return
             room -= len(kept.encode())
             piece = await self._next(call, attempt)
-        if rest := cleaner.flush():
+        if rest := repetition.feed(cleaner.flush()) + repetition.finish():
             yield rest
         yield piece
 

@@ -33,6 +33,22 @@ async def calls(house: House) -> list[str]:
     return [row["step"] for row in await house.rows("SELECT step FROM llm_calls ORDER BY seq")]
 
 
+async def test_of_a_reply_that_repeats_itself_without_end_the_words_are_posted_once_with_a_line(house: House) -> None:
+    line = "_(I began to repeat myself, so I stop here.)_"
+    for number, (first, run) in enumerate(
+        (
+            ("", "The import runs at six. "),
+            ("Here it is.\n\n", "The import runs at six, and it reads the rows.\nThen it writes them. "),
+            ("", "- It runs at six, and on Sundays at seven\n"),
+        )
+    ):
+        house.model.replies.append([f"{OPENING}{first}{run * 3}", CUT])
+        assert await house.answered("Ada", "dm", f"when? {number}") == f"{first}{run.strip()}\n\n{line}"
+    turns = await house.rows("SELECT kind, body FROM turns WHERE speaker = 'soul'")
+    assert {turn["kind"] for turn in turns} == {"reply"}, "there is nothing to go on with"
+    assert "repeat myself" not in str([turn["body"] for turn in turns])
+
+
 async def test_a_reply_that_meets_the_limit_is_kept_and_go_on_goes_on(house: House) -> None:
     long = "".join(f"Line {number} of the module.\n" for number in range(300))
     house.model.replies.append([f"{OPENING}Here it is.\n\n```python\n{long}def last(): <b", CUT])

@@ -168,6 +168,38 @@ async def test_an_endless_answer_is_cut_and_completed_as_too_long(events: Events
     assert events.names == ["llm.cut_off"]
 
 
+@pytest.mark.parametrize(
+    ("run", "size"),
+    [
+        ("The import runs at six. ", 3),
+        ("これは同じ文です。", 8),
+        ("First this is said, at some length, to Ada. Then that, to Ben.\n\n- and a list\n- of two\n\n", 7),
+        ("ja, ", 5),
+        ("A whole paragraph of text: " + ", ".join(map(str, range(200))) + ".\n\n", 50_000),
+    ],
+)
+async def test_an_answer_that_repeats_the_same_words_without_end_is_cut_behind_two_of_them(
+    run: str, size: int, events: Events
+) -> None:
+    whole = "Here it is.\n\n" + run * (40_000 // len(run))
+    pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
+    text, completion = await answer(guarded(ScriptedLLM(pieces), FakeClock(), events), prompt(tokens=20_000))
+    assert whole.startswith(text)
+    assert len(text) <= len("Here it is.\n\n") + max(2 * len(run), len(run) + 40)
+    assert (completion.stop, events.names) == ("length", ["llm.cut_off"])
+
+
+async def test_repetition_that_ends_passes_whole() -> None:
+    rows = "".join(f"| {number} | Monday | eight hours, as always | nothing to note |\n" for number in range(300))
+    chorus = "All the way, all the way, all the way to the sea.\n" * 12
+    line = f"{'-' * 3000}\nThat was a line."
+    for said in (rows, f"{chorus}The end.", chorus, line, "ha " * 200):
+        for size in (1, 7, 50_000):
+            pieces = [said[start : start + size] for start in range(0, len(said), size)]
+            text, completion = await answer(guarded(ScriptedLLM(pieces), FakeClock()), prompt(tokens=20_000))
+            assert (text, completion.stop) == (said, "end")
+
+
 async def test_the_limit_of_a_short_answer_leaves_room_for_long_tokens() -> None:
     inner = ScriptedLLM(["x" * FEWEST_BYTES])
     inner.characters_per_token = FEWEST_BYTES
