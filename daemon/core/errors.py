@@ -17,6 +17,7 @@
           CannotSee            it was shown a picture, and has no eyes
         MalformedReply         it answered in the wrong form
           CutShort             it met its output limit before there was anything to use
+            OnlyThought        its thinking alone took all of that limit
         CapMet                 it was not asked: what may be spent on a day is spent
       ChannelError             Slack or another channel
         NotDelivered           surely not sent; sending again is safe
@@ -140,6 +141,10 @@ class MalformedReply(ModelError):
 
 class CutShort(MalformedReply):
     """It met its output limit before there was anything to use."""
+
+
+class OnlyThought(CutShort):
+    """Its thinking took all of its output limit, so that it said nothing at all."""
 
 
 class CapMet(ModelError):

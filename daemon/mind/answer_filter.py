@@ -123,6 +123,11 @@ class AnswerFilter:
         return True
 
     @property
+    def only_reasons(self) -> bool:
+        """Whether the answer holds reasoning alone, or nothing at all."""
+        return not (self._reasoning.text if self._thought is None else self.answer).strip()
+
+    @property
     def reasoned(self) -> bool:
         """Whether the answer has marks of reasoning."""
         return self._reasoning.met

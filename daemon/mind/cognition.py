@@ -16,6 +16,7 @@ from daemon.core.errors import (
     ModelError,
     ModelRefused,
     ModelUnavailable,
+    OnlyThought,
     WrongOpening,
 )
 from daemon.core.perception import Audience
@@ -289,7 +290,8 @@ class _Attempt(Generic[T]):
         except MalformedReply as fault:
             self._kept_form = False if step.form is AnswerForm.ELEMENTS and not self.cut else None
             if self.cut:
-                raise CutShort("it was cut off at the length limit", reply=answer, hint="be much shorter") from fault
+                kind = OnlyThought if self._filter.only_reasons else CutShort
+                raise kind("it was cut off at the length limit", reply=answer, hint="be much shorter") from fault
             raise
         self._kept_form = True if step.form is AnswerForm.ELEMENTS else None
         return value
