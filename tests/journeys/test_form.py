@@ -15,7 +15,7 @@ from tests.given import OPENING, tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, script, solver
 from tests.journeys.souls import write_soul
-from tests.models import Reply
+from tests.models import Piece, Reply
 from tests.unit.hostile_answers import CANARY, REASONING
 from tests.unit.ism_parts import chosen
 
@@ -34,12 +34,13 @@ async def calls(house: House) -> list[str]:
 
 
 async def test_a_model_that_only_thinks_up_to_its_limit_is_told_from_one_that_says_too_much(house: House) -> None:
-    for answer, only_thought in (
+    answers: tuple[tuple[list[Piece], bool], ...] = (
         ([CUT], True),
         (["\n", CUT], True),
         (["<think>Let me see. And again", CUT], True),
         (["<internal_monologue>So many words", CUT], False),
-    ):
+    )
+    for answer, only_thought in answers:
         house.model.replies.extend([answer, [*answer]])
         sorry = await house.answered("Ada", "dm", f"why? {answer}")
         assert ("used up all its room on thinking" in sorry) is only_thought, answer
