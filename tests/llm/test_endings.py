@@ -10,12 +10,14 @@ import pytest
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports.models import ModelRole
 from daemon.core.ports.telemetry import LLMCall
+from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.router import Router
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.cognition import Mind
+from daemon.mind.motor import Motor
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.respond import respond
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.given import soul, tagged
 from tests.llm.conftest import settings_for
 from tests.llm.providers import Answer, OpenAIServer
@@ -88,3 +90,17 @@ async def test_of_words_without_an_element_nobody_knows_whether_they_have_ended(
     with pytest.raises(ModelUnavailable, match="broke off"):
         await mind_on(router, 0).run(MEMORY, external_dialog(soul(), "Speak."))
     assert len(openai_server.asked) == 2
+
+
+async def test_nine_hundred_times_the_same_sentence_is_said_once(
+    router: Router, openai_server: OpenAIServer, clock: FakeClock
+) -> None:
+    guarded = ResilientLLM(router, clock, CallLimits(total=120, silence=45), Events())
+    whole = tagged("The import is late. " * 900)
+    pieces = tuple(whole[start : start + 11] for start in range(0, len(whole), 11))
+    for sent, hold_back in ((pieces, 0), (pieces, 1), ((whole,), 1)):
+        openai_server.script.append(Answer(sent))
+        _, response = await replace(mind_on(router, hold_back), llm=guarded).run(MEMORY, respond(soul()))
+        motor = Motor(None)
+        motor.settle(response.reply, cut=response.cut)
+        assert motor.reply == "The import is late.\n\n_(I began to repeat myself, so I stop here.)_"
