@@ -5,6 +5,7 @@ from typing import Final
 _KEY: Final = 40  # characters at the end of a text by which an earlier copy is found
 _WINDOW: Final = 8192  # characters in which it is looked for
 _STEP: Final = 32
+_SHORTEST: Final = 32  # characters of copies; code and tables that are cut off end in a few
 _COPIES: Final = 8
 _ENDLESS: Final = 2000  # characters; shorter repetitions have their uses
 
@@ -59,19 +60,21 @@ class Repetition:
 
 def without_repeats(text: str) -> str:
     """A text that ends in copies of the same run, with the first of them alone; any other as it is."""
-    kept = text.rstrip()
-    if not (period := _period_of(kept)):
-        return text
-    run = kept[-period:].strip()
-    while run and (before := kept.removesuffix(run).rstrip()).endswith(run):
-        kept = before
-    return kept if len(kept) < len(text.rstrip()) else text
+    whole = text.rstrip()
+    for key in (_KEY, _KEY // 2, _KEY // 3):  # a short run that the text begins with holds no longer one
+        kept, period = whole, _period_of(whole, key)
+        run = kept[-period:].strip() if period else ""
+        while run and (before := kept.removesuffix(run).rstrip()).endswith(run):
+            kept = before
+        if len(whole) - len(kept) >= _SHORTEST:
+            return kept
+    return text
 
 
-def _period_of(text: str) -> int:
+def _period_of(text: str, key: int = _KEY) -> int:
     """How far before its end a text has its last characters once more; 0 for not at all, as in a line of dashes."""
-    found = text.rfind(text[-_KEY:], 0, len(text) - 1) if len(text) > _KEY else -1
-    period = len(text) - _KEY - found
+    found = text.rfind(text[-key:], 0, len(text) - 1) if len(text) > key else -1
+    period = len(text) - key - found
     return period if found >= 0 and period > 1 else 0
 
 

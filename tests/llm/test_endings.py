@@ -10,6 +10,7 @@ import pytest
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports.models import ModelRole
 from daemon.core.ports.telemetry import LLMCall
+from daemon.core.repetition import without_repeats
 from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.router import Router
 from daemon.memory.knowledge.model_habits import ModelHabit
@@ -104,3 +105,9 @@ async def test_nine_hundred_times_the_same_sentence_is_said_once(
         motor = Motor(None)
         motor.settle(response.reply, cut=response.cut)
         assert motor.reply == "The import is late.\n\n_(I began to repeat myself, so I stop here.)_"
+
+
+def test_the_end_of_code_that_was_cut_off_is_no_repetition() -> None:
+    for end in ("    </li>\n</ul>\n</div>\n</div>\n</div>", "0, 0, 0, 0, 0", "It is late. It is late.", "=" * 60):
+        assert without_repeats(f"So it ends:\n{end}") == f"So it ends:\n{end}"
+    assert without_repeats(f"So it ends:\n{'It is late. ' * 4}") == "So it ends:\nIt is late."
