@@ -56,8 +56,18 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
 async def time_limit(clock: Clock, seconds: float) -> AsyncIterator[None]:
     """Cancel the body after some seconds on the clock. Raises TimeoutError then, once the body has cleaned up."""
 
+    end = clock.monotonic() + seconds
+    async with moving_limit(clock, lambda: end):
+        yield
+
+
+@asynccontextmanager
+async def moving_limit(clock: Clock, end: Callable[[], float]) -> AsyncIterator[None]:
+    """As `time_limit`, up to a time on `Clock.monotonic` that may move on meanwhile."""
+
     async def expire() -> None:
-        await clock.sleep(seconds)
+        while (left := end() - clock.monotonic()) > 0:
+            await clock.sleep(left)
         raise TimeoutError
 
     async with alongside(expire()):

@@ -12,10 +12,12 @@
         LostLease              another claim owns this work; nothing was written
       ModelError               a language model
         ModelUnavailable       unreachable, overloaded or too slow
+          StillLoading         its server is up and loads it
         ModelRefused           it refused, or our request was wrong
           CannotSee            it was shown a picture, and has no eyes
         MalformedReply         it answered in the wrong form
           CutShort             it met its output limit before there was anything to use
+            OnlyThought        its thinking alone took all of that limit
         CapMet                 it was not asked: what may be spent on a day is spent
       ChannelError             Slack or another channel
         NotDelivered           surely not sent; sending again is safe
@@ -113,6 +115,10 @@ class ModelUnavailable(ModelError):
         self.retry_after = retry_after
 
 
+class StillLoading(ModelUnavailable):
+    """Its server is up and loads it: asked again in a while, it answers."""
+
+
 class ModelRefused(ModelError):
     """It refused, or our request was wrong; the same request would fail again."""
 
@@ -135,6 +141,10 @@ class MalformedReply(ModelError):
 
 class CutShort(MalformedReply):
     """It met its output limit before there was anything to use."""
+
+
+class OnlyThought(CutShort):
+    """Its thinking took all of its output limit, so that it said nothing at all."""
 
 
 class CapMet(ModelError):

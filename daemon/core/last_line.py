@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreDamaged, StoreError, of_machine
+from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreDamaged, StoreError
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 
@@ -31,10 +31,7 @@ def in_short(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LastLine:
-    """Keeps loops alive. `loop.failed` tells of an error that was not foreseen, `store.failed` of one of memory.db.
-
-    `machine.lacking` tells that descriptors, memory or disk ran out.
-    """
+    """Keeps loops alive. `loop.failed` tells of an error that was not foreseen, `store.failed` of one of memory.db."""
 
     clock: Clock
     emit: Emit
@@ -62,8 +59,6 @@ class LastLine:
             raise error
         if isinstance(error, StoreError):
             self.emit("store.failed", reason=error.message, hint=error.hint)
-        elif of_machine(error):
-            self.emit("machine.lacking", loop=loop, error=error, hint="raise LimitNOFILE, or free memory or disk")
         elif isinstance(error, DaemonError):
             self.emit("loop.failed", loop=loop, reason=error.message, hint=error.hint)
         else:

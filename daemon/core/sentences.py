@@ -106,6 +106,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "source_elsewhere": "conversation",
         # -- below a reply ----------------------------------------------------------------------------------------
         "out_of_room": "(I ran out of room; say *go on*.)",
+        "repeated_itself": "(I began to repeat myself, so I stop here.)",
         "code_left_out": "(The rest of the code is left out, since you are on your phone; say *show the rest*.)",
         "stopped": "(I stopped here: {why}.)",
         "why_tokens": "the limit of {limit} tokens for one task is reached",
@@ -215,6 +216,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "what_refused": "the model that I think with refused this",
         "what_unreachable": "the model that I think with can't be reached just now",
         "what_too_long": "what I wanted to say is longer than I can write at once",
+        "what_only_thought": "the model that I think with used up all its room on thinking, before it said a word",
         "what_form": "my answer came out in a form that I can't send",
         "what_unclear": "I can't think clearly just now",
         "what_broken": "something inside me broke while I was thinking",
@@ -226,6 +228,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "advice_log": "My admin finds the reason in my log.",
         "advice_put_differently": "Put it differently, or tell my admin if it goes on.",
         "advice_ask_less": "Ask for less at a time, or part by part.",
+        "advice_think_less": "Asking for less won't help; tell my admin, who can choose a model that thinks less.",
         "advice_say_again": "Say it again, or tell my admin if it goes on.",
         "advice_write_anew": "Please write to me anew once it stays as it is.",
         "due": "This had fallen due:",

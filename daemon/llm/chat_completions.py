@@ -2,10 +2,12 @@
 
 These back-ends cache prompt prefixes by themselves, so the system parts only have to keep their order; OpenAI is told
 which prompts begin alike, and the few makers behind OpenRouter that want cache marks get them. A model that takes an
-effort is sent no temperature. What a model refuses is left out from then on; JSON by schema is then asked for in words.
+effort is sent no temperature. What a model refuses is left out from then on; JSON by schema is then asked for in words,
+and what would be the system's message then opens the first user message.
 """
 
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +33,10 @@ _STOPS = {"length": "length", "content_filter": "refusal"}
 class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
     """A `Provider` for every vendor but Anthropic."""
 
-    features = ("cache_key", "cache_marks", "effort", "images", "json_schema", "old_limit", "temperature", "usage")
+    features = (
+        *("cache_key", "cache_marks", "effort", "images", "json_schema"),
+        *("old_limit", "system_role", "temperature", "usage"),
+    )
 
     def _connect(self) -> "AsyncOpenAI":
         import openai.resources.chat  # noqa: F401 - otherwise the first request pays for it, on the event loop
@@ -64,6 +69,11 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
                 offered.add("json_schema")
             else:
                 system.append(SystemPart(schema_in_words(prompt)))
+        if system and "system_role" in features:
+            offered.add("system_role")
+        elif system:  # the first message is always a user's
+            chat[0] = replace(chat[0], text="\n\n".join([*(part.text for part in system), chat[0].text]))
+            system = []
         more, used = _optional(model, prompt, traits, features)
         messages = [
             *_opening(system, marks),

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from daemon.core.bounded_http import OversizedResponseError
-from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable, NoAccess
+from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable, NoAccess, StillLoading
 from daemon.core.text import one_line
 from daemon.llm.clean_text import clean
 from daemon.llm.endpoint import Endpoint
@@ -49,11 +49,24 @@ _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
     "cache_key": ("prompt_cache_key",),
     "cache_marks": ("cache_control",),
     "old_limit": ("max_completion_tokens",),
+    "system_role": (
+        "system role",
+        "role system",
+        "role 'system'",
+        'role "system"',
+        "role: system",
+        "system message",
+        "system instruction",
+        "developer instruction",
+        "roles must alternate",
+        "only user and assistant roles",
+    ),
 }
 _SCHEMA_SIZE = ("compiled grammar is too large", "too many optional parameters")
 _MADE_OF_SCHEMAS = ("grammar", "schema", "structured output", "guided decoding", "required for format")
 _LIMIT_WORDS = ("max_tokens", "max_completion_tokens", "output tokens", "completion tokens")
 _CONTEXT = re.compile(r"(?:context (?:length|window|size)(?: is| of)?|>) ?([0-9][0-9,_]*)")
+_LOADING = re.compile(r"\b(?:loading|being loaded|warming up|starting up)\b", re.IGNORECASE)
 _SMALLEST_LIMIT = 256  # smaller numbers in a refusal are no output limit
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,_]*(?![\w-]|\.\d)")
 
@@ -108,16 +121,19 @@ def may_refuse_schema(error: Exception) -> bool:
     """
     if _is_bad_request(error):
         return not _mentions(error, (*_TOO_LONG, *_NO_CREDIT))
-    status = getattr(error, "status_code", None)
-    failed = isinstance(status, int) and status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    return failed and _any(_MADE_OF_SCHEMAS, _message(error).lower())
+    return _failed(error) and _any(_MADE_OF_SCHEMAS, _message(error).lower())
 
 
 def refused_feature(error: Exception, offered: Collection[str]) -> str | None:
-    """The optional part of a request that a 400 or 422 refuses; None for any other error."""
+    """The optional part of a request that a 400 or 422 refuses; None for any other error.
+
+    That its template knows no system role a server also calls a failure of its own.
+    """
     if not _is_bad_request(error):
-        return None
+        offered = {"system_role"} & set(offered) if _failed(error) else ()
     text = _message(error).lower()
+    if _any(_TOO_LONG, text):
+        return None
     return next((name for name, words in _FEATURE_WORDS.items() if name in offered and _any(words, text)), None)
 
 
@@ -156,6 +172,11 @@ def _is_bad_request(error: Exception) -> bool:
     return getattr(error, "status_code", None) in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
+def _failed(error: Exception) -> bool:
+    status = getattr(error, "status_code", None)
+    return isinstance(status, int) and status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+
 def _any(words: tuple[str, ...], text: str) -> bool:
     return any(word in text for word in words)
 
@@ -165,6 +186,10 @@ def _from_status(status: int, error: Exception, endpoint: Endpoint, model: Model
     if (status in _PASSING_STATUSES and not out_of_credit) or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         crowded = status == HTTPStatus.TOO_MANY_REQUESTS
         what = "asks for fewer requests" if crowded else f"failed with status {status}"
+        if status == HTTPStatus.SERVICE_UNAVAILABLE and _LOADING.search(str(error)):
+            return StillLoading(
+                f"{endpoint.vendor} still loads {model.name}", hint="wait until it has", retry_after=_retry_after(error)
+            )
         return ModelUnavailable(f"{endpoint.vendor} {what}", hint="try again later", retry_after=_retry_after(error))
     if out_of_credit:
         return NoAccess(f"{endpoint.vendor} says that there is no credit left", hint="top up the account's credit")

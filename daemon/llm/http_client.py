@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from daemon.core.bounded_http import UNCOMPRESSED, bound_responses
 from daemon.llm.endpoint import Endpoint
+from daemon.llm.lifesigns import heard
 
 if TYPE_CHECKING:
     import httpx2
@@ -23,5 +24,5 @@ def open_http_client(endpoint: Endpoint) -> "httpx2.AsyncClient":
         follow_redirects=False,
         trust_env=not endpoint.on_loopback,
         headers=UNCOMPRESSED,
-        event_hooks={"response": [bound_responses()]},
+        event_hooks={"response": [bound_responses(on_chunk=lambda _: heard())]},
     )

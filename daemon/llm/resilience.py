@@ -2,7 +2,7 @@
 
 A call is retried only before its first text, only for ModelUnavailable, and only within the vendor's retry budget and
 the call's deadline; while another model stands by, only for a few seconds. A Retry-After replaces our own full jitter
-(promises P31 to P34).
+(promises P31 to P34). While its server loads a model, the call waits for that until its deadline.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -10,16 +10,18 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential, wait_random_exponential
 
-from daemon.core.concurrency import time_limit
-from daemon.core.errors import ModelRefused, ModelUnavailable, of_machine
+from daemon.core.concurrency import moving_limit
+from daemon.core.errors import ModelRefused, ModelUnavailable, StillLoading, of_machine
 from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import Completion, ModelRole, Prompt
 from daemon.core.ports.telemetry import Emit
+from daemon.core.repetition import Repetition
 from daemon.llm.circuit import Circuit, CircuitState, Permit, RetryBudget
 from daemon.llm.clean_text import PieceCleaner
+from daemon.llm.lifesigns import listening
 from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.llm.provider import ClosableLLM
 
@@ -31,11 +33,15 @@ PATIENCE_SECONDS = 5.0
 """How long after its beginning a call is retried while another model stands by."""
 
 _JITTER = wait_random_exponential(multiplier=0.5, max=8)
+_WHILE_LOADING = wait_exponential(multiplier=1, max=10)
 
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Seconds for a whole call with its retries, and for a silence within it."""
+    """Seconds for a whole call with its retries, and for a silence within it.
+
+    Any byte ends a silence. Before the first one a call may be silent to its end, unless another model stands by.
+    """
 
     total: float
     silence: float
@@ -62,18 +68,24 @@ class _Call:
 
 @dataclass(slots=True)
 class _Attempt:
-    """A request with its first text, or its Completion if it had no text."""
+    """A request; then its first text, or its Completion if it had no text. `heard` is when its last byte came."""
 
     pieces: AsyncIterator[str | Completion]
     permit: Permit
-    first: str | Completion
+    clock: Clock
+    heard: float | None
+    first: str | Completion = ""
+
+    def hear(self) -> None:
+        self.heard = self.clock.monotonic()
 
 
 class ResilientLLM:
     """An `LLM` around another, with limits and retries; it always ends in one Completion or one of our errors.
 
     Pieces are clean text and never empty. An answer longer than eight bytes per token of `max_output_tokens`, and than
-    4 KiB, is cut there and completed with stop `length`; its tokens are then an estimate.
+    4 KiB, is cut there and completed with stop `length`; its tokens are then an estimate. So is one that repeats the
+    same run of words without end.
     """
 
     def __init__(self, inner: ClosableLLM, clock: Clock, limits: CallLimits, emit: Emit) -> None:
@@ -140,46 +152,55 @@ class ResilientLLM:
 
     async def _begin(self, call: _Call) -> _Attempt:
         """Send the request and wait for its first text, or its end."""
-        permit = call.guard.circuit.admit(self._clock.monotonic())
+        now = self._clock.monotonic()
+        permit = call.guard.circuit.admit(now)
         pieces = self._inner.stream(call.prompt)
+        attempt = _Attempt(pieces, permit, self._clock, now if call.prompt.standby else None)
         try:
-            first: str | Completion = ""
-            while first == "":
-                first = await self._next(call, permit, pieces)
+            while attempt.first == "":
+                attempt.first = await self._next(call, attempt)
         except BaseException:
             await _close(pieces)
             call.guard.circuit.abandoned(permit)
             raise
-        return _Attempt(pieces, permit, first)
+        return attempt
 
     async def _bounded(self, call: _Call, attempt: _Attempt) -> AsyncGenerator[str | Completion, None]:
-        cleaner, piece = PieceCleaner(), attempt.first
+        cleaner, repetition, piece = PieceCleaner(), Repetition(), attempt.first
         limit = room = max(BYTES_PER_TOKEN * call.prompt.max_output_tokens, FEWEST_BYTES)
         while isinstance(piece, str):
-            text = cleaner.feed(piece)
+            text = repetition.feed(cleaner.feed(piece))
             if kept := _cut(text, room):
                 yield kept
-            if kept != text:
+            if kept != text or repetition.endless:
                 yield self._cut_off(call, limit)
                 return
             room -= len(kept.encode())
-            piece = await self._next(call, attempt.permit, attempt.pieces)
-        if rest := cleaner.flush():
+            piece = await self._next(call, attempt)
+        if rest := repetition.feed(cleaner.flush()) + repetition.finish():
             yield rest
         yield piece
 
-    async def _next(self, call: _Call, permit: Permit, pieces: AsyncIterator[str | Completion]) -> str | Completion:
+    async def _next(self, call: _Call, attempt: _Attempt) -> str | Completion:
         """The next piece, within the limits; success and failure go to the circuit."""
-        left = call.deadline - self._clock.monotonic()
+
+        def end() -> float:
+            heard = attempt.heard
+            return call.deadline if heard is None else min(call.deadline, heard + self._limits.silence)
+
+        if attempt.heard is not None:
+            attempt.hear()  # who reads slowly makes no silence
         try:
-            async with time_limit(self._clock, min(left, self._limits.silence)):
-                piece = await _pull(pieces, call.model)
+            async with moving_limit(self._clock, end):
+                with listening(attempt.hear):
+                    piece = await _pull(attempt.pieces, call.model)
+                    attempt.hear()
         except TimeoutError:
-            self._failed(call, permit, timed_out=True)
-            raise self._too_slow(call, silent=left > self._limits.silence) from None
+            self._failed(call, attempt.permit, timed_out=True)
+            raise self._too_slow(call, silent=self._clock.monotonic() < call.deadline) from None
         except ModelUnavailable as error:
-            if not of_machine(error):
-                self._failed(call, permit, retry_after=error.retry_after)
+            if not of_machine(error) and not isinstance(error, StillLoading):
+                self._failed(call, attempt.permit, retry_after=error.retry_after)
             raise
         except ModelRefused:
             self._succeeded(call)  # refusing one request shows that the vendor works
@@ -221,17 +242,25 @@ class ResilientLLM:
         """Whether to give up; otherwise takes a retry from the budget. tenacity asks once the pause is chosen."""
         now = self._clock.monotonic()
         too_late = now + state.upcoming_sleep >= call.retry_until
-        return state.attempt_number >= ATTEMPTS or too_late or not call.guard.budget.take(now)
+        if too_late or isinstance(_error_of(state), StillLoading):
+            return too_late
+        return state.attempt_number >= ATTEMPTS or not call.guard.budget.take(now)
 
     def _emit_retry(self, call: _Call, state: RetryCallState) -> None:
         self._emit("llm.retried", model=call.model, step=call.prompt.step, after_s=round(state.upcoming_sleep, 3))
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds until the next attempt: the provider's Retry-After, else full jitter."""
-    error = state.outcome.exception() if state.outcome else None
+    """Seconds until the next attempt: the provider's Retry-After, else full jitter; longer each time while it loads."""
+    error = _error_of(state)
     retry_after = error.retry_after if isinstance(error, ModelUnavailable) else None
-    return _JITTER(state) if retry_after is None else retry_after
+    if retry_after is not None:
+        return retry_after
+    return (_WHILE_LOADING if isinstance(error, StillLoading) else _JITTER)(state)
+
+
+def _error_of(state: RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome else None
 
 
 def _cut(text: str, size: int) -> str:

@@ -1,5 +1,6 @@
 """The one filter under every step: what of a model's answer may be read as the answer, and what of it may be shown."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -106,6 +107,25 @@ class AnswerFilter:
         if self._step.json_schema is None and self._step.form is AnswerForm.SPEECH:
             return self._plain.words
         return self._reasoning.text
+
+    @property
+    def closed(self) -> bool:
+        """Whether the answer itself shows that nothing is missing: its reply is closed, and nothing else is open."""
+        if self._elements:
+            self.finish()
+            return self._early and self._tagged.closed and self.answer.rstrip().endswith(">")
+        if self._step.json_schema is None:
+            return False
+        try:
+            json.loads(self.answer)
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+    @property
+    def only_reasons(self) -> bool:
+        """Whether the answer holds reasoning alone, or nothing at all."""
+        return not (self._reasoning.text if self._thought is None else self.answer).strip()
 
     @property
     def reasoned(self) -> bool:

@@ -1,6 +1,7 @@
 """The Mind, the one place that calls a model: runs cognitive steps, repairs a bad answer once, records each call.
 
-When a model is down or refuses, and nothing of its answer was shown, the next one that may have these words is asked.
+When a model is down, or refuses before anything of its answer was shown, the next one that may have these words is
+asked; an answer that broke off later is begun again by the same one, once.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from daemon.core.errors import (
     ModelError,
     ModelRefused,
     ModelUnavailable,
+    OnlyThought,
     WrongOpening,
 )
 from daemon.core.perception import Audience
@@ -95,21 +97,19 @@ class Mind:
     async def _think(self, memory: WorkingMemory, step: Step[T]) -> AsyncGenerator[str | Finished[T], None]:
         """The answer, after one repair if it was malformed, and from the next model where one fails unseen.
 
-        Once text was shown, that of no further attempt is.
+        Once text was shown, that of no further attempt is: the draft is replaced at its end.
         """
         attempt, shown = _Attempt(self, memory, step, self.models(step.role, step.name)), False
         while True:
             hidden = shown
             try:
-                async with aclosing(attempt.visible()) as pieces:
+                async with aclosing(attempt.visible(hidden=hidden)) as pieces:
                     async for piece in pieces:
                         if not hidden:
                             shown = True
                             yield piece
                 break
             except ModelError as fault:
-                if shown and not hidden and attempt.stands(fault):
-                    break
                 attempt = self._next(memory, step, attempt, fault, shown=shown)
         for remembered in step.remember(attempt.value):
             memory = memory.with_memory(remembered)
@@ -121,16 +121,18 @@ class Mind:
     ) -> "_Attempt[T]":
         """The attempt after a failed one. Raises its fault where there is none.
 
-        A call that failed before its first piece was already retried by the retry layer; an answer that broke off
-        unseen is requested once more, of the next model if there is one.
+        A call that failed before its first piece was already retried by the retry layer; an answer that broke off is
+        requested once more, of the next model if there is one and nothing was shown. A draft that was shown is
+        replaced, but after a refusal nothing else is said.
         """
         if isinstance(fault, WrongOpening):
             return _Attempt(self, memory, reopened(step, fault), failed.models, repair=failed.repair)
         if isinstance(fault, MalformedReply) and not failed.repair:
             return _Attempt(self, *corrected(memory, step, fault), failed.models, repair=True)
-        if shown or isinstance(fault, MalformedReply):
+        if isinstance(fault, MalformedReply) or (shown and not isinstance(fault, ModelUnavailable)):
             raise fault
-        if others := failed.models[1:]:
+        others = () if shown else failed.models[1:]
+        if others:
             return _Attempt(self, memory, step, others)
         if isinstance(fault, ModelUnavailable) and failed.begun and not failed.repair:
             return _Attempt(self, memory, step, failed.models, repair=True)
@@ -179,12 +181,14 @@ class _Attempt(Generic[T]):
         """Whether the answer met the output limit."""
         return self._completion is not None and self._completion.stop == "length"
 
-    def stands(self, fault: ModelError) -> bool:
+    def _stands(self, *, seen: bool) -> bool:
         """Whether an answer that broke off had said all its words by then: `value` is then what is whole of it.
 
-        A whole thought goes on for long behind its speech, which people have read already.
+        A whole thought goes on for long behind its speech, which people have `seen` already. Some servers never say
+        that an answer has ended, which looks like a break; one in which all that was opened is closed is whole.
         """
-        if not isinstance(fault, ModelUnavailable) or self._step.form is not AnswerForm.COGNITION:
+        said = seen and self._step.form is AnswerForm.COGNITION
+        if not (said or self._filter.closed):
             return False
         try:
             self.value = self._step.read(self._filter.answer)
@@ -192,26 +196,13 @@ class _Attempt(Generic[T]):
             return False
         return True
 
-    async def visible(self) -> AsyncGenerator[str, None]:
-        """Call the model; yield visible text; set `value` at the end. Raises ModelError."""
+    async def visible(self, *, hidden: bool) -> AsyncGenerator[str, None]:
+        """Call the model; yield visible text; set `value` at the end. Raises ModelError. `hidden`: shown to none."""
         started_ms, outcome = self._mind.clock.now_ms(), "unavailable"
         try:
-            rendered = self._mind.render(self._memory, self._step)
-            self._prompt = replace(rendered, model=self.models[0], standby=len(self.models) > 1)
-            self._reservation = await self._mind.reserve(self._prompt)
-            async with aclosing(self._pieces(self._prompt)) as pieces:
+            async with aclosing(self._said(hidden=hidden)) as pieces:
                 async for piece in pieces:
-                    text = self._filter.feed(piece)
-                    if self._is_led():
-                        break
-                    self._require_opening()
-                    if text:
-                        yield text
-            rest = "" if self._led else self._filter.finish()
-            self._require_opening()
-            self.value = self._value_read()
-            if rest and not self._led:
-                yield rest
+                    yield piece
             outcome = "ok"
         except MalformedReply:
             outcome = "malformed"
@@ -224,6 +215,30 @@ class _Attempt(Generic[T]):
             raise
         finally:
             self._record(started_ms, outcome)
+
+    async def _said(self, *, hidden: bool) -> AsyncGenerator[str, None]:
+        seen = False
+        try:
+            rendered = self._mind.render(self._memory, self._step)
+            self._prompt = replace(rendered, model=self.models[0], standby=len(self.models) > 1)
+            self._reservation = await self._mind.reserve(self._prompt)
+            async with aclosing(self._pieces(self._prompt)) as pieces:
+                async for piece in pieces:
+                    text = self._filter.feed(piece)
+                    if self._is_led():
+                        break
+                    self._require_opening()
+                    if text:
+                        seen = not hidden
+                        yield text
+            rest = "" if self._led else self._filter.finish()
+            self._require_opening()
+            self.value = self._value_read()
+            if rest and not self._led:
+                yield rest
+        except ModelUnavailable:
+            if not self._stands(seen=seen):
+                raise
 
     async def _pieces(self, prompt: Prompt) -> AsyncGenerator[str, None]:
         """The raw answer, kept up to the cap; the model's stream is closed on every way out."""
@@ -275,7 +290,8 @@ class _Attempt(Generic[T]):
         except MalformedReply as fault:
             self._kept_form = False if step.form is AnswerForm.ELEMENTS and not self.cut else None
             if self.cut:
-                raise CutShort("it was cut off at the length limit", reply=answer, hint="be much shorter") from fault
+                kind = OnlyThought if self._filter.only_reasons else CutShort
+                raise kind("it was cut off at the length limit", reply=answer, hint="be much shorter") from fault
             raise
         self._kept_form = True if step.form is AnswerForm.ELEMENTS else None
         return value

@@ -7,6 +7,7 @@ from daemon.core.contexts import ContextRefused
 from daemon.core.ports.library import Passage
 from daemon.core.ports.speech import Speech, Task
 from daemon.core.reminder_words import time_in
+from daemon.core.repetition import without_repeats
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import close_fence
 from daemon.core.turn_fields import NOTHING_HEARD, PLAINLY_STATED, Heard, Stated
@@ -47,7 +48,7 @@ class Motor:
         self._in_full = ""
         self._broken: list[ReplyRule] = []
         self._reply = ""
-        self._cut = False
+        self._stops = self._repeats = False
         self._silence = Silence.REFUSED
         self._below: list[str] = []
         self._annotations: dict[str, object] = {}
@@ -70,7 +71,7 @@ class Motor:
     @property
     def reply(self) -> str:
         """The final reply, with the lines that the daemon adds below it."""
-        cut = f"_{self.words.say('out_of_room')}_" if self._cut else ""
+        cut = f"_{self.words.say('repeated_itself' if self._repeats else 'out_of_room')}_" if self._stops else ""
         code = f"_{self.words.say('code_left_out')}_" if ReplyRule.CODE_LINES in self._broken else ""
         return "\n\n".join(filter(None, (self._reply, cut, code, *self._below, *self._shown)))
 
@@ -81,8 +82,8 @@ class Motor:
 
     @property
     def cut(self) -> bool:
-        """Whether the reply met the model's output limit."""
-        return self._cut
+        """Whether the reply met the model's output limit, and may be gone on with."""
+        return self._stops and not self._repeats
 
     @property
     def rules(self) -> ReplyRules:
@@ -178,11 +179,14 @@ class Motor:
     def settle(self, reply: str, *, cut: bool = False) -> None:
         """Set the reply, whatever was streamed so far; one that is `cut` is closed, and says so.
 
+        Of one that ends in copies of the same words the first stands; there is nothing to go on with.
+
         What a rule takes out of it is not said; `in_full` keeps the code of it.
         """
-        whole = close_fence(reply) if cut else reply
+        once = without_repeats(reply) if cut else reply
+        whole, self._repeats = close_fence(once) if cut else reply, once != reply
         kept, broken = self._rules.kept(whole)
-        self._reply, self._cut = kept.rstrip() if broken else whole, cut and ReplyRule.ALERT not in broken
+        self._reply, self._stops = kept.rstrip() if broken else whole, cut and ReplyRule.ALERT not in broken
         self._broken = [*(one for one in self._broken if one is ReplyRule.EPISTEMIC_MODE), *sorted(broken)]
         self._in_full = whole if ReplyRule.CODE_LINES in broken else ""
 
@@ -271,7 +275,7 @@ class Motor:
     @property
     def answers(self) -> tuple[str, ...]:
         """The answers to offer; none under a question for permission, or a reply that is cut."""
-        return () if self._approval or self._cut else self._answers
+        return () if self._approval or self._stops else self._answers
 
     def draw_on(self, found: Mapping[str, Passage]) -> None:
         """Keep what the reply may cite, by its marks: so that *why* can be answered."""

@@ -8,6 +8,7 @@ from daemon.core.errors import (
     ModelRefused,
     ModelUnavailable,
     NoAccess,
+    OnlyThought,
 )
 from daemon.core.sentences import Sentence
 
@@ -18,6 +19,7 @@ _APOLOGIES: tuple[tuple[type[Exception], tuple[Sentence, Sentence]], ...] = (  #
     (NoAccess, (Sentence("what_setup"), Sentence("advice_log"))),
     (ModelRefused, (Sentence("what_refused"), Sentence("advice_put_differently"))),
     (ModelUnavailable, (Sentence("what_unreachable"), LATER)),
+    (OnlyThought, (Sentence("what_only_thought"), Sentence("advice_think_less"))),
     (CutShort, (Sentence("what_too_long"), Sentence("advice_ask_less"))),
     (MalformedReply, (Sentence("what_form"), Sentence("advice_say_again"))),
     (DaemonError, (Sentence("what_unclear"), LATER)),

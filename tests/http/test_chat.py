@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from daemon.channels.http import chat, intake
-from daemon.core.errors import StoreError
+from daemon.core.errors import ModelRefused, ModelUnavailable, StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.posts import StoredReply
 from tests.given import CLOSING, OPENING, tagged
@@ -234,11 +234,22 @@ async def test_a_reply_that_begins_again_sends_a_second_start(home: HttpHome) ->
     assert stream.names.count("start") == 2
 
 
-async def test_a_failing_model_ends_in_an_apology_and_a_soul_that_does_not_reply_in_an_error(home: HttpHome) -> None:
-    _flow(home).end(RuntimeError("a stack of secrets"))
-    said = await home.say("hello")
-    assert said.name == "soul:stream:done"
-    assert "secrets" not in said.data["text"]
+async def test_a_failing_model_and_a_soul_that_does_not_reply_end_in_an_error(home: HttpHome) -> None:
+    for fault, words in (
+        (RuntimeError("a stack of secrets"), "something inside me broke"),
+        (ModelRefused("no secrets"), "the model that I think with refused this"),
+        (ModelUnavailable("secrets are down"), "can't be reached just now"),
+    ):
+        message_id = type(fault).__name__
+        _flow(home).end(fault)
+        said = await home.say("hello", message_id=message_id)
+        assert (said.name, said.data["code"]) == ("soul:stream:error", "apology"), message_id
+        assert said.data["message"].startswith("I'm sorry: "), message_id
+        assert words in said.data["message"], message_id
+        assert "secrets" not in str(said.data), message_id
+        assert await home.say("hello", message_id=message_id) == said, "asked for once more"
+        got = await home.get(f"/api/soul/chat/s/{message_id}")
+        assert (got.status, got.code) == (410, "no_answer"), message_id
     assert home.now.built is not None
     flow = _flow(home)
     async with home.stream("hello", "silent") as stream:
@@ -249,6 +260,7 @@ async def test_a_failing_model_ends_in_an_apology_and_a_soul_that_does_not_reply
         error = await stream.until("error")
     flow.end(OPENING, "Too late.", CLOSING)
     assert "chose not to reply" in error.data["message"]
+    assert error.data["code"] == "answered"
 
 
 async def test_a_message_too_old_when_its_turn_comes_ends_with_an_error(home: HttpHome) -> None:
@@ -283,7 +295,8 @@ async def test_a_client_that_does_not_read_blocks_no_other_client(home: HttpHome
 async def test_text_of_any_kind_arrives_unchanged(home: HttpHome) -> None:
     words = ["שלום \u202e", "naïve 🦊", "a\nb\tc", "<external_dialogue>", "x" * 20_000]
     for number, text in enumerate(words):
-        assert (await home.say(text, f"s{number}")).name == "soul:stream:done"
+        answered = "error" if text == "<external_dialogue>" else "done"  # an echo of it keeps no form
+        assert (await home.say(text, f"s{number}")).name == f"soul:stream:{answered}", text
     assert home.now.built is not None
     kept = await home.now.built.store.database.rows("SELECT body FROM inbox ORDER BY conversation")
     assert [row["body"] for row in kept] == words

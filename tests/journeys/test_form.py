@@ -15,7 +15,7 @@ from tests.given import OPENING, tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, script, solver
 from tests.journeys.souls import write_soul
-from tests.models import Reply
+from tests.models import Piece, Reply
 from tests.unit.hostile_answers import CANARY, REASONING
 from tests.unit.ism_parts import chosen
 
@@ -31,6 +31,37 @@ ALOUD = [
 
 async def calls(house: House) -> list[str]:
     return [row["step"] for row in await house.rows("SELECT step FROM llm_calls ORDER BY seq")]
+
+
+async def test_a_model_that_only_thinks_up_to_its_limit_is_told_from_one_that_says_too_much(house: House) -> None:
+    answers: tuple[tuple[list[Piece], bool], ...] = (
+        ([CUT], True),
+        (["\n", CUT], True),
+        (["<think>Let me see. And again", CUT], True),
+        (["<internal_monologue>So many words", CUT], False),
+    )
+    for answer, only_thought in answers:
+        house.model.replies.extend([answer, [*answer]])
+        sorry = await house.answered("Ada", "dm", f"why? {answer}")
+        assert ("used up all its room on thinking" in sorry) is only_thought, answer
+        assert ("who can choose a model that thinks less" in sorry) is only_thought, answer
+        assert ("Ask for less at a time" in sorry) is not only_thought, answer
+
+
+async def test_of_a_reply_that_repeats_itself_without_end_the_words_are_posted_once_with_a_line(house: House) -> None:
+    line = "_(I began to repeat myself, so I stop here.)_"
+    for number, (first, run) in enumerate(
+        (
+            ("", "The import runs at six. "),
+            ("Here it is.\n\n", "The import runs at six, and it reads the rows.\nThen it writes them. "),
+            ("", "- It runs at six, and on Sundays at seven\n"),
+        )
+    ):
+        house.model.replies.append([f"{OPENING}{first}{run * 3}", CUT])
+        assert await house.answered("Ada", "dm", f"when? {number}") == f"{first}{run.strip()}\n\n{line}"
+    turns = await house.rows("SELECT kind, body FROM turns WHERE speaker = 'soul'")
+    assert {turn["kind"] for turn in turns} == {"reply"}, "there is nothing to go on with"
+    assert "repeat myself" not in str([turn["body"] for turn in turns])
 
 
 async def test_a_reply_that_meets_the_limit_is_kept_and_go_on_goes_on(house: House) -> None:
@@ -68,7 +99,7 @@ async def test_earlier_turns_stand_in_the_form_that_is_asked_for_and_a_cut_poem_
 async def test_an_apology_says_which_it_was_and_is_not_shown_to_the_model_as_its_own_words(house: House) -> None:
     house.model.replies += ["", ""]
     assert "came out in a form" in (form := await house.answered("Ada", "dm", "one"))
-    house.model.replies += [["", CUT], ["", CUT]]
+    house.model.replies += [["<internal_monologue>So", CUT], ["<internal_monologue>So", CUT]]
     assert "longer than I can write" in (length := await house.answered("Ada", "dm", "two"))
     await house.answered("Ada", "dm", "three")
     own = [one.text for one in house.prompts[-1].messages if one.speaker is Speaker.ASSISTANT]

@@ -24,7 +24,7 @@ async def thinker(empty_house: House) -> House:
 async def thought_of(house: House, person: str, room: str, text: str, thread: str = "") -> None:
     """A message that is answered by a thought which repeats in private what it saw."""
     house.model.replies.append(thought("I see.", inner_speech=f"A {CANARY}."))
-    await house.answered(person, room, text, **({"thread": thread} if thread else {}))
+    await house.answered(person, room, text, thread=thread)
     assert CANARY in house.last_prompt()
     assert await held(house)
 

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.local_slack.model import Json
-from tests.given import CLOSING, OPENING
+from tests.given import CLOSING, OPENING, tagged
 from tests.journeys.house import House, said
 from tests.models import Flow
 
@@ -120,11 +120,21 @@ async def test_a_posted_reply_stands_there_once_whatever_fails(house: House, fau
         await _once_and_whole(house, "general", "Echo: hello")
 
 
-async def test_a_reply_whose_model_breaks_after_its_first_words_becomes_an_apology(house: House) -> None:
-    flow = house.flow()
+async def test_a_reply_whose_model_breaks_after_its_first_words_is_begun_again(house: House) -> None:
+    flow, again = house.flow(), house.flow()
+    await _begun(house, flow)
+    await house.draft("D0ADA")
+    flow.end(ModelUnavailable("overloaded_error"))
+    again.end(tagged("Now whole."))
+    await _once_and_whole(house, "D0ADA", "Now whole.")
+
+
+async def test_a_reply_whose_model_breaks_twice_after_its_first_words_becomes_an_apology(house: House) -> None:
+    flow, again = house.flow(), house.flow()
     await _begun(house, flow)
     await house.draft("D0ADA")
     flow.end(ModelUnavailable("the line went dead"))
+    again.end('<external_dialogue verb="said">Other', ModelUnavailable("the line went dead again"))
     post = await house.reply("D0ADA", "I'm sorry")
     await house.idle()
     assert "first words" not in said(post)

@@ -25,7 +25,7 @@ class Ending(Enum):
     EARLY = auto()  # the response ends well-formed, but without the protocol's last event
     ERROR_EVENT = auto()  # an error inside the stream
     ENDLESS = auto()  # the last piece is repeated until the client hangs up
-    ON_DEMAND = auto()  # a piece is sent for every item put into the server's `drops`
+    ON_DEMAND = auto()  # each item put into the server's `drops` is sent: a piece, or bytes as they are
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class VendorServer:
         self.asked: list[ReceivedRequest] = []
         self.models: tuple[str, ...] = ()
         self.looked_up: list[str] = []
-        self.drops: asyncio.Queue[str] = asyncio.Queue()
+        self.drops: asyncio.Queue[str | bytes] = asyncio.Queue()
         self.arrived, self.hung_up = asyncio.Event(), asyncio.Event()
         self.sent_bytes = 0
         self.url = ""
@@ -143,7 +143,8 @@ class VendorServer:
                     yield self.piece(answer.pieces[-1])
             case Ending.ON_DEMAND:
                 while True:
-                    yield self.piece(await self.drops.get())
+                    drop = await self.drops.get()
+                    yield drop if isinstance(drop, bytes) else self.piece(drop)
 
     async def _write(self, response: web.StreamResponse, frame: bytes, chunk: int) -> None:
         for part in _chunks(frame, chunk or len(frame)):

@@ -54,6 +54,27 @@ async def test_silence_in_the_middle_ends_at_the_limit(
     await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
 
 
+async def test_any_byte_ends_a_silence_and_the_first_may_take_longer_than_one(vendor: VendorServer) -> None:
+    beats = [b": keep-alive\n\n", b": OPENROUTER PROCESSING\n\n", vendor.piece("")]
+    if vendor.name == "anthropic":
+        beats.append(b'event: ping\ndata: {"type": "ping"}\n\n')
+    clock = HeardClock()
+    llm = ResilientLLM(Router(settings_for(vendor), clock), clock, CallLimits(total=600, silence=45), Events())
+    vendor.script.append(Answer((), Ending.ON_DEMAND))
+    first = asyncio.ensure_future(anext(llm.stream(prompt())))
+    await vendor.arrived.wait()
+    await clock.sleepers(1)
+    for beat in beats:
+        clock.asked.clear()
+        vendor.drops.put_nowait(beat)
+        await asyncio.wait_for(clock.asked.wait(), TIMEOUT)
+        await clock.advance(40)
+        assert not first.done(), beat
+    vendor.drops.put_nowait("well")
+    assert await first == "well"
+    await llm.aclose()
+
+
 async def test_cancelling_hangs_up_through_all_layers(vendor: VendorServer, over_the_wire: ResilientLLM) -> None:
     gate = asyncio.Event()
     vendor.script.append(Answer(("a",), Ending.SILENT))
@@ -68,6 +89,18 @@ async def test_cancelling_hangs_up_through_all_layers(vendor: VendorServer, over
     await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
     with pytest.raises(asyncio.CancelledError):
         await reading
+
+
+class HeardClock(FakeClock):
+    """A clock that says when it is asked, as it is at each byte."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    def monotonic(self) -> float:
+        self.asked.set()
+        return super().monotonic()
 
 
 async def _next_or_error(pieces: AsyncGenerator[str | Completion, None]) -> str | Completion | ModelError:

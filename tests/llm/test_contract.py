@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.core.errors import ModelRefused, ModelUnavailable, NoAccess
+from daemon.core.errors import ModelRefused, ModelUnavailable, NoAccess, StillLoading
 from daemon.llm.model_id import parse_model_id
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import ClosableLLM
@@ -117,6 +117,23 @@ async def test_a_passing_status_is_unavailable_and_not_retried_by_the_sdk(vendor
         assert isinstance(error, ModelUnavailable), status
         assert error.__cause__ is not None
         assert len(vendor.asked) == number
+
+
+async def test_a_server_that_still_loads_a_model_is_told_from_one_that_fails(
+    vendor: VendorServer, model: Router
+) -> None:
+    for status, said, loads in (
+        (503, "Loading model", True),
+        (503, "Model google/gemma is currently loading", True),
+        (503, "The server is warming up", True),
+        (503, "Overloaded", False),
+        (503, "failed to load the model", False),
+        (500, "Loading model failed", False),
+    ):
+        vendor.script.append(Answer(status=status, message=said))
+        error = await fault(model)
+        assert isinstance(error, ModelUnavailable), said
+        assert isinstance(error, StillLoading) is loads, said
 
 
 async def test_the_providers_retry_after_is_passed_on(vendor: VendorServer, model: Router) -> None:

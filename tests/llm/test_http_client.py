@@ -15,6 +15,7 @@ from tests.fakes import FakeClock
 from tests.llm.prompts import SCHEMA, answer, prompt
 from tests.llm.providers import KEY, Answer, AnthropicServer, OpenAIServer
 
+FREE = {"type": "object", "additionalProperties": {"type": "string"}}
 Send = Callable[..., Awaitable[dict[str, Any]]]
 
 
@@ -280,6 +281,38 @@ async def test_what_a_back_end_refuses_is_left_out_or_named_as_it_wants_it(
         assert f"'{left_out}'" in str(server.asked[-2].body), model
         assert f"'{left_out}'" not in str(body), model
     assert openai_server.asked[-1].body["max_completion_tokens"] == 512
+
+
+async def test_a_model_without_a_system_role_reads_it_in_the_first_user_message_from_then_on(
+    send: Send, openai_server: OpenAIServer
+) -> None:
+    for place, (status, refusal) in enumerate(
+        (
+            (400, "System role not supported"),
+            (400, "Developer instruction is not enabled for models/gemma-3-27b-it"),
+            (422, "Only user and assistant roles are supported!"),
+            (500, "Conversation roles must alternate user/assistant/user/assistant/..."),
+        )
+    ):
+        openai_server.asked.clear()
+        openai_server.script.append(Answer(status=status, message=refusal))
+        model = f"ollama/gemma-{place}"
+        for said in (("hi",), ("hi", "yes?", "well")):
+            sent = (await send(model, *said, schema=FREE))["messages"]
+            assert [each["role"] for each in sent] == ["user", "assistant", "user"][: len(said)], refusal
+            first = sent[0]["content"]
+            assert first.startswith("You are kind.\n\nIt is noon.\n\nAnswer with one JSON value"), refusal
+            assert first.endswith("\n\nhi"), refusal
+        assert len(openai_server.asked) == 3, "one call more, once"
+
+
+async def test_a_prompt_that_is_too_long_says_nothing_about_the_system_role(
+    send: Send, openai_server: OpenAIServer
+) -> None:
+    openai_server.script.append(Answer(status=400, message="system message: prompt is too long"))
+    with pytest.raises(ModelRefused, match="too long"):
+        await send("ollama/m")
+    assert (await send("ollama/m"))["messages"][0]["role"] == "system"
 
 
 async def test_a_refusal_in_its_own_field_is_a_refusal(router: Router, openai_server: OpenAIServer) -> None:

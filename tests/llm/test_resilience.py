@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
+from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable, StillLoading
 from daemon.core.ports.models import Completion, Prompt
 from daemon.llm.circuit import FEWEST_RETRIES
 from daemon.llm.clean_text import PieceCleaner, clean
-from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES
+from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES, PATIENCE_SECONDS
 from tests.fakes import Events, FakeClock
 from tests.llm.guarding import down, failing, guarded, lasting, turn_until_done
-from tests.llm.prompts import answer, prompt
+from tests.llm.prompts import answer, fault, prompt
 from tests.models import ScriptedLLM
 
 
@@ -55,6 +55,21 @@ async def test_the_pause_is_the_providers_retry_after_and_one_beyond_the_deadlin
     assert clock.slept == [7.5]
     error = await failing(guarded(ScriptedLLM(down(200), "well"), clock))
     assert (error.retry_after, clock.slept) == (200, [7.5])
+
+
+async def test_a_model_that_its_server_still_loads_is_waited_for_up_to_the_deadline(events: Events) -> None:
+    clock, loads = FakeClock(auto=True), StillLoading("Loading model")
+    llm = guarded(ScriptedLLM(*[loads] * 8, "well"), clock, events)
+    assert (await answer(llm, prompt()))[0] == "well"
+    assert clock.slept == [1, 2, 4, 8, 10, 10, 10, 10]
+    assert set(events.names) == {"llm.retried"}, "the circuit stays closed"
+    began, inner = clock.monotonic(), ScriptedLLM(default=loads)
+    await failing(guarded(inner, clock))
+    assert 100 < clock.monotonic() - began <= 120
+    assert len(inner.prompts) > ATTEMPTS
+    began = clock.monotonic()
+    assert await fault(guarded(ScriptedLLM(default=loads), clock), prompt(standby=True)) is loads
+    assert clock.monotonic() - began <= PATIENCE_SECONDS, "another model stands by"
 
 
 async def test_without_a_retry_after_the_pause_is_jittered_and_short() -> None:
@@ -100,17 +115,19 @@ async def test_the_budget_is_small_when_calls_are_few_and_fills_up_again_after_a
     assert (await answer(llm, prompt()))[0] == "well"
 
 
-async def test_a_silent_model_is_cut_at_the_limit_and_called_once_more() -> None:
-    clock = FakeClock()
-    inner = ScriptedLLM(lasting(clock, 1000), "well")
-    call = asyncio.ensure_future(answer(guarded(inner, clock), prompt()))
-    await clock.sleepers(2)
-    await clock.advance(44)
-    assert not call.done()
-    await clock.advance(1)
-    await turn_until_done(clock, call)
-    assert (await call)[0] == "well"
-    assert inner.cut == 1
+async def test_the_first_byte_may_take_the_whole_call_unless_another_model_stands_by() -> None:
+    for standby, seconds in ((False, 120), (True, 45)):
+        clock = FakeClock()
+        inner = ScriptedLLM(default=lasting(clock, 1000))
+        call = asyncio.ensure_future(fault(guarded(inner, clock), prompt(standby=standby)))
+        await clock.sleepers(2)
+        await clock.advance(seconds - 1)
+        assert not call.done(), standby
+        await clock.advance(1)
+        await turn_until_done(clock, call)
+        assert isinstance(await call, ModelUnavailable)
+        assert seconds <= clock.monotonic() <= seconds + 1, standby
+        assert inner.cut == 1, standby
 
 
 async def test_it_gives_up_after_three_attempts_or_at_the_deadline_over_all_of_them() -> None:
@@ -149,6 +166,38 @@ async def test_an_endless_answer_is_cut_and_completed_as_too_long(events: Events
     assert completion.tokens_out == 2000
     assert inner.cut == 1
     assert events.names == ["llm.cut_off"]
+
+
+@pytest.mark.parametrize(
+    ("run", "size"),
+    [
+        ("The import runs at six. ", 3),
+        ("これは同じ文です。", 8),
+        ("First this is said, at some length, to Ada. Then that, to Ben.\n\n- and a list\n- of two\n\n", 7),
+        ("ja, ", 5),
+        ("A whole paragraph of text: " + ", ".join(map(str, range(200))) + ".\n\n", 50_000),
+    ],
+)
+async def test_an_answer_that_repeats_the_same_words_without_end_is_cut_behind_two_of_them(
+    run: str, size: int, events: Events
+) -> None:
+    whole = "Here it is.\n\n" + run * (40_000 // len(run))
+    pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
+    text, completion = await answer(guarded(ScriptedLLM(pieces), FakeClock(), events), prompt(tokens=20_000))
+    assert whole.startswith(text)
+    assert len(text) <= len("Here it is.\n\n") + max(2 * len(run), len(run) + 40)
+    assert (completion.stop, events.names) == ("length", ["llm.cut_off"])
+
+
+async def test_repetition_that_ends_passes_whole() -> None:
+    rows = "".join(f"| {number} | Monday | eight hours, as always | nothing to note |\n" for number in range(300))
+    chorus = "All the way, all the way, all the way to the sea.\n" * 12
+    line = f"{'-' * 3000}\nThat was a line."
+    for said in (rows, f"{chorus}The end.", chorus, line, "ha " * 200):
+        for size in (1, 7, 50_000):
+            pieces = [said[start : start + size] for start in range(0, len(said), size)]
+            text, completion = await answer(guarded(ScriptedLLM(pieces), FakeClock()), prompt(tokens=20_000))
+            assert (text, completion.stop) == (said, "end")
 
 
 async def test_the_limit_of_a_short_answer_leaves_room_for_long_tokens() -> None:

@@ -132,13 +132,13 @@ async def test_text_shown_before_a_repair_is_void_and_the_value_replaces_it() ->
 
 async def test_a_failed_call_is_recorded_and_raised_to_all_readers() -> None:
     for failure, outcome in ((ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")):
-        h = head(["he", failure])
+        h = head(["he", failure], [failure])
         thought = h.mind.stream(MEMORY, ECHO)
         with pytest.raises(type(failure)):
             await listen(thought)
         with pytest.raises(type(failure)):
             await thought.finished()
-        (call,) = h.calls
+        call = h.calls[0]
         assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
         assert (call.tokens_in, call.tokens_out) == (119, 1), "its provider gave no figures, so they are estimated"
 
@@ -152,12 +152,12 @@ async def test_a_call_that_never_began_used_nothing_that_is_known_and_is_not_rep
 
 
 async def test_a_refusal_at_the_end_is_a_refusal_and_an_answer_without_an_end_counts_as_unavailable() -> None:
-    h = head(["I", Completion("fake/one", stop="refusal")], ["fine"])
+    h = head(["I", Completion("fake/one", stop="refusal")], ["fine"], ["fine"])
     with pytest.raises(ModelRefused, match="fake/one"):
         await h.mind.run(MEMORY, ECHO)
     with pytest.raises(ModelUnavailable, match="broke off"):
         await h.mind.run(MEMORY, ECHO)
-    assert [call.outcome for call in h.calls] == ["refused", "unavailable"]
+    assert [call.outcome for call in h.calls] == ["refused", "unavailable", "unavailable"]
 
 
 async def test_an_answer_cut_off_at_the_limit_is_malformed_unless_the_step_accepts_it() -> None:

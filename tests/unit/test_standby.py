@@ -72,7 +72,8 @@ async def test_a_second_model_answers_by_its_own_habits_and_only_before_a_word_w
         models, made = both("hel", "lo ", failure)
         with pytest.raises(ModelError):
             await listen(made.mind.stream(MEMORY, ECHO))
-        assert [prompt.model for prompt in models.prompts] == [FIRST], failure
+        again = [FIRST] if isinstance(failure, ModelUnavailable) else []
+        assert [prompt.model for prompt in models.prompts] == [FIRST, *again], failure
     for audience in (None, Audience(AudienceKind.CHANNEL, "C1")):
         models, made = both(ModelRefused("no"), audience=audience)
         with pytest.raises(ModelRefused):

@@ -78,7 +78,7 @@ class Chat:
         if not reply.settled:
             pending = ChatPending(session=session, message_id=message_id)
             return web.json_response(body=pending.model_dump_json().encode(), status=202, headers={"Retry-After": "1"})
-        if not reply.parts:
-            message, hint = why_no_reply(reply)
+        if reply.apology or not reply.parts:
+            _, message, hint = why_no_reply(reply)
             raise Refusal(410, "no_answer", message, hint)
         return web.json_response(body=done(question, reply).model_dump_json().encode("utf-8", "replace"))

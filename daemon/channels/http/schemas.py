@@ -219,6 +219,10 @@ class StreamDone(ChatAnswer):
 class StreamError(_Response):
     """There is no reply, or not in this stream: the hint says whether to ask again."""
 
+    code: str = Field(
+        description="Why: `apology` (the message is the soul's own words), `answered`, `stale`, `ignored`, "
+        "`withdrawn`, `failed` or `stopping`."
+    )
     message: str
     hint: str
     reference: str = Field("", description="An id by which the admin finds the message.")

@@ -78,8 +78,8 @@ class SessionTalk:
             except TimeoutError:
                 hint = f"ask again with the id {question.message_id} and the same words"
                 raise Refusal(504, "too_slow", "The soul has not answered yet.", hint) from None
-        if not reply.parts:
-            message, hint = why_no_reply(reply)
+        if reply.apology or not reply.parts:
+            _, message, hint = why_no_reply(reply)
             raise Refusal(410, "no_answer", message, hint)
         return reply
 

@@ -26,13 +26,18 @@ _NO_REPLY: Final = {
 }
 _FAILED: Final = ("Replying failed.", "send it again under a new message_id, or ask the admin for the reason")
 _CLOSING: Final = StreamError(
-    message="The daemon is stopping.", hint="send the same message_id again to get the reply", reference=""
+    code="stopping",
+    message="The daemon is stopping.",
+    hint="send the same message_id again to get the reply",
+    reference="",
 )
 
 
-def why_no_reply(reply: StoredReply) -> tuple[str, str]:
-    """Why a settled message has no reply, and a hint."""
-    return _NO_REPLY.get(reply.state, _FAILED)
+def why_no_reply(reply: StoredReply) -> tuple[str, str, str]:
+    """Why a settled message has no reply, as a code and in words, and a hint."""
+    if reply.apology and reply.parts:
+        return "apology", "".join(reply.parts), _FAILED[1]
+    return (reply.state if reply.state in _NO_REPLY else "failed", *_NO_REPLY.get(reply.state, _FAILED))
 
 
 def encoded(event: Event) -> bytes:
@@ -113,9 +118,9 @@ class ReplyStream:
             reply = None
         if reply is None or not reply.settled:
             return None
-        if not reply.parts:
-            message, hint = why_no_reply(reply)
-            return StreamError(message=message, hint=hint, reference=reply.ts)
+        if reply.apology or not reply.parts:
+            code, message, hint = why_no_reply(reply)
+            return StreamError(code=code, message=message, hint=hint, reference=reply.ts)
         return done(question, reply)
 
 

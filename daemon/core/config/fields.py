@@ -122,9 +122,7 @@ class SettingsFields(BaseSettings):
         "In a local workspace and in `soul chat` its model speaks; in Slack it is only named.",
     )
     model_timeout: float = Field(120.0, gt=0, description="Seconds that one model call may take in all.")
-    model_silence: float = Field(
-        45.0, gt=0, description="Seconds without output after which a model call is cancelled."
-    )
+    model_silence: float = Field(45.0, gt=0, description="Seconds without a byte, after the first, that end a call.")
 
     # The soul and its home
     home: Path = Field(Path(), description="Data folder, which holds memory.db.")

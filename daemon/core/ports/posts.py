@@ -81,7 +81,7 @@ class StoredReply:
     """A message, found by the id that the sending program gave it, and the stored reply to it.
 
     `ts` and `message` are the message's, `state` that of its inbox row. Once it is `settled`, `parts` are the reply's
-    parts in order; none means that there is no reply.
+    parts in order; none means that there is no reply. `apology`: they say why the message could not be answered.
     """
 
     ts: str
@@ -89,3 +89,4 @@ class StoredReply:
     state: str
     settled: bool
     parts: tuple[str, ...] = ()
+    apology: bool = False

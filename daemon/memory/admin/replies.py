@@ -40,7 +40,8 @@ class StoredReplies:
                 body = "".join(await _said(transaction, conversation, row["ts"], own=False))
             parts = await _parts(transaction, row["answered_by"]) if row["answered_by"] else ()
             parts = parts if parts is not None else await _said(transaction, conversation, row["ts"], own=True)
-            return StoredReply(row["ts"], body, row["state"], settled, parts)
+            sorry = await _is_apology(transaction, conversation, row["ts"])
+            return StoredReply(row["ts"], body, row["state"], settled, parts, apology=sorry)
 
         return await self._database.read(unit)
 
@@ -65,6 +66,20 @@ async def _said(transaction: Transaction, conversation: ConversationKey, ts: str
         own=own,
     )
     return tuple(row["body"] for row in rows)
+
+
+async def _is_apology(transaction: Transaction, conversation: ConversationKey, ts: str) -> bool:
+    """Whether a message was answered by an apology: its own turn's, or that of one which was answered with it."""
+    row = await transaction.one(
+        """
+        SELECT 1 FROM inbox own JOIN inbox i ON i.id = own.id OR i.answered_by = own.answered_by
+        JOIN turns t ON t.conversation = i.conversation AND t.ts = i.ts
+        WHERE own.conversation = :id AND own.ts = :ts AND t.speaker = 'soul' AND t.kind = 'apology' LIMIT 1
+        """,
+        id=str(conversation),
+        ts=ts,
+    )
+    return row is not None
 
 
 async def _parts(transaction: Transaction, first: str) -> tuple[str, ...] | None:

@@ -117,6 +117,11 @@ class TaggedOutput:
         return self.reply is not None
 
     @property
+    def closed(self) -> bool:
+        """Whether the reply is complete and no element is open behind it."""
+        return self.complete and not self._frames
+
+    @property
     def released(self) -> str:
         """All text released so far, which users have seen even if the reply was cut off."""
         return "".join(self._released)

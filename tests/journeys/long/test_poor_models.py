@@ -69,7 +69,7 @@ async def test_a_thought_that_breaks_off_behind_its_speech_has_said_it(thinker: 
     kept = await thinker.one("SELECT output, degraded FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert (json.loads(kept["output"])["emotion_signal"], kept["degraded"]) == ("calm", 0)
     assert await thinker.rows("SELECT 1 FROM goals") == []
-    thinker.model.replies.append([whole[: whole.index("until")], broken])
+    thinker.model.replies.extend([[whole[: whole.index("until")], broken]] * 2)
     assert "can't be reached" in await thinker.answered("Ada", "dm", "when does it run?")
 
 

@@ -1,0 +1,84 @@
+"""Text of a model that repeats the same run of words without end."""
+
+from typing import Final
+
+_KEY: Final = 40  # characters at the end of a text by which an earlier copy is found
+_WINDOW: Final = 8192  # characters in which it is looked for
+_STEP: Final = 32
+_SHORTEST: Final = 32  # characters of copies; code and tables that are cut off end in a few
+_COPIES: Final = 8
+_ENDLESS: Final = 2000  # characters; shorter repetitions have their uses
+
+
+class Repetition:
+    """Passes a text on, but of a run that is repeated only two copies, until other words follow.
+
+    `endless` says that none did for 2,000 characters and eight copies; what was held back is then no longer passed on.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._held = ""
+        self._period = 0
+        self._repeated = 0  # characters that equal those one period before them
+
+    @property
+    def endless(self) -> bool:
+        """Whether the same run comes over and over."""
+        return self._period > 0 and self._repeated >= max(_ENDLESS, (_COPIES - 1) * self._period)
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece; return what may be passed on."""
+        passed = []
+        for start in range(0, len(piece), _STEP):
+            if self.endless:
+                break
+            passed.append(self._take(piece[start : start + _STEP]))
+        return "".join(passed)
+
+    def finish(self) -> str:
+        """End the text; return what was held back."""
+        held, self._held = self._held, ""
+        return "" if self.endless else held
+
+    def _take(self, part: str) -> str:
+        text = self._text = (self._text + part)[-_WINDOW:]
+        size, period = len(part), self._period
+        if period and text[-size:] == text[-size - period : -period]:
+            self._repeated += size
+        else:
+            self._period = period = _period_of(text)
+            self._repeated = _repeated(text, period) if period else 0
+        spare = self._repeated - max(period, _KEY) if period else -1
+        if spare < 0:
+            released, self._held = self._held + part, ""
+            return released
+        shown = "" if self._held else part[: max(0, size - spare)]
+        self._held += part[len(shown) :]
+        return shown
+
+
+def without_repeats(text: str) -> str:
+    """A text that ends in copies of the same run, with the first of them alone; any other as it is."""
+    whole = text.rstrip()
+    for key in (_KEY, _KEY // 2, _KEY // 3):  # a short run that the text begins with holds no longer one
+        kept, period = whole, _period_of(whole, key)
+        run = kept[-period:].strip() if period else ""
+        while run and (before := kept.removesuffix(run).rstrip()).endswith(run):
+            kept = before
+        if len(whole) - len(kept) >= _SHORTEST:
+            return kept
+    return text
+
+
+def _period_of(text: str, key: int = _KEY) -> int:
+    """How far before its end a text has its last characters once more; 0 for not at all, as in a line of dashes."""
+    found = text.rfind(text[-key:], 0, len(text) - 1) if len(text) > key else -1
+    period = len(text) - key - found
+    return period if found >= 0 and period > 1 else 0
+
+
+def _repeated(text: str, period: int) -> int:
+    """How many characters at the end of a text equal those one period before them."""
+    pairs = zip(reversed(text), reversed(text[:-period]), strict=False)
+    return next((count for count, (one, other) in enumerate(pairs) if one != other), len(text) - period)
