@@ -113,8 +113,8 @@ class SlackChannel:
         self._supervisor: Supervisor | None = None
         self._listener: Listener | None = None
         self._directory = directory = Directory(self._client, clock)
-        self._names = Names(directory)
         self._own_groups = OwnGroups(self._client, clock, emit)
+        self._names = Names(directory, self._own_groups.handles)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
         self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
         self._managers = Managers(self._client, directory, self._gate, self._readers, settings.approvers)
