@@ -22,6 +22,12 @@ _KNOWN: Final = frozenset(
     | {"video", "alert", "card", "carousel", "plan", "task_card"}
 )  # blocks whose words stand in fields that are read, or that have none
 _WORDS_OF_PART: Final = ("text", "fallback", "value", "name", "team_id")  # of rich text; a color has a value
+_FORMS: Final[Mapping[str, tuple[str, str]]] = {
+    "channel": ("channel_id", "#{}"),
+    "emoji": ("name", ":{}:"),
+    "broadcast": ("range", "@{}"),
+    "usergroup": ("usergroup_id", "<!subteam^{}>"),
+}  # of elements of rich text that are an id or a name
 _EMPTY: Final = "[it holds nothing that can be read as text]"
 _GONE: Final = "[nothing of it can be read here: it may have been deleted since, or hold no words]"
 GONE_FILES: Final = frozenset({"tombstone", "hidden_by_limit"})
@@ -193,31 +199,28 @@ def _cell(cell: Json, own: str) -> list[str]:
 
 
 def _run(parts: Sequence[object], own: str) -> str:
-    """One run of rich text: words, mentions, links, emoji and dates in a row; what has no words is named."""
-    said = list[str]()
-    for part in map(_mapping, parts):
-        match part.get("type"):
-            case "user" if (person := _text(part, "user_id")).isalnum():
-                said.append("" if person == own else f"<@{person}>")
-            case "channel":
-                said.append(f"#{label(_text(part, 'channel_id'))}")
-            case "emoji":
-                said.append(f":{label(_text(part, 'name'))}:")
-            case "link":
-                text, address = _text(part, "text"), _text(part, "url")
-                said.append(f"{text} ({address})" if text and text != address else address)
-            case "broadcast":
-                said.append(f"@{label(_text(part, 'range'))}")
-            case "usergroup" if (group := _text(part, "usergroup_id")).isalnum():
-                said.append(f"<!subteam^{group}>")
-            case "date" if (at := _number(part, "timestamp")) and not _text(part, "fallback"):
-                said.append(_moment(at))
-            case "text":
-                said.append(_text(part, "text"))
-            case kind:
-                words = next((text for name in _WORDS_OF_PART if (text := _text(part, name))), "")
-                said.append(words or _UNKNOWN.format(kind=label(str(kind)) or "no kind"))
-    return "".join(said)
+    """One run of rich text: words, mentions, links, emoji and dates in a row."""
+    return "".join(_part(_mapping(part), own) for part in parts)
+
+
+def _part(part: Json, own: str) -> str:
+    """An element of rich text; one without words is named."""
+    kind = _text(part, "type")
+    if kind in _FORMS:
+        name, form = _FORMS[kind]
+        return form.format(label(_text(part, name)))
+    match kind:
+        case "text":
+            return _text(part, "text")
+        case "user" if (person := _text(part, "user_id")).isalnum():
+            return "" if person == own else f"<@{person}>"
+        case "link":
+            text, address = _text(part, "text"), _text(part, "url")
+            return f"{text} ({address})" if text and text != address else address
+        case "date" if (at := _number(part, "timestamp")) and not _text(part, "fallback"):
+            return _moment(at)
+    words = next((text for name in _WORDS_OF_PART if (text := _text(part, name))), "")
+    return words or _UNKNOWN.format(kind=label(kind) or "no kind")
 
 
 def _moment(at: int) -> str:
