@@ -32,6 +32,7 @@ class FileSensing:
             return file
         async with self._slots:
             try:
+                file = replace(file, file=await self._channel.described(conversation, file.file))
                 data = await self._channel.fetch(conversation, file.file)
                 read = await self._reader.read(file.file.name, data)
             except FileRefused as error:

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from daemon.core.config import Settings
 from daemon.core.errors import CannotSee
+from daemon.core.sentences import SENTENCES
 from daemon.local_slack.model import File
 from daemon.local_slack.people_acting import PeopleActing
 from tests.given import shown, tagged
@@ -224,6 +225,24 @@ async def test_without_eyes_or_scope_a_picture_is_kept_and_said_as_far_as_it_is_
     empty_house.workspace.workspace.scopes -= {"files:read"}
     answer = await send(empty_house, "Look.", attached("kiln.png", picture()))
     assert answer == "Hm.\n\n(I could not read `kiln.png`: it is no longer there, or I may not open it.)"
+
+
+async def test_a_file_that_comes_as_an_id_alone_is_looked_up_and_read(empty_house: House) -> None:
+    """What is shared in a channel of Slack Connect is an id in the event: `file_access: check_file_info`."""
+    await begin(empty_house, allow_shared_channels=True)
+    await empty_house.people.share("general")
+    await empty_house.acknowledged()
+    empty_house.model.default = tagged("Seen.")
+    notes = attached("notes.txt", b"The kiln cracked on Monday.")
+    assert await send(empty_house, "@soul what is in it?", notes, room="general") == "Seen."
+    assert "The kiln cracked on Monday." in empty_house.last_prompt()
+    for fault, why in (
+        ({"body": {"ok": False, "error": "file_not_found"}}, "file_gone"),
+        ({"status": 503, "body": {}}, "file_late"),
+    ):
+        await empty_house.people.fault("files.info", **fault)
+        answer = await send(empty_house, "@soul and now?", notes, room="general")
+        assert answer.endswith(SENTENCES["file_refused"].format(names="`unnamed`", why=SENTENCES[why])), fault
 
 
 @asynccontextmanager

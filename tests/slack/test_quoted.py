@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.file_fetcher import CANVAS, LIST
+from daemon.channels.slack.incoming.event_reader import CANVAS, LIST, EventReader
 from daemon.channels.slack.incoming.quoted import quoted
 from daemon.core.ports.arrivals import Edit, NewMessage
 from tests.slack.parts import OURS

@@ -369,6 +369,10 @@ class SlackChannel:
         """See `Channel.beside`."""
         return await self._beside.beside(perception, readers, seen, self._reader) if self._reader else ()
 
+    async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
+        """See `Channel.described`."""
+        return await self._files.described(file)
+
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """See `Channel.fetch`."""
         return await self._files.fetch(file)

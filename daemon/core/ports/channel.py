@@ -222,6 +222,12 @@ class Channel(Gate, Protocol):
         Never raises, and answers within some seconds.
         """
 
+    async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
+        """A file that a message of the conversation shows, as the platform describes it: some name its id alone.
+
+        Raises FileRefused, and NotDelivered where it may be had later.
+        """
+
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """The bytes of a file that a message of the conversation shows, at most MOST_FILE_BYTES.
 

@@ -104,7 +104,7 @@ class Senses:
             await transaction.run(
                 """
                 UPDATE shared_files SET state = 'read', kind = :kind, media_type = :media_type, found = :found,
-                                        digest = :digest, kept = :kept, url = ''
+                                        digest = :digest, kept = :kept, url = '', name = :name, size = :size
                 WHERE seq = :seq AND state = 'waiting'
                 """,
                 kind=read.kind,
@@ -112,6 +112,8 @@ class Senses:
                 found=as_json(_found(read)),
                 digest=digest,
                 kept=size,
+                name=file.file.name,
+                size=file.file.size,
                 seq=file.seq,
             )
             await self._make_room(transaction)
@@ -124,7 +126,8 @@ class Senses:
     async def refuse(self, file: SentFile, reason: str) -> None:
         """Note why a file is not read."""
         await self._database.run(
-            "UPDATE shared_files SET state = 'refused', reason = :reason, url = '' WHERE seq = :seq",
+            "UPDATE shared_files SET state = 'refused', reason = :reason, url = '', name = :name WHERE seq = :seq",
+            name=file.file.name,
             reason=reason_as_json(reason),
             seq=file.seq,
         )
