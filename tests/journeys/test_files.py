@@ -245,6 +245,49 @@ async def test_a_file_that_comes_as_an_id_alone_is_looked_up_and_read(empty_hous
         assert answer.endswith(SENTENCES["file_refused"].format(names="`unnamed`", why=SENTENCES[why])), fault
 
 
+async def test_a_file_stays_at_hand_in_its_talk_and_not_in_the_next_one(empty_house: House) -> None:
+    await begin(empty_house)
+    empty_house.model.default = tagged("Seen.")
+    for room, thread in (("dm", ""), ("general", "thread")):
+        lease = attached(f"{room}.txt", f"The rent of {room} is 1,180 euro.".encode())
+        await send(empty_house, "What is this?" if room == "dm" else "@soul what is this?", lease, room=room)
+        root = thread and (await empty_house.people.messages("general"))[0]["ts"]
+        for question in ("And when?", "Who signs?", "How much?", "Which floor?", "Is it heated?"):
+            await empty_house.answered("Ada", room, question, thread=root)
+            assert empty_house.last_prompt().count(f"The rent of {room} is 1,180 euro.") == 1, (room, question)
+    empty_house.clock.turn(3 * 86_400)
+    await empty_house.answered("Ada", "dm", "Good morning to you.")
+    assert "1,180" not in empty_house.last_prompt()
+
+
+async def test_files_above_in_a_thread_are_read_when_somebody_asks_there(empty_house: House) -> None:
+    await begin(empty_house)
+    empty_house.model.default = tagged("Seen.")
+    files = [attached("q3.txt", b"Profit fell to 7."), attached("q3.bin", b"\x00\x01" * 90)]
+    for text in ("", "the numbers"):
+        root = (await empty_house.people.say("Ben", "general", text, files=files))["ts"]
+        answer = await empty_house.answered("Ada", "general", "@soul sum up the file above", thread=root)
+        prompt = empty_house.last_prompt()
+        assert "[shared a file: q3.txt]" in prompt, text
+        assert "Profit fell to 7." in prompt, text
+        assert "could not read `q3.bin`" in answer, text
+        answer = await empty_house.answered("Ada", "general", "and then?", thread=root)
+        assert "Profit fell to 7." in empty_house.last_prompt(), text
+        assert answer == "Seen.", "what can't be read is told once"
+    assert await empty_house.rows("SELECT * FROM shared_files") == [], "it is kept nowhere"
+
+
+async def test_what_an_app_posted_above_is_not_shown_and_said_to_be_there(empty_house: House) -> None:
+    await begin(empty_house)
+    empty_house.model.default = tagged("Seen.")
+    alert = {"person": "U0BOT", "channel": "general", "text": "the disk is full"}
+    root = (await empty_house.people.post("say", **alert))["ts"]
+    await empty_house.people.post("say", **alert, thread=root)
+    await empty_house.answered("Ada", "general", "@soul what does this alert mean?", thread=root)
+    assert "disk is full" not in empty_house.last_prompt()
+    assert empty_house.last_prompt().count("[an app posted something here that you may not read]") == 1
+
+
 @asynccontextmanager
 async def ears() -> AsyncIterator[tuple[str, list[dict[str, object]]]]:
     """A transcription endpoint that hears once; gives its address and what it was sent."""

@@ -22,13 +22,17 @@ from daemon.core.sentences import Words
 
 @dataclass(frozen=True, slots=True)
 class ThreadMessage:
-    """An earlier message of a thread, from before the soul joined it; `own` marks the soul's own messages."""
+    """An earlier message of a thread, from before the soul joined it; `own` marks the soul's own messages.
+
+    `files` are those that somebody else sent with it.
+    """
 
     ts: str
     author: str
     name: str
     text: str
     own: bool = False
+    files: tuple[SharedFile, ...] = ()
 
     def ids(self, workspace: str, channel: str) -> tuple[str, ...]:
         """The ids by which a thought that saw it is followed: the message's, and that of who wrote it."""

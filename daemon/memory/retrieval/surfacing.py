@@ -40,10 +40,11 @@ _ABOUT: Final = 12  # records about the people who are named
 
 @dataclass(frozen=True, slots=True)
 class AlreadyShown:
-    """What the prompt shows anyway: turns of the conversation from a seq on, and other texts."""
+    """What the prompt shows anyway: turns of the conversation from a seq on, other texts, and records by their ids."""
 
     turns_from: int | None = None
     texts: tuple[str, ...] = ()
+    ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +180,14 @@ class Surfacing:
 
 
 def _wanted(
-    hits: Sequence[Hit], asked: Sequence[Sought], here: ConversationKey, shown: AlreadyShown, out: Collection[str]
+    hits: Sequence[Hit], asked: Sequence[Sought], here: ConversationKey, shown: AlreadyShown, out: frozenset[str]
 ) -> list[Hit]:
     """Without what shows, what surfaced lately, and own words that nobody asked for."""
     newest = asked[0]
     return [
         one
         for one in hits
-        if one.id not in out
+        if one.id not in out | shown.ids
         and (newest.own_words or not one.own)
         and not (
             shown.turns_from is not None
