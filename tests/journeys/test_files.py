@@ -280,6 +280,8 @@ async def test_files_above_in_a_thread_are_read_when_somebody_asks_there(empty_h
 async def test_what_an_app_posted_above_is_not_shown_and_said_to_be_there(empty_house: House) -> None:
     await begin(empty_house)
     empty_house.model.default = tagged("Seen.")
+    await empty_house.people.post("person", display_name="Grafana", id="U0BOT", standing="bot")
+    await empty_house.people.join("U0BOT", "general")
     alert = {"person": "U0BOT", "channel": "general", "text": "the disk is full"}
     root = (await empty_house.people.post("say", **alert))["ts"]
     await empty_house.people.post("say", **alert, thread=root)
