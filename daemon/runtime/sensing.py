@@ -78,8 +78,8 @@ async def _read_earlier(cycle: Cycle, transcript: Transcript, thread: Sequence[T
     above = list(found.values())
     with suppress(TimeoutError):
         async with time_limit(services.clock, _PATIENCE_S):
-            for number, file in enumerate(above):
-                [above[number]] = await services.file_sensing.read(conversation, [file])
+            for number, one in enumerate(above):
+                [above[number]] = await services.file_sensing.read(conversation, [one])
     if all(turn.speaker is not Speaks.SOUL for turn in transcript.turns):
         cycle.files += tuple(one for one in above if one.state == "refused")
         above = [one for one in above if one.state != "refused"]

@@ -115,6 +115,7 @@ class Surfacing:
             best = [ranked(lane, near, hits, Wanted(floor, _SPARE * limit)) for lane, near in pairs]
             chosen = _diverse(_seated(best, limit), limit)
             chosen = await _with_current(transaction, chosen, conversation, readers, limit)
+            chosen = [one for one in chosen if one.id not in shown.ids]
             evidence = await evidence_of(transaction, chosen)
             return tuple(replace(one, evidence=evidence[one.id]) for one in chosen)
 
