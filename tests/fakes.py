@@ -507,6 +507,9 @@ class FakeChannel:
         """See `Channel.beside`; nothing is open beside it."""
         return ()
 
+    async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
+        return file
+
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         raise NotImplementedError
 

@@ -93,6 +93,10 @@ class BareChannel:
         """See `Channel.beside`; nothing is open beside it."""
         return ()
 
+    async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
+        """See `Channel.described`; a message says all of its files."""
+        return file
+
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """See `Channel.fetch`; no message shows a file."""
         raise FileRefused(Sentence("file_gone"))

@@ -172,6 +172,10 @@ class SeveralChannels:
         """See `Channel.beside`."""
         return await self._of(perception.conversation).beside(perception, readers, seen)
 
+    async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
+        """See `Channel.described`."""
+        return await self._of(conversation).described(conversation, file)
+
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """See `Channel.fetch`."""
         return await self._of(conversation).fetch(conversation, file)

@@ -141,6 +141,13 @@ def file_json(state: WorkspaceState, file: File, url: str) -> Json:
     }
 
 
+def _file_in(state: WorkspaceState, message: WorkspaceMessage, file: File, url: str) -> Json:
+    """A file in a message: its id alone in a channel of Slack Connect (Slack: file_access)."""
+    if state.channels[message.channel].shared:
+        return {"id": file.id, "created": 0, "timestamp": 0, "user": "", "file_access": "check_file_info"}
+    return file_json(state, file, url)
+
+
 def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, metadata: bool = False) -> Json:
     """A message object; metadata only on request, as in Slack's history."""
     author = state.people.get(message.author)
@@ -154,7 +161,7 @@ def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, 
         "client_msg_id": message.client_msg_id,
         "blocks": list(message.blocks),
         "attachments": list(message.attachments),
-        "files": [file_json(state, state.files[file], url) for file in message.files if file in state.files],
+        "files": [_file_in(state, message, state.files[file], url) for file in message.files if file in state.files],
         "edited": {"user": message.edited_by, "ts": message.edited_ts} if message.edited_ts else None,
         "streaming_state": message.streaming,
         "chunks": list(message.chunks),

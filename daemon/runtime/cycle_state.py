@@ -46,7 +46,8 @@ class Cycle:
     shown while the soul thinks, `does` what others see it do.
     `nonce` fences others' words in prompts. `paused` are those of its people of whom
     nothing is to be remembered. `tells`: this reply is the first that says to its reader that they are remembered.
-    `files` came with its messages. `known_facts` are the ids of the facts about people that its prompt holds.
+    `files` came with its messages, `earlier_files` earlier in the talk. `known_facts` are the ids of the facts about
+    people that its prompt holds.
     `memory_read_at` is the newest change of words before memory was read for a whole thought, `saw` are the ids of all
     that stands in its prompts from elsewhere; `at_hand` is what the soul holds there. `holds_earlier`: earlier words
     there were said to fewer than read it now, so that nothing that is thought on them is kept for these.
@@ -74,6 +75,7 @@ class Cycle:
     paused: frozenset[str] = frozenset()
     tells: bool = False
     files: tuple[SentFile, ...] = ()
+    earlier_files: tuple[SentFile, ...] = ()
     known_facts: tuple[str, ...] = ()
     came_up: HeardMessage | None = None
     memory_read_at: int | None = None

@@ -1,6 +1,7 @@
 """Fetches and reads the files that messages show, each once; what fails concerns that file alone."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -8,30 +9,44 @@ from typing import Final
 from daemon.core.errors import DaemonError, FileRefused, NotDelivered, StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.channel import Channel
-from daemon.core.ports.files import FileReader
+from daemon.core.ports.files import FileReader, SharedFile
 from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Sentence
 from daemon.memory.knowledge.senses import Senses, SentFile
 
+_KEPT: Final = 20  # files that are kept nowhere else, for the next question about them
 _AT_ONCE: Final = 2  # files of all conversations together; each may take a process and a core
 
 
 class FileSensing:
-    """Reads files from a channel into the store."""
+    """Reads files from a channel into the store; those that are kept nowhere, into memory alone."""
 
     def __init__(self, channel: Channel, reader: FileReader, senses: Senses, emit: Emit) -> None:
         self._channel, self._reader, self._senses, self._emit = channel, reader, senses, emit
         self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._kept = OrderedDict[tuple[str, SharedFile], SentFile]()
 
     async def read(self, conversation: ConversationKey, files: Sequence[SentFile]) -> list[SentFile]:
         """The files with what was found in each; those that wait are fetched and read first. Raises StoreError."""
-        return [await self._read(conversation, one) for one in files]
+        return [await (self._read if one.seq else self._once)(conversation, one) for one in files]
+
+    async def _once(self, conversation: ConversationKey, file: SentFile) -> SentFile:
+        """The same for a file that is kept nowhere; what was read of it lately is known still."""
+        key = (conversation.workspace, file.file)
+        if file.state == "waiting" and key not in self._kept:
+            self._kept[key] = read = await self._read(conversation, file)
+            if read.reason == Sentence("file_late"):
+                return self._kept.pop(key)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return replace(self._kept[key], ts=file.ts) if file.state == "waiting" else file
 
     async def _read(self, conversation: ConversationKey, file: SentFile) -> SentFile:
         if file.state != "waiting":
             return file
         async with self._slots:
             try:
+                file = replace(file, file=await self._channel.described(conversation, file.file))
                 data = await self._channel.fetch(conversation, file.file)
                 read = await self._reader.read(file.file.name, data)
             except FileRefused as error:
@@ -43,12 +58,13 @@ class FileSensing:
             except Exception as error:  # noqa: BLE001  # a library's fault in one file is no fault of the talk
                 return await self._refused(file, error, Sentence("file_damaged"))
         self._emit("file.read", kind=read.kind, size=len(data))
-        return await self._senses.keep(file, read)
+        return await self._senses.keep(file, read) if file.seq else replace(file, state="read", read=read)
 
     async def _refused(self, file: SentFile, error: Exception, why: Sentence | None) -> SentFile:
         why = why or Sentence("file_damaged")
         hint = error.hint if isinstance(error, DaemonError) else ""
         foreseen = isinstance(error, DaemonError)
         self._emit("file.refused", reason=str(why), hint=hint, error=None if foreseen else error)
-        await self._senses.refuse(file, why)
+        if file.seq:
+            await self._senses.refuse(file, why)
         return replace(file, state="refused", reason=why)

@@ -47,7 +47,7 @@ async def look_up(
     if cycle.newest.author in cycle.paused or not lanes:
         return memory
     around = tuple(one.text for one in (*known.thread, *known.aside))
-    shown = AlreadyShown(_shown_from(transcript, soul, cycle.claim.state.process), around)
+    shown = AlreadyShown(_shown_from(transcript, soul, cycle.claim.state.process), around, _in_the_prompt(cycle))
     try:
         found = best_of(await _talk(cycle, lanes, shown), await _documents(cycle, lanes[0], around), lanes[0])
     except Exception as error:  # noqa: BLE001  # whatever breaks in a search, people get their reply
@@ -65,13 +65,19 @@ async def look_again(cycle: Cycle, soul: Soul, memory: WorkingMemory, queries: S
     found = list(cycle.found)
     try:
         for query in queries:
-            found += [*await _on_purpose(cycle, query), *await _documents(cycle, query, ())][:_OF_EACH]
+            again = [one for one in await _on_purpose(cycle, query) if one.id not in _in_the_prompt(cycle)]
+            found += [*again, *await _documents(cycle, query, ())][:_OF_EACH]
     except Exception as error:  # noqa: BLE001  # whatever breaks in a search, people get their reply
         cycle.services.emit("lookup.failed", trace=cycle.trace_id, error=error)
         return memory
     by_text = {one.text: one for one in reversed(found)}
     cycle.found = tuple(one for one in dict.fromkeys(found) if by_text[one.text] is one)[:_MOST_FOUND]
     return with_memories(memory, cycle.found, "\n".join(queries), soul.budgets.memories)
+
+
+def _in_the_prompt(cycle: Cycle) -> frozenset[str]:
+    """The ids of the records that the prompt shows anyway: facts about its people, and files of the talk."""
+    return frozenset((*cycle.known_facts, *(one.record for one in cycle.earlier_files)))
 
 
 async def _on_purpose(cycle: Cycle, query: str) -> tuple[Passage, ...]:

@@ -39,7 +39,7 @@ from daemon.runtime.looking_beside import look_beside
 from daemon.runtime.looking_up import look_again, look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.promises import room_for_promises
-from daemon.runtime.sensing import sense_files
+from daemon.runtime.sensing import files_of_talk, sense_files
 from daemon.runtime.sharing import correspondence, require_shareable, shared_keys, who_is_at_work, with_what_is_shared
 from daemon.runtime.silence import silence_of
 from daemon.runtime.used_tools import noting_tools
@@ -69,6 +69,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     cycle.show_status(status_of(known.own_state, now, soul, language=language, turn=turn))
     await _find_zone(cycle)
     memory = recall(soul, cycle.newest, transcript, known=known, now_ms=now)
+    cycle.earlier_files = await files_of_talk(cycle, transcript)
     memory = await look_up(cycle, soul, transcript, known, memory)
     memory = await with_what_is_shared(cycle, soul, memory)
     at_work = await who_is_at_work(cycle)
@@ -78,7 +79,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     memory = with_room(memory, claim.way.instructions, way_id(where.workspace, where.channel), setter)
     if cycle.newest.modality is Modality.WORDS:
         memory = with_abilities(memory, for_prompt(await abilities(cycle)))
-    memory, pictures = await sense_files(cycle, soul, transcript, memory)
+    memory, pictures = await sense_files(cycle, soul, transcript, thread, memory)
     memory = await follow_links(cycle, memory)
     memory = await look_beside(cycle, memory)
     for perception in cycle.perceptions:

@@ -1,12 +1,21 @@
-"""The files of the messages that a cycle answers, and the earlier picture that they may ask about."""
+"""The files of the messages that a cycle answers, those earlier in the talk, and the picture that they may ask about.
 
+What a file said stays at hand while the talk goes on. Those of a thread from before the soul was asked in are read as
+its messages are: for this reply, and kept nowhere.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from daemon.core.concurrency import time_limit
 from daemon.core.perception import Modality
+from daemon.core.ports.channel import ThreadMessage
+from daemon.core.ports.files import MOST_FILES
 from daemon.core.ports.models import Image
 from daemon.core.ports.speech import Task, TaskState
+from daemon.core.sentences import Sentence
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.senses import KnownPicture, SentFile
 from daemon.memory.knowledge.turns import Transcript
@@ -22,18 +31,24 @@ _LATELY_MS: Final = 15 * 60_000
 
 
 async def sense_files(
-    cycle: Cycle, soul: Soul, transcript: Transcript, memory: WorkingMemory
+    cycle: Cycle, soul: Soul, transcript: Transcript, thread: Sequence[ThreadMessage], memory: WorkingMemory
 ) -> tuple[WorkingMemory, tuple[Image, ...]]:
-    """Working memory with what the files of the newest messages hold, and the pictures to be shown.
+    """Working memory with what the files of the newest messages and of the talk hold, and the pictures to be shown.
 
-    It costs no model call and never a reply: where it fails, the reply is made without it. `cycle.files` keeps them.
+    `thread` is what was said before the soul was asked in. It costs no model call and never a reply: where it fails,
+    the reply is made without it. `cycle.files` and `cycle.earlier_files` keep them.
     """
     newest = [one for one in cycle.perceptions if one.modality is Modality.WORDS]
     if not newest:
         return memory, ()
     try:
-        await _read(cycle, [one.ts for one in newest])
-        pictures = [image for file in cycle.files if (image := await _picture(cycle, file.digest, file.read))]
+        await _read(cycle, [one.ts for one in (*(aside.perception for aside in transcript.aside), *newest)])
+        await _read_earlier(cycle, transcript, thread)
+        pictures = [
+            image
+            for file in (*cycle.files, *cycle.earlier_files)
+            if (image := await _picture(cycle, file.digest, file.read))
+        ]
         again = None if pictures else await _asked_about(cycle, transcript, "\n".join(one.content for one in newest))
         if again is not None and (image := await cycle.services.senses.picture(again.digest)) is not None:
             pictures.append(image)
@@ -42,7 +57,45 @@ async def sense_files(
     except Exception as error:  # noqa: BLE001  # a broken file must not cost the reply
         cycle.services.emit("files.failed", trace=cycle.trace_id, error=error)
         return memory, ()
-    return with_files(memory, cycle.files, soul.budgets.files, again), tuple(pictures)
+    return with_files(memory, cycle.files, soul.budgets.files, again, cycle.earlier_files), tuple(pictures)
+
+
+async def files_of_talk(cycle: Cycle, transcript: Transcript) -> tuple[SentFile, ...]:
+    """The files of the talk of which the store knows what they say, newest first. Raises StoreError."""
+    return tuple(await cycle.services.senses.of_talk(cycle.claim.conversation, _begun_ms(cycle, transcript)))
+
+
+async def _read_earlier(cycle: Cycle, transcript: Transcript, thread: Sequence[ThreadMessage]) -> None:
+    """Read the files of a thread, beside those of the talk; what can't be read is told below the first reply there."""
+    services, conversation = cycle.services, cycle.claim.conversation
+    newest = {(one.ts, one.file.id) for one in cycle.files}
+    found = {key: one for one in cycle.earlier_files if (key := (one.ts, one.file.id)) not in newest}
+    for number, (ts, file) in enumerate((said.ts, file) for said in thread for file in said.files):
+        late = SentFile(0, ts, file, "waiting", Sentence("file_late"), None, "", 0, 0)
+        fits = number < MOST_FILES
+        many = replace(late, state="refused", reason=Sentence("file_one_too_many", most=MOST_FILES))
+        found.setdefault((ts, file.id), late if fits else many)
+    above = list(found.values())
+    with suppress(TimeoutError):
+        async with time_limit(services.clock, _PATIENCE_S):
+            for number, one in enumerate(above):
+                [above[number]] = await services.file_sensing.read(conversation, [one])
+    if all(turn.speaker is not Speaks.SOUL for turn in transcript.turns):
+        cycle.files += tuple(one for one in above if one.state == "refused")
+        above = [one for one in above if one.state != "refused"]
+    cycle.earlier_files = tuple(above)
+
+
+def _begun_ms(cycle: Cycle, transcript: Transcript) -> int:
+    """When the talk began, at the earliest: a thread is one talk, a timeline has a pause between two."""
+    if cycle.claim.conversation.thread:
+        return 0
+    begun, pause = cycle.services.clock.now_ms(), cycle.services.timing.visit_timeout_ms
+    for said_ms in (int(float(turn.ts) * 1000) for turn in reversed(transcript.turns)):
+        if begun - said_ms > pause:
+            break
+        begun = said_ms
+    return begun - pause
 
 
 async def _read(cycle: Cycle, timestamps: list[str]) -> None:

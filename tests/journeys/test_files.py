@@ -10,6 +10,7 @@ from aiohttp import web
 
 from daemon.core.config import Settings
 from daemon.core.errors import CannotSee
+from daemon.core.sentences import SENTENCES
 from daemon.local_slack.model import File
 from daemon.local_slack.people_acting import PeopleActing
 from tests.given import shown, tagged
@@ -224,6 +225,69 @@ async def test_without_eyes_or_scope_a_picture_is_kept_and_said_as_far_as_it_is_
     empty_house.workspace.workspace.scopes -= {"files:read"}
     answer = await send(empty_house, "Look.", attached("kiln.png", picture()))
     assert answer == "Hm.\n\n(I could not read `kiln.png`: it is no longer there, or I may not open it.)"
+
+
+async def test_a_file_that_comes_as_an_id_alone_is_looked_up_and_read(empty_house: House) -> None:
+    """What is shared in a channel of Slack Connect is an id in the event: `file_access: check_file_info`."""
+    await begin(empty_house, allow_shared_channels=True)
+    await empty_house.people.share("general")
+    await empty_house.acknowledged()
+    empty_house.model.default = tagged("Seen.")
+    notes = attached("notes.txt", b"The kiln cracked on Monday.")
+    assert await send(empty_house, "@soul what is in it?", notes, room="general") == "Seen."
+    assert "The kiln cracked on Monday." in empty_house.last_prompt()
+    for fault, why in (
+        ({"body": {"ok": False, "error": "file_not_found"}}, "file_gone"),
+        ({"status": 503, "body": {}}, "file_late"),
+    ):
+        await empty_house.people.fault("files.info", **fault)
+        answer = await send(empty_house, "@soul and now?", notes, room="general")
+        assert answer.endswith(SENTENCES["file_refused"].format(names="`unnamed`", why=SENTENCES[why])), fault
+
+
+async def test_a_file_stays_at_hand_in_its_talk_and_not_in_the_next_one(empty_house: House) -> None:
+    await begin(empty_house)
+    empty_house.model.default = tagged("Seen.")
+    for room, thread in (("dm", ""), ("general", "thread")):
+        lease = attached(f"{room}.txt", f"The rent of {room} is 1,180 euro.".encode())
+        await send(empty_house, "What is this?" if room == "dm" else "@soul what is this?", lease, room=room)
+        root = thread and (await empty_house.people.messages("general"))[0]["ts"]
+        for question in ("And when?", "Who signs?", "How much?", "Which floor?", "Is it heated?"):
+            await empty_house.answered("Ada", room, question, thread=root)
+            assert empty_house.last_prompt().count(f"The rent of {room} is 1,180 euro.") == 1, (room, question)
+    empty_house.clock.turn(3 * 86_400)
+    await empty_house.answered("Ada", "dm", "Good morning to you.")
+    assert "1,180" not in empty_house.last_prompt()
+
+
+async def test_files_above_in_a_thread_are_read_when_somebody_asks_there(empty_house: House) -> None:
+    await begin(empty_house)
+    empty_house.model.default = tagged("Seen.")
+    files = [attached("q3.txt", b"Profit fell to 7."), attached("q3.bin", b"\x00\x01" * 90)]
+    for text in ("", "the numbers"):
+        root = (await empty_house.people.say("Ben", "general", text, files=files))["ts"]
+        answer = await empty_house.answered("Ada", "general", "@soul sum up the file above", thread=root)
+        prompt = empty_house.last_prompt()
+        assert "[shared a file: q3.txt]" in prompt, text
+        assert "Profit fell to 7." in prompt, text
+        assert "could not read `q3.bin`" in answer, text
+        answer = await empty_house.answered("Ada", "general", "and then?", thread=root)
+        assert "Profit fell to 7." in empty_house.last_prompt(), text
+        assert answer == "Seen.", "what can't be read is told once"
+    assert await empty_house.rows("SELECT * FROM shared_files") == [], "it is kept nowhere"
+
+
+async def test_what_an_app_posted_above_is_not_shown_and_said_to_be_there(empty_house: House) -> None:
+    await begin(empty_house)
+    empty_house.model.default = tagged("Seen.")
+    await empty_house.people.post("person", display_name="Grafana", id="U0BOT", standing="bot")
+    await empty_house.people.join("U0BOT", "general")
+    alert = {"person": "U0BOT", "channel": "general", "text": "the disk is full"}
+    root = (await empty_house.people.post("say", **alert))["ts"]
+    await empty_house.people.post("say", **alert, thread=root)
+    await empty_house.answered("Ada", "general", "@soul what does this alert mean?", thread=root)
+    assert "disk is full" not in empty_house.last_prompt()
+    assert empty_house.last_prompt().count("[an app posted something here that you may not read]") == 1
 
 
 @asynccontextmanager

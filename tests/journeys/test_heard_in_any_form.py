@@ -67,6 +67,13 @@ async def test_a_mention_of_a_group_that_holds_the_soul_is_answered(house: House
     await house.events.until("slack.own_groups", groups=1)
     await house.say("Ada", "general", "@platform is it lunch yet?")
     assert said(await house.reply("general")) == "Echo: @platform is it lunch yet?"
+    [group] = house.workspace.workspace.state.groups
+    row = {"type": "rich_text_section", "elements": [{"type": "usergroup", "usergroup_id": group}]}
+    table = {"type": "table", "rows": [[{"type": "rich_text", "elements": [row]}]]}
+    table_of = {"person": "Ada", "channel": "general", "text": "@soul who is on duty?"}
+    await house.people.post("say", **table_of, attachments=[{"blocks": [table]}])
+    await house.reply("general", "on duty?")
+    assert "> @platform" in house.last_prompt()
     await house.people.post("group", handle="design", members=["Ben"])
     ts = await house.say("Ada", "general", "@soul hello")
     await house.reply("general", "hello")

@@ -110,6 +110,7 @@ def test_markup_is_read_as_the_user_typed_it() -> None:
         ("<https://a.example> <https://a.example|a.example>", "https://a.example https://a.example"),
         ("<mailto:a@b.example|a@b.example>", "a@b.example"),
         ("<#C2|general> <#C3> <!here> <!channel|channel> <!subteam^S1|@ops>", "#general #C3 @here @channel @ops"),
+        ("<!subteam^S1> <!subteam^S1|>", "<!subteam^S1> <!subteam^S1>"),
         ("<!date^1392734382^{date}|18 Feb> <!date^1>", "18 Feb date^1"),
         ("a\x00b\ud800c\x1b[31m\r\nd", "ab\ufffdc[31m\nd"),
         ("if a < b > c", "if a < b > c"),

@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.file_fetcher import CANVAS, LIST
+from daemon.channels.slack.incoming.event_reader import CANVAS, LIST, EventReader
 from daemon.channels.slack.incoming.quoted import quoted
 from daemon.core.ports.arrivals import Edit, NewMessage
 from tests.slack.parts import OURS
@@ -200,6 +199,48 @@ def test_blocks_of_an_unknown_kind_are_named_and_alone_are_no_bare_mention() -> 
     assert alert(blocks=[known, {"type": "hologram", "data": 1}]).splitlines() == ["> Build 17", unknown]
     assert words(blocks=[{"type": "hologram"}]) == unknown
     assert words(blocks=[{"type": "divider"}]) == "> [it holds nothing that can be read as text]"
+
+
+def rich(*elements: dict[str, Any], kind: str = "section", **more: object) -> dict[str, Any]:
+    """A part of a rich text block."""
+    return {"type": f"rich_text_{kind}", "elements": list(elements), **more}
+
+
+def test_nothing_of_a_rich_text_vanishes() -> None:
+    date = {"type": "date", "timestamp": 1_750_000_000, "format": "{date}"}
+    for element, said in (
+        (date | {"fallback": "15 June, 17:06"}, "15 June, 17:06"),
+        (date, "2025-06-15 15:06 UTC"),
+        ({"type": "date", "timestamp": 10**20}, "[a part of it is of a kind that can't be read here: date]"),
+        ({"type": "usergroup", "usergroup_id": "S1"}, "<!subteam^S1>"),
+        ({"type": "color", "value": "#F405B3"}, "#F405B3"),
+        ({"type": "team", "team_id": "T7"}, "T7"),
+        ({"type": "hologram"}, "[a part of it is of a kind that can't be read here: hologram]"),
+        ({"type": "text", "text": ""}, ""),
+    ):
+        block = {"type": "rich_text", "elements": [rich({"type": "text", "text": "on "}, element)]}
+        row = {"type": "table", "rows": [[block]]}
+        assert alert(blocks=[block]) == f"> on {said}", element
+        assert words("look", attachments=[{"blocks": [row]}]) == f"look\n> on {said}", element
+
+
+def test_lists_keep_their_numbers_and_levels() -> None:
+    def items(*texts: str, **more: object) -> dict[str, Any]:
+        return rich(*(rich({"type": "text", "text": text}) for text in texts), kind="list", **more)
+
+    lists = [
+        items("stop", "copy", style="ordered", offset=3, indent=0),
+        items("check", style="bullet", indent=1),
+        items("first", style="ordered", indent=2),
+        items("start", style="ordered", offset=5),
+    ]
+    said = alert(blocks=[{"type": "rich_text", "elements": lists}]).splitlines()
+    assert said == ["> 4. stop", "> 5. copy", ">   - check", ">     1. first", "> 6. start"]
+
+
+def test_a_table_of_a_hundred_rows_is_heard_to_its_end() -> None:
+    rows = [[{"type": "raw_text", "text": f"host {number}"}] for number in range(100)]
+    assert words("look", attachments=[{"blocks": [TABLE | {"rows": rows}]}]).splitlines()[-1] == "> host 99"
 
 
 FIELDS = ("rows", "text", "type", "elements", "blocks", "attachments", "fields", "files", "is_share", "message_blocks")

@@ -94,6 +94,11 @@ async def test_a_superseded_fact_follows_the_one_that_holds(database: Database, 
     await database.write(unit)
     hits = (await surfacing.find(DM, READERS, ["is it Turin where Ada lives?"], 5)).hits
     assert [(one.text, one.ended) for one in hits] == [("Ada lives in Porto", False), ("Ada lives in Turin", True)]
+    current, old = hits
+    for shown, left in (({current.id}, [old.id]), ({old.id}, [current.id]), ({current.id, old.id}, [])):
+        known = AlreadyShown(ids=frozenset(shown))
+        hits = (await surfacing.find(DM, READERS, ["is it Turin where Ada lives?"], 5, known)).hits
+        assert [one.id for one in hits] == left, "what the prompt shows by its id doesn't surface beside it"
     await database.run("UPDATE facts SET why_ended = 'wrong' WHERE valid_until_ms IS NOT NULL")
     await database.run("DELETE FROM links")
     assert await found(surfacing, "is it Turin?") == [], "a fact that was wrong never surfaces"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from daemon.core.names import ids_in, with_names
 
-NAMES = {"U0BEN": "Ben", "U0EVE": "Eve Smith (she/her)", "C0GENERAL": "general", "W1": "Олег"}
+NAMES = {"U0BEN": "Ben", "U0EVE": "Eve Smith (she/her)", "C0GENERAL": "general", "W1": "Олег", "S1": "ops"}
 
 
 def test_known_names_stand_for_ids() -> None:
@@ -20,6 +20,7 @@ def test_known_names_stand_for_ids() -> None:
         "in <#C0PRIVATE|plans>": "in <#C0PRIVATE|plans>",
         "<@U0STRANGER> in #C0PRIVATE": "<@U0STRANGER> in #C0PRIVATE",
         "issue #C0 and a##C0GENERAL": "issue #C0 and a##C0GENERAL",
+        "ask <!subteam^S1> or <!subteam^S2>": "ask @ops or <!subteam^S2>",
         "no <@names> here, U0BEN": "no <@names> here, U0BEN",
     }
     assert {text: with_names(text, NAMES) for text in table} == table

@@ -113,8 +113,8 @@ class SlackChannel:
         self._supervisor: Supervisor | None = None
         self._listener: Listener | None = None
         self._directory = directory = Directory(self._client, clock)
-        self._names = Names(directory)
         self._own_groups = OwnGroups(self._client, clock, emit)
+        self._names = Names(directory, self._own_groups.handles)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
         self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
         self._managers = Managers(self._client, directory, self._gate, self._readers, settings.approvers)
@@ -368,6 +368,10 @@ class SlackChannel:
     ) -> tuple[OpenBeside, ...]:
         """See `Channel.beside`."""
         return await self._beside.beside(perception, readers, seen, self._reader) if self._reader else ()
+
+    async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
+        """See `Channel.described`."""
+        return await self._files.described(file)
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """See `Channel.fetch`."""

@@ -22,13 +22,17 @@ from daemon.core.sentences import Words
 
 @dataclass(frozen=True, slots=True)
 class ThreadMessage:
-    """An earlier message of a thread, from before the soul joined it; `own` marks the soul's own messages."""
+    """An earlier message of a thread, from before the soul joined it; `own` marks the soul's own messages.
+
+    `files` are those that somebody else sent with it.
+    """
 
     ts: str
     author: str
     name: str
     text: str
     own: bool = False
+    files: tuple[SharedFile, ...] = ()
 
     def ids(self, workspace: str, channel: str) -> tuple[str, ...]:
         """The ids by which a thought that saw it is followed: the message's, and that of who wrote it."""
@@ -220,6 +224,12 @@ class Channel(Gate, Protocol):
         """What of the things that a perception's author has open they may know, and every reader with them.
 
         Never raises, and answers within some seconds.
+        """
+
+    async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
+        """A file that a message of the conversation shows, as the platform describes it: some name its id alone.
+
+        Raises FileRefused, and NotDelivered where it may be had later.
         """
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:

@@ -9,7 +9,7 @@ from daemon.core.concurrency import in_background
 from daemon.core.errors import IndexDamaged
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports.clock import Clock
-from daemon.core.ports.files import FileKind, ReadFile, SharedFile
+from daemon.core.ports.files import MOST_FILES, FileKind, ReadFile, SharedFile
 from daemon.core.ports.models import Image
 from daemon.core.sentences import Sentence
 from daemon.core.words import terms_of
@@ -34,6 +34,7 @@ class SentFile:
     """A file of a message: still `waiting`, `refused` for a reason, or read; `turn` is its message's, if stored yet.
 
     `said_ms` is when it was heard of; `person` is who sent it and `audience` who may hear of it, empty until then.
+    `record` is its record's id, if there is one; `seq` is 0 for a file that is kept nowhere.
     """
 
     seq: int
@@ -48,6 +49,7 @@ class SentFile:
     turn: int | None = None
     person: str = ""
     audience: str = ""
+    record: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,24 @@ class Senses:
         )
         return [_file(row) for row in rows]
 
+    async def of_talk(self, conversation: ConversationKey, since_ms: int) -> list[SentFile]:
+        """The files of a conversation since a time whose words are known, newest first; a record's where there is one.
+
+        Pictures are left out: `latest_picture` and `picture_about` find them.
+        """
+        rows = await self._database.rows(
+            """
+            SELECT s.*, NULL AS turn, '' AS person, '' AS audience, r.text AS line FROM shared_files s
+            LEFT JOIN records r ON r.id = s.record
+            WHERE s.conversation = :conversation AND s.heard_ms >= :since AND s.kind IN ('document', 'audio')
+              AND (s.state = 'read' OR (s.state = 'recorded' AND r.text <> '')) ORDER BY s.seq DESC LIMIT :most
+            """,
+            conversation=str(conversation),
+            since=since_ms,
+            most=MOST_FILES,
+        )
+        return [_of_talk(row) for row in rows]
+
     async def unrecorded(self, conversation: ConversationKey) -> list[SentFile]:
         """The files that were read, or wait to be, and whose message is a turn by now that is there to stay."""
         rows = await self._database.rows(
@@ -104,7 +124,7 @@ class Senses:
             await transaction.run(
                 """
                 UPDATE shared_files SET state = 'read', kind = :kind, media_type = :media_type, found = :found,
-                                        digest = :digest, kept = :kept, url = ''
+                                        digest = :digest, kept = :kept, url = '', name = :name, size = :size
                 WHERE seq = :seq AND state = 'waiting'
                 """,
                 kind=read.kind,
@@ -112,6 +132,8 @@ class Senses:
                 found=as_json(_found(read)),
                 digest=digest,
                 kept=size,
+                name=file.file.name,
+                size=file.file.size,
                 seq=file.seq,
             )
             await self._make_room(transaction)
@@ -124,7 +146,8 @@ class Senses:
     async def refuse(self, file: SentFile, reason: str) -> None:
         """Note why a file is not read."""
         await self._database.run(
-            "UPDATE shared_files SET state = 'refused', reason = :reason, url = '' WHERE seq = :seq",
+            "UPDATE shared_files SET state = 'refused', reason = :reason, url = '', name = :name WHERE seq = :seq",
+            name=file.file.name,
             reason=reason_as_json(reason),
             seq=file.seq,
         )
@@ -323,6 +346,13 @@ def _found(read: ReadFile) -> dict[str, object]:
         "height": read.height,
         "color_hex": read.color_hex,
     }
+
+
+def _of_talk(row: sqlite3.Row) -> SentFile:
+    file = _file(row)
+    if row["line"] is None or file.read is None:
+        return file
+    return replace(file, record=row["record"], read=replace(file.read, text=row["line"]))
 
 
 def _file(row: sqlite3.Row) -> SentFile:

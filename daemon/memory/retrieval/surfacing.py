@@ -40,10 +40,11 @@ _ABOUT: Final = 12  # records about the people who are named
 
 @dataclass(frozen=True, slots=True)
 class AlreadyShown:
-    """What the prompt shows anyway: turns of the conversation from a seq on, and other texts."""
+    """What the prompt shows anyway: turns of the conversation from a seq on, other texts, and records by their ids."""
 
     turns_from: int | None = None
     texts: tuple[str, ...] = ()
+    ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ class Surfacing:
             best = [ranked(lane, near, hits, Wanted(floor, _SPARE * limit)) for lane, near in pairs]
             chosen = _diverse(_seated(best, limit), limit)
             chosen = await _with_current(transaction, chosen, conversation, readers, limit)
+            chosen = [one for one in chosen if one.id not in shown.ids]
             evidence = await evidence_of(transaction, chosen)
             return tuple(replace(one, evidence=evidence[one.id]) for one in chosen)
 
@@ -179,14 +181,14 @@ class Surfacing:
 
 
 def _wanted(
-    hits: Sequence[Hit], asked: Sequence[Sought], here: ConversationKey, shown: AlreadyShown, out: Collection[str]
+    hits: Sequence[Hit], asked: Sequence[Sought], here: ConversationKey, shown: AlreadyShown, out: frozenset[str]
 ) -> list[Hit]:
     """Without what shows, what surfaced lately, and own words that nobody asked for."""
     newest = asked[0]
     return [
         one
         for one in hits
-        if one.id not in out
+        if one.id not in out | shown.ids
         and (newest.own_words or not one.own)
         and not (
             shown.turns_from is not None

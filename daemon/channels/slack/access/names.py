@@ -1,4 +1,4 @@
-"""The names of people and channels for prompts; those of private channels are nobody else's business."""
+"""The names of people, user groups and channels for prompts; those of private channels are nobody else's business."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -9,18 +9,19 @@ from daemon.core.errors import NotDelivered
 from daemon.core.perception import Place
 
 _PERSON: Final = ("U", "W")
+_GROUP: Final = "S"
 _PATIENCE_S: Final = 1.5  # a reply waits for them
 
 
 class Names:
-    """Looks names up through the directory's caches."""
+    """Looks names up through the directory's caches; `handles` are those of user groups, by id, as they change."""
 
-    def __init__(self, directory: Directory) -> None:
-        self._directory = directory
+    def __init__(self, directory: Directory, handles: Mapping[str, str]) -> None:
+        self._directory, self._handles = directory, handles
 
     async def of(self, ids: Collection[str]) -> Mapping[str, str]:
         """The names that Slack says within a moment. Never raises."""
-        found = dict[str, str]()
+        found = {id_: self._handles.get(id_, "") for id_ in ids if id_.startswith(_GROUP)}
 
         async def ask(id_: str) -> None:
             try:
@@ -30,7 +31,7 @@ class Names:
 
         try:
             async with asyncio.timeout(_PATIENCE_S), asyncio.TaskGroup() as group:
-                for id_ in ids:
+                for id_ in set(ids) - found.keys():
                     group.create_task(ask(id_))
         except TimeoutError:
             pass

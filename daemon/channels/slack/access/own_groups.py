@@ -1,4 +1,4 @@
-"""Knows which user groups hold the soul: who mentions one of them mentions the soul."""
+"""Knows the user groups: their handles, and which hold the soul, since who mentions one of these mentions the soul."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,10 +15,11 @@ _CHANGES: Final = frozenset({"subteam_created", "subteam_updated", "subteam_memb
 
 
 class OwnGroups:
-    """`ids` are the groups as they were read last; empty where the app may not read them."""
+    """`ids` are the groups that hold the soul, `handles` those of all, by id; empty where the app may not read them."""
 
     def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
         self.ids = set[str]()
+        self.handles = dict[str, str]()
         self._client = client
         self._clock = clock
         self._emit = emit
@@ -50,6 +51,8 @@ class OwnGroups:
         self._trouble = ""
         listed = answer.get("usergroups")
         groups = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        self.handles.clear()
+        self.handles.update((str(one.get("id")), str(one.get("handle") or "")) for one in groups)
         held = {str(one.get("id")) for one in groups if _holds(one, user)}
         if held != self.ids:
             self.ids.clear()

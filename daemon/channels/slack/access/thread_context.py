@@ -13,7 +13,7 @@ from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.readers import RoomReaders
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import as_seconds, read_messages
-from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.event_reader import EventReader, files_in
 from daemon.core.errors import ChannelError
 from daemon.core.perception import ConversationKey, Modality, Perception
 from daemon.core.ports.arrivals import Arrival, Deletion, Edit
@@ -26,7 +26,8 @@ _PAGES: Final = 5
 _LONGEST: Final = 4_000  # characters of one earlier message
 _KEPT: Final = 100  # threads
 _MESSAGES: Final = 100  # of one thread; the gate may refuse some of them
-_NEEDED_OF_PEOPLE: Final = ("ts", "user", "text", "subtype", "attachments")
+_NEEDED_OF_PEOPLE: Final = ("ts", "user", "text", "subtype", "attachments", "files")
+_NOT_SHOWN: Final = "[an app posted something here that you may not read]"
 _NEEDED: Final = (*_NEEDED_OF_PEOPLE, "bot_id", "blocks")
 
 _Earlier = tuple[Mapping[str, Any], ...]
@@ -58,7 +59,8 @@ class ThreadReader:
         except ChannelError as error:
             self._emit("slack.not_overheard", channel=conversation.channel, reason=error.message)
             return ()
-        return tuple(_first_and_newest(admitted, limit))
+        hidden = [one for one in admitted if one.text == _NOT_SHOWN][1:]  # it is said once
+        return tuple(_first_and_newest([one for one in admitted if one not in hidden], limit))
 
     def note(self, arrival: Arrival) -> None:
         """Drop what is kept of a thread if a message in it was edited or deleted."""
@@ -92,9 +94,12 @@ class ThreadReader:
     async def _admitted(
         self, perception: Perception, reader: EventReader, message: Mapping[str, Any]
     ) -> ThreadMessage | None:
-        """A message as the soul may read it; None if the gate refuses its author or it has no text."""
+        """A message as the soul may read it, with the names of its files.
+
+        None if it holds nothing or the gate refuses its author; of an app that is refused, it says that it is there.
+        """
         author = str(message.get("user") or message.get("bot_id") or "")
-        text = reader.text_of(message)[:_LONGEST]
+        text = reader.shown_by(message)[:_LONGEST]
         if not author or not text:
             return None
         if reader.is_own(message):
@@ -103,7 +108,9 @@ class ThreadReader:
         decision = await self._gate.check_author(author, where.channel, perception.place)
         if decision.outsider:
             self._readers.outsider_spoke(where.channel, where.thread)
-        return ThreadMessage(str(message["ts"]), author, decision.name or author, text) if decision.admitted else None
+        if decision.admitted:
+            return ThreadMessage(str(message["ts"]), author, decision.name or author, text, files=files_in(message))
+        return ThreadMessage(str(message["ts"]), author, author, _NOT_SHOWN) if message.get("bot_id") else None
 
 
 def _needed(message: Mapping[str, Any]) -> Mapping[str, Any]:

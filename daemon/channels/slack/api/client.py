@@ -39,6 +39,7 @@ _READS: Final = frozenset(
         "conversations.info",
         "conversations.members",
         "conversations.replies",
+        "files.info",
         "files.getUploadURLExternal",  # what it reserves is seen by no user
         "users.conversations",
         "users.info",

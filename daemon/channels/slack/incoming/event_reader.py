@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.incoming.file_fetcher import CANVAS, LIST
 from daemon.channels.slack.incoming.quoted import GONE_FILES, forwarded_files, quoted
 from daemon.channels.slack.incoming.text import clean, for_others, groups_in, people_in, readable
 from daemon.core.initiative import NO, YES
@@ -48,6 +47,8 @@ _ENVELOPE_FIELDS: Final = (
 )
 _FIELD_LENGTH: Final = 64
 _FILES: Final = 10
+CANVAS: Final = "application/vnd.slack-docs"
+LIST: Final = "application/vnd.slack-list"
 _PAGES: Final[Mapping[str, str]] = {"quip": CANVAS, "canvas": CANVAS, "list": LIST}  # by Slack's `filetype`
 _LONGEST_NAME: Final = 120
 _LONGEST_URL: Final = 2_000
@@ -229,7 +230,7 @@ class EventReader:
             envelope=_envelope(body, event),
             receiver=self.identity.user,
             incomplete=_text(event, "type") == "app_mention",
-            files=_files(event),
+            files=files_in(event),
         )
 
     def _edit(self, body: Mapping[str, object], event: Mapping[str, object]) -> Edit | Deletion | None:
@@ -239,7 +240,7 @@ class EventReader:
             return self._deletion(body, event, ts, before)
         if not _TS.fullmatch(ts) or not self._author(now) or _text(now, "subtype") not in _SUBTYPES | {"bot_message"}:
             return None
-        same = _text(now, "text") == _text(before, "text") and _files(now) == _files(before)
+        same = _text(now, "text") == _text(before, "text") and files_in(now) == files_in(before)
         same = same and self._carried(now) == self._carried(before)
         unchanged = same if before else not now.get("edited")
         if unchanged:
@@ -247,7 +248,7 @@ class EventReader:
         channel = _text(event, "channel")
         asks = self._asks_by_edit(body, event, now, before)
         soul = self.soul_in(channel)
-        words, files = self._words(now), _files(now)
+        words, files = self._words(now), files_in(now)
         return Edit(_event_id(body, event), soul, self.identity.team, channel, ts, words, asks, files)
 
     def _asks_by_edit(
@@ -285,11 +286,11 @@ class EventReader:
 
     def shown_by(self, message: Mapping[str, object]) -> str:
         """What a message of Slack's says, and the names of its files; may be empty."""
-        lines = [self.text_of(message), *(f"[shared a file: {one.name}]" for one in _files(message))]
+        lines = [self.text_of(message), *(f"[shared a file: {one.name}]" for one in files_in(message))]
         return "\n".join(line for line in lines if line)
 
 
-def _files(message: Mapping[str, object]) -> tuple[SharedFile, ...]:
+def files_in(message: Mapping[str, object]) -> tuple[SharedFile, ...]:
     """The files that a message shows; those that were deleted, or that Slack no longer shows, are none."""
     found: list[SharedFile] = []
     shown = [*_list(message.get("files")), *forwarded_files(message)]

@@ -8,19 +8,19 @@ import aiohttp
 from yarl import URL
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.core.errors import FileRefused, NotDelivered
+from daemon.channels.slack.incoming.event_reader import CANVAS, LIST, files_in
+from daemon.core.errors import ChannelRefused, FileRefused, NotDelivered
 from daemon.core.ports.files import MOST_FILE_BYTES, SharedFile
 from daemon.core.sentences import Sentence
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=10, sock_read=15)
 _REDIRECTS: Final = 3
 _SLACK: Final = "slack.com"
+_ID: Final = "F"
 _CHUNK: Final = 64 * 1024
 _PAGE: Final = "text/html"  # what Slack sends instead of a file that the token may not see
 _NOT_NOW: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT})
 _MB: Final = 1_000_000
-CANVAS: Final = "application/vnd.slack-docs"
-LIST: Final = "application/vnd.slack-list"
 _NO_FILES: Final = {
     CANVAS: Sentence("file_canvas"),
     LIST: Sentence("file_list"),
@@ -33,6 +33,18 @@ class FileFetcher:
     def __init__(self, client: SlackClient, api_url: str) -> None:
         self._client = client
         self._api_url = api_url
+
+    async def described(self, file: SharedFile) -> SharedFile:
+        """See `Channel.described`; what another organisation shared may come as an id alone (Slack: file_access)."""
+        if file.url or not file.id.startswith(_ID):
+            return file
+        try:
+            answer = await self._client.call("files.info", file=file.id)
+        except ChannelRefused as error:
+            raise FileRefused(Sentence("file_gone"), hint=error.hint or error.code) from error
+        for found in files_in({"files": [answer.get("file")]}):
+            return found
+        raise FileRefused(Sentence("file_gone"))
 
     async def fetch(self, file: SharedFile) -> bytes:
         """See `Channel.fetch`."""

@@ -6,13 +6,13 @@ forwarded messages are concerned; the fields are those that Slack's events were 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from daemon.channels.slack.incoming.text import clean, label, readable
 
 _DEEPEST: Final = 3  # forwards within forwards
-_PARTS: Final = 10  # attachments of one message
-_BLOCKS: Final = 50  # blocks, fields or elements of one attachment
+_INDENTS: Final = 8  # levels of a list
 _LINES: Final = 200
 _LONGEST: Final = 8_000  # characters of all that one message carries
 _LEFT_OUT: Final = "[more of it was left out here]"
@@ -21,6 +21,13 @@ _KNOWN: Final = frozenset(
     {"actions", "context", "context_actions", "divider", "file", "header", "image", "input", "markdown", "section"}
     | {"video", "alert", "card", "carousel", "plan", "task_card"}
 )  # blocks whose words stand in fields that are read, or that have none
+_WORDS_OF_PART: Final = ("text", "fallback", "value", "name", "team_id")  # of rich text; a color has a value
+_FORMS: Final[Mapping[str, tuple[str, str]]] = {
+    "channel": ("channel_id", "#{}"),
+    "emoji": ("name", ":{}:"),
+    "broadcast": ("range", "@{}"),
+    "usergroup": ("usergroup_id", "<!subteam^{}>"),
+}  # of elements of rich text that are an id or a name
 _EMPTY: Final = "[it holds nothing that can be read as text]"
 _GONE: Final = "[nothing of it can be read here: it may have been deleted since, or hold no words]"
 GONE_FILES: Final = frozenset({"tombstone", "hidden_by_limit"})
@@ -135,7 +142,7 @@ def _is_preview(attachment: Json) -> bool:
 def _of_blocks(blocks: object, own: str) -> list[str]:
     """The text of Block Kit blocks, a line for each piece; buttons and pictures tell their labels."""
     pieces = list[str]()
-    for block in map(_mapping, blocks[:_BLOCKS] if isinstance(blocks, list) else ()):
+    for block in map(_mapping, blocks if isinstance(blocks, list) else ()):
         kind = label(_text(block, "type"))
         if kind in {"rich_text", "table"}:
             pieces += _rich(block, own) if kind == "rich_text" else _rows(block, own)
@@ -163,7 +170,11 @@ def _rich(block: Json, own: str) -> list[str]:
     for section in map(_mapping, _list(block, "elements")):
         parts = _list(section, "elements")
         if section.get("type") == "rich_text_list":
-            lines += [f"- {_run(_list(_mapping(item), 'elements'), own)}" for item in parts]
+            first = _number(section, "offset") + 1 if section.get("style") == "ordered" else None
+            indent = "  " * min(_number(section, "indent"), _INDENTS)
+            for number, item in enumerate(parts, first or 0):
+                mark = "-" if first is None else f"{number}."
+                lines.append(f"{indent}{mark} {_run(_list(_mapping(item), 'elements'), own)}")
         else:
             lines.append(_run(parts, own))
     return lines
@@ -177,7 +188,7 @@ def _tables(attachment: Json, own: str) -> list[str]:
 
 def _rows(block: Json, own: str) -> list[str]:
     """The rows of a table, their cells parted by bars."""
-    rows = [row[:_BLOCKS] if isinstance(row, list) else [] for row in _list(block, "rows")]
+    rows = [row if isinstance(row, list) else [] for row in _list(block, "rows")]
     return [" | ".join(" ".join(_cell(_mapping(cell), own)) for cell in row) for row in rows]
 
 
@@ -188,24 +199,35 @@ def _cell(cell: Json, own: str) -> list[str]:
 
 
 def _run(parts: Sequence[object], own: str) -> str:
-    """One run of rich text: words, mentions, links and emoji in a row."""
-    said = list[str]()
-    for part in map(_mapping, parts):
-        match part.get("type"):
-            case "user" if (person := _text(part, "user_id")).isalnum():
-                said.append("" if person == own else f"<@{person}>")
-            case "channel":
-                said.append(f"#{label(_text(part, 'channel_id'))}")
-            case "emoji":
-                said.append(f":{label(_text(part, 'name'))}:")
-            case "link":
-                text, address = _text(part, "text"), _text(part, "url")
-                said.append(f"{text} ({address})" if text and text != address else address)
-            case "broadcast":
-                said.append(f"@{label(_text(part, 'range'))}")
-            case _:
-                said.append(_text(part, "text"))
-    return "".join(said)
+    """One run of rich text: words, mentions, links, emoji and dates in a row."""
+    return "".join(_part(_mapping(part), own) for part in parts)
+
+
+def _part(part: Json, own: str) -> str:
+    """An element of rich text; one without words is named."""
+    kind = _text(part, "type")
+    if kind in _FORMS:
+        name, form = _FORMS[kind]
+        return form.format(label(_text(part, name)))
+    match kind:
+        case "text":
+            return _text(part, "text")
+        case "user" if (person := _text(part, "user_id")).isalnum():
+            return "" if person == own else f"<@{person}>"
+        case "link":
+            text, address = _text(part, "text"), _text(part, "url")
+            return f"{text} ({address})" if text and text != address else address
+        case "date" if (at := _number(part, "timestamp")) and not _text(part, "fallback"):
+            return _moment(at)
+    words = next((text for name in _WORDS_OF_PART if (text := _text(part, name))), "")
+    return words or _UNKNOWN.format(kind=label(kind) or "no kind")
+
+
+def _moment(at: int) -> str:
+    try:
+        return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):
+        return _UNKNOWN.format(kind="date")
 
 
 def _quote(lines: Sequence[str]) -> list[str]:
@@ -228,12 +250,17 @@ def _plain(message: Json, own: str) -> frozenset[str]:
 
 
 def _attachments(message: Json) -> list[Json]:
-    return [_mapping(one) for one in _list(message, "attachments")[:_PARTS]]
+    return [_mapping(one) for one in _list(message, "attachments")]
 
 
 def _list(mapping: Json, name: str) -> list[object]:
     value = mapping.get(name)
-    return value[:_BLOCKS] if isinstance(value, list) else []
+    return value if isinstance(value, list) else []
+
+
+def _number(mapping: Json, name: str) -> int:
+    value = mapping.get(name)
+    return value if isinstance(value, int) and value > 0 else 0
 
 
 def _mapping(value: object) -> Json:

@@ -89,6 +89,8 @@ def _command(name: str, shown: str) -> str:
     """`!here`, `!subteam^S1`, `!date^…` as Slack shows them."""
     if name.startswith("date^"):
         return shown or name
+    if not shown and _GROUP.fullmatch(f"<!{name}>"):
+        return f"<!{name}>"  # its handle is looked up as names of people are
     word = shown or name.partition("^")[0]
     return word if word.startswith("@") else f"@{word}"
 
