@@ -3,7 +3,7 @@
 import json
 
 from daemon.memory.knowledge.records.kinds import Topic
-from tests.given import tagged
+from tests.given import counted_anew, tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import KNOWN, content_of, note, shared_files
 
@@ -21,16 +21,17 @@ async def test_what_is_known_is_listed_in_numbered_dated_groups_without_a_model(
     calls = len(house.prompts)
     said = (await house.answered("Ada", "dm", f"  *{KNOWN.upper()}*  ")).splitlines()
     assert said[0] == "This is what I know about you:"
-    assert [line.partition(" (")[0] for line in said if line[:1].isdecimal()] == [
-        "1. weaves at the north loom",
-        "2. keeps bees",
+    assert [line.partition(" (")[0] for line in said if line[:1] == "#"] == [
+        "#1. weaves at the north loom",
+        "#2. keeps bees",
     ]
+    assert not counted_anew("\n".join(said))
     assert said.index("*What you work on*") < said.index("*More about you*")
     assert "your messages (2)" in said[-2]
     assert "Europe/Athens" in said[-2]
     assert len(house.prompts) == calls
     told = await house.answered("Ada", "dm", "why 2?")
-    assert told.splitlines()[0] == "2. keeps bees. I know it from these words of yours:"
+    assert told.splitlines()[0] == "#2. keeps bees. I know it from these words of yours:"
     assert "> keep bees on the roof" in told
     assert ", here)" in told
     assert await house.answered("Ada", "dm", "warum 9") == (

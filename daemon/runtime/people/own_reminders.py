@@ -13,7 +13,7 @@ from daemon.core.phrases import Command, Phrase
 from daemon.core.recurrence import Recurrence, recurrence_of
 from daemon.core.reminder_words import rule_in_words, time_in, time_of_day
 from daemon.core.sessions import key_of
-from daemon.core.text import one_line
+from daemon.core.text import numbered, one_line
 from daemon.core.timetable import when
 from daemon.core.zones import zone_of
 from daemon.memory.queues.intention_rows import DIGEST, Intention
@@ -84,7 +84,7 @@ def _line(cycle: Cycle, one: Intention, room: str) -> str:
     elif one.every:
         moment = say("reminders_repeats", when=moment, rule=rule_in_words(one.every, cycle.words))
     what = say("reminders_digest") if one.errand == DIGEST else one_line(one.content)[:_LONGEST]
-    line = say("reminders_line", number=one.number, when=moment, what=what)
+    line = say("reminders_line", number=numbered(one.number), when=moment, what=what)
     if one.place != "dm" and one.conversation != str(cycle.claim.conversation):
         line = say("reminders_in", line=line, room=room or say("a_channel"))
     return say("reminders_paused", line=line, number=one.number) if one.paused else line

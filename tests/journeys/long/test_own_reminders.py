@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from tests.given import shown, tagged, wanting
+from tests.given import counted_anew, shown, tagged, wanting
 from tests.journeys.house import House, said
 
 DAY_S = 24 * 3_600.0
@@ -97,9 +97,9 @@ async def test_reminders_are_listed_moved_and_cancelled_by_phrases_without_a_mod
     await set_in(house, "dm", "Remind me of the build in 3 hours", wish("the build", when="in 3h"))
     asked = len(house.prompts)
     listed = await house.answered("Ada", "dm", "My reminders")
-    assert "1. " in listed
+    assert "#1. " in listed
     assert "Mon, Tue, Wed, Thu, Fri at 09:00: stand-up" in listed
-    assert "2. " in listed
+    assert "#2. " in listed
     assert "the build" in listed
     assert (await house.answered("Ada", "dm", "move reminder 1 to 9.30 Uhr")).startswith("Reminder 1 is due ")
     assert [row["every"] for row in await house.rows(OWN)] == ["weekly mon,tue,wed,thu,fri 09:30", ""]
@@ -120,6 +120,19 @@ async def test_reminders_are_listed_moved_and_cancelled_by_phrases_without_a_mod
     assert "my raise" not in said_here
     private = await house.reply(await house.people.open_dm("Ben"), "Your reminders:")
     assert "my raise" in said(private)
+
+
+async def test_the_number_that_a_list_shows_is_the_one_that_is_obeyed(house: House) -> None:
+    for number, what in enumerate(("dentist", "rent", "invoices", "school"), 1):
+        await set_in(house, "dm", f"Remind me of it in {9 - number} hours", wish(what, when=f"in {9 - number}h"))
+    await house.answered("Ada", "dm", "cancel reminder 2")
+    listed = await house.answered("Ada", "dm", "my reminders")
+    assert not counted_anew(listed)
+    lines = [line for line in listed.splitlines() if line.startswith("#")]
+    shown_as = {line.rpartition(": ")[2]: line.partition(".")[0] for line in lines}
+    assert shown_as == {"school": "#4", "invoices": "#3", "dentist": "#1"}
+    assert await house.answered("Ada", "dm", f"cancel reminder {shown_as['school']}") == "Reminder 4 is cancelled."
+    assert [row["content"] for row in await house.rows(OWN) if row["state"] == "waiting"] == ["dentist", "invoices"]
 
 
 async def test_one_for_a_channel_comes_up_there_and_its_time_reads_on_each_clock(house: House) -> None:
