@@ -93,9 +93,8 @@ class OwnMemory:
         say = self.words.say
         if fact.trust is Trust.INFERRED:
             day = self._day(fact.valid_from_ms)
-            return OwnAnswer(
-                say("own_concluded", number=numbered(number), fact=one_line(fact.text), day=day), (Shown(shown, fact.id),)
-            )
+            concluded = say("own_concluded", number=numbered(number), fact=one_line(fact.text), day=day)
+            return OwnAnswer(concluded, (Shown(shown, fact.id),))
         lines = [say("own_why", number=numbered(number), fact=one_line(fact.text))]
         lines += [f"> {one_line(one.quote)[:_LONGEST_QUOTE]}\n{self._said(one)}" for one in evidence]
         if not evidence:

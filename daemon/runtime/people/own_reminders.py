@@ -11,9 +11,10 @@ from daemon.core.errors import ChannelError
 from daemon.core.perception import AudienceKind, ConversationKey
 from daemon.core.phrases import Command, Phrase
 from daemon.core.recurrence import Recurrence, recurrence_of
-from daemon.core.reminder_words import rule_in_words, time_in, time_of_day
+from daemon.core.reminder_words import repeats_in_words, time_in, time_of_day
 from daemon.core.sessions import key_of
 from daemon.core.text import numbered, one_line
+from daemon.core.timeframes import clock_time, due_time
 from daemon.core.timetable import when
 from daemon.core.zones import zone_of
 from daemon.memory.queues.intention_rows import DIGEST, Intention
@@ -82,7 +83,8 @@ def _line(cycle: Cycle, one: Intention, room: str) -> str:
     if one.cue:
         moment = say("reminders_waits", when=moment)
     elif one.every:
-        moment = say("reminders_repeats", when=moment, rule=rule_in_words(one.every, cycle.words))
+        until = time_in(one.ends_ms, zone) if one.ends_ms else ""
+        moment = repeats_in_words(moment, one.every, cycle.words, until=until, times=one.times_left)
     what = say("reminders_digest") if one.errand == DIGEST else one_line(one.content)[:_LONGEST]
     line = say("reminders_line", number=numbered(one.number), when=moment, what=what)
     if one.place != "dm" and one.conversation != str(cycle.claim.conversation):
@@ -146,13 +148,13 @@ def _moved(cycle: Cycle, found: Intention, to: str) -> _Answer:
     words, now, zone = cycle.words, cycle.services.clock.now_ms(), cycle.newest.zone
     if found.cue:
         return _Answer(words.say("reminder_no_move", number=found.number))
-    rule, time = recurrence_of(found.every), time_of_day(to)
+    rule, time = recurrence_of(found.every), time_of_day(to) or clock_time(to)
     if found.every and (rule is None or (time is None and not rule.hours)):
         return _Answer(words.say("reminder_time_alone", number=found.number))
     if rule is not None and time is not None and not rule.hours:
         return _as_moved(cycle, found, rule.at(*time).first(now, zone, found.fired_day).due_ms, rule.at(*time))
     try:
-        due_ms = _on_its_day(found, time, now, zone) if time is not None else when(to, now, zone or "UTC")
+        due_ms = _on_its_day(found, time, now, zone) if time is not None else due_time(to, now, zone)
     except ValueError:
         return _Answer(words.say("reminder_when", number=found.number))
     return _as_moved(cycle, found, due_ms, rule)

@@ -135,6 +135,71 @@ async def test_the_number_that_a_list_shows_is_the_one_that_is_obeyed(house: Hou
     assert [row["content"] for row in await house.rows(OWN) if row["state"] == "waiting"] == ["dentist", "invoices"]
 
 
+async def test_what_repeats_ends_when_its_person_said_and_the_list_says_so(house: House) -> None:
+    day = f"{datetime.fromtimestamp(house.clock.now_ms() / 1000 + 2 * DAY_S, ZoneInfo('Europe/Athens')):%Y-%m-%d}"
+    for until in (day, f"{day}T23:59"):
+        answer = await set_in(house, "dm", "Daily at nine until then", wish(until, every="daily 09:00", until=until))
+        assert f", daily at 09:00, until {day} 23:59 (Europe/Athens): {until}" in answer
+        assert "daily 09:00 from then on, until " in shown(house.prompts[-1])
+    answer = await set_in(house, "dm", "Three times, every hour", wish("stretch", every="1h", times=3))
+    assert ", every 1 h, times left: 3: stretch" in answer
+    await house.answered("Ada", "dm", "cancel reminder 2")
+    for left in (2, 1, 0):
+        house.clock.turn(3_601)
+        await house.row("SELECT 1 FROM intentions WHERE content = 'stretch' AND fired = ?", 3 - left)
+        await house.idle()
+        assert (f"times left: {left}: stretch" in await house.answered("Ada", "dm", "my reminders")) == bool(left)
+    assert f"until {day} 23:59" in await house.answered("Ada", "dm", "my reminders")
+    for _ in range(4):
+        house.clock.turn(DAY_S)
+        await house.idle()
+        await house.answered("Ada", "dm", "my reminders")  # whatever is due has come
+    assert await house.rows("SELECT 1 FROM intentions WHERE state = 'waiting' AND slot <> 'idle'") == []
+    assert await house.answered("Ada", "dm", "my reminders") == "You have no reminders with me."
+
+
+async def test_an_end_that_can_not_be_made_out_or_comes_too_early_sets_nothing(house: House) -> None:
+    for until in ("when pigs fly", "in 1m", "2020-01-01", "in 3 years"):
+        await set_in(house, "dm", "Daily until then", wish(every="24h", until=until))
+        assert "until when it is to come again could not be made out" in shown(house.prompts[-1]), until
+    await set_in(house, "dm", "Daily at nine", wish(every="daily 09:00", when="when pigs fly"))
+    assert "the time could not be made out" in shown(house.prompts[-1])
+    assert await house.rows(OWN) == []
+
+
+async def test_what_a_wish_says_besides_and_has_no_part_in_it_is_told(house: House) -> None:
+    wishes: tuple[tuple[dict[str, object], str], ...] = (
+        (
+            {"when": "in 3h", "who": "Ben", "until": "Friday", "times": 3},
+            "the person to wait for, until when, how often",
+        ),
+        ({"every": "daily 09:00", "about": "the build"}, "the words to wait for"),
+        ({"silence": "2 days", "every": "daily 09:00", "where": "#general"}, "that it comes again, the place"),
+        ({"when": "in 3h", "where": "here", "times": 1}, ""),
+    )
+    for filled, besides in wishes:
+        await set_in(house, "dm", "Remind me of the build, as Ben said", json.dumps({"what": "the build", **filled}))
+        told = f"You could not heed what they said besides: {besides}. Say so."
+        assert (told in shown(house.prompts[-1])) == bool(besides), filled
+
+
+async def test_times_in_words_are_read_in_a_wish_and_where_one_is_moved(house: House) -> None:
+    for when, time in (("tomorrow 09:00", "09:00"), ("9am", "09:00"), ("tomorrow at noon", "12:00")):
+        await set_in(house, "dm", f"Remind me {when}", wish(when, when=when))
+        assert local((await house.rows(OWN))[-1]["due_ms"], "Europe/Athens") == time
+    await set_in(house, "dm", "Remind me daily at nine", wish(every="daily 09:00"))
+    for phrase, time in (
+        ("move reminder 1 to tomorrow 10am", "10:00"),
+        ("move reminder 2 to noon", "12:00"),
+        ("verschiebe erinnerung 3 auf morgen 17 Uhr", "17:00"),
+        ("move reminder 4 to noon", "12:00"),
+    ):
+        assert f" {time} (Europe/Athens)" in await house.answered("Ada", "dm", phrase), phrase
+    rows = await house.rows(OWN)
+    assert [local(row["due_ms"], "Europe/Athens") for row in rows] == ["10:00", "12:00", "17:00", "12:00"]
+    assert rows[-1]["every"] == "daily 12:00"
+
+
 async def test_one_for_a_channel_comes_up_there_and_its_time_reads_on_each_clock(house: House) -> None:
     await set_in(house, "general", "@soul remind us here every Monday", wish(every="weekly mon 09:00", where="channel"))
     posts = await house.people.posts_by_bot("C0GENERAL")
