@@ -37,10 +37,12 @@ async def heed_own_reminders(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     if key_of(newest.author) is not None:  # a session is no person
         return await say(cycle, cycle.words.say("own_way"))
     own = await services.capabilities.own_things.reminders(newest.author)
-    found = next((one for one in own if one.number == phrase.number), None)
-    answer = await _change(cycle, phrase, found) if found is not None else None
-    answer = answer or _Answer(cycle.words.say("reminder_no_number", number=phrase.number))
-    delivery = await say(cycle, answer.text, *answer.acts)
+    answers = []
+    for number in (phrase.number, *phrase.more):
+        found = next((one for one in own if one.number == number), None)
+        answer = await _change(cycle, phrase, found) if found is not None else None
+        answers.append(answer or _Answer(cycle.words.say("reminder_no_number", number=number)))
+    delivery = await say(cycle, "\n".join(one.text for one in answers), *(act for one in answers for act in one.acts))
     services.wake()
     services.emit("reminders.asked", command=phrase.command, trace=cycle.trace_id)
     return delivery

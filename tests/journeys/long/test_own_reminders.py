@@ -133,6 +133,13 @@ async def test_the_number_that_a_list_shows_is_the_one_that_is_obeyed(house: Hou
     assert shown_as == {"school": "#4", "invoices": "#3", "dentist": "#1"}
     assert await house.answered("Ada", "dm", f"cancel reminder {shown_as['school']}") == "Reminder 4 is cancelled."
     assert [row["content"] for row in await house.rows(OWN) if row["state"] == "waiting"] == ["dentist", "invoices"]
+    told = await house.answered("Ada", "dm", "cancel reminders 1, 2 and 3")
+    assert told.splitlines() == [
+        "Reminder 1 is cancelled.",
+        "You have no reminder 2; *my reminders* lists yours.",
+        "Reminder 3 is cancelled.",
+    ]
+    assert [row["state"] for row in await house.rows(OWN)] == ["cancelled"] * 4
 
 
 async def test_what_repeats_ends_when_its_person_said_and_the_list_says_so(house: House) -> None:
