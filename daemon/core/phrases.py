@@ -17,6 +17,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from daemon.core.levelling import levelled, plain_words, strictly_levelled, without_codes
 from daemon.core.perception import Perception, Place
 from daemon.core.phrase_patterns import (
     BINDING,
@@ -264,14 +265,9 @@ _ALONE: Final = (Place.DM, Place.TERMINAL)
 _ONE_WORD: Final = ("why", "warum", "wieso", "weshalb")  # with a question mark they are a question to the soul
 _SEVERAL: Final = (Command.FORGET, Command.CANCEL_REMINDER)  # a phrase of these may name several numbers
 _MOST_AT_ONCE: Final = 4  # words of a message that begins with a stop and means no more than that
+_ENDS: Final = re.compile(r"[.!…;]+")
 _LONGEST: Final = 80  # characters of a phrase before its colon
 _NAMING: Final = {Command.WORKS_ON: WORKING_ON, Command.HAND_OVER: HANDING_OVER}
-_AT_THE_END: Final = " .!?…"
-_COURTESY: Final = frozenset({"please", "bitte", "ok", "okay", "thanks", "danke"})
-_SIGNS: Final = re.compile(r":[a-z0-9_+'-]{1,60}:(?::skin-tone-[2-6]:)?")  # emoji as Slack writes them
-_ENDS: Final = re.compile(r"[.!…;]+")
-_JOINING: Final = "\u200d\ufe0f"  # within emoji
-_QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +304,7 @@ def phrase_in(text: str, *, alone: bool = False) -> Phrase | None:
     """The phrase that a message is, if it is one and nothing else; `alone`: it was said to the soul alone."""
     if text.lstrip().startswith(_MARK):
         return _marked(text.strip().removeprefix(_MARK))
-    if alone and not _asks(text) and (command := WORDS.get(_strictly(text[:_LONGEST]))) is not None:
+    if alone and not _asks(text) and (command := WORDS.get(strictly_levelled(text[:_LONGEST]))) is not None:
         return Phrase(command)
     return _unmarked(text)
 
@@ -322,12 +318,12 @@ def _marked(text: str) -> Phrase | None:
 def _unmarked(text: str) -> Phrase | None:
     if (phrase := _with_words(text.strip())) is not None:
         return phrase
-    bare = _SIGNS.sub(" ", text) if len(text) <= _LONGEST else text
+    bare = without_codes(text) if len(text) <= _LONGEST else text
     head, colon, words = (text if ":" in bare else bare).strip().partition(":")
     if len(head) > _LONGEST:
         return None
     said = levelled(head)
-    if not colon and said not in _BY_PHRASE and (naming := _naming(_plain(head))) is not None:
+    if not colon and said not in _BY_PHRASE and (naming := _naming(plain_words(head))) is not None:
         return naming
     numbers = tuple(dict.fromkeys(map(int, NUMBER.findall(said))))
     command = _BY_PHRASE.get(NUMBERS.sub("#", said))
@@ -347,7 +343,7 @@ def means_stop(text: str) -> bool:
         return phrase.command is Command.STOP
     if len(text) > _LONGEST or _asks(text):
         return False
-    words = levelled(_ENDS.sub(" ", _SIGNS.sub(" ", text))).split()
+    words = levelled(_ENDS.sub(" ", without_codes(text))).split()
     if len(words) > _MOST_AT_ONCE:
         return False
     begun = (" ".join(words[:count]) for count in range(1, len(words) + 1))
@@ -356,16 +352,16 @@ def means_stop(text: str) -> bool:
 
 def _with_words(text: str) -> Phrase | None:
     """A phrase in which the person's own words stand."""
-    if len(text) <= _LONGEST and (asked := MOVING.fullmatch(_plain(text))) is not None:
+    if len(text) <= _LONGEST and (asked := MOVING.fullmatch(plain_words(text))) is not None:
         return Phrase(Command.MOVE_REMINDER, int(asked["one"] or asked["eine"]), (asked["to"] or asked["auf"]).strip())
-    if len(text) <= _LONGEST and (asked := OUTCOME.fullmatch(_plain(text))) is not None:
+    if len(text) <= _LONGEST and (asked := OUTCOME.fullmatch(plain_words(text))) is not None:
         return Phrase(Command.OUTCOME, int(asked[1]), "yes" if asked[2] else "no")
     if (asked := REMEMBER.fullmatch(text)) is not None:
         around = "" if asked["closed"] else asked["mark"]  # the whole message is bold
         return Phrase(Command.REMEMBER, words=asked["words"].removesuffix(around))
     if (asked := TO_SESSION.fullmatch(unicodedata.normalize("NFC", text))) is not None:
         return Phrase(Command.ASK if asked["ask"] else Command.HAND, words=asked["words"], name=asked["name"])
-    if len(text) <= _LONGEST and (asked := CODE.fullmatch(_plain(text))) is not None:
+    if len(text) <= _LONGEST and (asked := CODE.fullmatch(plain_words(text))) is not None:
         return Phrase(Command.PAIR, words=_as_shown(asked["code"] or asked["odd"]))
     return None
 
@@ -389,25 +385,6 @@ def _as_shown(code: str) -> str:
 
 def _asks(text: str) -> bool:
     return "?" in unicodedata.normalize("NFKC", text)
-
-
-def levelled(text: str) -> str:
-    """A text as phrases are compared: without case, marks of quotation, commas, emoji and words of courtesy."""
-    words = _strictly(text).replace(",", " ").split()
-    while len(words) > 1 and words[0] in _COURTESY:
-        del words[0]
-    while len(words) > 1 and words[-1] in _COURTESY:
-        del words[-1]
-    return " ".join(words).strip(_AT_THE_END)
-
-
-def _strictly(text: str) -> str:
-    shown = "".join(" " if one in _JOINING or unicodedata.category(one) == "So" else one for one in text)
-    return _plain(shown).casefold()
-
-
-def _plain(text: str) -> str:
-    return " ".join(_QUOTES.sub("", unicodedata.normalize("NFKC", text)).split()).strip(_AT_THE_END)
 
 
 _BY_PHRASE: Final = {levelled(one): command for command, phrases in PHRASES.items() for one in phrases}

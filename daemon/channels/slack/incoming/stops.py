@@ -32,5 +32,6 @@ def session_stopped(reader: EventReader, payload: Mapping[str, object]) -> Stop 
 
 def says_stop(arrival: Arrival) -> bool:
     """Whether a message that has just been written asks to stop."""
-    live = isinstance(arrival, NewMessage) and arrival.source is Source.LIVE
-    return live and means_stop(arrival.perception.content)
+    if not isinstance(arrival, NewMessage) or arrival.source is not Source.LIVE:
+        return False
+    return means_stop(arrival.perception.content)
