@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from markdown_it import MarkdownIt
+
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import Deletion, Edit, NewMessage
 from daemon.core.ports.models import ModelRole, Prompt
@@ -19,6 +21,11 @@ SOUL, TEAM, CHANNEL = "ada", "T1", "C1"
 LEASE = 60.0
 DM = ConversationKey(SOUL, TEAM, "D1")
 HERE = Audience(AudienceKind.DM, "D1")
+
+
+def counted_anew(markdown: str) -> bool:
+    """Whether a text has a list whose numbers a reader of Markdown counts by itself (CommonMark 5.3)."""
+    return any(token.type == "ordered_list_open" for token in MarkdownIt("commonmark").parse(markdown))
 
 
 def tagged(

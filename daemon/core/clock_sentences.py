@@ -17,6 +17,8 @@ ABOUT_CLOCKS: Final[Mapping[str, str]] = MappingProxyType(
         "reminders_how": "*cancel reminder {number}* ends that one, *move reminder {number} to 9:30* changes its time.",
         "reminders_line": "{number}. {when}: {what}",
         "reminders_repeats": "{when}, {rule}",
+        "reminders_until": "{line}, until {until}",
+        "reminders_times": "{line}, times left: {count}",
         "reminders_in": "{line} (in {room})",
         "reminders_digest": "a digest",
         "reminders_paused": "{line}: paused, *resume reminder {number}* goes on with it",

@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from daemon.core.phrases import levelled
+from daemon.core.levelling import levelled
 
 
 class HouseList(StrEnum):

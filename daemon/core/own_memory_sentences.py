@@ -41,6 +41,7 @@ ABOUT_OWN_MEMORY: Final[Mapping[str, str]] = MappingProxyType(
         "own_wrong_paused": "I note nothing while remembering is paused. *resume remembering* first, or *forget "
         "{number}*.",
         "own_remembered": "Noted: {words}",
+        "own_remembered_cut": "Noted, as far as it fits: {words} …",
         "own_remember_paused": "I note nothing while remembering is paused. *resume remembering* first.",
         "own_forgotten_fact": "Forgotten: {fact}",
         "own_forgotten_that": "Forgotten: your last message here, my answer to it, and what I had made of it. Slack's "

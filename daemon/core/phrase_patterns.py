@@ -6,9 +6,10 @@ from typing import Final
 from daemon.core.pairing import LETTERS
 
 REMEMBER: Final = re.compile(
-    r"(?:please |bitte )?(?:remember(?: that(?! (?:time|day|night|one)\b)|:)|merke? dir(?:,? dass|:))"
-    r"\s+(?P<words>[^\n?]{3,500})",
-    re.IGNORECASE,
+    r"(?P<mark>[*_`]*)(?:please |bitte )?"
+    r"(?:remember(?: that(?! (?:time|day|night|one)\b)|:)|merke? dir(?:,? dass|:))(?P<closed>[*_`]*)"
+    r"(?:\s+|(?<=[:*_`]))(?P<words>\S.*[^?\s*_`][*_`]*)",  # what ends in a question mark is a question
+    re.IGNORECASE | re.DOTALL,
 )
 _NO_NAME: Final = (
     "you|we|i|he|she|it|they|this|that|the|a|an|my|your|our|his|her|"
@@ -56,3 +57,4 @@ DROPPING: Final = re.compile(
     r"(?:please )?drop g([0-9]{1,6})(?: please)?|(?:bitte )?verwirf g([0-9]{1,6})", re.IGNORECASE
 )
 NUMBER: Final = re.compile(r"(?<!\S)[#]?([0-9]{1,4})(?!\S)")
+NUMBERS: Final = re.compile(rf"{NUMBER.pattern}(?:(?: and| und| &)? {NUMBER.pattern})*")

@@ -1,7 +1,8 @@
 """Whole phrases that are obeyed without a model: one table of all of them, in English and German.
 
-A message counts only if nothing but the phrase stands in it, after levelling: case, spaces, quote marks and the last
-punctuation mark don't matter, but for *why?*, which is a question like any other. `#` stands for a number; what follows
+A message counts only if nothing but the phrase stands in it, after levelling: case, spaces, quote marks, commas, emoji,
+*please*, *ok*, *thanks* and the last punctuation mark don't matter, but for *why?*, which is a question like any other.
+`#` stands for a number, or in some phrases for several, as in *forget 1 and 3*; what follows
 a colon, or *remember that*, are the person's own words. In *what is Ada working on?* and *hand this thread to Rolf* a
 name stands, in *move reminder 2 to 9:30* a time, in *ask ada-api: …* and *bind ada-api here* the name of a session, in
 *pair BCDF-GHJK* the code that a machine shows. The same table makes the slash command, whose single words count alone
@@ -16,6 +17,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from daemon.core.levelling import levelled, plain_words, strictly_levelled, without_codes
 from daemon.core.perception import Perception, Place
 from daemon.core.phrase_patterns import (
     BINDING,
@@ -24,6 +26,7 @@ from daemon.core.phrase_patterns import (
     HANDING_OVER,
     MOVING,
     NUMBER,
+    NUMBERS,
     OUTCOME,
     REMEMBER,
     TO_SESSION,
@@ -126,8 +129,15 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "woher weißt du das",
         ),
         Command.WRONG: ("wrong #", "# is wrong", "falsch #", "# ist falsch", "# stimmt nicht"),
-        Command.FORGET: ("forget #", "forget number #", "vergiss #", "vergiss nummer #"),
-        Command.FORGET_THAT: ("forget that", "forget that please", "vergiss das", "vergiss das bitte"),
+        Command.FORGET: (
+            "forget #",
+            "forget number #",
+            "forget numbers #",
+            "vergiss #",
+            "vergiss nummer #",
+            "vergiss nummern #",
+        ),
+        Command.FORGET_THAT: ("forget that", "vergiss das"),
         Command.FORGET_ME: ("forget me", "vergiss mich"),
         Command.FORGET_ME_SURELY: ("yes, forget me", "yes forget me", "ja, vergiss mich", "ja vergiss mich"),
         Command.PAUSE: ("pause remembering", "stop remembering", "merk dir nichts", "merke dir nichts mehr"),
@@ -164,16 +174,14 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "meine schlüssel beenden",
         ),
         Command.STOP: (
-            *("stop", "stop it", "stop that", "stop please", "please stop"),
-            *("stopp", "halt", "hör auf", "hör bitte auf", "bitte stopp", "abbrechen"),
+            *("stop", "stop it", "stop that", "stop now"),
+            *("stopp", "halt", "hör auf", "hör bitte auf", "hör auf damit", "abbrechen"),
         ),
         Command.CANCEL_REMINDER: (
-            "cancel reminder #",
-            "delete reminder #",
-            "stop reminder #",
-            "lösche erinnerung #",
-            "streiche erinnerung #",
-            "erinnerung # löschen",
+            *("cancel reminder #", "delete reminder #", "stop reminder #"),
+            *("cancel reminders #", "delete reminders #", "stop reminders #"),
+            *("lösche erinnerung #", "streiche erinnerung #", "erinnerung # löschen"),
+            *("lösche erinnerungen #", "streiche erinnerungen #", "erinnerungen # löschen"),
         ),
         Command.RESUME_REMINDER: ("resume reminder #", "erinnerung # fortsetzen", "setze erinnerung # fort"),
         Command.MOVE_REMINDER: (),  # a time stands in it, see `MOVING`
@@ -184,7 +192,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
         ),
         Command.OUTCOME: (),  # the id of an expectation stands in it, see `OUTCOME`
         Command.DROP_GOAL: (),  # and the id of a goal in this, see `DROPPING`
-        Command.NOT_NOW: ("not now", "not now please", "nicht jetzt", "jetzt nicht", "bitte nicht jetzt"),
+        Command.NOT_NOW: ("not now", "nicht jetzt", "jetzt nicht"),
         Command.FOLLOW_UP_ON: ("follow up on", "melde dich"),
         Command.FOLLOW_UP_OFF: ("follow up off", "melde dich nicht", "melde dich nicht mehr"),
         Command.FOLLOW_UP_STATUS: ("follow up status", "meldest du dich"),
@@ -255,15 +263,18 @@ _NOT_IN_COMMANDS: Final = re.compile(r"[^a-z0-9_-]+")
 _MARK: Final = "!"
 _ALONE: Final = (Place.DM, Place.TERMINAL)
 _ONE_WORD: Final = ("why", "warum", "wieso", "weshalb")  # with a question mark they are a question to the soul
+_SEVERAL: Final = (Command.FORGET, Command.CANCEL_REMINDER)  # a phrase of these may name several numbers
+_MOST_AT_ONCE: Final = 4  # words of a message that begins with a stop and means no more than that
+_ENDS: Final = re.compile(r"[.!…;]+")
 _LONGEST: Final = 80  # characters of a phrase before its colon
 _NAMING: Final = {Command.WORKS_ON: WORKING_ON, Command.HAND_OVER: HANDING_OVER}
-_AT_THE_END: Final = " .!?…"
-_QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """A phrase that was said; `number` is 0, and `words` and the session's `name` are empty, where it has none.
+
+    Where several numbers stand in it, `more` are those after the first.
 
     The `words` of PAIR are the code, as machines show it; those of OUTCOME yes or no; those of HELP what was typed and
     is no phrase. `marked`: it stood behind a `!` or a slash command, so that the daemon itself is meant.
@@ -274,6 +285,7 @@ class Phrase:
     words: str = ""
     name: str = ""
     marked: bool = False
+    more: tuple[int, ...] = ()
 
 
 def phrase_said(perception: Perception) -> Phrase | None:
@@ -292,7 +304,7 @@ def phrase_in(text: str, *, alone: bool = False) -> Phrase | None:
     """The phrase that a message is, if it is one and nothing else; `alone`: it was said to the soul alone."""
     if text.lstrip().startswith(_MARK):
         return _marked(text.strip().removeprefix(_MARK))
-    if alone and not _asks(text) and (command := WORDS.get(levelled(text[:_LONGEST]))) is not None:
+    if alone and not _asks(text) and (command := WORDS.get(strictly_levelled(text[:_LONGEST]))) is not None:
         return Phrase(command)
     return _unmarked(text)
 
@@ -306,30 +318,50 @@ def _marked(text: str) -> Phrase | None:
 def _unmarked(text: str) -> Phrase | None:
     if (phrase := _with_words(text.strip())) is not None:
         return phrase
-    head, colon, words = text.strip().partition(":")
+    bare = without_codes(text) if len(text) <= _LONGEST else text
+    head, colon, words = (text if ":" in bare else bare).strip().partition(":")
     if len(head) > _LONGEST:
         return None
     said = levelled(head)
-    if not colon and said not in _BY_PHRASE and (naming := _naming(_plain(head))) is not None:
+    if not colon and said not in _BY_PHRASE and (naming := _naming(plain_words(head))) is not None:
         return naming
-    numbers = NUMBER.findall(said)
-    command = _BY_PHRASE.get(NUMBER.sub("#", said))
+    numbers = tuple(dict.fromkeys(map(int, NUMBER.findall(said))))
+    command = _BY_PHRASE.get(NUMBERS.sub("#", said))
     if command is None or (colon and command is not Command.WRONG) or (said in _ONE_WORD and _asks(head)):
         return None
-    return Phrase(command, int(numbers[0]) if numbers else 0, words.strip())
+    if len(numbers) > 1 and command not in _SEVERAL:
+        return None
+    return Phrase(command, numbers[0] if numbers else 0, words.strip(), more=numbers[1:])
+
+
+def means_stop(text: str) -> bool:
+    """Whether a message asks to stop: the phrase, or a few words that begin with it, as *stop, that is enough*.
+
+    This counts where something is under way; elsewhere such words are a message like any other.
+    """
+    if (phrase := phrase_in(text)) is not None:
+        return phrase.command is Command.STOP
+    if len(text) > _LONGEST or _asks(text):
+        return False
+    words = levelled(_ENDS.sub(" ", without_codes(text))).split()
+    if len(words) > _MOST_AT_ONCE:
+        return False
+    begun = (" ".join(words[:count]) for count in range(1, len(words) + 1))
+    return any(_BY_PHRASE.get(one) is Command.STOP for one in begun)
 
 
 def _with_words(text: str) -> Phrase | None:
     """A phrase in which the person's own words stand."""
-    if len(text) <= _LONGEST and (asked := MOVING.fullmatch(_plain(text))) is not None:
+    if len(text) <= _LONGEST and (asked := MOVING.fullmatch(plain_words(text))) is not None:
         return Phrase(Command.MOVE_REMINDER, int(asked["one"] or asked["eine"]), (asked["to"] or asked["auf"]).strip())
-    if len(text) <= _LONGEST and (asked := OUTCOME.fullmatch(_plain(text))) is not None:
+    if len(text) <= _LONGEST and (asked := OUTCOME.fullmatch(plain_words(text))) is not None:
         return Phrase(Command.OUTCOME, int(asked[1]), "yes" if asked[2] else "no")
     if (asked := REMEMBER.fullmatch(text)) is not None:
-        return Phrase(Command.REMEMBER, words=asked["words"])
+        around = "" if asked["closed"] else asked["mark"]  # the whole message is bold
+        return Phrase(Command.REMEMBER, words=asked["words"].removesuffix(around))
     if (asked := TO_SESSION.fullmatch(unicodedata.normalize("NFC", text))) is not None:
         return Phrase(Command.ASK if asked["ask"] else Command.HAND, words=asked["words"], name=asked["name"])
-    if len(text) <= _LONGEST and (asked := CODE.fullmatch(_plain(text))) is not None:
+    if len(text) <= _LONGEST and (asked := CODE.fullmatch(plain_words(text))) is not None:
         return Phrase(Command.PAIR, words=_as_shown(asked["code"] or asked["odd"]))
     return None
 
@@ -353,15 +385,6 @@ def _as_shown(code: str) -> str:
 
 def _asks(text: str) -> bool:
     return "?" in unicodedata.normalize("NFKC", text)
-
-
-def levelled(text: str) -> str:
-    """A text as phrases are compared: without case, marks of quotation and the last punctuation mark."""
-    return _plain(text).casefold()
-
-
-def _plain(text: str) -> str:
-    return " ".join(_QUOTES.sub("", unicodedata.normalize("NFKC", text)).split()).strip(_AT_THE_END)
 
 
 _BY_PHRASE: Final = {levelled(one): command for command, phrases in PHRASES.items() for one in phrases}

@@ -20,6 +20,13 @@ MOST_HOURS: Final = 7 * 24
 
 _HOUR_MS: Final = 3_600_000
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_LONG_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NAMED: Final = {
+    **{name: number for number, long in enumerate(_LONG_DAYS) for name in (long[:3], long, f"{long}s")},
+    "tues": 1,
+    "thur": 3,
+    "thurs": 3,
+}
 _WORKING: Final = frozenset(range(5))
 _FARTHEST_DAYS: Final = 366 + 31
 _LEAP_YEAR: Final = 2024  # any
@@ -97,9 +104,9 @@ class Recurrence:
             month, day = int(found[1]), int(found[2])
             there = 1 <= month <= 12 and 1 <= day <= calendar.monthrange(_LEAP_YEAR, month)[1]  # noqa: PLR2004
             return cls(Every.YEAR, month=month, day=day) if there else None
-        names = [one.strip()[:3] for one in head.removeprefix("weekly").strip().split(",")]
-        known = all(one in _DAYS for one in names)
-        return cls(Every.WEEK, weekdays=frozenset(map(_DAYS.index, names))) if known else None
+        names = [one.strip() for one in head.removeprefix("weekly ").split(",")]
+        known = all(one in _NAMED for one in names)
+        return cls(Every.WEEK, weekdays=frozenset(_NAMED[one] for one in names)) if known else None
 
     def __str__(self) -> str:
         if self.every is Every.HOURS:

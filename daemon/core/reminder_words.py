@@ -29,6 +29,13 @@ def rule_in_words(every: str, words: Words) -> str:
     return _said(rule, words)
 
 
+def repeats_in_words(when: str, every: str, words: Words, *, until: str = "", times: int = 0) -> str:
+    """When it comes next, by which rule again, and where that ends, if it does."""
+    line = words.say("reminders_repeats", when=when, rule=rule_in_words(every, words))
+    line = words.say("reminders_until", line=line, until=until) if until else line
+    return words.say("reminders_times", line=line, count=times) if times else line
+
+
 def time_of_day(text: str) -> tuple[int, int] | None:
     """Hour and minute of a time of day, as people write it: `9:30`, `9.30 Uhr`, `9 am`; None for anything else."""
     found = _TIME.fullmatch(text.strip().lower().removeprefix("at ").removeprefix("um ").strip())

@@ -259,6 +259,8 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         **pairing.SENTENCES,
         **ABOUT_CLOCKS,
         **ABOUT_STEPS,
+        "note_as_set": "You have changed the message in which you asked me for a reminder. It stays as it was set "
+        "then; *my reminders* shows it and how to move it.",
         "note_reworded": "You have changed the message in which you asked me for a reminder, so I have dropped it. Ask "
         "me again if you still want one.",
     }

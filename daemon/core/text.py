@@ -16,6 +16,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def numbered(number: int) -> str:
+    """A number that people obey by, as it begins a line: `#3`, which no Markdown takes for an item and counts anew."""
+    return f"#{number}"
+
+
 def visible_line(text: str) -> str:
     """Text on one line in NFC, without control, direction, tag or other characters that have no shape."""
     spaced = (" " if char.isspace() else char for char in unicodedata.normalize("NFC", text))

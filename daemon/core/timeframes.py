@@ -149,6 +149,14 @@ def due_time(text: str, now_ms: int, zone: str = "") -> int:
     return when(words.removeprefix("by "), now_ms, zone or "UTC")
 
 
+def clock_time(text: str) -> tuple[int, int] | None:
+    """Hour and minute of a time or a part of a day alone, such as "5pm", "by noon" or "gegen Mittag"; else None."""
+    if (found := _ALONE.fullmatch(text.casefold().strip())) is None:
+        return None
+    rest = "0:00" if found["time"] in _MIDNIGHT else found["time"]
+    return _PARTS_OF_DAY.get(rest) or (time_of_day(rest) if _CLOCK.fullmatch(rest) else None)
+
+
 def _meant(words: str) -> str:
     """The same in fewer ways to say it, such as "by end of week" for "by the end of this week"."""
     words = _NOON_MARKS.sub(r"\1m", words)
@@ -206,10 +214,7 @@ def _half_hours(words: str, now_ms: int, _zone: str) -> int | None:
 
 def _next_on_clock(words: str, now_ms: int, zone: str) -> int | None:
     """A time or a part of a day alone, today if it is still to come, else tomorrow; None for anything else."""
-    if (found := _ALONE.fullmatch(words)) is None:
-        return None
-    rest = "0:00" if found["time"] in _MIDNIGHT else found["time"]
-    part = _PARTS_OF_DAY.get(rest) or (time_of_day(rest) if _CLOCK.fullmatch(rest) else None)
+    part = clock_time(words)
     return None if part is None else when(f"{part[0]:02}:{part[1]:02}", now_ms, zone or "UTC")
 
 

@@ -24,6 +24,7 @@ class Note(StrEnum):
     UNREAD = SENTENCES["note_unread"]
     NOT_FIRED = SENTENCES["note_not_fired"]
     REWORDED = SENTENCES["note_reworded"]
+    AS_SET = SENTENCES["note_as_set"]
 
 
 async def note_on_post(transaction: Transaction, key: str, note: Note, now: int) -> None:

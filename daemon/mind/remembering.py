@@ -7,6 +7,7 @@ from daemon.core.errors import ModelError
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line
 from daemon.memory.queues.remembering import Remembered
+from daemon.mind.cues_of_speech import is_order, is_request
 from daemon.mind.destinations import newest_words
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.quotation import Evidence, SaidAs, proof
@@ -25,6 +26,9 @@ _NOTHING: Final = "You have noted nothing: {why}. Say so, and promise nothing."
 def own_words(words: str) -> Remembered | None:
     """A person's own words as something to remember; None where they are no plain statement."""
     content = one_line(words)[:LONGEST].rstrip(" .")
+    further = words.strip().splitlines()[1:]
+    if any(not line.strip() or is_order(line) or is_request(line) for line in further):
+        return None  # it asks for something else, too
     if remove_keys(content) != content:
         return None
     found = proof(content, content, SaidAs.STATEMENT, [content], ())

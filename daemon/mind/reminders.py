@@ -11,7 +11,7 @@ from daemon.memory.queues.intention_rows import Intention, NewIntention
 from daemon.memory.queues.own_reminders import ReminderCancelled
 from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
-from daemon.mind.setting_reminders import LONGEST, refused_for_zone, set_reminder
+from daemon.mind.setting_reminders import LONGEST, refused_for_zone, set_reminder, until_when
 from daemon.mind.steps.intend import ReminderRequest, intend, with_reminders
 from daemon.mind.waiting_for import NotWaitable, cue_of
 
@@ -56,6 +56,8 @@ async def heed_reminders(context: ProcessContext) -> str:
             done.append(await _wait(context, asked, now_ms))
         elif asked.when or asked.every or asked.digest:
             done.append(await set_reminder(context, asked, now_ms))
+        if asked.unheeded:
+            done.append(f"You could not heed what they said besides: {', '.join(asked.unheeded)}. Say so.")
     return " ".join(done) or _NOTHING_DONE
 
 
@@ -71,7 +73,8 @@ async def _waiting(context: ProcessContext) -> tuple[Intention, ...]:
 
 def _due(intention: Intention, zone: str) -> str:
     moment = moment_in(intention.due_ms, zone)
-    moment = f"{moment}, {intention.every}" if intention.every else moment
+    if intention.every:
+        moment += f", {intention.every}{until_when(intention.ends_ms, intention.times_left, zone)}"
     return _WAITS_FOR[CueKind(intention.cue)].format(moment=moment) if intention.cue else moment
 
 

@@ -2,29 +2,31 @@
 
 import re
 import secrets
-from typing import Final
+from typing import Final, cast
 
 from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.perception import Place
 from daemon.core.ports.channel import Room
 from daemon.core.recurrence import Recurrence
-from daemon.core.reminder_words import rule_in_words
-from daemon.core.timetable import moment_in, platform_time, when
+from daemon.core.reminder_words import repeats_in_words
+from daemon.core.timeframes import due_time, timeframe
+from daemon.core.timetable import MINUTE_MS, InThePast, moment_in, platform_time
 from daemon.core.zones import zone_of
 from daemon.memory.queues.asking_messages import ASKED_IN
-from daemon.memory.queues.intention_rows import DIGEST, NewIntention
+from daemon.memory.queues.intention_rows import DIGEST, ENDS_MS, TIMES, NewIntention
+from daemon.memory.queues.intentions import first_due
 from daemon.memory.queues.own_reminders import OWN_SLOT, ReminderSet
 from daemon.mind.destinations import NotSaid, require_said
 from daemon.mind.mental_process import ProcessContext
-from daemon.mind.steps.intend import ReminderRequest
+from daemon.mind.steps.intend import HERE, ReminderRequest
 
 LONGEST: Final = 500
 """The most characters of a reminder."""
 
 _NOT_IN_NAMES: Final = re.compile(r"[^\w/+:-]|_")  # of zones: marks of a line, and what separates words
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _WORD: Final = re.compile(r"\w+")
 _LONGEST_ZONE, _A_NAME = 40, 3  # characters: of a zone's name that is shown, and of a word that names one
-_HERE: Final = frozenset({"", "here", "thread"})
 _THIS_CHANNEL: Final = frozenset({"channel", "this channel"})
 _ALONE: Final = (Place.DM, Place.TERMINAL)
 _NO_ROOM: Final = "they have as many reminders waiting as fit; one has to be dropped first"
@@ -34,6 +36,9 @@ _NO_TIME: Final = (
 _NO_RULE: Final = (
     "it can come again daily, on weekdays, on days of the week, once a month or a year at a time of day, or every so "
     "many hours, from one hour to a week, and in no other way"
+)
+_NO_END: Final = (
+    "until when it is to come again could not be made out, is over before it comes first, or is more than a year ahead"
 )
 _NO_DIGEST: Final = "a digest is of a channel, at a time that comes again; they have to say which and when"
 _WHY_NOT_THERE: Final = {
@@ -55,11 +60,11 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
     try:
         room = await _room_of(context, request)
         new = await _asked_for(context, request, now_ms)
+        due_ms = _first_due(new, now_ms)
         if room is not None and _is_elsewhere(request):
             require_said(context, room, request.where, new.content)
     except (NotSettable, NotSaid) as why:
         return f"You could not set the reminder: {why}. Say so in one sentence, and promise nothing."
-    due_ms = Recurrence.parse(new.every).first(max(new.due_ms, now_ms), zone).due_ms if new.every else new.due_ms
     if room is None:
         context.motor.schedule(new)
     else:
@@ -69,9 +74,28 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
     if new.every or room is not None or context.perception.place not in _ALONE:
         context.motor.show_below(f"_{shown}_")
     what = "a digest" if new.errand else "a reminder"
-    again = f", {new.every} from then on" if new.every else ""
+    again = f", {new.every} from then on{until_when(*_limits(new), zone)}" if new.every else ""
     unknown = "" if zone else " Say that this is UTC, since you don't know their time zone."
     return f"You have set {what} for {moment_in(due_ms, zone)}{again}; confirm it with that time.{unknown}"
+
+
+def until_when(ends_ms: int, times: int, zone: str) -> str:
+    """Where what repeats ends, as a prompt says it; empty for never."""
+    until = f", until {moment_in(ends_ms, zone)}" if ends_ms else ""
+    return f"{until}, {times} times at most" if times else until
+
+
+def _limits(new: NewIntention) -> tuple[int, int]:
+    """Until when it repeats, and how often; 0 for no limit."""
+    return cast("int", new.params.get(ENDS_MS, 0)), cast("int", new.params.get(TIMES, 0))
+
+
+def _first_due(new: NewIntention, now_ms: int) -> int:
+    """When it comes first. Raises NotSettable where its end is earlier."""
+    due_ms = first_due(new, now_ms)
+    if 0 < _limits(new)[0] < due_ms:
+        raise NotSettable(_NO_END)
+    return due_ms
 
 
 def refused_for_zone(context: ProcessContext, request: ReminderRequest) -> str:
@@ -93,9 +117,12 @@ def refused_for_zone(context: ProcessContext, request: ReminderRequest) -> str:
 def _shown(context: ProcessContext, new: NewIntention, due_ms: int, elsewhere: str) -> str:
     """The line below the reply, which holds whatever a model says; it names the channel `elsewhere`, if any."""
     words = context.motor.words
-    when_ = context.motor.time(due_ms, context.perception.zone, alone=context.perception.place in _ALONE)
+    zone, alone = context.perception.zone, context.perception.place in _ALONE
+    when_ = context.motor.time(due_ms, zone, alone=alone)
     if new.every:
-        when_ = words.say("reminders_repeats", when=when_, rule=rule_in_words(new.every, words))
+        ends_ms, times = _limits(new)
+        until = context.motor.time(ends_ms, zone, alone=alone) if ends_ms else ""
+        when_ = repeats_in_words(when_, new.every, words, until=until, times=times)
     what = words.say("reminders_digest") if new.errand else new.content
     if elsewhere:
         what = words.say("reminders_in", line=what, room=f"#{elsewhere.removeprefix('#')}")
@@ -110,9 +137,9 @@ async def _asked_for(context: ProcessContext, request: ReminderRequest, now_ms: 
     except ValueError:
         raise NotSettable(_NO_RULE) from None
     try:
-        due_ms = when(request.when, now_ms, perception.zone or "UTC") if request.when else 0
-    except ValueError:
-        if not rule:
+        due_ms = due_time(request.when, now_ms, perception.zone) if request.when else 0
+    except ValueError as why:
+        if not rule or not isinstance(why, InThePast):  # what repeats begins at its next time then
             raise NotSettable(_NO_TIME) from None
         due_ms = 0
     if not (rule or due_ms):
@@ -131,18 +158,32 @@ async def _asked_for(context: ProcessContext, request: ReminderRequest, now_ms: 
         zone=perception.zone,
         errand=DIGEST if request.digest else "",
         covers_to=platform_time(now_ms) if request.digest else "",
-        params={ASKED_IN: [perception.ts]},
+        params={ASKED_IN: [perception.ts], **(_ends(request, now_ms, perception.zone) if rule else {})},
         asked_where="" if _is_here(request) else str(perception.conversation),
     )
 
 
+def _ends(request: ReminderRequest, now_ms: int, zone: str) -> dict[str, object]:
+    """Where what repeats ends, as the params of its intention say it. Raises NotSettable."""
+    limits: dict[str, object] = {TIMES: request.times} if request.times > 0 else {}
+    if not request.until:
+        return limits
+    day = f"{request.until}T23:59" if _DATE.fullmatch(request.until) else request.until
+    try:
+        due_ms = due_time(day, now_ms, zone)
+    except ValueError:
+        raise NotSettable(_NO_END) from None
+    # A day that is named lasts until its last minute; a moment is one.
+    return {**limits, ENDS_MS: max(due_ms, timeframe(day, now_ms, zone).until_ms - MINUTE_MS)}
+
+
 def _is_here(request: ReminderRequest) -> bool:
-    return request.where.casefold() in _HERE and not request.digest
+    return request.where.casefold() in HERE and not request.digest
 
 
 def _is_elsewhere(request: ReminderRequest) -> bool:
     """Whether the model names another place than the channel of this talk or the person's own DM."""
-    return request.where.casefold() not in _HERE | _THIS_CHANNEL | {"me"}
+    return request.where.casefold() not in HERE | _THIS_CHANNEL | {"me"}
 
 
 async def _room_of(context: ProcessContext, request: ReminderRequest) -> Room | None:
@@ -150,7 +191,7 @@ async def _room_of(context: ProcessContext, request: ReminderRequest) -> Room | 
     perception, where = context.perception, request.where.casefold()
     if _is_here(request):
         return None
-    if where in _HERE or where in _THIS_CHANNEL:
+    if where in HERE or where in _THIS_CHANNEL:
         where = "me" if perception.place in _ALONE else perception.conversation.channel
     if where == "me" and request.digest:
         raise NotSettable(_NO_DIGEST)

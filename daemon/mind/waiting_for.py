@@ -9,7 +9,8 @@ from typing import Final
 
 from daemon.core.perception import AudienceKind
 from daemon.core.telemetry.redaction import remove_keys
-from daemon.core.timetable import span_ms, when
+from daemon.core.timeframes import due_time
+from daemon.core.timetable import span_ms
 from daemon.core.topics import LONGEST_TOPIC, stands_in
 from daemon.core.words import words_of
 from daemon.core.working_memory import Role
@@ -79,7 +80,7 @@ def _until(context: ProcessContext, request: ReminderRequest, now_ms: int, silen
     if not request.until:
         return now_ms + min(LONGEST_MS, max(LASTS_MS, 2 * silence))
     try:
-        until = when(request.until, now_ms, context.perception.zone or "UTC")
+        until = due_time(request.until, now_ms, context.perception.zone)
     except ValueError as error:
         raise NotWaitable(_UNTIL) from error
     if until > now_ms + LONGEST_MS:

@@ -3,7 +3,7 @@
 import json
 
 from daemon.memory.knowledge.records.kinds import Topic
-from tests.given import tagged
+from tests.given import counted_anew, tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import KNOWN, content_of, note, shared_files
 
@@ -21,16 +21,17 @@ async def test_what_is_known_is_listed_in_numbered_dated_groups_without_a_model(
     calls = len(house.prompts)
     said = (await house.answered("Ada", "dm", f"  *{KNOWN.upper()}*  ")).splitlines()
     assert said[0] == "This is what I know about you:"
-    assert [line.partition(" (")[0] for line in said if line[:1].isdecimal()] == [
-        "1. weaves at the north loom",
-        "2. keeps bees",
+    assert [line.partition(" (")[0] for line in said if line[:1] == "#"] == [
+        "#1. weaves at the north loom",
+        "#2. keeps bees",
     ]
+    assert not counted_anew("\n".join(said))
     assert said.index("*What you work on*") < said.index("*More about you*")
     assert "your messages (2)" in said[-2]
     assert "Europe/Athens" in said[-2]
     assert len(house.prompts) == calls
     told = await house.answered("Ada", "dm", "why 2?")
-    assert told.splitlines()[0] == "2. keeps bees. I know it from these words of yours:"
+    assert told.splitlines()[0] == "#2. keeps bees. I know it from these words of yours:"
     assert "> keep bees on the roof" in told
     assert ", here)" in told
     assert await house.answered("Ada", "dm", "warum 9") == (
@@ -51,7 +52,7 @@ async def test_what_is_known_is_listed_in_numbered_dated_groups_without_a_model(
     texts = [row["text"] for row in await house.rows("SELECT text FROM records WHERE kind = 'fact'")]
     assert texts == ["weaves at the north loom"]
     await house.answered("Ada", "dm", "why 1")
-    assert await house.answered("Ada", "dm", "forget that") == "Forgotten: weaves at the north loom"
+    assert await house.answered("Ada", "dm", "ok, forget that please 🙏") == "Forgotten: weaves at the north loom"
     await house.answered("Ada", "dm", KNOWN)
     await house.answered("Ada", "dm", "my key is under the mat")
     told = await house.answered("Ada", "dm", "Vergiss das.")
@@ -59,6 +60,17 @@ async def test_what_is_known_is_listed_in_numbered_dated_groups_without_a_model(
     assert await house.rows("SELECT * FROM turns WHERE body LIKE '%under the mat%'") == []
     assert await house.rows("SELECT * FROM inbox WHERE body LIKE '%under the mat%'") == []
     assert await house.rows("SELECT * FROM outbox WHERE body LIKE '%under the mat%'") == []
+
+
+async def test_several_lines_of_the_list_are_forgotten_at_once(house: House) -> None:
+    await _bees(house)
+    await house.answered("Ada", "dm", KNOWN)
+    assert (await house.answered("Ada", "dm", "Forget 1, 2 and 9, please.")).splitlines() == [
+        "Forgotten: weaves at the north loom",
+        "Forgotten: keeps bees",
+        "There is no 9 in the list that I showed you last. *what do you know about me* shows it.",
+    ]
+    assert await house.rows("SELECT text FROM records WHERE kind = 'fact'") == []
 
 
 async def test_a_fact_of_a_private_channel_is_shown_to_its_members_alone(house: House) -> None:

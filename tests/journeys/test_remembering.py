@@ -31,6 +31,24 @@ async def test_remember_that_is_noted_without_a_model_once_and_goes_with_its_mes
     assert {row["text"] for row in await house.rows(_FACTS)} == {"I am allergic to nuts"}
 
 
+async def test_bold_long_and_several_lines_are_noted_as_far_as_they_fit_and_a_second_wish_is_heard(
+    house: House,
+) -> None:
+    for words, noted in (
+        ("*remember that* I use tabs", "Noted: I use tabs"),
+        (
+            "remember that the plan is\nfirst the build\nthen the test",
+            "Noted: the plan is first the build then the test",
+        ),
+        (f"remember that I keep {'bees and ' * 80}wasps", f"Noted, as far as it fits: I keep {'bees and ' * 10}"),
+    ):
+        assert (await house.answered("Ada", "dm", words)).startswith(noted), words
+    assert house.prompts == []
+    house.model.replies.append(tagged("Here it is."))
+    asked = "remember that I use tabs\n\nAnd write me a poem about them"
+    assert await house.answered("Ada", "dm", asked) == "Here it is."
+
+
 async def test_words_that_are_no_statement_are_noted_by_none_and_what_is_said_of_another_stays_a_claim(
     house: House,
 ) -> None:

@@ -75,6 +75,32 @@ async def test_a_zone_that_exists_or_that_nobody_named_sets_the_reminder_as_alwa
         assert "You have set a reminder for" in shown(house.prompts[-1]), zone
 
 
+async def test_an_edit_of_the_message_that_asked_is_answered_once_by_what_holds(house: House) -> None:
+    house.model.replies += [wanting("reminder"), _wish("in 2h", "the build"), tagged("Noted.")]
+    ts = await house.say("Ada", "dm", "Remind me of the build in 2 hours")
+    room = await house.people.open_dm("Ada")
+    await house.reply(room, "Noted.")
+    await house.idle()
+    set_for = (await house.one("SELECT due_ms FROM intentions WHERE content = 'the build'"))["due_ms"]
+    edits = (
+        "Remind me of the build in 2 hours!",
+        "Remind me of the build in 5 hours",
+        "Remind me of the build in 6 hours",
+    )
+    for text in edits:
+        await house.people.edit("Ada", room, ts, text)
+        await house.acknowledged()
+        await house.idle()
+    told = (await house.replies(room))[1:]
+    assert [one.partition(".")[0] for one in told] == [
+        "You have changed the message in which you asked me for a reminder"
+    ]
+    assert "It stays as it was set then" in told[0]
+    assert (await house.one("SELECT due_ms FROM intentions WHERE state = 'waiting' AND content <> ''"))[0] == set_for
+    await house.people.edit("Ada", room, ts, "Never mind")
+    assert "I have dropped it" in (await house.reply(room, "I have dropped it"))["text"]
+
+
 async def test_a_wish_for_a_reminder_in_which_none_can_be_made_out_promises_nothing(house: House) -> None:
     house.model.replies += [wanting("reminder"), _wish(), tagged("When?")]
     assert await house.answered("Ada", "dm", "Bring it up again, will you?") == "When?"

@@ -3,7 +3,7 @@
 import pytest
 
 from daemon.local_slack.model import Json
-from tests.given import CLOSING, OPENING
+from tests.given import CLOSING, OPENING, tagged
 from tests.journeys.house import House, said
 from tests.journeys.problems import PROBLEM, script, solver
 from tests.models import Flow
@@ -13,6 +13,7 @@ FIRST = "The first words of a long reply, which are enough to be shown at once: 
 KEPT = "The first words of a long reply, which are enough to be shown at once: more than eighty"
 LATER = "and words that nobody wants any more "
 BEGUN = "Stopped. So far it took"
+_STOPS = (("stop", False), ("Stop!", True), ("hör auf", False), ("ok, stop 🛑", False), ("stop, that is enough", True))
 BEFORE = "Stopped before I had said anything."
 
 
@@ -56,12 +57,20 @@ async def test_the_button_keeps_the_draft_and_says_below_it_what_was_spent(house
 
 
 async def test_the_word_alone_stops_and_gets_no_answer_of_its_own(house: House) -> None:
-    for number, (word, in_thread) in enumerate((("stop", False), ("Stop!", True), ("hör auf", False)), 1):
+    for number, (word, in_thread) in enumerate(_STOPS, 1):
         draft = await begun(house, house.flow())
         stop = await house.say("Ada", "dm", word, thread=draft["thread_ts"] if in_thread else "")
         assert BEGUN in await ended(house, draft), word
         assert await house.final_state(stop) == "answered", word
         assert len(await house.people.posts_by_bot("D0ADA")) == number, word
+
+
+async def test_where_nothing_is_under_way_words_that_begin_with_a_stop_are_a_message_like_any_other(
+    house: House,
+) -> None:
+    house.model.replies.append(tagged("It can't be stopped from here."))
+    assert await house.answered("Ada", "dm", "stop the kiln") == "It can't be stopped from here."
+    assert await house.answered("Ada", "dm", "stop, please") == "I am doing nothing here that could be stopped."
 
 
 async def test_before_the_first_word_one_line_says_so(house: House) -> None:

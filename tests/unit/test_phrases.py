@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.core.phrases import PHRASES, Command, Phrase, phrase_in
+from daemon.core.phrases import PHRASES, Command, Phrase, means_stop, phrase_in
 
 
 def test_each_phrase_of_the_table_is_found_in_any_case_with_any_last_mark() -> None:
@@ -56,6 +56,56 @@ def test_a_phrase_gives_the_names_numbers_and_own_words_in_it() -> None:
         assert phrase_in(said) == Phrase(Command.HAND_OVER, words=name)
 
 
+def test_courtesy_commas_and_emoji_make_no_other_phrase() -> None:
+    for said, phrase in (
+        ("Please, forget that.", Phrase(Command.FORGET_THAT)),
+        ("ok, forget that :pray:", Phrase(Command.FORGET_THAT)),
+        ("forget 3, please 🙏", Phrase(Command.FORGET, 3)),
+        ("my reminders, thanks!", Phrase(Command.REMINDERS)),
+        ("Vergiss mich, bitte", Phrase(Command.FORGET_ME)),
+        ("wrong 3, please: I like :tea:", Phrase(Command.WRONG, 3, "I like :tea:")),
+        ("forget 1 and 3", Phrase(Command.FORGET, 1, more=(3,))),
+        ("vergiss 1, 2 und #4 bitte", Phrase(Command.FORGET, 1, more=(2, 4))),
+        ("cancel reminders 2, 3, and 2", Phrase(Command.CANCEL_REMINDER, 2, more=(3,))),
+        ("streiche Erinnerungen 1 & 12", Phrase(Command.CANCEL_REMINDER, 1, more=(12,))),
+    ):
+        assert phrase_in(said) == phrase, said
+    for said in ("me, please", "please", "ok", "thanks 🙏", ":tada:"):
+        assert phrase_in(said, alone=True) is None, said
+
+
+def test_a_few_words_that_begin_with_a_stop_mean_it() -> None:
+    for said in (
+        *("stop, please", "Please, stop.", "ok stop", "stop now", "STOP STOP", "stop 🛑", "stop :octagonal_sign:"),
+        *("Stopp, bitte", "hör auf damit", "Stop! That is enough", "please stop writing", "HALT!!!", "stop❗️"),
+    ):
+        assert means_stop(said), said
+    for said in (
+        *("stop?", "stop remembering", "stop reminder 2", "don't stop", "stop-loss orders", "the stop", "", "please"),
+        *("stop the build on the red server", "stop the deploy, or not?", "stopping", "ok"),
+    ):
+        assert means_stop(said) == (said == "stop?"), said
+
+
+def test_what_is_to_be_remembered_is_any_text_but_a_question() -> None:
+    for said, words in (
+        ("*remember that* I use tabs", "I use tabs"),
+        ("**Remember that I use *tabs***", "I use *tabs*"),
+        ("_merk dir:_ Tabs", "Tabs"),
+        ("remember that\nI use tabs\nand no blanks", "I use tabs\nand no blanks"),
+        ('remember that my page is called "What now?"', 'my page is called "What now?"'),
+        (f"remember that {'I use tabs. ' * 80}and no blanks", f"{'I use tabs. ' * 80}and no blanks"),
+    ):
+        assert phrase_in(said) == Phrase(Command.REMEMBER, words=words), said
+    for said in (
+        "remember that I use tabs?",
+        "*remember that* I use tabs, *right?*",
+        "remember thatch",
+        "remember that",
+    ):
+        assert phrase_in(said) is None, said
+
+
 def test_anything_else_is_an_ordinary_message() -> None:
     for said in (
         *("ask yourself: why?", "ask ada: why?", "ask ada-api", "ask ada-api:  ", "I ask ada-api: why?", "ask a-: b"),
@@ -89,7 +139,10 @@ def test_anything_else_is_an_ordinary_message() -> None:
         "why 3 of them?",
         "forget me not",
         "don't forget me",
-        "please forget 3 and 4",
+        "wrong 3 and 4",
+        "why 3, 4",
+        "forget 3 or 4",
+        "please forget 3 and his brother",
         "forget 12345",
         "he said: forget me",
         "forget me: now",

@@ -10,7 +10,9 @@ _HEADER = f"""\
 # Phrases and the slash command
 
 What stands here is obeyed without a model, as a whole message to the soul, in any case and with any last mark but for
-*why?*. `#` stands for a number. What is about you alone is answered to you alone: in your direct messages.
+*why?*; commas, emoji and courtesy (*ok*, *please*, *thanks*) don't matter. `#` stands for a number, in *forget #* and
+*cancel reminders #* also for several. While a reply is being made, a message of at most four words that begins with
+*stop* stops it. What is about you alone is answered to you alone: in your direct messages.
 
 In Slack each soul has a slash command of its name, as `{command_of("minoan")}`:
 

@@ -2,7 +2,8 @@
 
 import hashlib
 
-from daemon.core.timetable import moment_in, when
+from daemon.core.timeframes import due_time
+from daemon.core.timetable import moment_in
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.mind.answer_filter import words_aloud
@@ -20,7 +21,7 @@ def remind(context: ProcessContext) -> Action:
                 observation="Give the time, a colon and a space, and what to bring up, like `in 2h: the build`."
             )
         try:
-            due_ms = when(due.strip(), context.mind.clock.now_ms(), context.perception.zone or "UTC")
+            due_ms = due_time(due.strip(), context.mind.clock.now_ms(), context.perception.zone)
         except ValueError as error:
             return use.recurse(observation=f"That time can't be read: {error}")
         if not await context.capabilities.may_intend(context.perception.author, len(context.motor.intentions)):

@@ -54,9 +54,9 @@ async def _have_it_heard(transaction: Transaction, row: sqlite3.Row, now: int) -
 
 
 async def reword_what_was_asked(transaction: Transaction, conversation: str, ts: str, text: str, now: int) -> None:
-    """A message is about to get another text: an intention goes that holds what is taken out.
+    """A message is about to get another text: an intention goes that holds what is taken out, any other stays as it is.
 
-    The person whom it was for hears of that in a plain line.
+    The person whom it was for hears in a plain line which of the two it is.
     """
     asked = await _asked_in(transaction, conversation, ts)
     turn = asked and await transaction.one(
@@ -66,18 +66,21 @@ async def reword_what_was_asked(transaction: Transaction, conversation: str, ts:
     )
     if not turn:
         return
-    kept = set(words_of(text))
-    gone = set(words_of(turn["body"])) - kept
+    said, written = words_of(turn["body"]), words_of(text)
+    if said == written:
+        return
+    kept = set(written)
+    gone = set(said) - kept
     for row in asked:
-        if not any(_says(term, gone) and not _says(term, kept) for term in terms_of(row["content"], row["topic"])):
-            continue
-        await _drop(transaction, row, "its message was edited", now)
+        stays = not any(_says(term, gone) and not _says(term, kept) for term in terms_of(row["content"], row["topic"]))
+        if not stays:
+            await _drop(transaction, row, "its message was edited", now)
         if row["state"] == "waiting":
             await note_in_conversation(
                 transaction,
                 row["conversation"],
-                f"edited {row['id']}",
-                Note.REWORDED,
+                f"{'kept' if stays else 'edited'} {row['id']}",
+                Note.AS_SET if stays else Note.REWORDED,
                 reply_to=conversation.rpartition("/")[2],
                 recipient=row["behalf"],
                 now=now,

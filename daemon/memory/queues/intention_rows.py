@@ -24,6 +24,12 @@ IN_MIND: Final = "mind:"
 FOR_PEOPLE: Final = f"slot <> 'idle' AND slot NOT GLOB '{IN_MIND}*'"
 """A condition in SQL: an intention is none of the soul's own, of which no person has to know."""
 
+ENDS_MS: Final = "ends_ms"
+"""In the params of what repeats: after which time (ms, UTC) it comes no more."""
+
+TIMES: Final = "times"
+"""In the params of what repeats: how often it comes at most."""
+
 DUE_OF: Final = "due_of"
 """In the params of a due event: the id of its intention, where that repeats for a person or is an errand."""
 
@@ -94,6 +100,22 @@ class Intention:
         """Read an `intentions` row."""
         return read_row(cls, row, params=json.loads)
 
+    @property
+    def ends_ms(self) -> int:
+        """After which time what repeats comes no more; 0 for none."""
+        return _whole(self.params.get(ENDS_MS))
+
+    @property
+    def times_left(self) -> int:
+        """How often what repeats still comes at most; 0 without such a limit."""
+        times = _whole(self.params.get(TIMES))
+        return max(1, times - self.fired) if times else 0
+
+
+def _whole(value: object) -> int:
+    """A number above 0; 0 for anything else, since params may come from elsewhere."""
+    return value if isinstance(value, int) and value > 0 else 0
+
 
 async def next_number(transaction: Transaction, behalf: str, workspace: str) -> int:
     """The number by which a person names their next intention, with any soul; the daemon's own looks have none."""
@@ -157,9 +179,12 @@ async def fire(transaction: Transaction, intention: Intention, now: int) -> None
 
 def _following(intention: Intention, rule: Recurrence | None, now: int, zone: str, day: str) -> int | None:
     """When an intention is due again that is due now; None for never."""
+    if intention.times_left == 1:
+        return None
     try:
         if rule is not None:
-            return rule.after(intention.due_ms, now, zone, day).due_ms
+            due_ms = rule.after(intention.due_ms, now, zone, day).due_ms
+            return None if 0 < intention.ends_ms < due_ms else due_ms
         return next_slot(intention.every, max(now, intention.due_ms) + 1) if intention.every else None
     except ValueError:  # the crontab has no further slot
         return None

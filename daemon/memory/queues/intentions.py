@@ -50,7 +50,7 @@ async def store_intentions(
     refused = []
     for new in intentions:
         try:
-            due = _first_due(new, now)
+            due = first_due(new, now)
             await _require_room(transaction, conversation, new, most, shared_out=shared_out)
         except ValueError as refusal:
             refused.append(f"{new.slot}: {refusal}")
@@ -184,7 +184,7 @@ def _is_its_own(new: NewIntention) -> bool:
     return new.slot == IDLE or new.slot.startswith(IN_MIND)
 
 
-def _first_due(new: NewIntention, now: int) -> int:
+def first_due(new: NewIntention, now: int) -> int:
     """When an intention falls due first. Raises ValueError when it can't be scheduled."""
     if new.cue is not None:
         return new.cue.first_due(now)
@@ -193,7 +193,9 @@ def _first_due(new: NewIntention, now: int) -> int:
     if not new.every:
         return new.due_ms
     if (rule := recurrence_of(new.every)) is not None:
-        return max(new.due_ms, now) if rule.hours and new.due_ms else rule.first(max(new.due_ms, now), new.zone).due_ms
+        if rule.hours and new.due_ms:
+            return max(new.due_ms, now)
+        return rule.first(max(new.due_ms - 1, now), new.zone).due_ms
     require_seldom(new.every, now)
     return next_slot(new.every, max(new.due_ms, now))
 

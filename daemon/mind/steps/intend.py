@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from daemon.core.ports.models import Effort
 from daemon.core.step import Step
@@ -15,18 +16,21 @@ from daemon.soul_engine import with_notes
 REMINDERS = "reminders"
 """The region of pending reminders: data, since users worded them."""
 
+HERE: Final = frozenset({"", "here", "thread"})
+"""What a model says for the conversation itself."""
+
 _COMMAND = """\
 What reminder does the person who spoke last want set or dropped, in what they said since the last reply? For \
 them it is {now}. {waiting}
 
-Answer with JSON: {{"what": "…", "when": "…", "about": "…", "who": "…", "silence": "…", "until": "…", "times": 1, \
+Answer with JSON: {{"what": "…", "when": "…", "about": "…", "who": "…", "silence": "…", "until": "…", "times": 0, \
 "every": "…", "where": "…", "digest": false, "unknown_zone": "…", "drop": [numbers]}}. `what` is what to bring up, in \
 a few words, in their language. Of what sets it off, fill in what they said and leave the rest "": `when` for a time, \
 either a span from now like "in 20m", "in 2h30m", "in 3 days", or a moment on their own clock like "2026-03-01T09:00"; \
 `about` for words to come, if it is to be when something is talked about: one to four words of theirs, as they wrote \
 them; `who`, as they wrote the name, if it is to be when a person writes, or is back; `silence`, a span like "2 days", \
-if it is to be when nobody answers or writes here for so long. `until`, like `when`, and `times` only if they say how \
-long to wait, or how often. `every`, if it comes again and again: "daily 09:00", "weekdays 09:00", "weekly mon,thu \
+if it is to be when nobody answers or writes here for so long. `until`, like `when`, and `times`, else 0, only if they \
+say how long, or how often. `every`, if it comes again and again: "daily 09:00", "weekdays 09:00", "weekly mon,thu \
 09:00", "monthly 31 09:00", "yearly 02-29 09:00", or hours, "3h". `where`: "" for here, "me" for them alone, "channel" \
 for all in this channel, or another one as they name it, "#ops". `digest` true if they want a digest of what is said \
 in a channel. `unknown_zone`: a time zone that they name and that does not exist, as they wrote it. Leave all "" where \
@@ -34,6 +38,19 @@ nothing is to be set, or where it can't be made out. `drop` lists the numbers of
 
 _NONE_WAIT = "None waits in this conversation, so there is none to drop."
 _SOME_WAIT = 'Waiting in this conversation, and numbered under "Reminders": {count}.'
+
+
+_SAID: Final = {
+    "when": "the time",
+    "about": "the words to wait for",
+    "who": "the person to wait for",
+    "silence": "the silence",
+    "until": "until when",
+    "times": "how often",
+    "every": "that it comes again",
+    "where": "the place",
+    "digest": "the digest",
+}
 
 
 class _Answer(BaseModel):
@@ -45,7 +62,7 @@ class _Answer(BaseModel):
     who: str = ""
     silence: str = ""
     until: str = ""
-    times: int = Field(default=1)
+    times: int = 0
     every: str = ""
     where: str = ""
     digest: bool = False
@@ -57,10 +74,10 @@ class _Answer(BaseModel):
 class ReminderRequest:
     """`what` to bring up, and what sets it off, all empty for nothing; the numbers to `drop`.
 
-    `when` and `until` are as `timetable.when` reads them, `silence` as `timetable.span_ms` does; `about` are words to
-    be talked about, `who` is a name, `times` how often. `every` is a rule as `Recurrence` reads it, `where` is empty
-    for here, `me`, `channel` for this one or the name of another; a `digest` is wanted of what is said there.
-    `unknown_zone` is a time zone of which the model says that it does not exist.
+    `when` and `until` are as `timeframes.due_time` reads them, `silence` as `timetable.span_ms` does; `about` are words
+    to be talked about, `who` is a name, `times` how often, 0 unless they say so. `every` is a rule as `Recurrence`
+    reads it, `where` is empty for here, `me`, `channel` for this one or the name of another; a `digest` is wanted of
+    what is said there. `unknown_zone` is a time zone of which the model says that it does not exist.
     """
 
     when: str = ""
@@ -70,7 +87,7 @@ class ReminderRequest:
     who: str = ""
     silence: str = ""
     until: str = ""
-    times: int = 1
+    times: int = 0
     every: str = ""
     where: str = ""
     digest: bool = False
@@ -81,6 +98,19 @@ class ReminderRequest:
         """Whether it is to wait for words or a silence rather than for a time; a silence counts more than a time."""
         at_a_time = self.when or self.every or self.digest
         return bool(self.silence or (not at_a_time and (self.about or self.who)))
+
+    @property
+    def unheeded(self) -> tuple[str, ...]:
+        """What is filled in and has no part in what the rest sets."""
+        limits = {"until", "times"}
+        if self.silence:
+            heeded = {"silence", *limits}
+        elif self.waits:
+            heeded = {"about", "who", *limits}
+        else:
+            once = {"times"} if self.times == 1 else set()
+            heeded = {"when", "where", "every", "digest", *(limits if self.every else once)}
+        return tuple(said for name, said in _SAID.items() if name not in heeded and getattr(self, name))
 
 
 def with_reminders(memory: WorkingMemory, waiting: Sequence[str]) -> WorkingMemory:
@@ -104,7 +134,7 @@ def intend(now: str, waiting: int) -> Step[ReminderRequest]:
             until=found.until.strip(),
             times=found.times,
             every=found.every.strip(),
-            where=one_line(found.where),
+            where="" if found.where.strip().casefold() in HERE else one_line(found.where),
             digest=found.digest,
             unknown_zone=one_line(found.unknown_zone),
         )

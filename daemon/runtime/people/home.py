@@ -8,7 +8,7 @@ from typing import Final
 from daemon.core.errors import ChannelError
 from daemon.core.home import HomeButton, HomeItem, HomePage, HomeSection
 from daemon.core.phrases import USAGE, Phrase
-from daemon.core.text import one_line, shortened
+from daemon.core.text import numbered, one_line, shortened
 from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.queues.memory_acts import Asker, Corrected, MemoryAct, Shown
 from daemon.memory.queues.typed_commands import DONE, act_pressed
@@ -112,7 +112,7 @@ def _fact(cycle: Cycle, number: int, fact: Fact) -> HomeItem:
         HomeButton(say("home_correct"), f"wrong {fact.id}"),
         HomeButton(say("home_forget"), f"forget {fact.id}", say("home_forget_asks")),
     )
-    return HomeItem(f"{number}. {shortened(one_line(fact.text), _LONGEST)} ({day})", buttons)
+    return HomeItem(f"{numbered(number)}. {shortened(one_line(fact.text), _LONGEST)} ({day})", buttons)
 
 
 async def _reminders(cycle: Cycle) -> HomeSection:

@@ -238,8 +238,15 @@ async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
         case Command.FORGET_ME_SURELY:
             return await _forget(cycle)
         case _:
-            held = await own.believed(phrase.number)
-            return await _about_one(cycle, phrase, own) if held is None else _about_belief(cycle, phrase, own, *held)
+            each = [replace(phrase, number=number) for number in (phrase.number, *phrase.more)]
+            answers = [await _about_number(cycle, one, own) for one in each]
+            text, acts = "\n".join(one.text for one in answers), tuple(act for one in answers for act in one.acts)
+            return _Answer(text, acts, heard=answers[0].heard)
+
+
+async def _about_number(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
+    held = await own.believed(phrase.number)
+    return await _about_one(cycle, phrase, own) if held is None else _about_belief(cycle, phrase, own, *held)
 
 
 _OF_PERSON: Final = {Command.STATUS: status_of_person, Command.REMINDERS: reminders_of_person}
@@ -266,7 +273,10 @@ async def _remember(cycle: Cycle, phrase: Phrase) -> _Answer:
     noted = own_words(phrase.words)
     if noted is None or cycle.newest.author in await cycle.services.standing.paused([cycle.newest.author]):
         return _Answer(cycle.words.say("own_remember_paused"))
-    return _Answer(cycle.words.say("own_remembered", words=noted.content), (noted,), heard=True)
+    whole = len(noted.content) >= len(one_line(phrase.words).rstrip(" ."))
+    return _Answer(
+        cycle.words.say("own_remembered" if whole else "own_remembered_cut", words=noted.content), (noted,), heard=True
+    )
 
 
 async def _about_one(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:

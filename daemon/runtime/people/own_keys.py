@@ -7,6 +7,7 @@ from daemon.core.fencing import clean_name
 from daemon.core.perception import Place
 from daemon.core.phrases import Command, Phrase
 from daemon.core.sessions import key_of
+from daemon.core.text import numbered
 from daemon.ism.permission import plain_sight
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.records import Delivery
@@ -58,8 +59,8 @@ def _line(cycle: Cycle, key: OwnKey) -> str:
     zone, say = cycle.newest.zone, cycle.words.say
     made, machine = day_in(key.made_ms, zone), _machine(cycle, key)
     if key.seen_ms is None:
-        return say("keys_unused", number=key.number, machine=machine, made=made)
-    return say("keys_line", number=key.number, machine=machine, made=made, used=day_in(key.seen_ms, zone))
+        return say("keys_unused", number=numbered(key.number), machine=machine, made=made)
+    return say("keys_line", number=numbered(key.number), machine=machine, made=made, used=day_in(key.seen_ms, zone))
 
 
 def _machine(cycle: Cycle, key: OwnKey) -> str:

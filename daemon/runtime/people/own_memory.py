@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.sentences import Words
-from daemon.core.text import one_line
+from daemon.core.text import numbered, one_line
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.people.beliefs import Belief
 from daemon.memory.people.known import KnownOfPerson, QuotedWords
@@ -49,11 +49,11 @@ class OwnMemory:
                 group = its
                 lines.append(f"\n*{say(f'own_{group}')}*")
             noted = f", {say('own_noted')}" if fact.trust is Trust.NOTED else ""
-            lines.append(f"{number}. {one_line(fact.text)} ({self._day(fact.valid_from_ms)}{noted})")
+            lines.append(f"{numbered(number)}. {one_line(fact.text)} ({self._day(fact.valid_from_ms)}{noted})")
         if beliefs:
             lines.append(f"\n*{say('own_beliefs')}*")
             numbers = range(len(facts) + 1, len(facts) + len(beliefs) + 1)
-            lines += [f"{n}. {self._believed(one)}" for n, one in zip(numbers, beliefs, strict=True)]
+            lines += [f"{numbered(n)}. {self._believed(one)}" for n, one in zip(numbers, beliefs, strict=True)]
         if besides.unread:
             lines.append("\n" + say("own_unread", messages=besides.unread))
         zone = say("own_zone", zone=besides.zone) if besides.zone else ""
@@ -93,10 +93,9 @@ class OwnMemory:
         say = self.words.say
         if fact.trust is Trust.INFERRED:
             day = self._day(fact.valid_from_ms)
-            return OwnAnswer(
-                say("own_concluded", number=number, fact=one_line(fact.text), day=day), (Shown(shown, fact.id),)
-            )
-        lines = [say("own_why", number=number, fact=one_line(fact.text))]
+            concluded = say("own_concluded", number=numbered(number), fact=one_line(fact.text), day=day)
+            return OwnAnswer(concluded, (Shown(shown, fact.id),))
+        lines = [say("own_why", number=numbered(number), fact=one_line(fact.text))]
         lines += [f"> {one_line(one.quote)[:_LONGEST_QUOTE]}\n{self._said(one)}" for one in evidence]
         if not evidence:
             lines.append(say("own_unproved"))
@@ -105,7 +104,7 @@ class OwnMemory:
     def why_believed(self, number: int, belief: Belief, shown: tuple[str, ...]) -> OwnAnswer:
         """That no words prove a belief, and when it fades."""
         said = self.words.say(
-            "own_believed", number=number, belief=one_line(belief.text), day=self._day(belief.until_ms)
+            "own_believed", number=numbered(number), belief=one_line(belief.text), day=self._day(belief.until_ms)
         )
         return OwnAnswer(said, (Shown(shown, belief.id),))
 

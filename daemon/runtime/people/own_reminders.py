@@ -11,9 +11,10 @@ from daemon.core.errors import ChannelError
 from daemon.core.perception import AudienceKind, ConversationKey
 from daemon.core.phrases import Command, Phrase
 from daemon.core.recurrence import Recurrence, recurrence_of
-from daemon.core.reminder_words import rule_in_words, time_in, time_of_day
+from daemon.core.reminder_words import repeats_in_words, time_in, time_of_day
 from daemon.core.sessions import key_of
-from daemon.core.text import one_line
+from daemon.core.text import numbered, one_line
+from daemon.core.timeframes import clock_time, due_time
 from daemon.core.timetable import when
 from daemon.core.zones import zone_of
 from daemon.memory.queues.intention_rows import DIGEST, Intention
@@ -36,10 +37,12 @@ async def heed_own_reminders(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     if key_of(newest.author) is not None:  # a session is no person
         return await say(cycle, cycle.words.say("own_way"))
     own = await services.capabilities.own_things.reminders(newest.author)
-    found = next((one for one in own if one.number == phrase.number), None)
-    answer = await _change(cycle, phrase, found) if found is not None else None
-    answer = answer or _Answer(cycle.words.say("reminder_no_number", number=phrase.number))
-    delivery = await say(cycle, answer.text, *answer.acts)
+    answers = []
+    for number in (phrase.number, *phrase.more):
+        found = next((one for one in own if one.number == number), None)
+        answer = await _change(cycle, phrase, found) if found is not None else None
+        answers.append(answer or _Answer(cycle.words.say("reminder_no_number", number=number)))
+    delivery = await say(cycle, "\n".join(one.text for one in answers), *(act for one in answers for act in one.acts))
     services.wake()
     services.emit("reminders.asked", command=phrase.command, trace=cycle.trace_id)
     return delivery
@@ -82,9 +85,10 @@ def _line(cycle: Cycle, one: Intention, room: str) -> str:
     if one.cue:
         moment = say("reminders_waits", when=moment)
     elif one.every:
-        moment = say("reminders_repeats", when=moment, rule=rule_in_words(one.every, cycle.words))
+        until = time_in(one.ends_ms, zone) if one.ends_ms else ""
+        moment = repeats_in_words(moment, one.every, cycle.words, until=until, times=one.times_left)
     what = say("reminders_digest") if one.errand == DIGEST else one_line(one.content)[:_LONGEST]
-    line = say("reminders_line", number=one.number, when=moment, what=what)
+    line = say("reminders_line", number=numbered(one.number), when=moment, what=what)
     if one.place != "dm" and one.conversation != str(cycle.claim.conversation):
         line = say("reminders_in", line=line, room=room or say("a_channel"))
     return say("reminders_paused", line=line, number=one.number) if one.paused else line
@@ -146,13 +150,13 @@ def _moved(cycle: Cycle, found: Intention, to: str) -> _Answer:
     words, now, zone = cycle.words, cycle.services.clock.now_ms(), cycle.newest.zone
     if found.cue:
         return _Answer(words.say("reminder_no_move", number=found.number))
-    rule, time = recurrence_of(found.every), time_of_day(to)
+    rule, time = recurrence_of(found.every), time_of_day(to) or clock_time(to)
     if found.every and (rule is None or (time is None and not rule.hours)):
         return _Answer(words.say("reminder_time_alone", number=found.number))
     if rule is not None and time is not None and not rule.hours:
         return _as_moved(cycle, found, rule.at(*time).first(now, zone, found.fired_day).due_ms, rule.at(*time))
     try:
-        due_ms = _on_its_day(found, time, now, zone) if time is not None else when(to, now, zone or "UTC")
+        due_ms = _on_its_day(found, time, now, zone) if time is not None else due_time(to, now, zone)
     except ValueError:
         return _Answer(words.say("reminder_when", number=found.number))
     return _as_moved(cycle, found, due_ms, rule)

@@ -11,6 +11,7 @@ import pytest
 
 from daemon.local_slack.model import ZONE
 from tests.fakes import TIMEOUT
+from tests.given import counted_anew
 from tests.hooks.client import Client
 from tests.journeys.asking import AskedSession, door, new_key
 from tests.journeys.house import House
@@ -56,12 +57,13 @@ async def test_a_person_sees_their_own_machines_with_when_they_were_made_and_use
     days = [f"{datetime.fromtimestamp(one['created_ms'] / 1000, ZoneInfo(ZONE)):%Y-%m-%d}" for one in rows]
     assert listed.splitlines() == [
         "These machines have a key of yours, for the sessions of Claude Code there:",
-        f"1. `laptop`: made {days[0]}, used last {days[0]}",
-        f"2. `*desk*'top`: made {days[1]}, used last {days[1]}",
+        f"#1. `laptop`: made {days[0]}, used last {days[0]}",
+        f"#2. `*desk*'top`: made {days[1]}, used last {days[1]}",
         "*end key 1* ends that one at once, *end my keys* ends all of them.",
     ]
+    assert not counted_anew(listed)
     await new_key(house)
-    assert "\n3. a machine whose name I don't know: made" in await house.answered("Ada", "dm", "meine Schlüssel")
+    assert "\n#3. a machine whose name I don't know: made" in await house.answered("Ada", "dm", "meine Schlüssel")
     assert "bens-box" in await house.answered("Ben", "dm", "list my keys")
     assert await opens(machines.bens)
     assert house.prompts == [], "no model is called"
@@ -78,7 +80,7 @@ async def test_an_ended_key_opens_nothing_from_then_on_and_the_others_keep_their
     assert [await opens(one) for one in (machines.first, machines.second, machines.bens)] == [False, True, True]
     listed = await house.answered("Ada", "dm", "my keys")
     assert "laptop" not in listed
-    assert "\n2. `*desk*'top`" in listed
+    assert "\n#2. `*desk*'top`" in listed
     for number in (0, 1, 3, 9999):
         assert f"There is no key {number} of yours" in await house.answered("Ada", "dm", f"end key {number}")
     assert await opens(machines.second)

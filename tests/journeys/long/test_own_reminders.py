@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from tests.given import shown, tagged, wanting
+from tests.given import counted_anew, shown, tagged, wanting
 from tests.journeys.house import House, said
 
 DAY_S = 24 * 3_600.0
@@ -97,9 +97,9 @@ async def test_reminders_are_listed_moved_and_cancelled_by_phrases_without_a_mod
     await set_in(house, "dm", "Remind me of the build in 3 hours", wish("the build", when="in 3h"))
     asked = len(house.prompts)
     listed = await house.answered("Ada", "dm", "My reminders")
-    assert "1. " in listed
+    assert "#1. " in listed
     assert "Mon, Tue, Wed, Thu, Fri at 09:00: stand-up" in listed
-    assert "2. " in listed
+    assert "#2. " in listed
     assert "the build" in listed
     assert (await house.answered("Ada", "dm", "move reminder 1 to 9.30 Uhr")).startswith("Reminder 1 is due ")
     assert [row["every"] for row in await house.rows(OWN)] == ["weekly mon,tue,wed,thu,fri 09:30", ""]
@@ -120,6 +120,91 @@ async def test_reminders_are_listed_moved_and_cancelled_by_phrases_without_a_mod
     assert "my raise" not in said_here
     private = await house.reply(await house.people.open_dm("Ben"), "Your reminders:")
     assert "my raise" in said(private)
+
+
+async def test_the_number_that_a_list_shows_is_the_one_that_is_obeyed(house: House) -> None:
+    for number, what in enumerate(("dentist", "rent", "invoices", "school"), 1):
+        await set_in(house, "dm", f"Remind me of it in {9 - number} hours", wish(what, when=f"in {9 - number}h"))
+    await house.answered("Ada", "dm", "cancel reminder 2")
+    listed = await house.answered("Ada", "dm", "my reminders")
+    assert not counted_anew(listed)
+    lines = [line for line in listed.splitlines() if line.startswith("#")]
+    shown_as = {line.rpartition(": ")[2]: line.partition(".")[0] for line in lines}
+    assert shown_as == {"school": "#4", "invoices": "#3", "dentist": "#1"}
+    assert await house.answered("Ada", "dm", f"cancel reminder {shown_as['school']}") == "Reminder 4 is cancelled."
+    assert [row["content"] for row in await house.rows(OWN) if row["state"] == "waiting"] == ["dentist", "invoices"]
+    told = await house.answered("Ada", "dm", "cancel reminders 1, 2 and 3")
+    assert told.splitlines() == [
+        "Reminder 1 is cancelled.",
+        "You have no reminder 2; *my reminders* lists yours.",
+        "Reminder 3 is cancelled.",
+    ]
+    assert [row["state"] for row in await house.rows(OWN)] == ["cancelled"] * 4
+
+
+async def test_what_repeats_ends_when_its_person_said_and_the_list_says_so(house: House) -> None:
+    day = f"{datetime.fromtimestamp(house.clock.now_ms() / 1000 + 2 * DAY_S, ZoneInfo('Europe/Athens')):%Y-%m-%d}"
+    for until in (day, f"{day}T23:59"):
+        answer = await set_in(house, "dm", "Daily at nine until then", wish(until, every="daily 09:00", until=until))
+        assert f", daily at 09:00, until {day} 23:59 (Europe/Athens): {until}" in answer
+        assert "daily 09:00 from then on, until " in shown(house.prompts[-1])
+    answer = await set_in(house, "dm", "Three times, every hour", wish("stretch", every="1h", times=3))
+    assert ", every 1 h, times left: 3: stretch" in answer
+    await house.answered("Ada", "dm", "cancel reminder 2")
+    for left in (2, 1, 0):
+        house.clock.turn(3_601)
+        await house.row("SELECT 1 FROM intentions WHERE content = 'stretch' AND fired = ?", 3 - left)
+        await house.idle()
+        assert (f"times left: {left}: stretch" in await house.answered("Ada", "dm", "my reminders")) == bool(left)
+    assert f"until {day} 23:59" in await house.answered("Ada", "dm", "my reminders")
+    for _ in range(4):
+        house.clock.turn(DAY_S)
+        await house.idle()
+        await house.answered("Ada", "dm", "my reminders")  # whatever is due has come
+    assert await house.rows("SELECT 1 FROM intentions WHERE state = 'waiting' AND slot <> 'idle'") == []
+    assert await house.answered("Ada", "dm", "my reminders") == "You have no reminders with me."
+
+
+async def test_an_end_that_can_not_be_made_out_or_comes_too_early_sets_nothing(house: House) -> None:
+    for until in ("when pigs fly", "in 1m", "2020-01-01", "in 3 years"):
+        await set_in(house, "dm", "Daily until then", wish(every="24h", until=until))
+        assert "until when it is to come again could not be made out" in shown(house.prompts[-1]), until
+    await set_in(house, "dm", "Daily at nine", wish(every="daily 09:00", when="when pigs fly"))
+    assert "the time could not be made out" in shown(house.prompts[-1])
+    assert await house.rows(OWN) == []
+
+
+async def test_what_a_wish_says_besides_and_has_no_part_in_it_is_told(house: House) -> None:
+    wishes: tuple[tuple[dict[str, object], str], ...] = (
+        (
+            {"when": "in 3h", "who": "Ben", "until": "Friday", "times": 3},
+            "the person to wait for, until when, how often",
+        ),
+        ({"every": "daily 09:00", "about": "the build"}, "the words to wait for"),
+        ({"silence": "2 days", "every": "daily 09:00", "where": "#general"}, "that it comes again, the place"),
+        ({"when": "in 3h", "where": "here", "times": 1}, ""),
+    )
+    for filled, besides in wishes:
+        await set_in(house, "dm", "Remind me of the build, as Ben said", json.dumps({"what": "the build", **filled}))
+        told = f"You could not heed what they said besides: {besides}. Say so."
+        assert (told in shown(house.prompts[-1])) == bool(besides), filled
+
+
+async def test_times_in_words_are_read_in_a_wish_and_where_one_is_moved(house: House) -> None:
+    for when, time in (("tomorrow 09:00", "09:00"), ("9am", "09:00"), ("tomorrow at noon", "12:00")):
+        await set_in(house, "dm", f"Remind me {when}", wish(when, when=when))
+        assert local((await house.rows(OWN))[-1]["due_ms"], "Europe/Athens") == time
+    await set_in(house, "dm", "Remind me daily at nine", wish(every="daily 09:00"))
+    for phrase, time in (
+        ("move reminder 1 to tomorrow 10am", "10:00"),
+        ("move reminder 2 to noon", "12:00"),
+        ("verschiebe erinnerung 3 auf morgen 17 Uhr", "17:00"),
+        ("move reminder 4 to noon", "12:00"),
+    ):
+        assert f" {time} (Europe/Athens)" in await house.answered("Ada", "dm", phrase), phrase
+    rows = await house.rows(OWN)
+    assert [local(row["due_ms"], "Europe/Athens") for row in rows] == ["10:00", "12:00", "17:00", "12:00"]
+    assert rows[-1]["every"] == "daily 12:00"
 
 
 async def test_one_for_a_channel_comes_up_there_and_its_time_reads_on_each_clock(house: House) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.core.phrases import Command, phrase_in
+from daemon.core.phrases import means_stop
 from daemon.core.ports.arrivals import Arrival, NewMessage, Source, Stop
 
 _EVENT: Final = "agent_session_stopped"
@@ -31,8 +31,7 @@ def session_stopped(reader: EventReader, payload: Mapping[str, object]) -> Stop 
 
 
 def says_stop(arrival: Arrival) -> bool:
-    """Whether a message that has just been written says stop, and nothing else."""
+    """Whether a message that has just been written asks to stop."""
     if not isinstance(arrival, NewMessage) or arrival.source is not Source.LIVE:
         return False
-    phrase = phrase_in(arrival.perception.content)
-    return phrase is not None and phrase.command is Command.STOP
+    return means_stop(arrival.perception.content)
