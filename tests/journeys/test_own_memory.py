@@ -61,6 +61,36 @@ async def test_what_is_known_is_listed_in_numbered_dated_groups_without_a_model(
     assert await house.rows("SELECT * FROM outbox WHERE body LIKE '%under the mat%'") == []
 
 
+async def test_forget_that_means_what_was_said_or_shown_last_in_this_talk_or_asks(house: House) -> None:
+    await _bees(house)
+    await house.answered("Ada", "dm", KNOWN)
+    await house.answered("Ada", "dm", "why 1")
+    await house.answered("Ada", "dm", "between us, Ben's contract ends in May.")
+    assert (await house.answered("Ada", "dm", "forget that")).startswith("Forgotten: your last message here")
+    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%contract%'") == []
+    asked = (
+        "What do you mean by *that*? Nothing is forgotten yet; *what do you know about me* shows more.\n"
+        "- *forget 1*: weaves at the north loom\n"
+        "- *forget my last message*: I weave at the north loom"
+    )
+    assert await house.answered("Ada", "dm", "forget that") == asked
+    await house.answered("Ada", "dm", "why 1")
+    await house.answered("Ada", "dm", "help")
+    assert await house.answered("Ada", "dm", "vergiss das") == asked
+    await house.answered("Ada", "dm", "why 1")
+    house.clock.turn(14 * 3600)
+    assert await house.answered("Ada", "dm", "forget that") == asked
+    await house.answered("Ada", "dm", "why 1")
+    root = await house.say("Ben", "general", "anything new?")
+    await house.answered("Ada", "general", "@soul the safe is behind the loom", thread=root)
+    await house.answered("Ada", "general", "@soul forget that", thread=root)
+    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%safe%'") == []
+    assert len(await house.rows("SELECT 1 FROM facts")) == 2
+    assert await house.answered("Ada", "dm", "forget that") == "Forgotten: weaves at the north loom"
+    await house.answered("Ada", "dm", "forget my last message")
+    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%north loom%'") == []
+
+
 async def test_a_fact_of_a_private_channel_is_shown_to_its_members_alone(house: House) -> None:
     await house.answered("Ada", "founders", "@soul I plan to leave in May")
     await note(house, "U0ADA", "plans to leave", "plan to leave in May")

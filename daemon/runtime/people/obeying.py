@@ -8,9 +8,10 @@ from typing import Final
 
 from daemon.core.initiative import INVITING
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place, Readers
-from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_said, typed
+from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_in, phrase_said, typed
 from daemon.core.sessions import key_of
 from daemon.core.text import one_line
+from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.people.beliefs import Belief
 from daemon.memory.people.erasure import Spared
 from daemon.memory.queues.approvals import NewApproval
@@ -58,6 +59,7 @@ from daemon.runtime.people.room_way import show_way, tell_way
 from daemon.runtime.people.showing_there import show_there
 
 _LONGEST_CORRECTION: Final = 500
+_LONGEST_QUOTED: Final = 100
 _TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
 """Phrases that mean the one who speaks there, in a bound thread the session, unless they are marked with a `!`."""
 
@@ -232,7 +234,7 @@ async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
             answer = await own.listed()
             return _Answer(answer.text, answer.acts)
         case Command.FORGET_THAT:
-            return await _forget_last(cycle, own)
+            return await _forget_that(cycle, own)
         case Command.EXPORT:
             return _Answer(cycle.words.say("own_export"), file=await own.exported(cycle.services.clock.now_ms()))
         case Command.FORGET_ME_SURELY:
@@ -246,19 +248,33 @@ _OF_PERSON: Final = {Command.STATUS: status_of_person, Command.REMINDERS: remind
 _WITHOUT_LOOKING: Final[Mapping[Command, tuple[str, tuple[MemoryAct, ...], bool]]] = {
     Command.PAUSE: ("own_paused", (Paused(paused=True),), False),
     Command.RESUME: ("own_resumed", (Paused(paused=False),), False),
+    Command.FORGET_LAST: ("own_forgotten_that", (LastForgotten(),), False),
     Command.FORGET_ME: ("own_forget_me", (AskedToForget(),), True),
 }
 """What is said, what is stored with it, and whether a question with buttons stands below."""
 
 
-async def _forget_last(cycle: Cycle, own: OwnMemory) -> _Answer:
-    """Forget the fact that was asked about last, or else the person's last message here."""
-    say = cycle.words.say
-    if (fact := await own.last_asked()) is not None:
-        return _Answer(say("own_forgotten_fact", fact=one_line(fact.text)), (Forgotten(fact.id),))
-    if (belief := await own.last_asked_belief()) is not None:
-        return _Answer(say("own_forgotten_fact", fact=one_line(belief.text)), (BeliefForgotten(belief.id),))
-    return _Answer(say("own_forgotten_that"), (LastForgotten(),))
+async def _forget_that(cycle: Cycle, own: OwnMemory) -> _Answer:
+    """Forget what was said or shown last in this talk: the message, or the fact that it asked for; else ask which."""
+    say, now = cycle.words.say, cycle.services.clock.now_ms()
+    last = await cycle.services.known.last_said(own.person, cycle.claim.conversation)
+    if last.is_newest and not last.is_followed:
+        return _Answer(say("own_forgotten_that"), (LastForgotten(),))
+    asked, before = await own.last_asked(), phrase_in(last.text)
+    at_once = not last.is_followed and now - last.at_ms < CONFIRM_MS
+    if asked and before and at_once and (before.command, before.number) == (Command.WHY, asked[0]):
+        return _forgotten(cycle, asked[1])
+    lines = [say("own_which")]
+    if asked is not None:
+        lines.append(say("own_which_fact", number=asked[0], fact=one_line(asked[1].text)))
+    if last.words:
+        lines.append(say("own_which_message", words=one_line(last.words)[:_LONGEST_QUOTED]))
+    return _Answer("\n".join(lines))
+
+
+def _forgotten(cycle: Cycle, known: Fact | Belief) -> _Answer:
+    act = Forgotten(known.id) if isinstance(known, Fact) else BeliefForgotten(known.id)
+    return _Answer(cycle.words.say("own_forgotten_fact", fact=one_line(known.text)), (act,))
 
 
 async def _remember(cycle: Cycle, phrase: Phrase) -> _Answer:
@@ -280,7 +296,7 @@ async def _about_one(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
         answer = await own.why(number, fact, shown)
         return _Answer(answer.text, answer.acts)
     if phrase.command is Command.FORGET:
-        return _Answer(say("own_forgotten_fact", fact=one_line(fact.text)), (Forgotten(fact.id),))
+        return _forgotten(cycle, fact)
     if not (words := one_line(phrase.words)[:_LONGEST_CORRECTION].strip()):
         return _Answer(say("own_wrong_how", number=number))
     corrected = say("own_corrected", number=number, words=words)
@@ -294,8 +310,9 @@ def _about_belief(cycle: Cycle, phrase: Phrase, own: OwnMemory, belief: Belief, 
     if phrase.command is Command.WHY:
         answer = own.why_believed(phrase.number, belief, shown)
         return _Answer(answer.text, answer.acts)
-    sentence = "own_forgotten_fact" if phrase.command is Command.FORGET else "own_belief_wrong"
-    return _Answer(cycle.words.say(sentence, fact=one_line(belief.text)), (BeliefForgotten(belief.id),))
+    if phrase.command is Command.FORGET:
+        return _forgotten(cycle, belief)
+    return _Answer(cycle.words.say("own_belief_wrong", fact=one_line(belief.text)), (BeliefForgotten(belief.id),))
 
 
 async def _forget(cycle: Cycle) -> _Answer:

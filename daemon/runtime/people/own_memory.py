@@ -77,15 +77,14 @@ class OwnMemory:
         held = await self._belief(shown[number - 1]) if 1 <= number <= len(shown) else None
         return (held, shown) if held is not None else None
 
-    async def last_asked_belief(self) -> Belief | None:
-        """The belief that the person asked about last, if they asked since they saw a list."""
-        _, newest = await self.known.shown(self.person)
-        return await self._belief(newest)
-
-    async def last_asked(self) -> Fact | None:
-        """The fact that the person asked about last, if they asked since they saw a list."""
-        _, newest = await self.known.shown(self.person)
-        return await self.known.fact(newest, self.person, self.readers, self.where) if newest else None
+    async def last_asked(self) -> tuple[int, Fact | Belief] | None:
+        """What the person asked about last, if they asked since they saw a list, with its number in that list."""
+        shown, newest = await self.known.shown(self.person)
+        if newest not in shown:
+            return None
+        number = shown.index(newest) + 1
+        found = await self.numbered(number) or await self.believed(number)
+        return (number, found[0]) if found is not None else None
 
     async def why(self, number: int, fact: Fact, shown: tuple[str, ...]) -> OwnAnswer:
         """The words that prove a fact, each with its day and place."""
