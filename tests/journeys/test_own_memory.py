@@ -2,10 +2,14 @@
 
 import json
 
+import pytest
+
 from daemon.memory.knowledge.records.kinds import Topic
 from tests.given import tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import KNOWN, content_of, note, shared_files
+from tests.journeys.souls import write_soul
+from tests.journeys.thinking import adding, expecting, thought
 
 
 async def _bees(house: House) -> None:
@@ -168,3 +172,64 @@ async def test_the_export_is_a_file_that_holds_everything_and_is_sent_once(house
     calls = len(house.prompts)
     await house.answered("Ada", "dm", "Ben asked me: what do you know about me?")
     assert len(house.prompts) == calls + 1
+
+
+async def test_correcting_or_forgetting_a_fact_changes_what_quotes_it_and_nothing_else(empty_house: House) -> None:
+    house = empty_house
+    await house.start(name=write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n'))
+    first = thought(
+        "Good to know: you run the pump-house rebuild. And a cat!",
+        goal_updates=[adding("send Ada the tide table"), adding("ask how the pump house rebuild runs")],
+        predictions=[expecting("Ada writes again", 0.8, "tomorrow", kind="reply", who="U0ADA")],
+        self_model_updates={"current_state": "calm"},
+        world_model_updates=[{"entity": "Ada", "attribute": "mood", "value": "glad"}],
+        memory_ops=[{"type": "write_semantic", "content": "Runs the pump-house rebuild"}],
+    )
+    house.model.replies.append(first)
+    await house.answered("Ada", "dm", "I run the pump-house rebuild. My cat is called Tom.")
+    await note(house, "U0ADA", "Ada runs the pump-house rebuild", "run the pump-house rebuild")
+    await note(house, "U0ADA", "has a cat called Tom", "My cat is called Tom", topic=Topic.OTHER)
+    mind = (
+        "SELECT goal AS w FROM goals UNION ALL SELECT words FROM mind_documents UNION ALL SELECT what FROM predictions"
+    )
+
+    async def held() -> list[str]:
+        return sorted(row["w"] for row in await house.rows(mind))
+
+    before = await held()
+    assert len(before) == 5
+    assert len(await house.rows("SELECT 1 FROM facts")) == 3, "the thought's note is the twin of what was learned"
+    await house.answered("Ada", "dm", KNOWN)
+    await house.answered("Ada", "dm", "wrong 2: My cat is called Tim")
+    assert await held() == before
+    assert await house.answered("Ada", "dm", "forget 1") == "Forgotten: Ada runs the pump-house rebuild"
+    assert await held() == [one for one in before if "pump" not in one]
+    facts = await house.rows("SELECT text FROM records r JOIN facts USING (id) WHERE valid_until_ms IS NULL")
+    assert [row["text"] for row in facts] == ["My cat is called Tim"]
+    house.model.replies.append(thought("Fine."))
+    await house.answered("Ada", "dm", "how are things?")
+    prompt = house.last_prompt()
+    assert "My cat is called Tom" in prompt
+    assert "send Ada the tide table" in prompt
+    assert "rebuild" not in prompt
+
+
+@pytest.mark.parametrize(
+    ("said", "forgotten", "left"),
+    [
+        ("I keep bees on the roof, and I sing.", ("keeps bees", "keep bees on the roof"), "I …, and I sing."),
+        ("Ich leite die Abrechnung. Danke!", ("leitet die Abrechnung", ""), "… Danke!"),
+        ("My desk is blue. Bees are nice.", ("keeps bees", ""), "My desk is blue. Bees are nice."),
+    ],
+)
+async def test_a_forgotten_fact_is_left_out_of_what_was_said(
+    house: House, said: str, forgotten: tuple[str, str], left: str
+) -> None:
+    await house.answered("Ada", "dm", said)
+    await note(house, "U0ADA", *forgotten)
+    await house.answered("Ada", "dm", KNOWN)
+    await house.answered("Ada", "dm", "forget 1")
+    await house.answered("Ada", "dm", "and now?")
+    bodies = [row["body"] for row in await house.rows("SELECT body FROM turns WHERE speaker = 'person' ORDER BY seq")]
+    assert bodies[0] == left
+    assert (said in house.last_prompt()) == (said == left)
