@@ -20,6 +20,7 @@ ABOUT_OWN_MEMORY: Final[Mapping[str, str]] = MappingProxyType(
         "own_aside": "What I noted besides",
         "own_beliefs": "What I believe for now, which fades",
         "own_noted": "an old note without your words",
+        "own_in_words": "in your own words",
         "own_unread": "Not looked through yet: {messages} of your messages. Ask me again in a minute.",
         "own_besides": "I also keep, word for word, your messages ({messages}), what I saw or read in your files "
         "({files}) and your reminders ({reminders}).",

@@ -80,7 +80,11 @@ async def record_readings(
 async def forget_readings(transaction: Transaction, workspace: str, person: str) -> int:
     """Take a person out of what was recorded; gives the number of rows."""
     rows = await transaction.rows(
-        "UPDATE audit SET object = '' WHERE act = :act AND object = :person RETURNING seq", act=ACT, person=person
+        """
+        UPDATE audit SET object = iif(object = :person, '', object), actor = iif(actor = :person, '', actor)
+        WHERE object = :person OR actor = :person RETURNING seq
+        """,
+        person=person,
     )
     for row in rows:
         await forget_salts(transaction, f"audit {row['seq']}")

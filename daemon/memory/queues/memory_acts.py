@@ -34,6 +34,9 @@ FORGETTING: Final = "forgetting-"
 CONFIRM_MS: Final = 3_600_000
 """How long `forget me` waits for its `yes`."""
 
+IN_OWN_WORDS: Final = "said"
+"""The predicate of a fact that is the person's own words, as they said them."""
+
 _SURE: Final[Mapping[Trust, float]] = {Trust.OWN: 0.95, Trust.CLAIM: 0.6}  # a person knows best about themselves
 _WHY: Final = "its person asked for it"
 
@@ -104,7 +107,7 @@ class Corrected:
             channel=asker.conversation.channel,
             conversation=str(asker.conversation),
             text=self.words,
-            predicate=fact.predicate if trust is Trust.OWN else "said",
+            predicate=IN_OWN_WORDS,
             object=self.words,
             trust=trust,
             claimed_by=asker.person,

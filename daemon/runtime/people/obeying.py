@@ -34,7 +34,7 @@ from daemon.memory.queues.memory_acts import (
 from daemon.memory.queues.room_ways import WAY_SET
 from daemon.memory.queues.typed_commands import STOPS
 from daemon.memory.queues.why_asked import MESSAGE
-from daemon.memory.records import Delivery, ProcessState, VisitState
+from daemon.memory.records import Delivery, ProcessState, Speaks, Turn, VisitState
 from daemon.mind.remembering import own_words
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
@@ -69,7 +69,7 @@ class _Answer:
     """What is said, and what is stored with it.
 
     `file` is the content of a file, `asks` puts a question with buttons below, `heard` keeps the message itself as a
-    turn, `anew`: the person was forgotten, and the conversation begins as if never begun.
+    turn, or its own `words` alone, `anew`: the person was forgotten, and the conversation begins as if never begun.
     """
 
     text: str
@@ -77,6 +77,7 @@ class _Answer:
     file: str = ""
     asks: bool = False
     heard: bool = False
+    words: str = ""
     anew: bool = False
 
 
@@ -302,7 +303,7 @@ async def _about_one(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
     corrected = say("own_corrected", number=number, words=words)
     if cycle.newest.author in await cycle.services.standing.paused([cycle.newest.author]):
         return _Answer(say("own_wrong_paused", number=number))
-    return _Answer(corrected, (Corrected(fact.id, words),), heard=True)
+    return _Answer(corrected, (Corrected(fact.id, words),), heard=True, words=words)
 
 
 def _about_belief(cycle: Cycle, phrase: Phrase, own: OwnMemory, belief: Belief, shown: tuple[str, ...]) -> _Answer:
@@ -346,7 +347,7 @@ def _effect(cycle: Cycle, room: _Room, answer: _Answer) -> CycleEffect:
         parts = services.channel.split(text, room.where, cycle.hosts)
         acts = (*acts, SaidInPrivate(room.where.channel, room.audience, parts))
         text = say("own_in_private")
-    turns = turns_of(cycle) if answer.heard else ()
+    turns = _heard(cycle, room, answer) if answer.heard else ()
     effect = replace(
         effect_of_words(cycle, services.channel.split(text, claim.conversation, cycle.hosts) if text else (), turns),
         acts=acts,
@@ -358,6 +359,15 @@ def _effect(cycle: Cycle, room: _Room, answer: _Answer) -> CycleEffect:
     if answer.anew:
         effect = replace(effect, state=ProcessState(), visit_state=VisitState(), zones={}, rooms=frozenset())
     return effect
+
+
+def _heard(cycle: Cycle, room: _Room, answer: _Answer) -> tuple[Turn, ...]:
+    """The person's words and the answer as talk; of a correction the words alone, so that its phrase is no memory."""
+    soul, newest = cycle.services.soul(), cycle.newest
+    said = tuple(replace(one, body=answer.words or one.body) for one in turns_of(cycle))
+    passing = newest.author in cycle.paused
+    told = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, answer.text, passing=passing)
+    return (*said, told) if room.here else said
 
 
 def _question(person: str, now_ms: int) -> NewApproval:
