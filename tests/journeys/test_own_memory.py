@@ -214,6 +214,22 @@ async def test_correcting_or_forgetting_a_fact_changes_what_quotes_it_and_nothin
     assert "rebuild" not in prompt
 
 
+async def test_what_is_noted_or_corrected_stands_in_the_talk_and_in_the_list_as_own_words(house: House) -> None:
+    await house.answered("Ada", "dm", "I run the pump-house rebuild.")
+    await note(house, "U0ADA", "Runs the pump-house rebuild.", "run the pump-house rebuild.")
+    await house.answered("Ada", "dm", KNOWN)
+    assert "1. Runs the pump-house rebuild. I know it" in await house.answered("Ada", "dm", "why 1")
+    await house.answered("Ada", "dm", "wrong 1: I review the tide gate")
+    await house.answered("Ada", "dm", "remember that I use tabs")
+    listed = await house.answered("Ada", "dm", KNOWN)
+    assert "I review the tide gate (" in listed
+    assert all("in your own words)" in line for line in listed.splitlines() if line[:1].isdecimal())
+    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE 'wrong 1%'") == []
+    await house.answered("Ada", "dm", "and now?")
+    assert "Noted: I use tabs" in house.last_prompt()
+    assert "Corrected: 1 now says: I review the tide gate" in house.last_prompt()
+
+
 @pytest.mark.parametrize(
     ("said", "forgotten", "left"),
     [

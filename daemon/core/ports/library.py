@@ -40,7 +40,7 @@ class Passage:
     def only_asks(self) -> bool:
         """Whether it is what somebody asked in talk, and nothing else: a question proves nothing."""
         said = self.id.startswith("TU_")
-        return said and all(one.rstrip().endswith(_ASKING) for one in _SENTENCES.split(self.text.strip()))
+        return said and all(one.endswith(_ASKING) for one in map(str.strip, _SENTENCES.split(self.text)) if one)
 
     @property
     def names_hosts(self) -> bool:
