@@ -1,18 +1,23 @@
 """`soul people`: what the soul knows about users, per audience, and how it changed."""
 
 from dataclasses import asdict, replace
+from typing import Any
 
 import click
 
 from daemon.cli.database_access import with_database
 from daemon.cli.options import json_option, limit_option
 from daemon.cli.output import age, facts, say, say_json, show_rows
+from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
+from daemon.core.lineage import model_id
+from daemon.memory.database import Database
 from daemon.memory.knowledge.user_models import ModelVersion, UserModel, list_models, model_history
 
 _MOST = 1_000  # user models of one user: one per audience
+_NO_WORDS: dict[str, Any] = {"notes": (), "whispers": ""}
 
 
 @click.group("people")
@@ -22,7 +27,8 @@ def command() -> None:
     \b
     JSON keys: soul, person, audience, version, name, notes, whispers, visits, interactions, seen_ms, modelled_to,
     updated_ms; in `history`: soul, audience, version, notes, whispers, change, trace_id, made_ms. `list` leaves notes
-    and whispers empty; only `show` prints them.
+    and whispers empty, and so do `show` and `history`, with `change`, without --words, and without --private for direct
+    messages and private rooms.
     """
 
 
@@ -48,10 +54,18 @@ def list_(limit: int, as_json: bool) -> None:
 
 @command.command("show")
 @click.argument("person", metavar="PERSON")
+@words_options
 @json_option
-def show(person: str, as_json: bool) -> None:
+def show(person: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show what the soul knows about one user, per audience. PERSON is a Slack id, U…"""
-    found = with_database(load_settings(), lambda database: list_models(database, _MOST, person=person))
+
+    async def read(database: Database) -> tuple[list[UserModel], WordsShown]:
+        models = await list_models(database, _MOST, person=person)
+        names = [_name(one, person) for one in models for _ in one.notes + (one.whispers,) * bool(one.whispers)]
+        shown = await words_of(database, wanted, "people show", names)
+        return [one if _name(one, person) in shown.ids else replace(one, **_NO_WORDS) for one in models], shown
+
+    found, shown = with_database(load_settings(), read)
     if not found:
         raise StoreError(f"the soul knows no user {person}", hint="see `soul people list`; give the id")
     if as_json:
@@ -62,23 +76,37 @@ def show(person: str, as_json: bool) -> None:
             say()
         facts({name: value for name, value in _plain(one).items() if name not in ("notes", "whispers")})
         _say_known(one.notes, one.whispers)
+    shown.say_what_is_missing()
 
 
 @command.command("history")
 @click.argument("person", metavar="PERSON")
 @limit_option("versions, newest first")
+@words_options
 @json_option
-def history(person: str, limit: int, as_json: bool) -> None:
+def history(person: str, limit: int, wanted: WordsWanted, as_json: bool) -> None:
     """Show how the notes about one user changed, version by version."""
-    found = with_database(load_settings(), lambda database: model_history(database, person, limit))
+
+    async def read(database: Database) -> tuple[list[ModelVersion], WordsShown]:
+        versions = await model_history(database, person, limit)
+        shown = await words_of(database, wanted, "people history", [_name(one, person) for one in versions])
+        bare = {**_NO_WORDS, "change": {}}
+        return [one if _name(one, person) in shown.ids else replace(one, **bare) for one in versions], shown
+
+    found, shown = with_database(load_settings(), read)
     if as_json:
         say_json([_plain(one) for one in found])
         return
     now = SystemClock().now_ms()
     for one in found:
         say(f"{one.soul}: {one.audience} version {one.version}, {age(now, one.made_ms)} ago")
-        for line in _change_lines(one):
+        for line in _change_lines(one) if _name(one, person) in shown.ids else ():
             say(f"  {line}")
+    shown.say_what_is_missing()
+
+
+def _name(one: UserModel | ModelVersion, person: str) -> str:
+    return model_id(one.soul, "*", person, one.audience)
 
 
 def _plain(one: UserModel | ModelVersion) -> dict[str, object]:

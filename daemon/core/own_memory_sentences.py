@@ -20,6 +20,7 @@ ABOUT_OWN_MEMORY: Final[Mapping[str, str]] = MappingProxyType(
         "own_aside": "What I noted besides",
         "own_beliefs": "What I believe for now, which fades",
         "own_noted": "an old note without your words",
+        "own_in_words": "in your own words",
         "own_unread": "Not looked through yet: {messages} of your messages. Ask me again in a minute.",
         "own_besides": "I also keep, word for word, your messages ({messages}), what I saw or read in your files "
         "({files}) and your reminders ({reminders}).",
@@ -46,6 +47,9 @@ ABOUT_OWN_MEMORY: Final[Mapping[str, str]] = MappingProxyType(
         "own_forgotten_fact": "Forgotten: {fact}",
         "own_forgotten_that": "Forgotten: your last message here, my answer to it, and what I had made of it. Slack's "
         "own copy stays until you delete it there.",
+        "own_which": "What do you mean by *that*? Nothing is forgotten yet; *what do you know about me* shows more.",
+        "own_which_fact": "- *forget {number}*: {fact}",
+        "own_which_message": "- *forget my last message*: {words}",
         "own_paused": "Paused: I note nothing of you and look nothing up. What we say now is erased when this talk "
         "ends. *resume remembering* goes on.",
         "own_resumed": "I remember again what we talk about from now on.",

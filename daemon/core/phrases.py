@@ -50,6 +50,7 @@ class Command(StrEnum):
     WRONG = "wrong"
     FORGET = "forget"
     FORGET_THAT = "forget that"
+    FORGET_LAST = "forget my last message"
     FORGET_ME = "forget me"
     FORGET_ME_SURELY = "yes, forget me"
     PAUSE = "pause"
@@ -138,6 +139,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "vergiss nummern #",
         ),
         Command.FORGET_THAT: ("forget that", "vergiss das"),
+        Command.FORGET_LAST: ("forget my last message", "vergiss meine letzte nachricht"),
         Command.FORGET_ME: ("forget me", "vergiss mich"),
         Command.FORGET_ME_SURELY: ("yes, forget me", "yes forget me", "ja, vergiss mich", "ja vergiss mich"),
         Command.PAUSE: ("pause remembering", "stop remembering", "merk dir nichts", "merke dir nichts mehr"),
@@ -237,7 +239,8 @@ def command_of(soul: str) -> str:
 
 AS_MESSAGE: Final = frozenset(
     {
-        *(Command.WRONG, Command.REMEMBER, Command.FORGET_THAT, Command.HAND_OVER, Command.ASK, Command.HAND),
+        *(Command.WRONG, Command.REMEMBER, Command.FORGET_THAT, Command.FORGET_LAST, Command.HAND_OVER),
+        *(Command.ASK, Command.HAND),
         *(Command.BIND, Command.BIND_FOR_ALL, Command.UNBIND, Command.PAIR, Command.FORGET_ME_SURELY),
         *(Command.SHOW_THERE, Command.OUTCOME, Command.DROP_GOAL, Command.NOT_NOW),
     }

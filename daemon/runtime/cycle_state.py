@@ -120,7 +120,7 @@ class Cycle:
 
     @property
     def speaks_first(self) -> bool:
-        """Whether nobody asked for what is said: the soul thinks by itself, or it is silent here for a while."""
+        """Whether no user asked for what is said: the soul thinks by itself, or it is silent here for a while."""
         return bool(self.messages) and self.newest.asks_nothing and self.newest.modality is not Modality.EVENT
 
     @property

@@ -21,6 +21,16 @@ def test_a_passport_is_written_checked_and_brought_back(home: Path) -> None:
     assert acts == ["export passport", "import passport"]
 
 
+def test_an_empty_passport_is_in_order(home: Path) -> None:
+    path = stock(home / "memory.db")
+    with opened(path) as connection:
+        connection.execute("DELETE FROM turns WHERE 1")
+        connection.commit()
+    assert call("passport", "export", "out").exit_code == 0
+    checked = call("passport", "verify", "out", "--json")
+    assert (checked.exit_code, json.loads(checked.stdout)["records"]) == (0, 0)
+
+
 def test_what_is_refused_is_named_and_the_exit_code_says_so(home: Path) -> None:
     stock(home / "memory.db")
     write(home / "in", sample=EPISODE, other=SENSE, bad={"episode_id": "../x"})

@@ -3,12 +3,14 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.memory.database import Database, open_database
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
 from daemon.memory.knowledge.user_models import UserModels, record_encounter
@@ -97,14 +99,14 @@ def test_users_are_listed_without_notes_and_one_is_shown_per_audience(path: Path
     assert [one["audience"] for one in json.loads(unworded)] == ["dm:D1", "workspace:T1"]
     assert "bees" not in result + unworded
     assert "tired" not in result + unworded
-    shown = call("people", "show", "U1").output
+    shown = call("people", "show", "U1", "--words", "--private").output
     assert "- keeps bees" in shown
     assert "~ may be tired" in shown
     assert "\x1b" not in shown
     private, open_ = shown.split("\n\n")
     assert "workspace:T1" in open_
     assert "bees" not in open_
-    first = as_json("people", "show", "U1")[0]
+    first = as_json("people", "show", "U1", "--words", "--private")[0]
     assert (first["soul"], first["notes"], first["version"], first["interactions"]) == ("minoan", [SECRETIVE], 3, 1)
     assert "dm:D1" in private
 
@@ -117,16 +119,16 @@ def changed(path: Path, work: Callable[[Database], Awaitable[object]]) -> str:
             await work(database)
 
     asyncio.run(change())
-    return call("people", "history", "U1").output
+    return call("people", "history", "U1", "--words", "--private").output
 
 
 def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_deleted_messages(path: Path) -> None:
-    result = call("people", "history", "U1").output.splitlines()
+    result = call("people", "history", "U1", "--words", "--private").output.splitlines()
     assert result[0].startswith("minoan: dm:D1 version 3, ")
     assert result[1] == "  - likes coffee"
     assert "  * likes tea -> likes coffee" in result
     assert "  + likes tea" in result
-    newest, *_ = as_json("people", "history", "U1", "--limit", "1")
+    newest, *_ = as_json("people", "history", "U1", "--limit", "1", "--words", "--private")
     assert (newest["version"], newest["change"]["first"]) == (3, SAID)
     assert changed(path, lambda database: _learn(database, 3)).splitlines()[1] == "  (only the whispers)"
     forgotten = changed(
@@ -142,3 +144,26 @@ def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_delete
         assert "the soul knows no user U404" in refused.stderr
         assert "see `soul people list`" in refused.stderr
     assert call("people", "history", "U404").output == ""
+
+
+@pytest.mark.parametrize("asked", ["show", "history"])
+@pytest.mark.parametrize("words", [(), ("--words",)])
+def test_words_of_direct_messages_are_shown_to_who_asks_for_them_alone_and_that_is_recorded(
+    path: Path, asked: str, words: tuple[str, ...]
+) -> None:
+    said = call("people", asked, "U1", *words).output + call("people", asked, "U1", "--json", *words).output
+    assert "bees" not in said
+    assert "tired" not in said
+    assert "coffee" not in said
+    assert "not shown, said in private: add --words --private." in said
+    assert _read_words(path) == []
+    assert "bees" in call("people", asked, "U1", "--words", "--private").output
+    assert _read_words(path) == [("U1", f"people {asked}")]
+
+
+def _read_words(path: Path) -> list[tuple[str, str]]:
+    with closing(sqlite3.connect(path)) as database:
+        rows = database.execute("SELECT object, detail FROM audit WHERE act = 'read words'").fetchall()
+        told = database.execute("SELECT count(*) FROM word_readings").fetchone()
+    assert told[0] == len(rows)
+    return [(person, detail.partition(":")[0]) for person, detail in rows]

@@ -45,6 +45,7 @@ async def _forget(house: House, person: str = "Ada") -> str:
 async def test_after_forget_me_no_file_holds_a_word_of_it_and_others_stay(house: House) -> None:
     await _talk(house)
     await house.answered("Ada", "dm", KNOWN)
+    await house.change("INSERT INTO audit (actor, act, object, done_ms) VALUES ('U0ADA', 'end own key', 'k1', 1)")
     said = await _forget(house)
     assert said.startswith("Forgotten:")
     assert "Slack's own copy" in said
@@ -56,6 +57,7 @@ async def test_after_forget_me_no_file_holds_a_word_of_it_and_others_stay(house:
         "I weave",
     ]
     assert await house.rows("SELECT * FROM records WHERE person = 'U0ADA'") == []
+    assert [row["actor"] for row in await house.rows("SELECT actor FROM audit WHERE act = 'end own key'")] == [""]
     assert await house.rows("SELECT * FROM intentions WHERE behalf = 'U0ADA' AND slot LIKE 'reminder%'") == []
     assert "I have noted nothing about you." in await house.answered("Ada", "dm", KNOWN)
     await house.answered("Ada", "dm", "hello, do you know my bees?")

@@ -2,10 +2,14 @@
 
 import json
 
+import pytest
+
 from daemon.memory.knowledge.records.kinds import Topic
 from tests.given import counted_anew, tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import KNOWN, content_of, note, shared_files
+from tests.journeys.souls import write_soul
+from tests.journeys.thinking import adding, expecting, thought
 
 
 async def _bees(house: House) -> None:
@@ -71,6 +75,36 @@ async def test_several_lines_of_the_list_are_forgotten_at_once(house: House) -> 
         "There is no 9 in the list that I showed you last. *what do you know about me* shows it.",
     ]
     assert await house.rows("SELECT text FROM records WHERE kind = 'fact'") == []
+
+
+async def test_forget_that_means_what_was_said_or_shown_last_in_this_talk_or_asks(house: House) -> None:
+    await _bees(house)
+    await house.answered("Ada", "dm", KNOWN)
+    await house.answered("Ada", "dm", "why 1")
+    await house.answered("Ada", "dm", "between us, Ben's contract ends in May.")
+    assert (await house.answered("Ada", "dm", "forget that")).startswith("Forgotten: your last message here")
+    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%contract%'") == []
+    asked = (
+        "What do you mean by *that*? Nothing is forgotten yet; *what do you know about me* shows more.\n"
+        "- *forget 1*: weaves at the north loom\n"
+        "- *forget my last message*: I weave at the north loom"
+    )
+    assert await house.answered("Ada", "dm", "forget that") == asked
+    await house.answered("Ada", "dm", "why 1")
+    await house.answered("Ada", "dm", "help")
+    assert await house.answered("Ada", "dm", "vergiss das") == asked
+    await house.answered("Ada", "dm", "why 1")
+    house.clock.turn(14 * 3600)
+    assert await house.answered("Ada", "dm", "forget that") == asked
+    await house.answered("Ada", "dm", "why 1")
+    root = await house.say("Ben", "general", "anything new?")
+    await house.answered("Ada", "general", "@soul the safe is behind the loom", thread=root)
+    await house.answered("Ada", "general", "@soul forget that", thread=root)
+    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%safe%'") == []
+    assert len(await house.rows("SELECT 1 FROM facts")) == 2
+    assert await house.answered("Ada", "dm", "forget that") == "Forgotten: weaves at the north loom"
+    await house.answered("Ada", "dm", "forget my last message")
+    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%north loom%'") == []
 
 
 async def test_a_fact_of_a_private_channel_is_shown_to_its_members_alone(house: House) -> None:
@@ -150,3 +184,80 @@ async def test_the_export_is_a_file_that_holds_everything_and_is_sent_once(house
     calls = len(house.prompts)
     await house.answered("Ada", "dm", "Ben asked me: what do you know about me?")
     assert len(house.prompts) == calls + 1
+
+
+async def test_correcting_or_forgetting_a_fact_changes_what_quotes_it_and_nothing_else(empty_house: House) -> None:
+    house = empty_house
+    await house.start(name=write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n'))
+    first = thought(
+        "Good to know: you run the pump-house rebuild. And a cat!",
+        goal_updates=[adding("send Ada the tide table"), adding("ask how the pump house rebuild runs")],
+        predictions=[expecting("Ada writes again", 0.8, "tomorrow", kind="reply", who="U0ADA")],
+        self_model_updates={"current_state": "calm"},
+        world_model_updates=[{"entity": "Ada", "attribute": "mood", "value": "glad"}],
+        memory_ops=[{"type": "write_semantic", "content": "Runs the pump-house rebuild"}],
+    )
+    house.model.replies.append(first)
+    await house.answered("Ada", "dm", "I run the pump-house rebuild. My cat is called Tom.")
+    await note(house, "U0ADA", "Ada runs the pump-house rebuild", "run the pump-house rebuild")
+    await note(house, "U0ADA", "has a cat called Tom", "My cat is called Tom", topic=Topic.OTHER)
+    mind = (
+        "SELECT goal AS w FROM goals UNION ALL SELECT words FROM mind_documents UNION ALL SELECT what FROM predictions"
+    )
+
+    async def held() -> list[str]:
+        return sorted(row["w"] for row in await house.rows(mind))
+
+    before = await held()
+    assert len(before) == 5
+    assert len(await house.rows("SELECT 1 FROM facts")) == 3, "the thought's note is the twin of what was learned"
+    await house.answered("Ada", "dm", KNOWN)
+    await house.answered("Ada", "dm", "wrong 2: My cat is called Tim")
+    assert await held() == before
+    assert await house.answered("Ada", "dm", "forget 1") == "Forgotten: Ada runs the pump-house rebuild"
+    assert await held() == [one for one in before if "pump" not in one]
+    facts = await house.rows("SELECT text FROM records r JOIN facts USING (id) WHERE valid_until_ms IS NULL")
+    assert [row["text"] for row in facts] == ["My cat is called Tim"]
+    house.model.replies.append(thought("Fine."))
+    await house.answered("Ada", "dm", "how are things?")
+    prompt = house.last_prompt()
+    assert "My cat is called Tom" in prompt
+    assert "send Ada the tide table" in prompt
+    assert "rebuild" not in prompt
+
+
+async def test_what_is_noted_or_corrected_stands_in_the_talk_and_in_the_list_as_own_words(house: House) -> None:
+    await house.answered("Ada", "dm", "I run the pump-house rebuild.")
+    await note(house, "U0ADA", "Runs the pump-house rebuild.", "run the pump-house rebuild.")
+    await house.answered("Ada", "dm", KNOWN)
+    assert "1. Runs the pump-house rebuild. I know it" in await house.answered("Ada", "dm", "why 1")
+    await house.answered("Ada", "dm", "wrong 1: I review the tide gate")
+    await house.answered("Ada", "dm", "remember that I use tabs")
+    listed = await house.answered("Ada", "dm", KNOWN)
+    assert "I review the tide gate (" in listed
+    assert all("in your own words)" in line for line in listed.splitlines() if line[:1].isdecimal())
+    assert await house.rows("SELECT 1 FROM turns WHERE body LIKE 'wrong 1%'") == []
+    await house.answered("Ada", "dm", "and now?")
+    assert "Noted: I use tabs" in house.last_prompt()
+    assert "Corrected: 1 now says: I review the tide gate" in house.last_prompt()
+
+
+@pytest.mark.parametrize(
+    ("said", "forgotten", "left"),
+    [
+        ("I keep bees on the roof, and I sing.", ("keeps bees", "keep bees on the roof"), "I …, and I sing."),
+        ("Ich leite die Abrechnung. Danke!", ("leitet die Abrechnung", ""), "… Danke!"),
+        ("My desk is blue. Bees are nice.", ("keeps bees", ""), "My desk is blue. Bees are nice."),
+    ],
+)
+async def test_a_forgotten_fact_is_left_out_of_what_was_said(
+    house: House, said: str, forgotten: tuple[str, str], left: str
+) -> None:
+    await house.answered("Ada", "dm", said)
+    await note(house, "U0ADA", *forgotten)
+    await house.answered("Ada", "dm", KNOWN)
+    await house.answered("Ada", "dm", "forget 1")
+    await house.answered("Ada", "dm", "and now?")
+    bodies = [row["body"] for row in await house.rows("SELECT body FROM turns WHERE speaker = 'person' ORDER BY seq")]
+    assert bodies[0] == left
+    assert (said in house.last_prompt()) == (said == left)

@@ -116,6 +116,18 @@ async def test_not_now_declines_it_without_a_call_and_is_talk_where_nothing_is_p
     await quiet_after(thinker, DAY)
 
 
+async def test_not_now_below_one_post_declines_what_that_post_promised_alone(thinker: House) -> None:
+    await promised(thinker, "import")
+    await promised(thinker, "export")
+    post = await thinker.reply("D0ADA", "export")
+    said = await thinker.answered("Ada", "dm", "not now", thread=post["thread_ts"])
+    assert "I won't come back to “export”" in said
+    assert "import" not in said
+    goals = {row["goal"]: row["state"] for row in await thinker.rows("SELECT goal, state FROM goals")}
+    assert goals == {"import": "open", "export": "abandoned"}
+    assert "I won't come back to “import”" in await thinker.answered("Ada", "dm", "not now")
+
+
 async def test_in_quiet_hours_nothing_is_said_and_a_promise_is_dated_past_them(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
     await empty_house.start(**NEVER_QUIET | {"quiet_hours": "20:00-08:00"})

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.ports.library import Passage
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.problems import PROBLEM, indexed, parked, script, shelf, solver, using
@@ -56,6 +57,22 @@ async def test_research_finds_what_the_user_could_read_there_and_nothing_else(em
     script(house, KILNS, RESPOND, external_dialog="It is old [1, 2].")
     await house.say("Chloe", "general", f"@soul {PROBLEM}", thread=root)
     assert ", Ben`" in said(await house.reply("general", "It is old")), "words of others are shown with their names"
+
+
+async def test_a_question_is_no_source(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    await house.answered("Ada", "dm", "Do kilns that crack cool too fast? Why do they?")
+    script(house, KILNS, RESPOND, external_dialog="I found nothing [1].")
+    assert await house.answered("Ada", "dm", PROBLEM) == "I found nothing."
+    for text, asks in (
+        ("Why does the import fail?", True),
+        ("为什么失败？", True),  # noqa: RUF001 - a full-width mark is meant
+        ("The import fails on Tuesdays. Why?", False),
+        ("It fails.", False),
+    ):
+        assert Passage("this conversation", text, id="TU_1").only_asks is asks
+        assert not Passage("docs/faq.md:1", text, document="docs/faq.md").only_asks
 
 
 async def test_a_real_server_is_asked_at_once_and_cited_and_its_words_stay_data(

@@ -404,4 +404,4 @@ async def test_a_percept_says_what_it_is_about_by_the_embedder_on_this_machine(e
         given = json.loads((await empty_house.one(LAST))["input"])["new_percepts"][0]
         if given.get("embedding_summary"):
             break
-    assert len(given["embedding_summary"].split("; ")) == 3
+    assert given["embedding_summary"] == "an error", "no label that is there by chance"

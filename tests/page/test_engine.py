@@ -41,7 +41,7 @@ async def test_the_first_days_lead_through_every_state_and_leave_no_warning(
         daemon = journey.daemon
         await daemon.at_rest()
         assert await _path(journey) == PATH
-        assert f"- {lines.noticed}" in await daemon.soul("people", "show", journey.person)
+        assert f"- {lines.noticed}" in await daemon.soul("people", "show", journey.person, "--words", "--private")
         assert "shelf/write_down" in await daemon.soul("approvals", "list", "--state", "used")
         if lines is not ENGLISH:
             assert await _said_in_english(journey) == []

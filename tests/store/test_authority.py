@@ -273,6 +273,16 @@ async def test_a_proposal_holds_no_words_and_none_that_are_gone_take_effect(soul
     assert settled_lines(await soul.last(OPEN, EVERYBODY)) == ("Declined by an admin: memory_ops",)
 
 
+async def test_a_proposal_of_which_nothing_can_take_effect_is_not_approved(soul: Thinker) -> None:
+    await on_level(soul, FUNCTION_OF["identity_update"], 1)
+    await thinks(soul, holding("identity_update"))
+    await soul.database.run("""UPDATE thoughts SET output = replace(output, '"draft"', '"commit"')""")
+    (row,) = await soul.database.rows("SELECT id FROM approvals")
+    with pytest.raises(StoreError, match="nothing of it can take effect: unknown"):
+        await agenda(soul).approve(row["id"], again)
+    assert [one["state"] for one in await soul.database.rows("SELECT state FROM approvals")] == ["waiting"]
+
+
 async def test_a_tool_is_never_approved_by_an_admin(soul: Thinker) -> None:
     await thinks(soul, holding("value_updates"))
     await soul.database.run("UPDATE approvals SET tool = 'files/write'")

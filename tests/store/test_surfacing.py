@@ -1,6 +1,8 @@
 """What surfaces to a reply: by several lanes, never twice at once, and the fact that holds before the old one."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -158,6 +160,9 @@ async def test_a_turn_shows_the_feeling_in_it_and_weighs_what_its_episode_does(
     assert second.score < first.score < 1.11 * second.score
     shown = passage_of(first, DM, "kiln")
     assert (shown.tone, shown.significance) == ("worried", 9)
+    for name, end in (("Ada", ", Ada"), ("U0ADA", ""), ("W012A", "")):
+        source = passage_of(replace(first, kind="fact", speaker=name), DM, "kiln").source
+        assert re.fullmatch(rf"fact \d{{4}}-\d\d-\d\d{end}", source), "an id says nothing to people"
 
 
 async def test_an_id_that_vectors_give_is_read_again_for_its_readers(database: Database, clock: FakeClock) -> None:

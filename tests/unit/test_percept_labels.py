@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pytest
+
 from daemon.app.vectors import Meanings, labels_of
 from daemon.core.config import Settings
 from daemon.core.errors import ModelUnavailable
+from daemon.core.ports.vectors import Unrelated
 from daemon.memory.retrieval.keeper import do_without
 from daemon.mind.senses.labels import LABELS, Labels
 from tests.fake_embedder import WordEmbedder
@@ -54,3 +57,15 @@ async def test_the_three_nearest_labels_say_what_a_text_is_about_and_none_where_
         labels = labels_of(Settings(embedder=where, embedder_url="http://127.0.0.1:1/v1"), meanings)
         await labels.of(["hello"])
     assert embedder.texts == []
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"), [("a failed build", "a failed build"), ("the weather", "weather"), ("xylophones", "")]
+)
+async def test_a_label_that_is_no_nearer_than_chance_is_left_out(text: str, labels: str) -> None:
+    class Measured(WordEmbedder):
+        @property
+        def unrelated(self) -> Unrelated:  # type: ignore[override]
+            return Unrelated(0.08, 0.15)
+
+    assert (await (await known(Measured())).of([text]))[text] == labels

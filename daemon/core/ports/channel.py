@@ -24,7 +24,7 @@ from daemon.core.sentences import Words
 class ThreadMessage:
     """An earlier message of a thread, from before the soul joined it; `own` marks the soul's own messages.
 
-    `files` are those that somebody else sent with it.
+    `files` are those that another user sent with it.
     """
 
     ts: str

@@ -1,8 +1,12 @@
 """The admin's folders of documents and code, and the passages that are found in them."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
+
+_ASKING: Final = ("?", "？", "؟")  # noqa: RUF001 - the marks of three scripts are meant
+_SENTENCES: Final = re.compile(r"(?<=[.!?…])\s+|(?<=[。？！])\s*|\n+")  # noqa: RUF001 - full-width marks are meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,12 @@ class Passage:
     tone: str = field(default="", compare=False)
     outdated: bool = field(default=False, compare=False)
     when_ms: int = field(default=0, compare=False)
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether it is what a user asked in talk, and nothing else: a question proves nothing."""
+        said = self.id.startswith("TU_")
+        return said and all(one.endswith(_ASKING) for one in map(str.strip, _SENTENCES.split(self.text)) if one)
 
     @property
     def names_hosts(self) -> bool:

@@ -59,7 +59,7 @@ def research(context: ProcessContext, problem: Problem, sources: Sources) -> Act
 
 async def _search(context: ProcessContext, query: str) -> list[Passage]:
     library = context.capabilities.library
-    passages = list(await context.cycle.recollect(query, _OF_EACH))
+    passages = [one for one in await context.cycle.recollect(query, _OF_EACH) if not one.only_asks]
     if library is not None:
         passages += await library.search(query, _OF_EACH)
     for passage in passages:  # not what a tool answers: its author could name a host of theirs

@@ -193,6 +193,28 @@ async def delete_these(transaction: Transaction, seqs: Sequence[int], now: int, 
     await note_writes(transaction, erased, now)
 
 
+async def leave_out(  # noqa: PLR0917 - the columns of a row
+    transaction: Transaction, seq: int, body: str, thought: str, reason: str, now: int
+) -> None:
+    """Give a turn the words that are left of it."""
+    row = await transaction.one("SELECT * FROM turns WHERE seq = :seq", seq=seq)
+    assert row is not None
+    await forget_salts(transaction, turn_id(Speaks(row["speaker"]), seq))
+    unheard = _heard_columns(NOTHING_HEARD)
+    await _change(transaction, seq, {"body": body, "thought": thought, **unheard}, reason, now)
+    if await transaction.one("SELECT seq FROM turn_words WHERE seq = :seq", seq=seq) is not None:
+        await TURN_INDEX.remove(transaction, seq)
+        where = ConversationKey.parse(row["conversation"])
+        await TURN_INDEX.put(transaction, [_entry(seq, where, row["audience"], body)])
+    await transaction.run(
+        "UPDATE inbox SET body = :body WHERE conversation = :id AND ts = :ts AND author = :author AND cleared = 0",
+        body=body,
+        id=row["conversation"],
+        ts=row["ts"],
+        author=row["author"],
+    )
+
+
 async def withdraw_turn(transaction: Transaction, seq: int, reason: str, now: int) -> None:
     """Take the words out of a turn of the soul that is to count as not said; it is found no more, and stays."""
     await forget_salts(transaction, turn_id(Speaks.SOUL, seq))

@@ -31,7 +31,8 @@ PartsOf = Callable[[Proposal], Sequence[ThoughtPart]]
 async def allow(transaction: Transaction, arguments: str, parts_of: PartsOf, now: int) -> tuple[str, Sequence[str]]:
     """Let what a thought proposed take effect; gives its field, and why some of it did not.
 
-    Raises StoreError where the words of its thought are gone, or came before others than may read them now.
+    Raises StoreError where nothing of it can take effect, the words of its thought are gone, or came before others than
+    may read them now.
     """
     known = object_or_nothing(arguments)
     field = str(known.get("field", ""))
@@ -41,9 +42,12 @@ async def allow(transaction: Transaction, arguments: str, parts_of: PartsOf, now
         raise StoreError("the words of its thought are gone", hint="refuse it with `soul approvals refuse`")
     stored, zone = await _stored(transaction, thought, now)
     alone = {"inner_speech": "", field: held[field]}
-    refused: list[str] = []
-    for part in parts_of(Proposal(stored.conversation.soul, field, as_json(alone), zone, now)):
-        refused += (await part.take(transaction, stored)).refused
+    proposal = Proposal(stored.conversation.soul, field, as_json(alone), zone, now)
+    taken = [await part.take(transaction, stored) for part in parts_of(proposal)]
+    refused = [why for one in taken for why in one.refused]
+    if refused and not any(one.done for one in taken):
+        why = ", ".join(dict.fromkeys(refused))
+        raise StoreError(f"nothing of it can take effect: {why}", hint="refuse it with `soul approvals refuse`")
     return field, refused
 
 

@@ -91,9 +91,10 @@ class Minds:
         asked = partial(must_be_silent, conversation=conversation, person=person, quiet=quiet, promised=promised)
         return await self._database.read(partial(asked, now=self._clock.now_ms()))
 
-    async def promised_here(self, conversation: ConversationKey, person: str) -> Sequence[str]:
+    async def promised_here(self, conversation: ConversationKey, person: str, below: str = "") -> Sequence[str]:
         """What `promised_here` gives. Raises StoreError."""
-        return await self._database.read(partial(promised_here, conversation=conversation, person=person))
+        asked = partial(promised_here, conversation=conversation, person=person, below=below)
+        return await self._database.read(asked)
 
     async def at_hand(
         self, conversation: ConversationKey, readers: Readers, speaking: Collection[str] | None = None

@@ -12,11 +12,11 @@ from daemon.core.errors import StoreError
 from daemon.core.whole_files import remove_file, write_file
 from daemon.memory.database import Database
 from daemon.memory.knowledge.sense_bytes import SenseBytes
+from daemon.memory.passport.names import MANIFEST
 from daemon.memory.passport.reading import plain_bytes
 from daemon.memory.passport.rendering import as_bytes
 from daemon.memory.passport.rows import Unwritable, all_files
 
-MANIFEST: Final = "passport.json"
 _FORMAT: Final = 1
 _LARGEST_MANIFEST: Final = 512 * 2**20
 

@@ -12,6 +12,9 @@ from daemon.memory.knowledge.records.kinds import RecordKind
 FOLDER: Final = "memory"
 """The folder of a passport that holds its files."""
 
+MANIFEST: Final = "passport.json"
+"""The file beside it that names them with their digests."""
+
 SUFFIX: Final = ".json"
 LATEST_MS: Final = 253_402_300_799_999
 """The last moment of the year 9999."""

@@ -27,7 +27,7 @@ from daemon.memory.passport.forms import (
     TurnLLMForm,
     TurnUserForm,
 )
-from daemon.memory.passport.names import FOLDER, SUFFIX, PassportKind, is_id
+from daemon.memory.passport.names import FOLDER, MANIFEST, SUFFIX, PassportKind, is_id
 from daemon.memory.records import JSONObject
 
 LARGEST: Final = 2 * 2**20
@@ -115,7 +115,7 @@ def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, os.DirEn
                 yield from _walk(Path(entry.path), f"{path}/", depth - 1)
             else:
                 yield path, RefusedFile(named(path), "it lies too deep")
-        elif entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
+        elif entry.name.endswith(SUFFIX) and not entry.name.startswith(".") and path != MANIFEST:
             yield path, entry
 
 

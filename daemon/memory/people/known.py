@@ -49,6 +49,20 @@ class Besides:
     unread: int
 
 
+@dataclass(frozen=True, slots=True)
+class LastSaid:
+    """What a person said last in a conversation, when (ms), and whether a word of the soul's own came behind it.
+
+    `words` are those of the last message that is remembered; `is_newest`: that is this very message.
+    """
+
+    text: str
+    at_ms: int
+    is_followed: bool
+    words: str
+    is_newest: bool
+
+
 class KnownOfPerson(WorkerStore):
     """Reads what one worker's soul knows of a person; never more than the readers of the answer may hear."""
 
@@ -136,6 +150,11 @@ class KnownOfPerson(WorkerStore):
         )
         return (tuple(json.loads(row["facts"])), row["newest"]) if row else ((), "")
 
+    async def last_said(self, person: str, where: ConversationKey) -> LastSaid:
+        """What the person said last in a conversation, that is answered by now. Raises StoreError."""
+        row = await self._database.one(_LAST_SAID, person=person, id=str(where))
+        return read_row(LastSaid, row) if row else LastSaid("", 0, is_followed=False, words="", is_newest=False)
+
     async def export(self, person: str, readers: Readers, where: ConversationKey) -> JSONObject:
         """All that is kept of a person, as JSON: each of their words, and what the readers may hear of the rest."""
         facts = await self.facts(person, readers, where)
@@ -173,6 +192,15 @@ class KnownOfPerson(WorkerStore):
         return [{name: row[name] for name in row.keys()} for row in rows]  # noqa: SIM118 - a row is no mapping
 
 
+_LAST_SAID: Final = """
+    SELECT i.body AS text, i.received_ms AS at_ms, coalesce(t.body, '') AS words, coalesce(t.ts = i.ts, 0) AS is_newest,
+      EXISTS (SELECT 1 FROM turns s WHERE s.conversation = i.conversation AND s.speaker = 'soul'
+        AND s.said_ms > i.received_ms AND s.trace_id IS NOT t.trace_id) AS is_followed
+    FROM inbox i LEFT JOIN turns t ON t.seq = (SELECT max(seq) FROM turns
+      WHERE conversation = i.conversation AND author = i.author AND speaker = 'person')
+    WHERE i.conversation = :id AND i.author = :person AND i.state = 'answered'
+    ORDER BY i.received_ms DESC, i.ts DESC LIMIT 1
+    """
 _MESSAGES: Final = f"""
     SELECT t.speaker, t.body AS text, t.said_ms, c.channel, c.thread FROM turns t
     JOIN conversations c ON c.id = t.conversation

@@ -26,6 +26,7 @@ ADMINS_GOAL: Final = "GO_"
 
 _PASSAGE: Final = "LB_"
 _THOUGHT: Final = "TH_"
+_MODEL: Final = "UM_"
 _MADE_OF: Final = ", ".join(f"'{one}'" for one in DERIVING)
 
 
@@ -79,7 +80,11 @@ async def record_readings(
 async def forget_readings(transaction: Transaction, workspace: str, person: str) -> int:
     """Take a person out of what was recorded; gives the number of rows."""
     rows = await transaction.rows(
-        "UPDATE audit SET object = '' WHERE act = :act AND object = :person RETURNING seq", act=ACT, person=person
+        """
+        UPDATE audit SET object = iif(object = :person, '', object), actor = iif(actor = :person, '', actor)
+        WHERE object = :person OR actor = :person RETURNING seq
+        """,
+        person=person,
     )
     for row in rows:
         await forget_salts(transaction, f"audit {row['seq']}")
@@ -94,7 +99,7 @@ async def forget_readings(transaction: Transaction, workspace: str, person: str)
 async def _one(transaction: Transaction, name: str) -> Worded | None:
     if name.startswith(_PASSAGE):  # a file of the admin's own
         return Worded(name, "", "", private=False, people=frozenset())
-    for prefix, read in ((MARK, _note), (_THOUGHT, _whole_thought), (ADMINS_GOAL, _goal)):
+    for prefix, read in ((MARK, _note), (_THOUGHT, _whole_thought), (ADMINS_GOAL, _goal), (_MODEL, _model)):
         if name.startswith(prefix):
             return await read(transaction, name)
     origin = await origin_of(transaction, name)
@@ -153,6 +158,19 @@ async def _goal(transaction: Transaction, name: str) -> Worded | None:
         return None
     private = Audience.parse(row["audience"]).kind is not AudienceKind.WORKSPACE
     return Worded(name, row["soul"], row["workspace"], private, frozenset())
+
+
+async def _model(transaction: Transaction, name: str) -> Worded | None:
+    """What a soul knows and guesses of a person before an audience, in whichever workspace: `model_id` with a `*`."""
+    soul, _, person, audience = name.removeprefix(_MODEL).split("/", 3)
+    row = await transaction.one(
+        "SELECT workspace FROM user_models WHERE soul = :soul AND person = :person AND audience = :audience",
+        soul=soul,
+        person=person,
+        audience=audience,
+    )
+    private = Audience.parse(audience).kind is not AudienceKind.WORKSPACE
+    return Worded(name, soul, row["workspace"], private, frozenset({person})) if row is not None else None
 
 
 async def _turn(transaction: Transaction, name: str, seq: int, *, private: bool) -> Worded | None:

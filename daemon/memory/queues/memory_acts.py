@@ -11,27 +11,31 @@ from daemon.core.timetable import surely_past
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.ids import turn_id
-from daemon.memory.knowledge.records.kinds import Trust
+from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.ledger import take_back
 from daemon.memory.knowledge.records.links import Link, Relation, links_from
-from daemon.memory.knowledge.records.store import change, put
+from daemon.memory.knowledge.records.store import change, get_any, put
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.known import FRESH, TAUGHT, show
 from daemon.memory.people.own_facts import own_fact
 from daemon.memory.people.passing import ENDED, ITS_PARTS
 from daemon.memory.people.standing import decide
+from daemon.memory.people.unsaying import twins, unsay
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.edits import delete_message
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.records import IN_PRIVATE, Speaks, conversation_columns
-from daemon.memory.stream.emptying import empty_thoughts_on
+from daemon.memory.stream.changed_words import note_changed
 
 FORGETTING: Final = "forgetting-"
 """How the id of a question begins that asks whether everything is to be forgotten."""
 
 CONFIRM_MS: Final = 3_600_000
 """How long `forget me` waits for its `yes`."""
+
+IN_OWN_WORDS: Final = "said"
+"""The predicate of a fact that is the person's own words, as they said them."""
 
 _SURE: Final[Mapping[Trust, float]] = {Trust.OWN: 0.95, Trust.CLAIM: 0.6}  # a person knows best about themselves
 _WHY: Final = "its person asked for it"
@@ -103,7 +107,7 @@ class Corrected:
             channel=asker.conversation.channel,
             conversation=str(asker.conversation),
             text=self.words,
-            predicate=fact.predicate if trust is Trust.OWN else "said",
+            predicate=IN_OWN_WORDS,
             object=self.words,
             trust=trust,
             claimed_by=asker.person,
@@ -114,17 +118,20 @@ class Corrected:
             used_ms=None,
             extra={},
         )
-        await take_back(transaction, await _taught_by(transaction, fact.id), now)
+        twice = await twins(transaction, asker.person, fact)
+        wrong = [fact, *(one for one in twice if one.valid_until_ms is None)]
+        await take_back(transaction, [turn for one in wrong for turn in await _taught_by(transaction, one.id)], now)
         proof = Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, said["seq"]), self.words)
         await put(transaction, newer, now, [proof, Link("", Relation.SUPERSEDES, fact.id)])
-        await change(transaction, fact.id, now, "wrong", valid_until_ms=now, why_ended="wrong")
-        await empty_thoughts_on(transaction, [fact.id])
+        for one in wrong:
+            await change(transaction, one.id, now, "wrong", valid_until_ms=now, why_ended="wrong")
+        await unsay(transaction, asker.person, wrong, now, _WHY, heard=True)
         await _outdate_guesses(transaction, asker, now)
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A fact is forgotten, with those that it took the place of, which would hold again.
+    """A fact is forgotten, with those that it took the place of, which would hold again, its twins, and its words.
 
     The messages that taught them teach nothing any more, also where they are looked through once more.
     """
@@ -133,13 +140,16 @@ class Forgotten:
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         """See `MemoryAct.perform`."""
-        if await own_fact(transaction, asker.scope, asker.person, self.fact) is None:
+        fact = await own_fact(transaction, asker.scope, asker.person, self.fact)
+        if fact is None:
             return
-        ids = [self.fact]
+        ids = [self.fact, *(one.id for one in await twins(transaction, asker.person, fact))]
         for one in ids:
             ids += [older.target for older in await links_from(transaction, one, Relation.SUPERSEDES)]
+        facts = [found for one in ids if isinstance(found := await get_any(transaction, one), Fact)]
+        await unsay(transaction, asker.person, facts, now, _WHY)
         await take_back(transaction, [turn for one in ids for turn in await _taught_by(transaction, one)], now)
-        await forget(transaction, ids[::-1], now, _WHY)
+        await forget(transaction, list(dict.fromkeys(ids[::-1])), now, _WHY, aged=True)
         await _outdate_guesses(transaction, asker, now)
 
 
@@ -274,7 +284,7 @@ async def _outdate_guesses(transaction: Transaction, asker: Asker, now: int) -> 
         now=now,
         **asker.scope,
     )
-    await empty_thoughts_on(transaction, [model_id(**row) for row in rows])
+    await note_changed(transaction, [model_id(**row) for row in rows])
 
 
 async def _hurry_learning(transaction: Transaction, scope: Mapping[str, str], person: str, now: int) -> None:

@@ -5,7 +5,7 @@ declines it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from daemon.core.errors import LostLease
@@ -170,14 +170,24 @@ async def end_unheard(transaction: Transaction, soul: str, name: str, now: int) 
     return bool(ended)
 
 
-async def promised_here(transaction: Transaction, conversation: ConversationKey, person: str) -> Sequence[str]:
-    """What is promised to a person in a conversation, in the words of the goals; the oldest first."""
+_MEANT: Final = """
+    conversation IN (:conversation, :timeline) AND CASE :below WHEN '' THEN conversation = :conversation ELSE EXISTS
+      (SELECT 1 FROM outbox o WHERE o.id = said_in AND :below IN (o.reply_to, o.platform_ts)) END
+    """  # of a goal: it was promised in a conversation, or by a post above the thread that it is
+
+
+async def promised_here(
+    transaction: Transaction, conversation: ConversationKey, person: str, below: str = ""
+) -> Sequence[str]:
+    """What is promised to a person in a conversation, or in one thread of it, in words of the goals; oldest first."""
     rows = await transaction.rows(
         f"""
-        SELECT goal FROM goals WHERE conversation = :conversation AND behalf = :person AND {OWED}
+        SELECT goal FROM goals WHERE {_MEANT} AND behalf = :person AND {OWED}
         ORDER BY seq
-        """,  # noqa: S608 - a constant
+        """,  # noqa: S608 - constants
+        below=below,
         conversation=str(conversation),
+        timeline=str(replace(conversation, thread="")),
         person=person,
     )
     return [row["goal"] for row in rows]
@@ -225,21 +235,25 @@ class PromisesKept:
 
 @dataclass(frozen=True, slots=True)
 class PromisesDeclined:
-    """Their person doesn't want to hear of what was promised to them in this conversation."""
+    """Their person doesn't want to hear of what was promised to them in this conversation, or in its thread `below`."""
+
+    below: str = ""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         """See `MemoryAct.perform`. The goals are given up, so that no reading and no time brings them up again."""
         declined = await transaction.rows(
             f"""
             UPDATE goals SET state = 'abandoned', closed_ms = :now, touched_ms = :now, why = '', changed_by = ''
-            WHERE conversation = :conversation AND behalf = :person AND {OWED} RETURNING id
-            """,  # noqa: S608 - a constant
+            WHERE {_MEANT} AND behalf = :person AND {OWED} RETURNING id, conversation
+            """,  # noqa: S608 - constants
+            below=self.below,
             now=now,
             conversation=str(asker.conversation),
+            timeline=str(replace(asker.conversation, thread="")),
             person=asker.person,
         )
         for row in declined:
-            await tell_of_goal(transaction, str(asker.conversation), row["id"], DROPPED, now)
+            await tell_of_goal(transaction, row["conversation"], row["id"], DROPPED, now)
         await _end_wordless(transaction, asker)
 
 

@@ -1,6 +1,7 @@
 """Hits as passages: what the prompt shows of a memory, and where a user finds it."""
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -14,6 +15,7 @@ from daemon.memory.retrieval.rows import TURN, Hit
 
 _LONGEST_PASSAGE: Final = 1_500
 _LONGEST_NAME: Final = 80
+_ID: Final = re.compile(r"[UW][A-Z0-9]{2,}")  # a person by their platform id, which says nothing to people
 _CALLED: Final[Mapping[str, str]] = {
     RecordKind.EPISODE: "visit of",
     RecordKind.CORE: "several visits until",
@@ -40,7 +42,7 @@ def passage_of(hit: Hit, here: ConversationKey, query: str) -> Passage:
 
 def _source(hit: Hit, here: ConversationKey) -> str:
     day = dt.datetime.fromtimestamp(hit.when_ms / 1000, dt.UTC).date().isoformat()
-    name = shortened(visible_line(hit.speaker), _LONGEST_NAME)
+    name = "" if _ID.fullmatch(hit.speaker) else shortened(visible_line(hit.speaker), _LONGEST_NAME)
     if hit.kind != TURN:
         kind = _CALLED.get(hit.kind, hit.kind)
         return f"{kind} {day}, {name}" if name else f"{kind} {day}"

@@ -76,6 +76,15 @@ async def empty_thoughts_on(transaction: Transaction, ids: Iterable[str]) -> Non
         await _empty_on(transaction, every[start : start + _AT_ONCE])
 
 
+async def thoughts_on(transaction: Transaction, ids: Sequence[str]) -> list[str]:
+    """The ids of the thoughts that saw what has one of these ids, of turns in their talks as well, and all on these."""
+    seeds = f"""
+        {_THAT_SAW} UNION SELECT h.id FROM turns t JOIN thoughts h ON h.conversation = t.conversation
+          AND h.saw_to >= t.seq WHERE 'TU_' || t.seq IN (SELECT value FROM json_each(:ids))
+        """  # noqa: S608 - constants
+    return await transaction.gathered(_FOLLOWED.format(seeds=seeds), ids=json.dumps(list(ids)))
+
+
 async def empty_these(transaction: Transaction, ids: Sequence[str]) -> None:
     """Empty these thoughts, and all that rest on them."""
     await empty_along(transaction, "SELECT value AS id FROM json_each(:ids)", ids=json.dumps(list(ids)))

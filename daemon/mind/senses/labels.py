@@ -1,4 +1,4 @@
-"""What a percept is about in three words: the nearest labels of a fixed list, by the embedder on this machine."""
+"""What a percept is about in up to three labels of a fixed list that are near enough, by the embedder."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,7 @@ _NEAREST: Final = 3
 _AT_ONCE: Final = 6  # labels that are embedded in one look, so that no reply waits for all of them
 _MOST_TEXTS: Final = 6
 _LETTERS: Final = 300  # of a text
+_APART: Final = 3.2  # deviations above texts that have nothing to do with it; below that most labels are chance
 _PATIENCE_S: Final = 0.15
 
 
@@ -32,7 +33,10 @@ class Labels:
         self._known: dict[str, Vector] = {}
 
     async def of(self, texts: Sequence[str]) -> Mapping[str, str]:
-        """The labels of texts, nearest first, as `a; b; c`; what is slow or fails is left out. Never raises."""
+        """The labels of texts, nearest first, as `a; b; c`, empty where none is near; what fails or is slow is missing.
+
+        Never raises.
+        """
         found: dict[str, str] = {}
         if self._embedder is None or not texts:
             return found
@@ -54,5 +58,7 @@ class Labels:
         return len(self._known) == len(LABELS)
 
     def _nearest(self, vector: "Vector") -> str:
-        cosines = {label: float(vector @ known) for label, known in self._known.items()}
+        unrelated = self._embedder.unrelated if self._embedder is not None else None
+        least = unrelated.mean + _APART * unrelated.deviation if unrelated is not None else -1.0
+        cosines = {label: near for label, known in self._known.items() if (near := float(vector @ known)) >= least}
         return "; ".join(sorted(cosines, key=lambda label: -cosines[label])[:_NEAREST])

@@ -8,9 +8,10 @@ from typing import Final
 
 from daemon.core.initiative import INVITING
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place, Readers
-from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_said, typed
+from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_in, phrase_said, typed
 from daemon.core.sessions import key_of
 from daemon.core.text import one_line
+from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.people.beliefs import Belief
 from daemon.memory.people.erasure import Spared
 from daemon.memory.queues.approvals import NewApproval
@@ -33,7 +34,7 @@ from daemon.memory.queues.memory_acts import (
 from daemon.memory.queues.room_ways import WAY_SET
 from daemon.memory.queues.typed_commands import STOPS
 from daemon.memory.queues.why_asked import MESSAGE
-from daemon.memory.records import Delivery, ProcessState, VisitState
+from daemon.memory.records import Delivery, ProcessState, Speaks, Turn, VisitState
 from daemon.mind.remembering import own_words
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
@@ -58,6 +59,7 @@ from daemon.runtime.people.room_way import show_way, tell_way
 from daemon.runtime.people.showing_there import show_there
 
 _LONGEST_CORRECTION: Final = 500
+_LONGEST_QUOTED: Final = 100
 _TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
 """Phrases that mean the one who speaks there, in a bound thread the session, unless they are marked with a `!`."""
 
@@ -67,7 +69,7 @@ class _Answer:
     """What is said, and what is stored with it.
 
     `file` is the content of a file, `asks` puts a question with buttons below, `heard` keeps the message itself as a
-    turn, `anew`: the person was forgotten, and the conversation begins as if never begun.
+    turn, or its own `words` alone, `anew`: the person was forgotten, and the conversation begins as if never begun.
     """
 
     text: str
@@ -75,6 +77,7 @@ class _Answer:
     file: str = ""
     asks: bool = False
     heard: bool = False
+    words: str = ""
     anew: bool = False
 
 
@@ -232,7 +235,7 @@ async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
             answer = await own.listed()
             return _Answer(answer.text, answer.acts)
         case Command.FORGET_THAT:
-            return await _forget_last(cycle, own)
+            return await _forget_that(cycle, own)
         case Command.EXPORT:
             return _Answer(cycle.words.say("own_export"), file=await own.exported(cycle.services.clock.now_ms()))
         case Command.FORGET_ME_SURELY:
@@ -241,7 +244,7 @@ async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
             each = [replace(phrase, number=number) for number in (phrase.number, *phrase.more)]
             answers = [await _about_number(cycle, one, own) for one in each]
             text, acts = "\n".join(one.text for one in answers), tuple(act for one in answers for act in one.acts)
-            return _Answer(text, acts, heard=answers[0].heard)
+            return replace(answers[0], text=text, acts=acts)
 
 
 async def _about_number(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
@@ -253,19 +256,33 @@ _OF_PERSON: Final = {Command.STATUS: status_of_person, Command.REMINDERS: remind
 _WITHOUT_LOOKING: Final[Mapping[Command, tuple[str, tuple[MemoryAct, ...], bool]]] = {
     Command.PAUSE: ("own_paused", (Paused(paused=True),), False),
     Command.RESUME: ("own_resumed", (Paused(paused=False),), False),
+    Command.FORGET_LAST: ("own_forgotten_that", (LastForgotten(),), False),
     Command.FORGET_ME: ("own_forget_me", (AskedToForget(),), True),
 }
 """What is said, what is stored with it, and whether a question with buttons stands below."""
 
 
-async def _forget_last(cycle: Cycle, own: OwnMemory) -> _Answer:
-    """Forget the fact that was asked about last, or else the person's last message here."""
-    say = cycle.words.say
-    if (fact := await own.last_asked()) is not None:
-        return _Answer(say("own_forgotten_fact", fact=one_line(fact.text)), (Forgotten(fact.id),))
-    if (belief := await own.last_asked_belief()) is not None:
-        return _Answer(say("own_forgotten_fact", fact=one_line(belief.text)), (BeliefForgotten(belief.id),))
-    return _Answer(say("own_forgotten_that"), (LastForgotten(),))
+async def _forget_that(cycle: Cycle, own: OwnMemory) -> _Answer:
+    """Forget what was said or shown last in this talk: the message, or the fact that it asked for; else ask which."""
+    say, now = cycle.words.say, cycle.services.clock.now_ms()
+    last = await cycle.services.known.last_said(own.person, cycle.claim.conversation)
+    if last.is_newest and not last.is_followed:
+        return _Answer(say("own_forgotten_that"), (LastForgotten(),))
+    asked, before = await own.last_asked(), phrase_in(last.text)
+    at_once = not last.is_followed and now - last.at_ms < CONFIRM_MS
+    if asked and before and at_once and (before.command, before.number) == (Command.WHY, asked[0]):
+        return _forgotten(cycle, asked[1])
+    lines = [say("own_which")]
+    if asked is not None:
+        lines.append(say("own_which_fact", number=asked[0], fact=one_line(asked[1].text)))
+    if last.words:
+        lines.append(say("own_which_message", words=one_line(last.words)[:_LONGEST_QUOTED]))
+    return _Answer("\n".join(lines))
+
+
+def _forgotten(cycle: Cycle, known: Fact | Belief) -> _Answer:
+    act = Forgotten(known.id) if isinstance(known, Fact) else BeliefForgotten(known.id)
+    return _Answer(cycle.words.say("own_forgotten_fact", fact=one_line(known.text)), (act,))
 
 
 async def _remember(cycle: Cycle, phrase: Phrase) -> _Answer:
@@ -290,13 +307,13 @@ async def _about_one(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
         answer = await own.why(number, fact, shown)
         return _Answer(answer.text, answer.acts)
     if phrase.command is Command.FORGET:
-        return _Answer(say("own_forgotten_fact", fact=one_line(fact.text)), (Forgotten(fact.id),))
+        return _forgotten(cycle, fact)
     if not (words := one_line(phrase.words)[:_LONGEST_CORRECTION].strip()):
         return _Answer(say("own_wrong_how", number=number))
     corrected = say("own_corrected", number=number, words=words)
     if cycle.newest.author in await cycle.services.standing.paused([cycle.newest.author]):
         return _Answer(say("own_wrong_paused", number=number))
-    return _Answer(corrected, (Corrected(fact.id, words),), heard=True)
+    return _Answer(corrected, (Corrected(fact.id, words),), heard=True, words=words)
 
 
 def _about_belief(cycle: Cycle, phrase: Phrase, own: OwnMemory, belief: Belief, shown: tuple[str, ...]) -> _Answer:
@@ -304,8 +321,9 @@ def _about_belief(cycle: Cycle, phrase: Phrase, own: OwnMemory, belief: Belief, 
     if phrase.command is Command.WHY:
         answer = own.why_believed(phrase.number, belief, shown)
         return _Answer(answer.text, answer.acts)
-    sentence = "own_forgotten_fact" if phrase.command is Command.FORGET else "own_belief_wrong"
-    return _Answer(cycle.words.say(sentence, fact=one_line(belief.text)), (BeliefForgotten(belief.id),))
+    if phrase.command is Command.FORGET:
+        return _forgotten(cycle, belief)
+    return _Answer(cycle.words.say("own_belief_wrong", fact=one_line(belief.text)), (BeliefForgotten(belief.id),))
 
 
 async def _forget(cycle: Cycle) -> _Answer:
@@ -339,7 +357,7 @@ def _effect(cycle: Cycle, room: _Room, answer: _Answer) -> CycleEffect:
         parts = services.channel.split(text, room.where, cycle.hosts)
         acts = (*acts, SaidInPrivate(room.where.channel, room.audience, parts))
         text = say("own_in_private")
-    turns = turns_of(cycle) if answer.heard else ()
+    turns = _heard(cycle, room, answer) if answer.heard else ()
     effect = replace(
         effect_of_words(cycle, services.channel.split(text, claim.conversation, cycle.hosts) if text else (), turns),
         acts=acts,
@@ -351,6 +369,15 @@ def _effect(cycle: Cycle, room: _Room, answer: _Answer) -> CycleEffect:
     if answer.anew:
         effect = replace(effect, state=ProcessState(), visit_state=VisitState(), zones={}, rooms=frozenset())
     return effect
+
+
+def _heard(cycle: Cycle, room: _Room, answer: _Answer) -> tuple[Turn, ...]:
+    """The person's words and the answer as talk; of a correction the words alone, so that its phrase is no memory."""
+    soul, newest = cycle.services.soul(), cycle.newest
+    said = tuple(replace(one, body=answer.words or one.body) for one in turns_of(cycle))
+    passing = newest.author in cycle.paused
+    told = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, answer.text, passing=passing)
+    return (*said, told) if room.here else said
 
 
 def _question(person: str, now_ms: int) -> NewApproval:

@@ -12,7 +12,7 @@ from daemon.core.text import numbered, one_line
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.people.beliefs import Belief
 from daemon.memory.people.known import KnownOfPerson, QuotedWords
-from daemon.memory.queues.memory_acts import MemoryAct, Shown
+from daemon.memory.queues.memory_acts import IN_OWN_WORDS, MemoryAct, Shown
 
 _LONGEST_QUOTE: Final = 300
 
@@ -48,7 +48,9 @@ class OwnMemory:
             if (its := fact.topic if fact.person else "aside") != group:
                 group = its
                 lines.append(f"\n*{say(f'own_{group}')}*")
-            noted = f", {say('own_noted')}" if fact.trust is Trust.NOTED else ""
+            whose = "own_in_words" if fact.predicate == IN_OWN_WORDS else ""
+            whose = "own_noted" if fact.trust is Trust.NOTED else whose
+            noted = f", {say(whose)}" if whose else ""
             lines.append(f"{numbered(number)}. {one_line(fact.text)} ({self._day(fact.valid_from_ms)}{noted})")
         if beliefs:
             lines.append(f"\n*{say('own_beliefs')}*")
@@ -77,15 +79,14 @@ class OwnMemory:
         held = await self._belief(shown[number - 1]) if 1 <= number <= len(shown) else None
         return (held, shown) if held is not None else None
 
-    async def last_asked_belief(self) -> Belief | None:
-        """The belief that the person asked about last, if they asked since they saw a list."""
-        _, newest = await self.known.shown(self.person)
-        return await self._belief(newest)
-
-    async def last_asked(self) -> Fact | None:
-        """The fact that the person asked about last, if they asked since they saw a list."""
-        _, newest = await self.known.shown(self.person)
-        return await self.known.fact(newest, self.person, self.readers, self.where) if newest else None
+    async def last_asked(self) -> tuple[int, Fact | Belief] | None:
+        """What the person asked about last, if they asked since they saw a list, with its number in that list."""
+        shown, newest = await self.known.shown(self.person)
+        if newest not in shown:
+            return None
+        number = shown.index(newest) + 1
+        found = await self.numbered(number) or await self.believed(number)
+        return (number, found[0]) if found is not None else None
 
     async def why(self, number: int, fact: Fact, shown: tuple[str, ...]) -> OwnAnswer:
         """The words that prove a fact, each with its day and place."""
@@ -93,9 +94,11 @@ class OwnMemory:
         say = self.words.say
         if fact.trust is Trust.INFERRED:
             day = self._day(fact.valid_from_ms)
-            concluded = say("own_concluded", number=numbered(number), fact=one_line(fact.text), day=day)
-            return OwnAnswer(concluded, (Shown(shown, fact.id),))
-        lines = [say("own_why", number=numbered(number), fact=one_line(fact.text))]
+            return OwnAnswer(
+                say("own_concluded", number=numbered(number), fact=_in_sentence(fact.text), day=day),
+                (Shown(shown, fact.id),),
+            )
+        lines = [say("own_why", number=numbered(number), fact=_in_sentence(fact.text))]
         lines += [f"> {one_line(one.quote)[:_LONGEST_QUOTE]}\n{self._said(one)}" for one in evidence]
         if not evidence:
             lines.append(say("own_unproved"))
@@ -104,7 +107,7 @@ class OwnMemory:
     def why_believed(self, number: int, belief: Belief, shown: tuple[str, ...]) -> OwnAnswer:
         """That no words prove a belief, and when it fades."""
         said = self.words.say(
-            "own_believed", number=numbered(number), belief=one_line(belief.text), day=self._day(belief.until_ms)
+            "own_believed", number=numbered(number), belief=_in_sentence(belief.text), day=self._day(belief.until_ms)
         )
         return OwnAnswer(said, (Shown(shown, belief.id),))
 
@@ -127,6 +130,11 @@ class OwnMemory:
 
     def _day(self, ms: int) -> str:
         return day_in(ms, self.zone)
+
+
+def _in_sentence(text: str) -> str:
+    """A line to stand before a full stop."""
+    return one_line(text).rstrip(" .…")
 
 
 def day_in(ms: int, zone: str) -> str:

@@ -21,7 +21,7 @@ async def says_what_is_unwanted(cycle: Cycle) -> bool:
     if Speaks.of(newest.author) is not Speaks.PERSON or newest.bot:
         return False
     return (
-        bool(await minds.promised_here(where, newest.author))
+        bool(await minds.promised_here(where, newest.author, _below(cycle)))
         or await minds.unwanted_from(where, newest.author) is not None
     )
 
@@ -30,15 +30,21 @@ async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
     """Answer and commit; returns the first post, claimed for sending. Raises what `say` raises."""
     newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.minds
     lines, acts = list[str](), list[MemoryAct]()
-    if held := await minds.promised_here(where, newest.author):
+    if held := await minds.promised_here(where, newest.author, below := _below(cycle)):
         lines.append(cycle.words.say("promises_declined", what=named(cycle.words, held)))
-        acts.append(PromisesDeclined())
+        acts.append(PromisesDeclined(below))
     if (who := await minds.unwanted_from(where, newest.author)) is not None:
         found = await minds.invitation_of(where, who)
         until = cycle.services.clock.now_ms() + next_pause(found.pause_ms)
         lines.append(cycle.words.say("not_now_besides" if held else "not_now_paused", when=time_in(until, newest.zone)))
         acts.append(NotNow())
     return await say(cycle, "\n".join(lines), *acts)
+
+
+def _below(cycle: Cycle) -> str:
+    """The thread in which *not now* was said, empty where it begins one: then it means the whole talk."""
+    thread = cycle.services.channel.reply_to(cycle.newest)
+    return "" if thread == cycle.newest.ts else thread
 
 
 def named(words: Words, goals: Sequence[str]) -> str:

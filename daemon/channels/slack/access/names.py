@@ -1,4 +1,4 @@
-"""The names of people, user groups and channels for prompts; those of private channels are nobody else's business."""
+"""The names of people, user groups and channels for prompts; those of private channels stay private."""
 
 import asyncio
 from collections.abc import Collection, Mapping

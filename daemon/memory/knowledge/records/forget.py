@@ -85,6 +85,12 @@ async def forget_adrift(transaction: Transaction, now: int) -> int:
     return len(adrift)
 
 
+async def make_anew(transaction: Transaction, turn: str, now: int, reason: str) -> None:
+    """Take the words out of the visit of a turn that lost some of its own, so that it is made anew; facts stay."""
+    for one in await links_to(transaction, turn, Relation.TURN_REFS):
+        await _empty(transaction, one, now, reason, aged=True)
+
+
 async def _pass_on(transaction: Transaction, record_id: str, sources: Sequence[str], *, aged: bool) -> None:
     """Have thoughts on a record that loses its words by age alone rest on what it was made of."""
     if aged:

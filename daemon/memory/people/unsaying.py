@@ -1,0 +1,167 @@
+"""Takes the words of a forgotten fact out of what quotes them: turns, thoughts, what these made, and its twins.
+
+All else of the same person stays. A text tells a fact by the words that prove it, or by a sentence with all the telling
+words of the fact.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from daemon.core.words import Term, folded, likeness, terms_of, words_of
+from daemon.memory.database import Transaction
+from daemon.memory.goals_in_force import OWED, WITHOUT_WORDS
+from daemon.memory.knowledge.records.forget import make_anew
+from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.records.kinds import Fact
+from daemon.memory.knowledge.records.links import Link, Relation, links_from
+from daemon.memory.knowledge.records.store import select
+from daemon.memory.knowledge.turn_index import leave_out
+from daemon.memory.knowledge.turns import forget_summary
+from daemon.memory.people.own_facts import OWN_FACT
+from daemon.memory.records import Speaks
+from daemon.memory.stream.changed_words import note_changed
+from daemon.memory.stream.emptying import thoughts_on
+
+_GONE: Final = "…"
+_SENTENCES: Final = re.compile(r"((?<=[.!?…。])\s+|\n+)")
+_SURE: Final = 0.7  # likeness of two forms of a word
+_FEWEST: Final = 2  # telling words by which a sentence is known
+_WITHDRAWN: Final = """
+    UPDATE predictions SET what = '', timeframe = '', awaited = json_object('kind', kind),
+      state = CASE state WHEN 'open' THEN 'withdrawn' ELSE state END WHERE rowid = :key
+    """
+_QUOTING: Final = (
+    ("goals", "thought", "goal || ' ' || why", f"UPDATE goals SET {WITHOUT_WORDS} WHERE rowid = :key AND {OWED}"),  # noqa: S608 - constants
+    ("goals", "thought", "goal || ' ' || why", f"DELETE FROM goals WHERE rowid = :key AND NOT ({OWED})"),  # noqa: S608 - constants
+    ("mind_documents", "thought", "words || ' ' || why", "DELETE FROM mind_documents WHERE rowid = :key"),
+    ("intentions", "substr(id, 1, instr(id, '-') - 1)", "content", "DELETE FROM intentions WHERE rowid = :key"),
+    ("predictions", "thought", "what", _WITHDRAWN),
+)  # what a thought made: which thought, the words in it, and what becomes of one that tells the fact
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """How a fact is told: by quotations of its person, or all of the words of one of `terms`."""
+
+    quotes: tuple[str, ...]
+    terms: tuple[tuple[Term, ...], ...]
+
+    def is_told(self, text: str) -> bool:
+        """Whether a text tells it."""
+        return self.left_out(text) != text
+
+    def left_out(self, text: str) -> str:
+        """A text without the quotations, and without the sentences that tell it."""
+        for quote in self.quotes:
+            text = re.sub(r"\s+".join(map(re.escape, quote.split())), _GONE, text, flags=re.IGNORECASE)
+        return "".join(_GONE if self._tells(one) else one for one in _SENTENCES.split(text))
+
+    def left_out_of_json(self, text: str) -> str:
+        """Stored JSON, the texts in it without these; what can't be read goes as a whole."""
+        try:
+            return json.dumps(self._without(json.loads(text)), ensure_ascii=False) if text else ""
+        except (ValueError, RecursionError):
+            return "{}"
+
+    def _without(self, value: Any) -> Any:  # noqa: ANN401  # any JSON value
+        if isinstance(value, str):
+            return self.left_out(value)
+        if isinstance(value, list):
+            return [self._without(one) for one in value]
+        return {name: self._without(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+    def _tells(self, sentence: str) -> bool:
+        plain = folded(sentence)
+        likely = [terms for terms in self.terms if all((one.stem or one.word) in plain for one in terms)]
+        words = words_of(sentence) if likely else []
+        return any(all(any(likeness(one, word) >= _SURE for word in words) for one in terms) for terms in likely)
+
+
+async def twins(transaction: Transaction, person: str, fact: Fact) -> list[Fact]:
+    """The other facts of their own that say the same, but for the person's name."""
+    names = await _names(transaction, person)
+    terms = _telling(fact.text, names)
+    own = await select(transaction, Fact, f"{OWN_FACT} AND r.id <> :fact", fact=fact.id, person=person, **_scope(fact))
+    return [one for one in own if terms and _same(terms, _telling(one.text, names))]
+
+
+async def unsay(
+    transaction: Transaction, person: str, facts: Sequence[Fact], now: int, reason: str, *, heard: bool = False
+) -> None:
+    """Leave facts out of thoughts, of what these made, and of the turns of their talks since they were said.
+
+    Words of other people stay as they said them; `heard`: so do all turns, in which something else was corrected.
+    """
+    proofs = [one for fact in facts for one in await links_from(transaction, fact.id, *_PROOFS)]
+    saying = await _saying(transaction, person, facts, proofs)
+    sources = list(dict.fromkeys(one.target for one in proofs))
+    await note_changed(transaction, [*sources, *(fact.id for fact in facts)])
+    thoughts = json.dumps(await thoughts_on(transaction, [*sources, *(fact.id for fact in facts)]))
+    await _leave_out_of_thoughts(transaction, saying, thoughts)
+    for row in () if heard else await transaction.rows(_SAID, sources=json.dumps(sources), person=person):
+        body, thought = saying.left_out(row["body"]), saying.left_out_of_json(row["thought"])
+        if body == row["body"] and thought == row["thought"]:
+            continue
+        await leave_out(transaction, row["seq"], body, thought, reason, now)
+        await make_anew(transaction, turn_id(Speaks(row["speaker"]), row["seq"]), now, reason)
+        await forget_summary(transaction, row["conversation"], row["seq"])
+
+
+_PROOFS: Final = (Relation.EVIDENCE, Relation.SOURCES)
+_SAID: Final = """
+    SELECT t.* FROM turns t JOIN (SELECT conversation, min(seq) AS first FROM turns
+      WHERE 'TU_' || seq IN (SELECT value FROM json_each(:sources)) GROUP BY conversation) s
+      ON s.conversation = t.conversation AND t.seq >= s.first
+    WHERE t.author = :person OR t.speaker = 'soul' ORDER BY t.seq
+    """
+
+
+async def _leave_out_of_thoughts(transaction: Transaction, saying: Saying, thoughts: str) -> None:
+    for table, thought, words, statement in _QUOTING:
+        rows = await transaction.rows(
+            f"SELECT rowid AS key, {words} AS words FROM {table} "  # noqa: S608 - literals of this module
+            f"WHERE {thought} IN (SELECT value FROM json_each(:ids))",
+            ids=thoughts,
+        )
+        await transaction.run_for_each(statement, [row["key"] for row in rows if saying.is_told(row["words"])])
+    rows = await transaction.rows(
+        "SELECT id, input, output FROM thoughts WHERE id IN (SELECT value FROM json_each(:ids)) AND emptied = 0",
+        ids=thoughts,
+    )
+    for row in rows:
+        await transaction.run(
+            "UPDATE thoughts SET input = :input, output = :output WHERE id = :id",
+            id=row["id"],
+            input=saying.left_out_of_json(row["input"]),
+            output=saying.left_out_of_json(row["output"]),
+        )
+
+
+async def _saying(transaction: Transaction, person: str, facts: Sequence[Fact], proofs: Sequence[Link]) -> Saying:
+    names = await _names(transaction, person)
+    quotes = tuple(dict.fromkeys(one.quote for one in proofs if one.quote))
+    telling = dict.fromkeys(_telling(one, names) for one in (*quotes, *(fact.text for fact in facts)))
+    return Saying(
+        tuple(one for one in quotes if len(_telling(one, names)) >= _FEWEST),
+        tuple(one for one in telling if len(one) >= _FEWEST),
+    )
+
+
+def _telling(text: str, names: frozenset[str]) -> tuple[Term, ...]:
+    return tuple(one for one in terms_of(text) if one.word not in names)
+
+
+def _same(terms: Sequence[Term], others: Sequence[Term]) -> bool:
+    return len(terms) == len(others) and all(any(likeness(one, two.word) >= _SURE for two in others) for one in terms)
+
+
+async def _names(transaction: Transaction, person: str) -> frozenset[str]:
+    rows = await transaction.rows("SELECT DISTINCT name FROM turns WHERE author = :person", person=person)
+    return frozenset(word for row in rows for word in words_of(row["name"]))
+
+
+def _scope(fact: Fact) -> dict[str, str]:
+    return {"soul": fact.soul, "workspace": fact.workspace}
