@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from daemon.core.errors import FileRefused, ModelRefused
 from daemon.core.ports.files import FileKind
 from daemon.tools.documents.document import DocumentKind
-from daemon.tools.files.kinds import Plain, what_it_is
+from daemon.tools.documents.marks import Data
+from daemon.tools.files.kinds import how_to_read
 from daemon.tools.files.reader import SentFiles
 from tests.given_files import picture
 
@@ -31,17 +32,17 @@ class Ears:
 
 def test_a_file_is_what_its_bytes_are_or_refused() -> None:
     for name, data, found in (
-        ("a.png", picture(), Plain.PICTURE),
-        ("a.jpg", picture(), Plain.PICTURE),  # named by habit; the picture is read all the same
-        ("a", picture(form="WEBP"), Plain.PICTURE),
+        ("a.png", picture(), Data.PICTURE),
+        ("a.jpg", picture(), Data.PICTURE),  # named by habit; the picture is read all the same
+        ("a", picture(form="WEBP"), Data.PICTURE),
         ("a.csv", b"a;b", DocumentKind.TABLE),
-        ("a.py", b"print()", Plain.TEXT),
+        ("a.py", b"print()", Data.TEXT),
         ("a.pdf", b"%PDF-1.7", DocumentKind.PDF),
         ("a.docx", b"PK\x03\x04...", DocumentKind.WORD),
-        ("a.m4a", b"\0\0\0\x20ftypM4A", Plain.RECORDING),
-        ("a.txt", "größe".encode("utf-16"), Plain.TEXT),
+        ("a.m4a", b"\0\0\0\x20ftypM4A", Data.RECORDING),
+        ("a.txt", "größe".encode("utf-16"), Data.TEXT),
     ):
-        assert what_it_is(name, data) == found
+        assert how_to_read(name, data) == found
     for name, data, key in (
         ("a.png", b"<svg/>", "file_misnamed"),
         ("a.docx", b"just words", "file_misnamed"),
@@ -52,14 +53,14 @@ def test_a_file_is_what_its_bytes_are_or_refused() -> None:
         ("a.txt", b"\xff\xff\xff", "file_strange"),
     ):
         with pytest.raises(FileRefused) as refused:
-            what_it_is(name, data)
+            how_to_read(name, data)
         assert refused.value.args[0].key == key, name
 
 
 @given(st.text(max_size=20), st.binary(max_size=200))
 def test_any_bytes_are_something_or_refused(name: str, data: bytes) -> None:
     with suppress(FileRefused):
-        assert what_it_is(name, data) in {*Plain, *DocumentKind}
+        assert how_to_read(name, data) in {*Data, *DocumentKind}
 
 
 async def test_a_recording_is_read_by_the_ears_that_are_set_and_a_long_text_is_cut() -> None:
