@@ -19,7 +19,7 @@ ABOUT_WHAT_IS_UNREAD: Final[Mapping[str, str]] = MappingProxyType(
         "file_too_big_inside": "it is too large once it is unpacked",
         "file_protected": "it is protected by a password; send a copy without one",
         "file_no_text": "it holds no text",
-        "file_only_pictures": "its pages are pictures without text; send these, or a copy with the text (OCR)",
+        "file_only_pictures": "its pages are pictures without text; send these, or a copy with text (OCR)",
         "file_other_format": "its format is not read; save it as docx, xlsx, pptx or PDF",
         "file_heic": "it is a HEIC picture, and I can't open those; send it as JPEG or PNG",
         "file_unheard": "no way to listen to recordings is set up for me",

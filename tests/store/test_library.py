@@ -288,7 +288,7 @@ async def test_only_text_files_within_the_size_limit_are_indexed(
     (docs / "back\u202ewards.md").write_text(good, encoding="utf-8")
     (docs / os.fsdecode(b"\xff.md")).write_text(good, encoding="utf-8")
     await library.index()
-    assert indexed(path) == {"docs/good.md", "docs/bom.md", "docs/largest.md"}
+    assert indexed(path) == {"docs/good.md", "docs/bom.md", "docs/largest.md", "docs/latin.md"}
 
 
 async def test_files_for_keys_are_passed_over_and_keys_are_removed_from_others(

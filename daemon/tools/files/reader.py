@@ -12,7 +12,7 @@ from daemon.core.ports.models import Image
 from daemon.core.sentences import Sentence
 from daemon.core.text import storable
 from daemon.tools.documents.document import Document, DocumentKind
-from daemon.tools.documents.encodings import decoded, told
+from daemon.tools.documents.encodings import decoded, guessed
 from daemon.tools.documents.marks import Data
 from daemon.tools.documents.reader import read_bytes
 from daemon.tools.files.kinds import how_to_read
@@ -80,7 +80,7 @@ def _text(data: bytes) -> ReadFile:
     if (found := decoded(data)) is None:
         raise FileRefused(Sentence("file_strange"))
     text, guess = found
-    return _words(FileKind.DOCUMENT, "text/plain", text, told(guess) if guess else "")
+    return _words(FileKind.DOCUMENT, "text/plain", text, guessed(guess) if guess else "")
 
 
 def _words(kind: FileKind, media_type: str, text: str, left_out: str = "") -> ReadFile:

@@ -13,7 +13,7 @@ from daemon.core.ports.library import IndexedFile, Library, Passage, PassageInde
 from daemon.core.ports.telemetry import Emit
 from daemon.core.text import one_line, shortened
 from daemon.tools.documents.document import DocumentKind, readable_instead
-from daemon.tools.documents.encodings import told
+from daemon.tools.documents.encodings import guessed
 from daemon.tools.library.documents import read_into_passages
 from daemon.tools.library.files import LibraryFile, is_there, name_folders, read_text, walk
 from daemon.tools.library.passages import cut
@@ -235,7 +235,7 @@ def _read(file: LibraryFile) -> IndexedFile:
         fault = f"documents of its format are not read (save it as {suffix})" if suffix else ""
         return IndexedFile(file.path, file.stamp, (), fault)
     text, guess = found
-    return IndexedFile(file.path, file.stamp, cut(text), told(guess) if guess else "")
+    return IndexedFile(file.path, file.stamp, cut(text), guessed(guess) if guess else "")
 
 
 def _changes(counts: IndexCounts) -> str:

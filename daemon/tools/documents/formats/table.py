@@ -6,7 +6,7 @@ from io import StringIO
 from itertools import islice
 
 from daemon.tools.documents.document import MOST_BYTES, MOST_ROWS
-from daemon.tools.documents.encodings import decoded, told
+from daemon.tools.documents.encodings import decoded, guessed
 from daemon.tools.documents.formats.grid import TooManyRows, sections
 from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, LeftOut, Read, misnamed
 from daemon.tools.documents.marks import Data, what_it_is
@@ -33,7 +33,7 @@ def read(data: bytes) -> Read:
     if not found:
         raise CannotRead(*NO_TEXT)
     if encoding:
-        yield LeftOut(told(encoding))
+        yield LeftOut(guessed(encoding))
 
 
 def _rows(text: str) -> Iterator[list[str]]:
