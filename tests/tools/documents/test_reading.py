@@ -224,6 +224,7 @@ def test_an_empty_or_wordless_or_protected_document_is_said_to_be_one() -> None:
         DocumentKind.WORKBOOK: made.workbook(S=[]),
         DocumentKind.SLIDES: made.slides(""),
         DocumentKind.TABLE: b",,\n,,\n",
+        DocumentKind.PDF: made.pdf("").replace(b"/Contents", b"/Nothing_"),
     }
     office = (DocumentKind.WORD, DocumentKind.WORKBOOK, DocumentKind.SLIDES)
     for documents, said in (

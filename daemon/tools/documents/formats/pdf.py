@@ -9,7 +9,7 @@ from pypdf.generic import NameObject
 
 from daemon.core.text import visible_line
 from daemon.tools.documents.document import MOST_PAGES, Section, Why
-from daemon.tools.documents.formats.parts import PROTECTED, CannotRead, LeftOut, Read, misnamed
+from daemon.tools.documents.formats.parts import NO_TEXT, PROTECTED, CannotRead, LeftOut, Read, misnamed
 from daemon.tools.documents.marks import PDF_WITHIN
 
 _MOST_NAMED = 20  # pages
@@ -29,7 +29,7 @@ def read(data: bytes) -> Read:
         found = found or isinstance(one, Section)
         yield one
     if not found:
-        raise _without_text(unread)
+        raise _without_text(reader, unread)
     if unread:
         yield LeftOut(f"of its {count:,} pages these can't be read: {_in_words(unread)}")
     if count > MOST_PAGES:
@@ -77,9 +77,11 @@ def _pages(reader: PdfReader, count: int, unread: list[int]) -> Iterator[Section
             yield Section(f"page {number}", text)
 
 
-def _without_text(unread: Sequence[int]) -> CannotRead:
+def _without_text(reader: PdfReader, unread: Sequence[int]) -> CannotRead:
     if unread:
         return CannotRead("none of its pages can be read: it is damaged", "open it and save it anew")
+    if not any(page.get_contents() is not None for page in reader.pages):
+        return CannotRead(*NO_TEXT)
     hint = "have a program for text recognition (OCR) add the text"
     return CannotRead("its pages hold no text, only pictures", hint, Why.ONLY_PICTURES)
 
