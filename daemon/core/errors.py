@@ -213,7 +213,11 @@ class FileRefused(DaemonError):
 
 
 class DocumentUnreadable(DaemonError):
-    """Nothing can be read of a document: `message` says of "it" why."""
+    """Nothing can be read of a document: `message` says of "it" why, `why` is the code of the reason."""
+
+    def __init__(self, message: str, *, hint: str = "", why: str) -> None:
+        super().__init__(message, hint=hint)
+        self.why = why
 
 
 class ToolFailed(DaemonError):

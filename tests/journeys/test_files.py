@@ -123,6 +123,29 @@ async def test_a_document_and_a_table_are_read_for_the_reply_and_found_later(emp
     assert kept(empty_house.settings) == []
 
 
+async def test_a_guessed_encoding_is_told_to_the_model_and_a_refusal_comes_with_advice(
+    empty_house: House,
+) -> None:
+    await begin(empty_house)
+    empty_house.model.default = tagged("Read.")
+    answer = await send(
+        empty_house,
+        "Sum it up.",
+        attached("kunden.csv", "Name;Straße\nBäckerei;Groß\n".encode("cp1252")),
+        attached("cars.txt", b"BMW i3 is due in May."),
+        attached("scan.pdf", made.pdf("")),
+        attached("IMG_0412.HEIC", b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"),
+    )
+    [reply] = empty_house.prompts
+    for words in ("Bäckerei | Groß", "read as cp1252, and some may be wrong", "BMW i3 is due in May."):
+        assert words in shown(reply)
+    assert answer.split("\n\n") == [
+        "Read.",
+        "(I could not read `scan.pdf`: its pages are pictures without text; send these, or a copy with text (OCR).)",
+        "(I could not read `IMG_0412.HEIC`: it is a HEIC picture, and I can't open those; send it as JPEG or PNG.)",
+    ]
+
+
 async def test_hostile_files_are_refused_by_name_and_the_rest_is_read(empty_house: House) -> None:
     await begin(empty_house)
     empty_house.model.default = tagged("Seen.")

@@ -1,6 +1,7 @@
 """What a file is, by its bytes and its name; nothing that anybody sends breaks the reader."""
 
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,10 +9,20 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import FileRefused, ModelRefused
 from daemon.core.ports.files import FileKind
-from daemon.tools.documents.document import DocumentKind
-from daemon.tools.files.kinds import Plain, what_it_is
+from daemon.core.text import storable
+from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
+from daemon.tools.documents.document import Document, DocumentKind, Why, kind_of
+from daemon.tools.documents.encodings import guessed
+from daemon.tools.documents.marks import Data
+from daemon.tools.files import reader
+from daemon.tools.files.kinds import how_to_read
 from daemon.tools.files.reader import SentFiles
+from daemon.tools.library.files import LibraryFile, read_text
 from tests.given_files import picture
+from tests.tools.documents import made
+from tests.tools.documents.refusals import read_here
+
+HEIC = (("IMG_0412.HEIC", b"heic"), ("photo.jpg", b"mif1"), ("photo", b"avif"))
 
 
 class Ears:
@@ -31,35 +42,122 @@ class Ears:
 
 def test_a_file_is_what_its_bytes_are_or_refused() -> None:
     for name, data, found in (
-        ("a.png", picture(), Plain.PICTURE),
-        ("a.jpg", picture(), Plain.PICTURE),  # named by habit; the picture is read all the same
-        ("a", picture(form="WEBP"), Plain.PICTURE),
+        ("a.png", picture(), Data.PICTURE),
+        ("a.jpg", picture(), Data.PICTURE),  # named by habit; the picture is read all the same
+        ("a", picture(form="WEBP"), Data.PICTURE),
+        ("a", picture(form="BMP"), Data.PICTURE),
         ("a.csv", b"a;b", DocumentKind.TABLE),
-        ("a.py", b"print()", Plain.TEXT),
+        ("a.py", b"print()", Data.TEXT),
         ("a.pdf", b"%PDF-1.7", DocumentKind.PDF),
+        ("a", made.REPORT, DocumentKind.PDF),
+        ("a", b"\r\n" + made.pdf("words"), DocumentKind.PDF),
         ("a.docx", b"PK\x03\x04...", DocumentKind.WORD),
-        ("a.m4a", b"\0\0\0\x20ftypM4A", Plain.RECORDING),
-        ("a.txt", "größe".encode("utf-16"), Plain.TEXT),
+        ("a.m4a", b"\0\0\0\x20ftypM4A", Data.RECORDING),
+        ("a.txt", "größe".encode("utf-16"), Data.TEXT),
+        ("a.rtf", b"{\\rtf1 words}", Data.TEXT),
     ):
-        assert what_it_is(name, data) == found
+        assert how_to_read(name, data) == found, name
     for name, data, key in (
         ("a.png", b"<svg/>", "file_misnamed"),
-        ("a.docx", b"just words", "file_misnamed"),
-        ("a.pdf", picture(), "file_misnamed"),
+        ("a.bmp", b"BMW i3", "file_misnamed"),
         ("a.zip", b"PK\x03\x04...", "file_strange"),
         ("a.exe", b"MZ\0\0", "file_strange"),
-        ("a", b"", "file_strange"),
+        ("a.bin", b"BM\0\1\2\3\4", "file_strange"),
+        ("a.cr3", b"\0\0\0\x18ftypcrx \0\0", "file_strange"),
         ("a.txt", b"\xff\xff\xff", "file_strange"),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "file_other_format"),
+        ("a.odt", b"PK\x03\x04...", "file_other_format"),
+        *((name, b"\0\0\0\x18ftyp" + brand + b"\0\0", "file_heic") for name, brand in HEIC),
     ):
         with pytest.raises(FileRefused) as refused:
-            what_it_is(name, data)
+            how_to_read(name, data)
         assert refused.value.args[0].key == key, name
+
+
+def test_text_is_text_with_whatever_letters_it_begins() -> None:
+    for words in ("BMW i3 is due", "BMI,age", "MZ is a town", "GIF89a, a format", "ID3 tags", "PK", "II*", "RIFF WAVE"):
+        assert how_to_read("cars.txt", words.encode()) is Data.TEXT, words
+        assert how_to_read("cars", f"{words} für Müller\n".encode("cp1252")) is Data.TEXT, words
+
+
+async def test_each_document_that_the_library_reads_is_read_when_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "read_bytes", _read_here)
+    for name, data in {
+        "kunden.csv": "Name;Straße\nBäckerei;Groß\n".encode("cp1252"),
+        "sjis.csv": "商品,数量\nりんご,3\n".encode("cp932"),
+        "wide.csv": "Ort,Menge\nKöln,3\n".encode("utf-16-le"),
+        "health.csv": b"BMI,age\n21,40\n",
+        "lines.pdf": b"\r\n" + made.pdf("words"),
+        "marked.pdf": b"\xef\xbb\xbf" + made.REPORT,
+        "late.pdf": b"-" * 900 + b"\n" + made.pdf("words"),
+        "owned.PDF": made.protected_pdf("AES-256", password=""),
+        "macros.docm": made.word("words", kind="macros"),
+        "sheet.xlsm": made.workbook(S=[[1, ("A1+1", 2)]]),
+        "shown.pptx": made.slides("Kilns"),
+    }.items():
+        kind = kind_of(name)
+        assert kind is not None
+        known, sent = read_here(kind, data), await SentFiles(None).read(name, data)
+        assert sent.text == "\n\n".join(f"[{one.place}]\n{one.text}" for one in known.sections).strip(), name
+        assert sent.left_out == known.left_out, name
+
+
+async def test_each_text_that_the_library_reads_is_read_when_it_is_sent(tmp_path: Path) -> None:
+    for name, data in {
+        "notiz.txt": "Die Größe fällt auf.\n".encode("cp1252"),
+        "win.sql": "SELECT 'Straße';\n".encode("cp1252"),
+        "sjis.txt": "テスト\n".encode("cp932"),
+        "wide.md": "Größe\n".encode("utf-16-be"),
+        "build.log": b"10%\x0850%\x07 done\x01",
+        "cut.txt": "Größe, Höhe".encode() + b"\xc3",
+    }.items():
+        (tmp_path / name).write_bytes(data)
+        found = read_text(LibraryFile(name, "", tmp_path, (name,)))
+        assert found is not None, name
+        text, guess = found
+        sent = await SentFiles(None).read(name, data)
+        assert sent.text.split() == storable(text).split(), name
+        assert sent.left_out == (guessed(guess) if guess else ""), name
+
+
+async def test_a_document_that_is_not_read_has_the_reason_of_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "read_bytes", _read_here)
+    old = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(999, b"\0")
+    for name, data, key in (
+        ("scan.pdf", made.pdf(""), "file_only_pictures"),
+        ("torn.pdf", b"%PDF-1.7", "file_damaged"),
+        ("locked.pdf", made.protected_pdf("AES-256"), "file_protected"),
+        ("locked.docx", made.protected_office(), "file_protected"),
+        ("blank.docx", made.word(""), "file_no_text"),
+        ("empty.csv", b"", "file_no_text"),
+        ("old.xlsx", old, "file_other_format"),
+        ("a.docx", b"just words", "file_misnamed"),
+        ("a.pdf", picture(), "file_misnamed"),
+        ("a.csv", made.REPORT, "file_misnamed"),
+        ("a.xlsx", made.word("words"), "file_misnamed"),
+        ("many.docx", made.archive({f"word/{number}": "" for number in range(10_001)}), "file_too_big_inside"),
+    ):
+        with pytest.raises(FileRefused) as refused:
+            await SentFiles(None).read(name, data)
+        assert refused.value.args[0].key == key, name
+    for why in Why:
+        assert f"file_{why}" in ABOUT_WHAT_IS_UNREAD
+
+
+async def test_what_is_no_document_is_known_by_its_marks_where_nothing_can_be_opened() -> None:
+    with pytest.raises(FileRefused) as refused:
+        await SentFiles(None).read("a.docx", "Die Größe fällt auf.\n".encode("cp1252"))
+    assert refused.value.args[0].key == "file_misnamed"
+
+
+async def _read_here(kind: DocumentKind, data: bytes) -> Document:
+    return read_here(kind, data)
 
 
 @given(st.text(max_size=20), st.binary(max_size=200))
 def test_any_bytes_are_something_or_refused(name: str, data: bytes) -> None:
     with suppress(FileRefused):
-        assert what_it_is(name, data) in {*Plain, *DocumentKind}
+        assert how_to_read(name, data) in {*Data, *DocumentKind}
 
 
 async def test_a_recording_is_read_by_the_ears_that_are_set_and_a_long_text_is_cut() -> None:
@@ -68,7 +166,7 @@ async def test_a_recording_is_read_by_the_ears_that_are_set_and_a_long_text_is_c
     for ears, key in (
         (None, "file_unheard"),
         (Ears(ModelRefused("no")), "file_not_heard"),
-        (Ears(" "), "file_protected"),
+        (Ears(" "), "file_no_text"),
     ):
         with pytest.raises(FileRefused) as refused:
             await SentFiles(ears).read("note.mp3", b"ID3...")

@@ -38,6 +38,18 @@ class DocumentKind(StrEnum):
     PICTURE = "picture"
 
 
+class Why(StrEnum):
+    """The codes of why a document can't be read; each has its own sentence for who sent the file."""
+
+    DAMAGED = "damaged"
+    MISNAMED = "misnamed"
+    OTHER_FORMAT = "other_format"
+    PROTECTED = "protected"
+    NO_TEXT = "no_text"
+    ONLY_PICTURES = "only_pictures"
+    TOO_BIG_INSIDE = "too_big_inside"
+
+
 _KINDS = {
     ".pdf": DocumentKind.PDF,
     ".docx": DocumentKind.WORD,

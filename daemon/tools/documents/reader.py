@@ -28,6 +28,7 @@ from daemon.tools.documents.document import (
     Document,
     DocumentKind,
     Section,
+    Why,
 )
 from daemon.tools.documents.limits import WALL_SECONDS
 
@@ -35,9 +36,10 @@ _BEGIN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from daemon.tools.doc
 _CODE = Path(daemon.__file__).parent.parent
 _MOST_OUTPUT = 16 << 20  # bytes: the longest text, with every letter escaped
 _LONGEST_SENTENCE = 300
+_CODES = frozenset(map(str, Why))
 _MOST_LEFT_OUT = 10  # sentences
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_TOO_MUCH = "reading it takes too much time or memory", "split it into smaller documents"
+_TOO_MUCH = Why.TOO_BIG_INSIDE, "reading it takes too much time or memory", "split it into smaller documents"
 
 
 async def read_document(kind: DocumentKind, file: int) -> Document:
@@ -102,21 +104,21 @@ def _understood(said: bytes, code: int) -> Document:
     """The document out of the process's lines. Raises DocumentUnreadable when there is nothing to read."""
     sections: list[Section] = []
     left_out: list[str] = []
-    why: tuple[str, str] | None = _why_it_died(code)
+    why: tuple[Why, str, str] | None = _why_it_died(code)
     for line in _lines(said):
         match line:
             case ["section", str(place), str(text)] if len(sections) < MOST_SECTIONS:
                 sections.append(Section(visible_line(place)[:LONGEST_PLACE], _CONTROLS.sub(" ", text[:MOST_TEXT])))
             case ["left out", str(sentence)] if len(left_out) < _MOST_LEFT_OUT:
                 left_out.append(_sentence(sentence))
-            case ["stopped", str(sentence), str(hint)]:
-                why = _sentence(sentence), _sentence(hint)
+            case ["stopped", str(key), str(sentence), str(hint)] if key in _CODES:
+                why = Why(key), _sentence(sentence), _sentence(hint)
             case ["end"]:
                 why = None
     if why is not None and not sections:
-        raise DocumentUnreadable(why[0], hint=why[1])
+        raise DocumentUnreadable(why[1], hint=why[2], why=why[0])
     if why is not None:
-        left_out.append(f"it is read to {sections[-1].place}: {why[0]}")
+        left_out.append(f"it is read to {sections[-1].place}: {why[1]}")
     return Document(tuple(sections), "; ".join(left_out))
 
 
@@ -128,12 +130,16 @@ def _lines(said: bytes) -> Iterator[Sequence[object]]:
                 yield found
 
 
-def _why_it_died(code: int) -> tuple[str, str]:
+def _why_it_died(code: int) -> tuple[Why, str, str]:
     """Why a process that said no last line has ended."""
     if -code in {signal.SIGKILL, signal.SIGXCPU, signal.SIGALRM}:
         return _TOO_MUCH
     ended = f"signal {-code}" if code < 0 else f"code {code}"
-    return f"the process that read it ended with {ended}", "open it with the program it is from, and save it anew"
+    return (
+        Why.DAMAGED,
+        f"the process that read it ended with {ended}",
+        "open it with the program it is from, and save it anew",
+    )
 
 
 def _sentence(text: str) -> str:

@@ -1,7 +1,7 @@
 """The process that reads one document: from standard input, in lines of JSON to standard output.
 
 A line is `["section", place, text]`, `["left out", sentence]`, or the last one: `["end"]`, or
-`["stopped", sentence, hint]` when reading ended early. What was said before stays said, whatever becomes of it.
+`["stopped", code, sentence, hint]` when reading ended early. What was said before stays said, whatever becomes of it.
 """
 
 import importlib
@@ -17,9 +17,10 @@ from daemon.tools.documents.document import (
     MOST_SECTIONS,
     MOST_TEXT,
     DocumentKind,
+    Why,
     in_megabytes,
 )
-from daemon.tools.documents.formats.parts import CannotRead, LeftOut, Read
+from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, LeftOut, Read
 from daemon.tools.documents.limits import MEMORY, MemoryUse, TimeIsUp, open_nothing, restrain
 
 Line = tuple[str, ...]
@@ -29,7 +30,6 @@ _PACKAGES = {  # which a kind may load piece by piece; the reader of pictures lo
     DocumentKind.WORD: "docx",
     DocumentKind.WORKBOOK: "openpyxl",
     DocumentKind.SLIDES: "pptx",
-    DocumentKind.TABLE: "charset_normalizer",
 }
 _SPLIT = "split it into smaller documents"
 _MENDED = "open it with the program it is from, and save it anew"
@@ -49,7 +49,7 @@ def main() -> None:
 
 def prepare(kind: DocumentKind) -> Callable[[bytes], Read]:
     """The reader of a kind, with everything loaded that it may need: later, nothing can be opened any more."""
-    for name in ("encodings", *((_PACKAGES[kind],) if kind in _PACKAGES else ())):
+    for name in ("encodings", "charset_normalizer", *((_PACKAGES[kind],) if kind in _PACKAGES else ())):
         package = importlib.import_module(name)
         for one in pkgutil.walk_packages(package.__path__, f"{name}."):
             with suppress(ImportError):  # what needs a package or a system that isn't there
@@ -63,14 +63,14 @@ def told(read: Callable[[bytes], Read], memory: MemoryUse, document: int = 0) ->
     try:
         yield from _bounded(read(_content(document)))
     except CannotRead as error:
-        yield "stopped", error.sentence, error.hint
+        yield "stopped", error.why, error.sentence, error.hint
     except TimeIsUp:
-        yield "stopped", "reading it takes too long", _SPLIT
+        yield "stopped", Why.TOO_BIG_INSIDE, "reading it takes too long", _SPLIT
     except Exception as error:  # noqa: BLE001  # packages raise all kinds for what is damaged
         if isinstance(error, MemoryError) or memory.was_short():
-            yield "stopped", f"reading it takes more than {in_megabytes(MEMORY)} of memory", _SPLIT
+            yield "stopped", Why.TOO_BIG_INSIDE, f"reading it takes more than {in_megabytes(MEMORY)} of memory", _SPLIT
         else:
-            yield "stopped", "it is damaged", _MENDED
+            yield "stopped", Why.DAMAGED, "it is damaged", _MENDED
     else:
         yield ("end",)
 
@@ -95,8 +95,8 @@ def _content(document: int) -> bytes:
     with os.fdopen(document, "rb", closefd=False) as file:
         data = file.read(MOST_BYTES + 1)
     if not data:
-        raise CannotRead("it is empty", "nothing to do unless text is expected: then save it anew")
+        raise CannotRead("it is empty", *NO_TEXT[1:])
     if len(data) > MOST_BYTES:
         sentence = f"it has {in_megabytes(max(size, len(data)))}; {in_megabytes(MOST_BYTES)} are the most"
-        raise CannotRead(sentence, "split it, or take its pictures out")
+        raise CannotRead(sentence, "split it, or take its pictures out", Why.TOO_BIG_INSIDE)
     return data

@@ -2,17 +2,20 @@
 
 import base64
 import binascii
+from functools import partial
 from typing import Final
 
+from daemon.core.concurrency import in_background
 from daemon.core.errors import DocumentUnreadable, FileRefused, ModelError
 from daemon.core.ports.files import FileKind, ReadFile, Transcriber
 from daemon.core.ports.models import Image
 from daemon.core.sentences import Sentence
 from daemon.core.text import storable
 from daemon.tools.documents.document import Document, DocumentKind
-from daemon.tools.documents.formats.parts import NO_TEXT, PROTECTED
+from daemon.tools.documents.encodings import decoded, guessed
+from daemon.tools.documents.marks import Data
 from daemon.tools.documents.reader import read_bytes
-from daemon.tools.files.kinds import Plain, what_it_is
+from daemon.tools.files.kinds import how_to_read
 
 MOST_TEXT: Final = 40_000
 """Characters that are kept of a document, a text or a recording."""
@@ -24,7 +27,6 @@ _TYPES: Final = {
     DocumentKind.SLIDES: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
     DocumentKind.TABLE: "text/csv",
 }
-_LARGE: Final = ("too much", "too many", "too long", "more than", "unpacked", "are the most")
 _CUT: Final = "its text is long: the beginning is read"
 
 
@@ -36,17 +38,17 @@ class SentFiles:
 
     async def read(self, name: str, data: bytes) -> ReadFile:
         """See `FileReader.read`."""
-        match what_it_is(name, data):
-            case Plain.PICTURE:
+        match await in_background(partial(how_to_read, name, data)):
+            case Data.PICTURE:
                 return _picture(await _document(DocumentKind.PICTURE, data))
-            case Plain.RECORDING:
+            case Data.RECORDING:
                 return _words(FileKind.AUDIO, "audio", await self._heard(name, data))
-            case Plain.TEXT:
-                return _words(FileKind.DOCUMENT, "text/plain", _decoded(data))
             case DocumentKind() as kind:
                 found = await _document(kind, data)
                 text = "\n\n".join(f"[{one.place}]\n{one.text}" for one in found.sections)
                 return _words(FileKind.DOCUMENT, _TYPES[kind], text, found.left_out)
+            case _:
+                return await in_background(partial(_text, data))
 
     async def aclose(self) -> None:
         """See `FileReader.aclose`."""
@@ -68,34 +70,26 @@ async def _document(kind: DocumentKind, data: bytes) -> Document:
     try:
         return await read_bytes(kind, data)
     except DocumentUnreadable as error:
-        raise FileRefused(Sentence(_why(error.message)), hint=error.message) from error
+        raise FileRefused(Sentence(f"file_{error.why}"), hint=error.message) from error
     except OSError as error:  # no process can be started, or its input not be written
         raise FileRefused(Sentence("file_late"), hint=str(error)) from error
 
 
-def _why(message: str) -> str:
-    """Which of our sentences says what the process that read it said."""
-    if any(word in message for word in _LARGE):
-        return "file_too_big_inside"
-    if message in {PROTECTED[0], NO_TEXT[0]}:
-        return "file_protected"
-    return "file_misnamed" if "begins like" in message else "file_damaged"
+def _text(data: bytes) -> ReadFile:
+    """Raises FileRefused for what can't be decoded."""
+    if (found := decoded(data)) is None:
+        raise FileRefused(Sentence("file_strange"))
+    text, guess = found
+    return _words(FileKind.DOCUMENT, "text/plain", text, guessed(guess) if guess else "")
 
 
 def _words(kind: FileKind, media_type: str, text: str, left_out: str = "") -> ReadFile:
     clean = storable(text.replace("\0", "")).strip()
     if not clean:
-        raise FileRefused(Sentence("file_protected"))
+        raise FileRefused(Sentence("file_no_text"))
     if len(clean) > MOST_TEXT:
         left_out = "; ".join(filter(None, (_CUT, left_out)))
     return ReadFile(kind, media_type, clean[:MOST_TEXT], left_out)
-
-
-def _decoded(data: bytes) -> str:
-    try:
-        return data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileRefused(Sentence("file_strange")) from error
 
 
 def _picture(found: Document) -> ReadFile:

@@ -18,13 +18,14 @@ from pathlib import Path
 from daemon.core.handles import DIRECTORY, closing_handle, open_inside
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.tools.documents.document import DocumentKind, kind_of, readable_instead
+from daemon.tools.documents.encodings import decoded
 
 SIZE_CAP = 512 * 1024
 """Bytes of the largest text file that is read; `daemon/tools/documents` bounds documents."""
 MOST_FILES = 20_000
 """Files that are read from all folders together."""
 
-DOCUMENTS_READ = "1"
+DOCUMENTS_READ = "2"
 """Stands in the stamp of a document: a new number has all documents read again, by a reader that reads more."""
 
 _DEEPEST = 24
@@ -91,17 +92,17 @@ def walk(folders: Mapping[str, Path]) -> Walk:
     return Walk(tuple(files[:MOST_FILES]), tuple(missing), len(files) > MOST_FILES)
 
 
-def read_text(found: LibraryFile) -> str | None:
-    """The text of a file, without what looks like a key; None when it is gone, is not UTF-8 text, or is a private key.
+def read_text(found: LibraryFile) -> tuple[str, str] | None:
+    """The text of a file, without what looks like a key, and its encoding where that is a guess.
 
-    Blocks on the disk.
+    None when it is gone, is no text, or is a private key. Blocks on the disk.
     """
     try:
         data = _content(found)
-        text = data.decode("utf-8-sig")
-    except (OSError, RuntimeError, UnicodeDecodeError):
+    except (OSError, RuntimeError):
         return None
-    return None if len(data) > SIZE_CAP or "\0" in text or holds_private_key(text) else remove_keys(text)
+    text, guess = (len(data) <= SIZE_CAP and decoded(data)) or ("\0", "")
+    return None if "\0" in text or holds_private_key(text) else (remove_keys(text), guess)
 
 
 def holds_private_key(text: str) -> bool:

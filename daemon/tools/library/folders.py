@@ -13,6 +13,7 @@ from daemon.core.ports.library import IndexedFile, Library, Passage, PassageInde
 from daemon.core.ports.telemetry import Emit
 from daemon.core.text import one_line, shortened
 from daemon.tools.documents.document import DocumentKind, readable_instead
+from daemon.tools.documents.encodings import guessed
 from daemon.tools.library.documents import read_into_passages
 from daemon.tools.library.files import LibraryFile, is_there, name_folders, read_text, walk
 from daemon.tools.library.passages import cut
@@ -229,10 +230,12 @@ class _OpenFolders:
 
 def _read(file: LibraryFile) -> IndexedFile:
     """A file with its passages; without any if it can't be read, so that it is skipped until it changes."""
-    text = read_text(file)
-    suffix = readable_instead(file.path) if text is None else None
-    fault = f"documents of its format are not read (save it as {suffix})" if suffix else ""
-    return IndexedFile(file.path, file.stamp, cut(text or ""), fault)
+    if (found := read_text(file)) is None:
+        suffix = readable_instead(file.path)
+        fault = f"documents of its format are not read (save it as {suffix})" if suffix else ""
+        return IndexedFile(file.path, file.stamp, (), fault)
+    text, guess = found
+    return IndexedFile(file.path, file.stamp, cut(text), guessed(guess) if guess else "")
 
 
 def _changes(counts: IndexCounts) -> str:

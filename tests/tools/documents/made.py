@@ -48,6 +48,24 @@ def pdf(*pages: str) -> bytes:
     )
 
 
+def form(page: str, **fields: str) -> bytes:
+    """A PDF of one page with a form; a value that begins with `/` is a choice, and an empty one is not filled."""
+    from pypdf import PdfReader, PdfWriter
+    from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
+
+    writer = PdfWriter(clone_from=PdfReader(BytesIO(pdf(page))))
+    kids = ArrayObject()
+    for name, value in fields.items():
+        field = DictionaryObject({NameObject("/T"): TextStringObject(name), NameObject("/FT"): NameObject("/Tx")})
+        if value:
+            field[NameObject("/V")] = NameObject(value) if value.startswith("/") else TextStringObject(value)
+        kids.append(writer._add_object(field))
+    writer._root_object[NameObject("/AcroForm")] = DictionaryObject({NameObject("/Fields"): kids})
+    file = BytesIO()
+    writer.write(file)
+    return file.getvalue()
+
+
 def archive(parts: Mapping[str, str | bytes]) -> bytes:
     """A compressed archive."""
     file = BytesIO()
@@ -116,6 +134,13 @@ def workbook(**sheets: Sequence[Sequence[object]]) -> bytes:
             **parts,
         }
     )
+
+
+def with_styles(book: bytes, styles: str) -> bytes:
+    """A workbook with a part of styles."""
+    with ZipFile(BytesIO(book)) as made:
+        parts: dict[str, str | bytes] = {name: made.read(name) for name in made.namelist()}
+    return archive(parts | {"xl/styles.xml": f"<styleSheet {_S}>{styles}</styleSheet>"})
 
 
 def slides(*texts: str, notes: str = "") -> bytes:

@@ -8,6 +8,7 @@ from io import BytesIO
 import pytest
 
 from daemon.tools.documents.document import MOST_PAGES, MOST_ROWS, Document, DocumentKind, Section, kind_of
+from daemon.tools.documents.encodings import decoded, guessed
 from daemon.tools.documents.reader import read_bytes
 from tests.tools.documents import made
 from tests.tools.documents.refusals import read_here, refused_here
@@ -112,7 +113,7 @@ def test_a_table_is_read_whatever_separates_its_cells() -> None:
     assert quoted.text == "name | words\nAda | one, two three"
 
 
-def test_a_table_in_any_form_of_unicode_is_read_without_a_word() -> None:
+def test_a_table_in_unicode_is_read_and_a_form_without_a_mark_is_told() -> None:
     for mark, encoding in (
         (b"", "utf-8"),
         (codecs.BOM_UTF8, "utf-8"),
@@ -123,7 +124,8 @@ def test_a_table_in_any_form_of_unicode_is_read_without_a_word() -> None:
         (codecs.BOM_UTF32_LE, "utf-32-le"),
     ):
         found = read_here(DocumentKind.TABLE, mark + "Ort,Menge\nMünchen,3\n".encode(encoding))
-        assert found == Document((Section("rows 1-2", "Ort | Menge\nMünchen | 3"),)), (mark, encoding)
+        guess = "" if mark or encoding == "utf-8" else guessed(encoding)
+        assert found == Document((Section("rows 1-2", "Ort | Menge\nMünchen | 3"),), guess), (mark, encoding)
 
 
 def test_a_table_in_an_older_encoding_is_read_and_the_guess_is_reported() -> None:
@@ -131,6 +133,74 @@ def test_a_table_in_an_older_encoding_is_read_and_the_guess_is_reported() -> Non
     found = read_here(DocumentKind.TABLE, words.encode("cp1251"))
     assert f"{CITY} | большой город на реке" in found.sections[0].text
     assert found.left_out.startswith("it isn't UTF-8; its letters are read as ")
+
+
+def test_text_in_older_encodings_is_read_even_if_it_is_short_and_the_guess_is_told() -> None:
+    for encoding, text in (
+        ("cp1252", "Name;Straße\nBäckerei;Groß\n"),
+        ("cp1252", "SELECT 'naïve café', 12 FROM prices -- 5 €\n"),
+        ("cp1252", "BMW i3 fällig am 3. März\n"),
+        ("cp1252", "Il dit: «\u00a0Était-ce déjà fini\u00a0?\u00a0»\n"),
+        ("cp1250", "Zażółć gęślą jaźń, są też inne\n"),
+        ("cp1251", "Привет, мир\n"),
+        ("cp932", "商品,数量\nりんご,3\n"),
+        ("cp932", "売上,経費\n100,200\n"),
+        ("cp932", "名前,住所\n田中,東京都港区\n"),
+        ("cp1252", "I don\u2019t think it\u2019s ours\n"),
+        ("euc_jp", "こんにちは。今日は晴れです。\n"),
+        ("gb18030", "姓名,数量\n张三,3\n"),
+        ("euc_kr", "이름,수량\n김철수,3\n"),
+        ("utf-16-le", "Größe,3\n"),
+        ("utf-16-be", "商品,数量\r\nりんご,3\r\n"),
+    ):
+        assert decoded(text.encode(encoding)) == (text, encoding), text
+    broken = "Größe, Höhe, Länge".encode() + b"\xc3"
+    assert decoded(broken) == ("Größe, Höhe, Länge\ufffd", "UTF-8 all the same")
+    for data in (b"a secret word\0", b"MZ\0\0", b"\xff\xff\xff", bytes(range(256)), b"caf\xe9 \x01"):
+        assert decoded(data) is None, data
+
+
+def test_what_is_filled_into_a_form_is_read_with_its_page() -> None:
+    data = made.form("Account for refunds:", account="IBAN DE02 1203", agreed="/Yes", declined="/Off", note="")
+    found = read_here(DocumentKind.PDF, data)
+    assert [(one.place, one.text.strip()) for one in found.sections] == [
+        ("form", "account: IBAN DE02 1203\nagreed: Yes"),
+        ("page 1", "Account for refunds:"),
+    ]
+    assert read_here(DocumentKind.PDF, made.form("", account="IBAN")).sections == (Section("form", "account: IBAN"),)
+
+
+def _run(text: str, tag: str = "t") -> str:
+    return f'<w:r><w:{tag} xml:space="preserve">{text}</w:{tag}></w:r>'
+
+
+def test_tracked_changes_are_read_as_if_accepted_and_that_is_told() -> None:
+    fee = (
+        f"<w:p>{_run('The fee is ')}<w:del>{_run('9,000', 'delText')}</w:del><w:ins>{_run('12,500')}</w:ins>"
+        f"{_run(' euro.')}</w:p>"
+    )
+    clause = f"<w:p><w:pPr><w:rPr><w:ins/></w:rPr></w:pPr><w:ins>{_run('A new clause.')}</w:ins></w:p>"
+    moved = f"<w:p><w:moveFrom>{_run('gone')}</w:moveFrom></w:p><w:p><w:moveTo>{_run('came')}</w:moveTo></w:p>"
+    rows = made.table([["kept"], ["struck"]]).replace(
+        "<w:tr><w:tc><w:p><w:r><w:t>struck", "<w:tr><w:trPr><w:del/></w:trPr><w:tc><w:p><w:r><w:t>struck"
+    )
+    found = read_here(DocumentKind.WORD, made.word(body=fee + clause + moved + rows))
+    assert [one.text for one in found.sections] == ["The fee is 12,500 euro.\nA new clause.\ncame\nkept"]
+    assert found.left_out == "its tracked changes are read as if all were accepted"
+
+
+def test_what_stands_in_fields_of_a_word_document_is_read() -> None:
+    framed = f"<w:sdt><w:sdtPr/><w:sdtContent><w:p><w:smartTag>{_run('Ada')}</w:smartTag></w:p></w:sdtContent></w:sdt>"
+    field = f'<w:p><w:fldSimple w:instr="DATE">{_run("1 May")}</w:fldSimple></w:p>'
+    found = read_here(DocumentKind.WORD, made.word(body=framed + field))
+    assert found == Document((Section("paragraphs 1-2", "Ada\n1 May"),))
+
+
+def test_a_workbook_whose_styles_are_broken_is_read_without_them_and_that_is_told() -> None:
+    for styles in ("<fills><fill/></fills>", "<cellXfs><xf numFmtId='x'/></cellXfs>", "<fonts"):
+        found = read_here(DocumentKind.WORKBOOK, made.with_styles(made.workbook(S=[["Sum", 5]]), styles))
+        assert [one.text for one in found.sections] == ["Sum | 5"], styles
+        assert found.left_out == "its styles can't be read, so dates stand as numbers"
 
 
 def test_of_a_huge_table_the_first_rows_are_read_and_that_is_reported() -> None:
@@ -154,6 +224,7 @@ def test_an_empty_or_wordless_or_protected_document_is_said_to_be_one() -> None:
         DocumentKind.WORKBOOK: made.workbook(S=[]),
         DocumentKind.SLIDES: made.slides(""),
         DocumentKind.TABLE: b",,\n,,\n",
+        DocumentKind.PDF: made.pdf("").replace(b"/Contents", b"/Nothing_"),
     }
     office = (DocumentKind.WORD, DocumentKind.WORKBOOK, DocumentKind.SLIDES)
     for documents, said in (

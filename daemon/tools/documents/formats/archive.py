@@ -10,7 +10,7 @@ from io import BytesIO
 from xml.parsers import expat
 from zipfile import ZipFile, ZipInfo
 
-from daemon.tools.documents.document import MOST_PARTS, MOST_UNPACKED, in_megabytes
+from daemon.tools.documents.document import MOST_PARTS, MOST_UNPACKED, Why, in_megabytes
 from daemon.tools.documents.formats.parts import PROTECTED, CannotRead, misnamed
 
 _ENCRYPTED = 0x1
@@ -29,7 +29,7 @@ def check(data: bytes, folder: str) -> None:
     expected = _FOLDERS[folder]
     if data.startswith(_OLE):
         raise _in_old_form(data, expected)
-    if not data.startswith(b"PK"):
+    if not data.startswith(b"PK\x03\x04"):
         raise misnamed(data, expected)
     with ZipFile(BytesIO(data)) as archive:
         parts = archive.infolist()
@@ -46,32 +46,34 @@ def _check_sizes(parts: Sequence[ZipInfo]) -> None:
     if any(part.flag_bits & _ENCRYPTED for part in parts):
         raise CannotRead(*PROTECTED)
     if len(parts) > MOST_PARTS:
-        raise CannotRead(f"it has {len(parts):,} parts; {MOST_PARTS:,} are the most", "save it anew")
+        raise CannotRead(
+            f"it has {len(parts):,} parts; {MOST_PARTS:,} are the most", "save it anew", Why.TOO_BIG_INSIDE
+        )
     size = sum(part.file_size for part in parts)
     if size > MOST_UNPACKED:
         sentence = f"unpacked it would take {in_megabytes(size)}; {in_megabytes(MOST_UNPACKED)} are the most"
-        raise CannotRead(sentence, "split it, or take its pictures out")
+        raise CannotRead(sentence, "split it, or take its pictures out", Why.TOO_BIG_INSIDE)
 
 
 def _in_old_form(data: bytes, expected: str) -> CannotRead:
     if _ENCRYPTED_PACKAGE in data:
         return CannotRead(*PROTECTED)
-    return CannotRead(f"it is no {expected} of today, but of Office before 2007", "save it in today's format")
+    sentence = f"it is no {expected} of today, but of Office before 2007"
+    return CannotRead(sentence, "save it in today's format", Why.OTHER_FORMAT)
 
 
 def _another(names: set[str], expected: str) -> CannotRead:
     others = (f"a {what}" for folder, what in _FOLDERS.items() if any(name.startswith(folder) for name in names))
     other = next(others, "an archive of another kind")
-    return CannotRead(f"it is no {expected}, but {other}", "give it the name of what it is")
+    return CannotRead(f"it is no {expected}, but {other}", "give it the name of what it is", Why.MISNAMED)
 
 
 def _refuse_declaration(archive: ZipFile, name: str) -> None:
     """Read a part up to its root element. Raises CannotRead for a document type declaration."""
 
     def declared(*_: object) -> None:
-        raise CannotRead(
-            "its XML declares a document type, which no office program writes", "save it anew with an office program"
-        )
+        sentence = "its XML declares a document type, which no office program writes"
+        raise CannotRead(sentence, "save it anew with an office program", Why.OTHER_FORMAT)
 
     def reached(*_: object) -> None:
         raise _RootReached

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from daemon.tools.documents.document import Section
+from daemon.tools.documents.document import Section, Why
+from daemon.tools.documents.marks import what_it_is
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,37 +19,20 @@ Read = Iterator[Section | LeftOut]
 
 
 class CannotRead(Exception):
-    """A document can't be read: `sentence` says why, `hint` what its owner may do."""
+    """A document can't be read: `sentence` says why, `hint` what its owner may do, `why` is the code of the reason."""
 
-    def __init__(self, sentence: str, hint: str) -> None:
+    def __init__(self, sentence: str, hint: str, why: Why = Why.DAMAGED) -> None:
         super().__init__(sentence)
         self.sentence = sentence
         self.hint = hint
+        self.why = why
 
 
-PROTECTED = "it is protected by a password", "save a copy of it without a password"
-NO_TEXT = "it holds no text", "nothing to do unless text is expected: then save it anew"
-
-
-def what_it_begins_like(data: bytes) -> str:
-    """In words, what a file is by its first bytes."""
-    known = {
-        b"%PDF-": "a PDF",
-        b"PK\x03\x04": "an archive or an office document",
-        b"MZ": "a Windows program",
-        b"\x7fELF": "a program",
-        b"\xd0\xcf\x11\xe0": "a document of Office before 2007",
-        b"{\\rtf": "an RTF text",
-        b"\x89PNG": "a picture",
-        b"\xff\xd8\xff": "a picture",
-    }
-    for magic, words in known.items():
-        if data.startswith(magic):
-            return words
-    return "other data" if b"\0" in data[:4096] else "plain text"
+PROTECTED = "it is protected by a password", "save a copy of it without a password", Why.PROTECTED
+NO_TEXT = "it holds no text", "nothing to do unless text is expected: then save it anew", Why.NO_TEXT
 
 
 def misnamed(data: bytes, expected: str) -> CannotRead:
     """The refusal of a file that is not what its name says."""
-    found = what_it_begins_like(data)
-    return CannotRead(f"it is no {expected}, but begins like {found}", "give it the name of what it is")
+    sentence = f"it is no {expected}, but begins like {what_it_is(data)}"
+    return CannotRead(sentence, "give it the name of what it is", Why.MISNAMED)

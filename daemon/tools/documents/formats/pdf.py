@@ -1,36 +1,66 @@
-"""Reads the pages of a PDF."""
+"""Reads the pages of a PDF, and what was filled into its form."""
 
 from collections.abc import Iterator, Sequence
 from io import BytesIO
-from itertools import groupby
+from itertools import chain, groupby
 
 from pypdf import PdfReader
+from pypdf.generic import NameObject
 
-from daemon.tools.documents.document import MOST_PAGES, Section
-from daemon.tools.documents.formats.parts import PROTECTED, CannotRead, LeftOut, Read, misnamed
+from daemon.core.text import visible_line
+from daemon.tools.documents.document import MOST_PAGES, Section, Why
+from daemon.tools.documents.formats.parts import NO_TEXT, PROTECTED, CannotRead, LeftOut, Read, misnamed
+from daemon.tools.documents.marks import PDF_WITHIN
 
-_MAGIC_WITHIN = 1024  # bytes: programs that show PDFs look no further for their first mark
 _MOST_NAMED = 20  # pages
 
 
 def read(data: bytes) -> Read:
-    """The text of each page; places are counted as programs that show PDFs count them."""
-    if b"%PDF-" not in data[:_MAGIC_WITHIN]:
+    """The values of its form and the text of each page; places are counted as programs that show PDFs count them."""
+    begin = data[:PDF_WITHIN].find(b"%PDF-")
+    if begin < 0:
         raise misnamed(data, "PDF")
-    reader = PdfReader(BytesIO(data))
+    reader = PdfReader(BytesIO(data[begin:]))  # its places are counted from its mark
     if reader.is_encrypted and not reader.decrypt(""):
         raise CannotRead(*PROTECTED)
     count, unread = len(reader.pages), list[int]()
     found = False
-    for one in _pages(reader, min(count, MOST_PAGES), unread):
-        found = True
+    for one in chain(_form(reader), _pages(reader, min(count, MOST_PAGES), unread)):
+        found = found or isinstance(one, Section)
         yield one
     if not found:
-        raise _without_text(unread)
+        raise _without_text(reader, unread)
     if unread:
         yield LeftOut(f"of its {count:,} pages these can't be read: {_in_words(unread)}")
     if count > MOST_PAGES:
         yield LeftOut(f"of its {count:,} pages the first {MOST_PAGES:,} are read")
+
+
+def _form(reader: PdfReader) -> Read:
+    """The filled fields, a line each; a page shows none of them as its text."""
+    try:
+        fields = reader.get_fields() or {}
+        lines = [
+            f"{visible_line(str(field.get('/TU') or name))}: {value}"
+            for name, field in fields.items()
+            if (value := _in_a_line(field.get("/V")))
+        ]
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001  # a damaged form spoils no page, and the package raises all kinds
+        yield LeftOut("its form can't be read")
+        return
+    if lines:
+        yield Section("form", "\n".join(lines))
+
+
+def _in_a_line(value: object) -> str:
+    """The value of a field; empty for one that is not filled, not ticked, or a signature."""
+    if isinstance(value, NameObject):
+        return "" if value == "/Off" else visible_line(value.removeprefix("/"))
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_in_a_line, value)))
+    return visible_line(value).strip() if isinstance(value, str) else ""
 
 
 def _pages(reader: PdfReader, count: int, unread: list[int]) -> Iterator[Section]:
@@ -47,10 +77,13 @@ def _pages(reader: PdfReader, count: int, unread: list[int]) -> Iterator[Section
             yield Section(f"page {number}", text)
 
 
-def _without_text(unread: Sequence[int]) -> CannotRead:
+def _without_text(reader: PdfReader, unread: Sequence[int]) -> CannotRead:
     if unread:
         return CannotRead("none of its pages can be read: it is damaged", "open it and save it anew")
-    return CannotRead("its pages hold no text, only pictures", "have a program for text recognition (OCR) add the text")
+    if not any(page.get_contents() is not None for page in reader.pages):
+        return CannotRead(*NO_TEXT)
+    hint = "have a program for text recognition (OCR) add the text"
+    return CannotRead("its pages hold no text, only pictures", hint, Why.ONLY_PICTURES)
 
 
 def _in_words(pages: Sequence[int]) -> str:

@@ -17,7 +17,7 @@ from PIL import (
     WebPImagePlugin,
 )
 
-from daemon.tools.documents.document import Section
+from daemon.tools.documents.document import Section, Why
 from daemon.tools.documents.formats.parts import CannotRead, Read, misnamed
 
 TYPE, SIZE, COLOR, COPY = "type", "size", "color", "copy"
@@ -35,7 +35,7 @@ _READERS: Final = (  # loaded here, since nothing can be opened once reading has
     *(BmpImagePlugin, GifImagePlugin, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin),
 )
 _FORMATS: Final = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
-_TOO_LARGE: Final = "it has too many pixels", "make it smaller"
+_TOO_LARGE: Final = "it has too many pixels", "make it smaller", Why.TOO_BIG_INSIDE
 
 Image.MAX_IMAGE_PIXELS = MOST_PIXELS
 Image.init()

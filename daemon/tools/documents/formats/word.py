@@ -8,21 +8,27 @@ from io import BytesIO
 from typing import TYPE_CHECKING, cast
 
 from docx.opc.part import PartFactory
+from docx.oxml.ns import qn
 from docx.package import Package
 from docx.parts.document import DocumentPart
 from docx.table import Table
 from docx.text.paragraph import Paragraph
 
 from daemon.core.text import visible_line
-from daemon.tools.documents.document import Section
+from daemon.tools.documents.document import Section, Why
 from daemon.tools.documents.formats.archive import check
 from daemon.tools.documents.formats.grid import BETWEEN
-from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, Read
+from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, LeftOut, Read
 
 if TYPE_CHECKING:
+    from docx.oxml.xmlchemy import BaseOxmlElement
     from docx.table import _Cell
 
 _MACRO = "application/vnd.ms-word.document.macroEnabled.main+xml"
+_DELETED = qn("w:del"), qn("w:moveFrom")
+_INSERTED = qn("w:ins"), qn("w:moveTo")
+_ABOUT_FRAMES = qn("w:sdtPr"), qn("w:sdtEndPr"), qn("w:smartTagPr"), qn("w:customXmlPr")
+_FRAMES = qn("w:sdt"), qn("w:sdtContent"), qn("w:smartTag"), qn("w:customXml"), qn("w:fldSimple")
 _LONGEST_HEADING = 60
 _CHARACTERS = 1_200  # of a section without a heading
 _DEEPEST = 8  # tables within tables
@@ -34,13 +40,32 @@ def read(data: bytes) -> Read:
     PartFactory.part_type_for[_MACRO] = DocumentPart  # the package refuses documents with macros otherwise
     part = cast("DocumentPart", Package.open(BytesIO(data)).main_document_part)
     if not isinstance(part, DocumentPart):
-        raise CannotRead("its main part is no Word document", "save it anew with an office program")
+        raise CannotRead("its main part is no Word document", "save it anew with an office program", Why.OTHER_FORMAT)
+    if _accept_changes(part.element):
+        yield LeftOut("its tracked changes are read as if all were accepted")
     found = False
     for one in _sections(part.document.iter_inner_content()):
         found = True
         yield one
     if not found:
         raise CannotRead(*NO_TEXT)
+
+
+def _accept_changes(document: "BaseOxmlElement") -> bool:
+    """Leave out what is deleted, and put what stands in a frame of its own, such as an insertion, in its place.
+
+    The package passes over both. Gives whether there were tracked changes.
+    """
+    changed = any(True for _ in document.iter(*_DELETED, *_INSERTED))
+    for row in document.xpath("//w:tr[w:trPr/w:del]"):
+        row.getparent().remove(row)
+    for one in list(document.iter(*_DELETED, *_ABOUT_FRAMES)):
+        one.getparent().remove(one)
+    for frame in list(document.iter(*_INSERTED, *_FRAMES)):
+        outer = frame.getparent()
+        place = outer.index(frame)
+        outer[place : place + 1] = list(frame)
+    return changed
 
 
 def _sections(content: Iterator[Paragraph | Table]) -> Iterator[Section]:

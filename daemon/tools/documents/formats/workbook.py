@@ -7,6 +7,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, cast
 
 from openpyxl import load_workbook
+from openpyxl.reader import excel
+from openpyxl.styles import stylesheet
 from openpyxl.worksheet.formula import ArrayFormula
 
 from daemon.core.text import visible_line
@@ -16,6 +18,9 @@ from daemon.tools.documents.formats.grid import TooManyRows, sections
 from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, LeftOut, Read
 
 if TYPE_CHECKING:
+    from zipfile import ZipFile
+
+    from openpyxl.workbook import Workbook
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
     from openpyxl.worksheet.worksheet import Worksheet
 
@@ -26,8 +31,11 @@ _LONGEST_NAME = 31  # characters, as Excel has it
 def read(data: bytes) -> Read:
     """The rows of every sheet in blocks; where no value is stored, the formula stands."""
     check(data, "xl/")
+    unstyled = _pass_over_broken_styles()
     valued = load_workbook(BytesIO(data), read_only=True, data_only=True, keep_links=False)
     written = load_workbook(BytesIO(data), read_only=True, data_only=False, keep_links=False)
+    if unstyled:
+        yield LeftOut("its styles can't be read, so dates stand as numbers")
     found = False
     for sheet, same in zip(valued.worksheets, written.worksheets, strict=True):
         name = visible_line(sheet.title)[:_LONGEST_NAME]
@@ -39,6 +47,26 @@ def read(data: bytes) -> Read:
             yield LeftOut(f"of sheet {name} the first {MOST_ROWS:,} rows are read")
     if not found:
         raise CannotRead(*NO_TEXT)
+
+
+def _pass_over_broken_styles() -> list[Exception]:
+    """Have the package read values without styles where it can't read these; what it stumbled over is noted.
+
+    This process reads one document and ends.
+    """
+    stumbled: list[Exception] = []
+    apply = stylesheet.apply_stylesheet
+
+    def apply_if_whole(archive: "ZipFile", book: "Workbook") -> None:
+        try:
+            apply(archive, book)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001  # the package raises all kinds for what it does not know
+            stumbled.append(error)
+
+    excel.apply_stylesheet = apply_if_whole  # type: ignore[attr-defined]  # its stub leaves out what it imports
+    return stumbled
 
 
 def _rows(sheet: "ReadOnlyWorksheet", same: "ReadOnlyWorksheet") -> Iterator[list[str]]:
