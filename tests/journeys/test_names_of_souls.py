@@ -1,0 +1,24 @@
+"""People name a soul as Slack shows it; its sentences name it so, too."""
+
+from tests.journeys.handing import ACTS, talking, words
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+
+
+async def test_a_thread_goes_to_the_soul_that_slack_shows_under_a_name(empty_house: House) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more=ACTS, shown="Tess Weaver")
+    write_soul(house.settings.home, "minoan", ACTS, shown="Kothar wa Khasis", personality="You are Kothar, a smith.")
+    for folder in ("one", "two"):
+        write_soul(house.settings.home, folder, ACTS, shown="Kim")
+    await house.start(name="tess", souls=("minoan", "one", "two"))
+    for name, answer in (
+        ("Kim", "Several souls here are called Kim: Kim (one), Kim (two)."),
+        ("Tess", "It is I who answer here already."),
+        ("Cleo", "with one of these: Kim (one), Kim (two), Kothar wa Khasis."),
+    ):
+        assert answer in await house.answered("Ada", "dm", f"hand this thread to {name}")
+    ts = await talking(house)
+    await house.say("Ada", "general", "@soul hand this thread to Kothar", thread=ts)
+    await house.reply("general", "From now on I answer here in place of Tess Weaver, and know what was said.")
+    assert "From now on Kothar wa Khasis answers here; what was said is passed on." in await words(house)
