@@ -3,6 +3,7 @@
 from tests.journeys.handing import ACTS, talking, words
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
+from tests.journeys.surfaces import COMMAND, shown
 
 
 async def test_a_thread_goes_to_the_soul_that_slack_shows_under_a_name(empty_house: House) -> None:
@@ -22,3 +23,10 @@ async def test_a_thread_goes_to_the_soul_that_slack_shows_under_a_name(empty_hou
     await house.say("Ada", "general", "@soul hand this thread to Kothar", thread=ts)
     await house.reply("general", "From now on I answer here in place of Tess Weaver, and know what was said.")
     assert "From now on Kothar wa Khasis answers here; what was said is passed on." in await words(house)
+
+
+async def test_a_soul_has_a_slash_command_of_the_name_that_slack_shows(house: House) -> None:
+    for count, command in enumerate((COMMAND, "/kothar"), start=1):
+        assert await house.people.command("Ada", "general", command, "help")
+        assert "This is what I can do for you" in await shown(house, "Ada", "general", count)
+        await house.idle()

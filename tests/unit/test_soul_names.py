@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.core.soul_names import shown_names, souls_named
+from daemon.core.soul_names import commands_of, shown_names, souls_named
 
 _CALLED = {
     "split": "Tess",
@@ -34,3 +34,9 @@ def test_the_name_that_people_see_means_the_soul(name: str, souls: tuple[str, ..
 
 def test_souls_that_are_called_the_same_are_told_apart_by_their_folders() -> None:
     assert shown_names(("rolf", "old", "minoan", "gone"), _CALLED) == "Kim (old), Kim (rolf), Kothar wa Khasis, gone"
+
+
+def test_a_name_that_several_souls_bear_makes_no_slash_command() -> None:
+    called = {"minoan": "Kothar wa Khasis", "rolf": "Kim", "old": "Kim", "ada": "Old", "homer": "\u1f4d\u03bc"}
+    folders = {f"/{one}": one for one in called}
+    assert commands_of(called) == {**folders, "/kothar-wa-khasis": "minoan"}
