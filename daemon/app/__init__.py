@@ -165,6 +165,7 @@ def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "S
         soul_for_channel=souls.for_channel,
         appearance_of=appearance_of,
         words_of=lambda name, language: souls.hosted(name).words_in(language),
+        shown_name=lambda name: souls.hosted(name).display_name,
         suggested=lambda name, language: souls.hosted(name).suggestions_in(language),
     )
 
@@ -173,7 +174,7 @@ async def _local_workspace(settings: Settings, soul: Soul, minds: str, stack: As
     """A workspace of our own, served with the stack; its page shows who thinks."""
     from daemon.local_slack.server import serve_workspace
 
-    souls = (settings.name, *settings.souls)
+    souls = {name: name for name in settings.souls} | {settings.name: soul.display_name}
     serving = serve_workspace(port=settings.workspace_port, bot_name=soul.display_name, note=minds, souls=souls)
     return await stack.enter_async_context(serving)
 

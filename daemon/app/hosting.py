@@ -45,5 +45,6 @@ class Hosting:
 
     def _detail(self) -> dict[str, object]:
         hosted = {name: list(self._souls.current(name).channels) for name in self._souls.names}
-        found = {"souls": hosted, "account": self._account, "http": self._url()}
+        called = {name: self._souls.current(name).display_name for name in self._souls.names}
+        found = {"souls": hosted, "called": called, "account": self._account, "http": self._url()}
         return {name: value for name, value in found.items() if value}

@@ -5,7 +5,7 @@ import json
 import click
 
 from daemon.channels.slack.api.manifest import manifest
-from daemon.cli.nodding import souls_that_nod
+from daemon.cli.nodding import called_in, souls_that_nod
 from daemon.core.config import Settings, load_settings
 from daemon.soul import find_souls_directory, load_soul
 
@@ -29,7 +29,7 @@ def app_manifest(settings: Settings, *, plain: bool, language: str = "") -> dict
     """The manifest for the soul that the settings name. Raises SoulError."""
     soul = load_soul(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name)
     description = soul.description or f"{soul.display_name}, a teammate with a soul."
-    souls = (settings.name, *settings.souls)
     words = soul.words_in(language)
     marks, step = settings.slack_acknowledge or bool(souls_that_nod(settings)), settings.workflow_step
-    return manifest(soul.display_name, description, plain=plain, marks=marks, words=words, souls=souls, step=step)
+    called = called_in(settings)
+    return manifest(soul.display_name, description, plain=plain, marks=marks, words=words, souls=called, step=step)

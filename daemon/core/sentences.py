@@ -145,6 +145,8 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "handoff_mine": "It is I who answer here already.",
         "handoff_unknown": "No soul named {name} is here now, so I go on answering. Say *hand this thread to* with one "
         "of these: {souls}.",
+        "handoff_several": "Several souls here are called {name}: {souls}. Say *hand this thread to* with a name that "
+        "only one of them bears.",
         "handoff_alone": "No soul named {name} is here now, nor any other, so I go on answering. My admin can have "
         "more souls here by SOUL_SOULS.",
         "handoff_no_dm": "{name} answers through another app, which can't write in these direct messages, so I go on "
@@ -337,7 +339,7 @@ class Words:
 HOUSE_WORDS: Final = Words()
 """The table as it stands."""
 
-_FACTS: Final = {"when": "(?P<when>[-0-9: ]+)", "name": r"(?P<name>[\w-]+)"}
+_FACTS: Final = {"when": "(?P<when>[-0-9: ]+)", "name": r"(?P<name>[^\n]+)"}
 _WITH_FACTS: Final = {
     key: re.compile(re.sub(r"\\\{(\w+)\\\}", lambda fact: _FACTS[fact[1]], re.escape(SENTENCES[key])))
     for key in ("words_read", "handed_on", "handed_here")

@@ -3,9 +3,9 @@
 import asyncio
 import errno
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Final, Self
 from urllib.parse import quote_plus
 
@@ -13,9 +13,10 @@ from aiohttp import web
 
 from daemon.core.clock import SystemClock
 from daemon.core.errors import ConfigError
-from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT, command_of
+from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT
 from daemon.core.ports.clock import Clock
 from daemon.core.sentences import SENTENCES
+from daemon.core.soul_names import commands_of
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.clock_feed import ClockFeed
 from daemon.local_slack.control import Control
@@ -62,7 +63,7 @@ SHORTCUTS: Final = (
     MessageShortcut(ASK_SHORTCUT, SENTENCES["ask_about_shortcut"]),
 )
 """The message shortcuts of the app."""
-SOULS: Final = ("minoan",)
+SOULS: Final = MappingProxyType({"minoan": "Kothar"})
 """Whose slash commands the app has by default."""
 _LARGEST_REQUEST: Final = 64 * 1024 * 1024  # bytes
 _WAKE_READERS_EVERY: Final = 15.0  # seconds
@@ -220,18 +221,18 @@ def serve_workspace(
     page: Path = PAGE,
     key: str = "",
     note: str = "",
-    souls: Iterable[str] = SOULS,
+    souls: Mapping[str, str] = SOULS,
 ) -> WorkspaceServer:
     """A freshly seeded workspace and its server, to be entered with `async with`. Missing tokens and key are made.
 
-    `note` is a line about the app that the page shows. Each of the `souls` has a slash command of its name.
+    `note` is a line about the app that the page shows. Each of the `souls` has the slash commands of its names.
     """
     app = AppIdentity(
         bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",
         app_token=app_token or f"xapp-1-{AppIdentity().app_id}-1-{secrets.token_hex(12)}",
         shortcuts=SHORTCUTS,
         note=note,
-        commands=tuple(SlashCommand(command_of(soul), SENTENCES["command_shows"], USAGE) for soul in souls),
+        commands=tuple(SlashCommand(one, SENTENCES["command_shows"], USAGE) for one in commands_of(souls)),
     )
     workspace_clock = WorkspaceClock(clock or SystemClock())
     workspace = Workspace(

@@ -19,6 +19,14 @@ async def is_hosted(transaction: Transaction, soul: str, workspace: str) -> bool
     return row is not None
 
 
+async def called_by_people(transaction: Transaction) -> dict[str, str]:
+    """The names that people see of the souls that daemons host; those of older programs are left out."""
+    rows = await transaction.rows(
+        "SELECT s.key AS soul, s.value AS shown FROM presence p, json_each(p.detail, '$.called') s ORDER BY started_ms"
+    )
+    return {row["soul"]: row["shown"] for row in rows}
+
+
 async def other_apps(transaction: Transaction, where: ConversationKey) -> dict[str, frozenset[str]]:
     """The platform ids of the accounts by which souls would post that no account hosts which hosts the soul of `where`.
 

@@ -8,7 +8,7 @@ from daemon.core.errors import ModelError
 from daemon.core.extensions import ExtensionFault, ExtensionGroup, extension
 from daemon.core.last_line import in_short
 from daemon.core.step import Step
-from daemon.core.working_memory import Memory, WorkingMemory
+from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext
 from daemon.soul import Soul
@@ -21,8 +21,8 @@ Setting = Callable[[WorkingMemory], WorkingMemory]
 class StepExtension:
     """What stands behind an entry point of `soul_daemon.steps`; the entry point's name is that of the step.
 
-    `step` makes it for a soul. What it remembers stands in the prompt of the reply, and in no later one; nothing of its
-    answer is shown.
+    `step` makes it for a soul. What it remembers stands in the prompt of the reply, and in no later one; in the soul's
+    voice it is a thought. Nothing of its answer is shown.
     """
 
     step: Callable[[Soul], Step[Any]]
@@ -42,7 +42,7 @@ async def thought_through(context: ProcessContext, setting: Setting) -> Setting:
         try:
             made = with_soul_creativity(context.soul, replace(step_named(name).step(context.soul), name=name))
             _, value = await context.mind.run(setting(context.memory), replace(made, visible=None))
-            setting = _then(setting, tuple(made.remember(value)))
+            setting = _then(setting, tuple(map(_as_thought, made.remember(value))))
         except ModelError as error:
             context.cycle.emit("extension.failed", name=name, reason=error.message)
         except Exception as error:  # noqa: BLE001 - a fault of another package must not keep people from an answer
@@ -50,11 +50,18 @@ async def thought_through(context: ProcessContext, setting: Setting) -> Setting:
     return setting
 
 
+def _as_thought(memory: Memory) -> Memory:
+    """What a private step remembers in the soul's voice, as a thought: it was never said, however it is written."""
+    if memory.role is not Role.ASSISTANT or memory.metadata.get("kind") == "thought":
+        return memory
+    return replace(memory, metadata={"kind": "thought", "verb": "thought"})
+
+
 def _then(setting: Setting, thoughts: tuple[Memory, ...]) -> Setting:
     def added(memory: WorkingMemory) -> WorkingMemory:
         memory = setting(memory)
-        for thought in thoughts:
-            memory = memory.with_memory(thought)
+        for one in thoughts:
+            memory = memory.with_memory(one)
         return memory
 
     return added

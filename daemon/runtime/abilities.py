@@ -81,8 +81,10 @@ async def _among_others(cycle: Cycle) -> list[Ability]:
     services, readers, found = cycle.services, cycle.readers, list[Ability]()
     if readers.members_only and not readers.apart and await services.asking.living.seen():
         found.append(Ability("help_sessions"))
-    if cycle.newest.place is not Place.TERMINAL and (souls := await services.notes.others()):
-        found.append(Ability("help_souls", {"souls": _names(souls)}))
+    if cycle.newest.place is not Place.TERMINAL and await services.notes.others():
+        called = await services.notes.called()
+        souls = _names(shown for one, shown in called.items() if one != services.soul().name)
+        found.append(Ability("help_souls", {"souls": souls}))
     return found if readers.members_only else [*found, Ability("help_outsiders")]
 
 

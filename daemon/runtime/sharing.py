@@ -81,10 +81,11 @@ async def why_not_there(cycle: Cycle, soul: str) -> str:
     apps = (await services.notes.other_apps(cycle.claim.conversation)).get(soul)
     if not apps:
         return ""
+    called = (await services.notes.called()).get(soul, soul)
     if newest.place is Place.DM:
-        return say("handoff_no_dm", name=soul)
+        return say("handoff_no_dm", name=called)
     there = [await services.channel.has_member(cycle.claim.conversation, app) for app in sorted(apps)]
-    return "" if any(there) else say("handoff_not_in", name=soul)
+    return "" if any(there) else say("handoff_not_in", name=called)
 
 
 async def let_go_unheard(cycle: Cycle) -> None:

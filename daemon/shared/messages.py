@@ -1,7 +1,7 @@
 """Souls among themselves: notes from one to another, within budgets, and where they may be used (seed 003)."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from daemon.core.contexts import OPERATOR
@@ -32,15 +32,16 @@ _REMEMBERED_MS: Final = 24 * 3600 * 1000
 class Correspondence:
     """What a soul may do with notes in one cycle.
 
-    `souls` are the others that are hosted now, `hands_to` those of them that can answer where it speaks. `why_not` says
-    why no further note goes to one of them, beside those that the cycle sends it already; empty if one may. `note`
-    makes a note, or one that is refused for a reason.
+    `souls` are the others that are hosted now, `hands_to` those of them that can answer where it speaks, `called` the
+    names that people see of them. `why_not` says why no further note goes to one of them, beside those that the cycle
+    sends it already; empty if one may. `note` makes a note, or one that is refused for a reason.
     """
 
     souls: tuple[str, ...]
     why_not: Callable[[str, int], Awaitable[str]]
     note: Callable[[str, str, str], SentNote]
     hands_to: tuple[str, ...] = ()
+    called: Mapping[str, str] = field(default_factory=dict)
 
 
 class SoulNotes:
@@ -68,11 +69,17 @@ class SoulNotes:
         def note(addressee: str, words: str, refused: str) -> SentNote:
             return SentNote(addressee, words, behalf, hops, self._budget, refused)
 
-        return Correspondence(await self.others(), why_not, note)
+        called = await self.called()
+        return Correspondence(await self.others(), why_not, note, called=called)
 
     async def others(self) -> tuple[str, ...]:
         """The other souls that are hosted now. Raises StoreError."""
         return tuple(sorted({*self._hosted_here, *await self._store.hosted()} - {self._soul}))
+
+    async def called(self) -> dict[str, str]:
+        """The names that people see of all souls that are hosted now. Raises StoreError."""
+        called = await self._store.called()
+        return {one: called.get(one, one) for one in (self._soul, *await self.others())}
 
     async def other_apps(self, where: ConversationKey) -> Mapping[str, frozenset[str]]:
         """The souls that only other apps host, with the accounts by which these post. Raises StoreError."""

@@ -80,6 +80,7 @@ class SlackDaemon:
             self.events,
             soul_for_channel=souls.for_channel,
             appearance_of=appearance if len(souls.names) > 1 else None,
+            shown_name=lambda name: souls.hosted(name).display_name,
             words_of=lambda name, language: souls.hosted(name).words_in(language),
             suggested=lambda name, language: souls.hosted(name).suggestions_in(language),
         )

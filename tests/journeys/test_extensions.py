@@ -136,3 +136,28 @@ def test_a_model_whose_provider_is_not_there_is_a_wrong_setting(extras: Path) ->
     }.items():
         with pytest.raises(ConfigError, match=why):
             choose_models(Settings(_env_file=None, persona_model=model))
+
+
+_REMEMBERS = """
+from daemon.core.step import AnswerForm, Step
+from daemon.core.working_memory import Memory, Role, thought
+from daemon.mind.extended_steps import StepExtension
+def remember(mood):
+    said = Memory(Role.ASSISTANT, f"plain {mood}"), Memory(Role.ASSISTANT, f"said {mood}", metadata={"verb": "said"})
+    return (*said, thought(mood, "felt"))
+IT = StepExtension(lambda soul: Step(
+    name="odd", command="Think.", read=str.strip, remember=remember, form=AnswerForm.THOUGHT))
+"""
+
+
+async def test_what_a_private_step_remembers_stands_as_a_thought_however_it_is_written(
+    empty_house: House, site: Path
+) -> None:
+    brings(site, _REMEMBERS, "steps")
+    write_soul(empty_house.settings.home, more='subprocesses = []\n[extensions]\nsteps = ["odd"]\n')
+    await empty_house.start(name="tess")
+    empty_house.model.steps["odd"].append("gloomy")
+    empty_house.model.steps["respond"].append(tagged("Good night."))
+    assert await empty_house.answered("Ada", "dm", "I am tired") == "Good night."
+    [own] = [one.text for one in empty_house.prompts[-1].messages if "gloomy" in one.text]
+    assert own.splitlines()[::2] == ["Tess thought: plain gloomy", "Tess thought: said gloomy", "Tess felt: gloomy"]

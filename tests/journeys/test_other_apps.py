@@ -16,7 +16,7 @@ from tests.unit.ism_parts import chosen
 _DAEMON = """
 INSERT INTO presence (id, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state, detail)
 SELECT ?, 'rolf', workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state,
-       json_object('souls', json('{"rolf": []}'), 'account', ?) FROM presence
+       json_object('souls', json('{"rolf": []}'), 'called', json('{"rolf": "Rolf"}'), 'account', ?) FROM presence
 """
 _SOUL = """
 INSERT INTO awareness (context_key, member, process, state, places, seen_ms)
@@ -53,7 +53,7 @@ async def test_direct_messages_stay_with_their_app(empty_house: House) -> None:
     house = empty_house
     async with rolf_elsewhere(house):
         answer = await house.answered("Ada", "dm", "hand this thread to rolf")
-        assert "rolf answers through another app, which can't write in these direct messages" in answer
+        assert "Rolf answers through another app, which can't write in these direct messages" in answer
         assert "Write to that app itself." in answer
         assert await unchanged(house)
 
@@ -74,7 +74,7 @@ async def test_a_channel_without_the_other_app_stays_until_it_is_invited(empty_h
         await house.people.join("Rolfs app", "general")
         await house.acknowledged()
         await house.say("Ada", "general", "@soul hand this thread to rolf", thread=ts)
-        await house.reply("general", "From now on rolf answers here")
+        await house.reply("general", "From now on Rolf answers here")
         assert (await words(house))[-1] == GIVEN
 
 

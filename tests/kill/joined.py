@@ -25,7 +25,7 @@ from tests.kill.loop import KillStage, alive, stage
 from tests.kill.scenes import LEASE, POSTED
 from tests.kill.verdict import Figure, Watch, replies
 
-GIVEN, TAKEN = "From now on rolf answers here", "From now on I answer here in place of"
+GIVEN, TAKEN = "From now on Rolf answers here", "From now on I answer here in place of"
 BOUND = "From now on what"
 _WITHIN_S: Final = 120.0
 _AGAIN_S: Final = 5.0  # after which Ada clicks again

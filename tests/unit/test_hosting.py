@@ -73,6 +73,7 @@ async def test_a_heartbeat_says_which_souls_are_hosted_with_their_channels_and_w
     assert json.loads(str(detail)) == {
         "active": 2,
         "souls": {"tess": ["C0OURS"]},
+        "called": {"tess": "Tess"},
         "account": OURS,
         "http": "http://127.0.0.1:1",
     }

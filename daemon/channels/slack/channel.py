@@ -83,7 +83,7 @@ class SlackChannel:
     `soul_for_channel` gives the soul of a channel's id; the main soul (`settings.name`) also gets all DMs, and
     `settings.souls` are the others. `appearance_of` gives a soul's own name and icon, None for the app's. `words_of`
     gives what the daemon says in a soul's name, by the soul and the tag of a language; `suggested` gives by the same
-    what a person is shown to begin with.
+    what a person is shown to begin with, and `shown_name` the name that people see of a soul.
     """
 
     name = "slack"
@@ -99,12 +99,14 @@ class SlackChannel:
         appearance_of: Callable[[str], Appearance | None] | None = None,
         words_of: Callable[[str, str], Words] = lambda _soul, _language: HOUSE_WORDS,
         suggested: Callable[[str, str], Sequence[Suggestion]] = lambda _soul, _language: house_suggestions(HOUSE_WORDS),
+        shown_name: Callable[[str], str] = str,
     ) -> None:
         self._ping_interval = ping_interval
         self._settings = settings
         self._clock = clock
         self._emit = emit
         self._soul_for_channel, self._words_of, self._suggested = soul_for_channel, words_of, suggested
+        self._shown_name = shown_name
         self._appearances = Appearances(appearance_of, emit)
         self._client = SlackClient(settings, clock, emit)
         self._redact = Redactor(settings.secrets)
@@ -390,7 +392,9 @@ class SlackChannel:
             settings, groups = self._settings, self._own_groups.ids
             identity = await fetch_identity(self._client, settings, self._clock, self._emit)
             self._appearances.check_scope(identity)
-            self._reader = own_reader(settings, identity, self._clock, groups, self._soul_for_channel)
+            self._reader = own_reader(
+                settings, identity, self._clock, groups, self._soul_for_channel, shown_name=self._shown_name
+            )
         return self._reader
 
     def _known_reader(self) -> EventReader | None:

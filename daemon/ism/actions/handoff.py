@@ -1,6 +1,7 @@
 """Handoff: give this thread to another soul, which knows what was said here and answers from now on (seed 003)."""
 
 from daemon.core.perception import Modality, Place
+from daemon.core.soul_names import shown_names, souls_named, unclear
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.mind.mental_process import ProcessContext
 
@@ -12,14 +13,15 @@ def handoff(context: ProcessContext) -> Action | None:
         return None
     if perception.place is Place.TERMINAL:
         return None
-    souls = ", ".join(notes.hands_to)
+    souls = shown_names(notes.hands_to, notes.called)
 
     async def handle(use: ActionUse) -> Recurse:
-        name = use.input.strip().casefold()
-        if name not in notes.hands_to:
-            return use.recurse(observation=f"There is no such soul here now. Give one of {souls}, and nothing else.")
-        context.motor.hand_over(name)
-        return use.recurse(observation=f"{name} answers here once you have, and knows what was said. Say goodbye.")
+        found = souls_named(use.input, {one: notes.called.get(one, one) for one in notes.hands_to})
+        if len(found) != 1:
+            return use.recurse(observation=f"{unclear(found)} Give one of {souls}, and nothing else.")
+        context.motor.hand_over(found[0])
+        shown = shown_names(found, notes.called)
+        return use.recurse(observation=f"{shown} answers here once you have, and knows what was said. Say goodbye.")
 
     return Action(
         "Handoff",

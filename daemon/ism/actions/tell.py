@@ -1,6 +1,7 @@
 """Tell: send another soul a note; its answer is perceived in this conversation (seed 003)."""
 
 from daemon.core.notes import NoteRefused, checked_words
+from daemon.core.soul_names import shown_names, souls_named, unclear
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.mind.answer_filter import words_aloud
@@ -12,13 +13,14 @@ def tell(context: ProcessContext) -> Action | None:
     notes = context.cycle.notes
     if notes is None or not notes.souls:
         return None
+    souls = shown_names(notes.souls, notes.called)
 
     async def handle(use: ActionUse) -> Recurse:
         given, _, rest = use.input.partition(":")
-        name = given.strip().casefold()
-        if name not in notes.souls:
-            souls = ", ".join(notes.souls)
-            return use.recurse(observation=f"There is no such soul here now. Give one of {souls}, a colon and words.")
+        found = souls_named(given, {one: notes.called.get(one, one) for one in notes.souls})
+        if len(found) != 1:
+            return use.recurse(observation=f"{unclear(found)} Give one of {souls}, a colon and words.")
+        [name] = found
         try:
             words = checked_words(remove_keys(words_aloud(rest)))
         except NoteRefused as refused:
@@ -27,13 +29,14 @@ def tell(context: ProcessContext) -> Action | None:
         context.motor.send_note(notes.note(name, words, why_not))
         if why_not:
             return use.recurse(observation=f"The note is refused: {why_not}.")
+        shown = shown_names(found, notes.called)
         return use.recurse(
-            observation=f"{name} gets the note once you answer, and answers later, by itself. Don't wait for it."
+            observation=f"{shown} gets the note once you answer, and answers later, by itself. Don't wait for it."
         )
 
     return Action(
         "Tell",
-        f"send a note to another soul ({', '.join(notes.souls)}), which may answer later; nothing else of this talk is "
+        f"send a note to another soul ({souls}), which may answer later; nothing else of this talk is "
         "known to it; input: its name, a colon and the note",
         handle,
     )

@@ -14,7 +14,7 @@ from daemon.core.perception import Audience, ConversationKey, Perception, Place
 from daemon.core.sentences import Sentence
 from daemon.memory.bound_threads import hand_on
 from daemon.memory.database import Transaction
-from daemon.memory.holders import is_hosted, other_apps
+from daemon.memory.holders import called_by_people, is_hosted, other_apps
 from daemon.memory.knowledge.handed import handed_among
 from daemon.memory.knowledge.handed_summary import give_summary
 from daemon.memory.notes import note_in_conversation
@@ -131,8 +131,9 @@ async def _give_what_waits(transaction: Transaction, where: ConversationKey, to:
 async def _say_so(
     transaction: Transaction, where: ConversationKey, to: ConversationKey, handoff: Handoff, now: int
 ) -> None:
-    name = f"handed {secrets.token_hex(6)}"
-    for key, said in ((where, Sentence("handed_on", name=to.soul)), (to, Sentence("handed_here", name=where.soul))):
+    name, called = f"handed {secrets.token_hex(6)}", await called_by_people(transaction)
+    on, here = (called.get(one.soul, one.soul) for one in (to, where))
+    for key, said in ((where, Sentence("handed_on", name=on)), (to, Sentence("handed_here", name=here))):
         await note_in_conversation(
             transaction,
             str(key),

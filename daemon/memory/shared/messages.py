@@ -24,7 +24,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Moda
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.holders import holder_of, other_apps
+from daemon.memory.holders import called_by_people, holder_of, other_apps
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.records import read_row
@@ -77,6 +77,10 @@ class NoteStore:
         """The souls that living daemons host, as they show them. Raises StoreError."""
         present = await self._awareness.members(SOULS, ADMIN.audience)
         return frozenset(one.member.partition(":")[0] for one in present)
+
+    async def called(self) -> dict[str, str]:
+        """The names that people see of hosted souls. Raises StoreError."""
+        return await self._database.read(called_by_people)
 
     async def other_apps(self, where: ConversationKey) -> dict[str, frozenset[str]]:
         """The souls that another app hosts than that of `where`, with its accounts. Raises StoreError."""

@@ -1,8 +1,10 @@
 """Obeys *hand this thread to Rolf* without a model: another soul answers there from the next message on."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from daemon.core.perception import Place
+from daemon.core.soul_names import shown_names, souls_named
 from daemon.memory.queues.handoffs import Handoff
 from daemon.memory.records import Delivery
 from daemon.runtime.cycle_state import Cycle
@@ -16,12 +18,14 @@ async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
 
     Raises StoreError, NotDelivered while it can't be asked who is there, and what a commit raises.
     """
-    services, to = cycle.services, name.casefold()
-    souls = await services.notes.others()
+    services = cycle.services
     if cycle.newest.place is Place.TERMINAL:
         return await say(cycle, cycle.words.say("handoff_not_here"))
-    if to not in souls:
-        return await say(cycle, _why_not(cycle, name, souls))
+    called = await services.notes.called()
+    found = souls_named(name, called)
+    if len(found) != 1 or services.soul().name in found:
+        return await say(cycle, _why_not(cycle, name, found, called))
+    [to] = found
     if why := await why_not_there(cycle, to):
         return await say(cycle, why)
     await cycle.require_same_readers()
@@ -33,10 +37,12 @@ async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
     return delivery
 
 
-def _why_not(cycle: Cycle, name: str, souls: tuple[str, ...]) -> str:
-    soul = cycle.services.soul()
-    if name.casefold() in (soul.name.casefold(), soul.display_name.casefold()):
-        return cycle.words.say("handoff_mine")
-    if not souls:
-        return cycle.words.say("handoff_alone", name=name)
-    return cycle.words.say("handoff_unknown", name=name, souls=", ".join(souls))
+def _why_not(cycle: Cycle, name: str, found: tuple[str, ...], called: Mapping[str, str]) -> str:
+    mine, say = cycle.services.soul().name, cycle.words.say
+    if len(found) > 1:
+        return say("handoff_several", name=name, souls=shown_names(found, called))
+    if found:
+        return say("handoff_mine")
+    if not (others := [one for one in called if one != mine]):
+        return say("handoff_alone", name=name)
+    return say("handoff_unknown", name=name, souls=shown_names(others, called))

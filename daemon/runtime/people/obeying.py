@@ -10,6 +10,7 @@ from daemon.core.initiative import INVITING
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place, Readers
 from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_in, phrase_said, typed
 from daemon.core.sessions import key_of
+from daemon.core.soul_names import souls_named
 from daemon.core.text import one_line
 from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.people.beliefs import Belief
@@ -127,7 +128,7 @@ async def _is_for_the_daemon(cycle: Cycle, phrase: Phrase) -> bool:
     """Whether the phrase is obeyed as it stands; what the soul itself works on, the model answers."""
     if phrase.command is Command.WORKS_ON:
         soul = cycle.services.soul()
-        is_soul = phrase.words.casefold() in (soul.name.casefold(), soul.display_name.casefold())
+        is_soul = bool(souls_named(phrase.words, {soul.name: soul.display_name}))
         return not is_soul and await asks_for_sessions(cycle, phrase)
     if phrase.command in (Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL):
         return await means_session(cycle, phrase)

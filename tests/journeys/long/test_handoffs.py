@@ -50,8 +50,8 @@ async def test_a_soul_hands_over_what_it_was_asked_to_and_says_goodbye(empty_hou
     await house.idle()
     assert await words(house) == ["Rolf knows the sea.", GIVEN, TAKEN]
     observed = "\n".join(shown(one) for one in house.prompts if one.step == "choose_actions")
-    assert "There is no such soul here now. Give one of rolf" in observed
-    assert "rolf answers here once you have" in observed
+    assert "There is no such soul here now. Give one of Rolf" in observed
+    assert "Rolf answers here once you have" in observed
     await house.say("Ada", "general", "ahoy", thread=ts)
     await house.reply("general", "Here I am.")
     assert ROLF_THERE in house.last_prompt()

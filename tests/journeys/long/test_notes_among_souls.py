@@ -106,7 +106,7 @@ async def test_what_is_refused_is_observed_by_the_soul_that_sent_it(empty_house:
     assert await house.answered("Ada", "dm", PROBLEM) == "I could not."
     observed = "\n".join(shown(one) for one in house.prompts if one.step == "choose_actions")
     assert "The note is refused: 0 notes an hour are the most between tess and rolf" in observed
-    assert "There is no such soul here now. Give one of rolf" in observed
+    assert "There is no such soul here now. Give one of Rolf" in observed
     assert "Nothing was sent: the note is empty" in observed
     [refused] = await ledger(house)
     assert (refused["state"], refused["delivered_ms"]) == ("refused", None)

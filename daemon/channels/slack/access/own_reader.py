@@ -15,6 +15,8 @@ def own_reader(
     clock: Clock,
     own_groups: Collection[str],
     soul_for_channel: Callable[[str], str] | None,
+    *,
+    shown_name: Callable[[str], str],
 ) -> EventReader:
     """The reader; `own_groups` are the user groups that hold the soul, as they change."""
     return EventReader(
@@ -29,4 +31,5 @@ def own_reader(
         steps=settings.workflow_step,
         soul_for_channel=soul_for_channel,
         other_souls=settings.souls,
+        shown_name=shown_name,
     )

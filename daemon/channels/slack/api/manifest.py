@@ -1,10 +1,12 @@
 """The manifest of the Slack app that the daemon needs, and the scopes to compare with those of a token."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
-from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT, command_of
+from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT
 from daemon.core.sentences import HOUSE_WORDS, Words
+from daemon.core.soul_names import commands_of
 from daemon.core.suggestions import house_suggestions
 from daemon.core.workflow_steps import ANSWER, QUESTION, STEP
 
@@ -72,6 +74,7 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
 STEP_EVENT: Final = "function_executed"
 """A workflow runs the step *Ask the soul*."""
 
+_SOUL: Final = MappingProxyType({"soul": "Soul"})
 _SHORTCUT, _SHORTCUT_SHOWS, _COMMAND_SHOWS = 24, 150, 2_000  # characters (Slack: app manifest)
 
 
@@ -82,13 +85,14 @@ def manifest(
     plain: bool = False,
     marks: bool = False,
     words: Words = HOUSE_WORDS,
-    souls: Sequence[str] = ("soul",),
+    souls: Mapping[str, str] = _SOUL,
     step: bool = False,
 ) -> dict[str, object]:
     """The app manifest (Slack: manifest schema 2); `name` is cut to 35 characters, `description` to 140.
 
     The prompts and the shortcut that Slack shows to everybody are said in `words`, since a manifest has one language.
-    Each of the `souls` has a slash command of its name, whose words are those of the table of phrases.
+    Each of the `souls`, by its folder, has slash commands of that name and of the one that people see; their words are
+    those of the table of phrases.
     A plain one asks for no agent features, which Slack gives to paid plans and developer sandboxes alone. One with
     `marks` asks for the scope to set reactions. With `step` it has a step for workflows, which Slack takes from apps
     alone that are ready for organisations.
@@ -137,16 +141,16 @@ def manifest(
     }
 
 
-def _typed_and_chosen(words: Words, souls: Sequence[str]) -> dict[str, object]:
+def _typed_and_chosen(words: Words, souls: Mapping[str, str]) -> dict[str, object]:
     """The slash commands, and the shortcuts in the menu of a message."""
     commands = [
         {
-            "command": command_of(soul),
+            "command": command,
             "description": words.say("command_shows")[:_COMMAND_SHOWS],
             "usage_hint": USAGE,
             "should_escape": False,
         }
-        for soul in souls
+        for command in commands_of(souls)
     ]
     shortcuts = [
         {

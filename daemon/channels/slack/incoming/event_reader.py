@@ -16,6 +16,7 @@ from daemon.core.phrases import WHY_SHORTCUT
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source, WhyAsked
 from daemon.core.ports.files import SharedFile
 from daemon.core.short_answers import MOST
+from daemon.core.soul_names import commands_of
 from daemon.core.text import visible_line
 
 HOME_ACTION: Final = "soul_home"
@@ -65,7 +66,7 @@ class EventReader:
     `colleagues`: users of other workspaces of our organisation are read too, and the gate has to be asked about them.
     `members` are the users whose button presses count, empty for all users of the workspace. `own_groups` are the user
     groups that hold the soul, `approvers` the users whom the admin trusts to decide. `steps`: workflows may ask the
-    soul.
+    soul. `shown_name` gives the name that people see of a soul.
     """
 
     soul: str
@@ -80,11 +81,16 @@ class EventReader:
     steps: bool = False
     soul_for_channel: Callable[[str], str] | None = None
     other_souls: tuple[str, ...] = ()
+    shown_name: Callable[[str], str] = str
 
     @property
     def souls(self) -> tuple[str, ...]:
         """Every soul that gets messages, the main one first."""
         return tuple(dict.fromkeys((self.soul, *self.other_souls)))
+
+    def soul_commanded(self, command: str) -> str:
+        """The soul that a slash command means; empty for none."""
+        return commands_of({soul: self.shown_name(soul) for soul in self.souls}).get(command.casefold(), "")
 
     def soul_in(self, channel: str) -> str:
         """The soul that a channel belongs to; DMs belong to the main soul."""

@@ -17,7 +17,6 @@ from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.text import clean
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain
 from daemon.core.perception import Place
-from daemon.core.phrases import command_of
 from daemon.core.ports.arrivals import AskedAbout, TypedCommand
 from daemon.core.ports.channel import Room
 from daemon.core.ports.clock import Clock
@@ -63,7 +62,7 @@ class SlashCommands:
         mine = _text(body, "team_id") == reader.identity.team
         if not (mine and _ID.fullmatch(author) and _ID.fullmatch(asked_in)):
             return Sentence("command_refused")
-        soul = next((one for one in reader.souls if command_of(one) == _text(body, "command").casefold()), "")
+        soul = reader.soul_commanded(_text(body, "command"))
         if not soul:
             return Sentence("command_unknown")
         try:

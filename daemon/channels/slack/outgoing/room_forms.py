@@ -13,7 +13,7 @@ from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.dialogs import refusing_dialog, room_dialog
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
-from daemon.core.phrases import Command, command_of, typed
+from daemon.core.phrases import Command, typed
 from daemon.core.ports.gate import GateDecision
 from daemon.core.room_ways import RoomWays
 from daemon.core.sentences import Words
@@ -46,7 +46,7 @@ class RoomForms:
         if "command" not in body or typed(_text(body, "text")).command is not Command.CHANNEL:
             return
         mine = _text(body, "team_id") == self.reader.identity.team
-        if mine and _text(body, "command").casefold() in map(command_of, self.reader.souls):
+        if mine and self.reader.soul_commanded(_text(body, "command")):
             self.after_ack.later(partial(self._open, body))
 
     async def _open(self, body: Mapping[str, Any]) -> None:
