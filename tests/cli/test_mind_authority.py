@@ -18,9 +18,8 @@ pytestmark = pytest.mark.usefixtures("path")
 
 
 def propose(path: Path) -> str:
-    """A proposal of something to remember."""
-    held = [{"type": "write_semantic", "content": "It runs at night."}]
-    return stored_mind.propose(path, 1, tool="mind.memory", field="memory_ops", held=held, audience="dm:D1")
+    """A proposal of a goal."""
+    return stored_mind.propose_goals(path, 1, {"action": "add", "goal": "water the plants"}, audience="dm:D1")
 
 
 def test_each_function_is_listed_with_its_level_and_what_is_wrong_changes_nothing(path: Path) -> None:
@@ -85,7 +84,7 @@ def test_what_a_thought_proposes_is_approved_here(path: Path) -> None:
     name = propose(path)
     done = call("approvals", "approve", name)
     assert done.stderr == ""
-    assert done.stdout.startswith(f"{name} is approved, and in effect: memory_ops")
+    assert done.stdout.startswith(f"{name} is approved, and in effect: goal_updates")
     assert one(path, "SELECT state FROM approvals WHERE id = ?", name) == "used"
     assert one(path, "SELECT act FROM audit WHERE object = ?", name) == "approval.approved"
     assert f"{name} is used already" in call("approvals", "approve", name).stderr

@@ -96,7 +96,7 @@ def test_a_press_is_a_stop_of_its_thread_unless_it_is_foreign_or_broken() -> Non
 
 
 def test_the_word_stops_alone_and_live() -> None:
-    for text, stops in (("stop", True), ("Stop!", True), ("stop the press", False), ("", False)):
+    for text, stops in (("stop", True), ("Stop!", True), ("the press stops at five, I think", False), ("", False)):
         event = {"type": "message", "channel_type": "im", "user": "U1", "channel": "D1", "ts": TS, "text": text}
         message = READER.event({"event": event, "event_id": "Ev1"})
         assert isinstance(message, NewMessage), text

@@ -140,7 +140,7 @@ async def test_a_failed_call_is_recorded_and_raised_to_all_readers() -> None:
             await thought.finished()
         call = h.calls[0]
         assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
-        assert (call.tokens_in, call.tokens_out) == (119, 1), "its provider gave no figures, so they are estimated"
+        assert (call.tokens_in, call.tokens_out) == (120, 1), "its provider gave no figures, so they are estimated"
 
 
 async def test_a_call_that_never_began_used_nothing_that_is_known_and_is_not_repeated() -> None:

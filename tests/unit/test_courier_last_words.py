@@ -96,7 +96,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Round]:
     ("where", "error"),
     [
         ("sending", RecursionError("too deep")),
-        ("sending", MemoryError()),
+        ("sending", AttributeError("a bug")),
         ("looking up", KeyError("ts")),
         ("looking up", PermissionError(13, "Permission denied")),
     ],

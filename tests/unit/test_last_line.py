@@ -133,6 +133,7 @@ TASKS = {
     "cli/sessions.py:_print_changes": "a command, which ends with it",
     "core/concurrency.py:Bell.wait": "row",
     "core/concurrency.py:alongside": "the callers are listed here",
+    "core/concurrency.py:moving_limit": "row",
     "core/concurrency.py:set_within": "the waiter",
     "core/concurrency.py:time_limit": "row",
     "ism/__init__.py:_Work._unless_cut": "row",
@@ -325,7 +326,9 @@ def _raise(error: BaseException) -> Callable[..., Coroutine[object, object, Any]
     return fail
 
 
-@pytest.mark.parametrize("error", [KeyError("ts"), MemoryError(), PermissionError(13, "Permission denied")], ids=repr)
+@pytest.mark.parametrize(
+    "error", [KeyError("ts"), RecursionError("too deep"), PermissionError(13, "Permission denied")], ids=repr
+)
 async def test_poison_of_every_kind_is_parked_with_a_word_and_everything_else_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
