@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from daemon.core.phrases import command_of, levelled
+from daemon.core.levelling import levelled
+from daemon.core.phrases import command_of
 
 
 def souls_named(name: str, called: Mapping[str, str]) -> tuple[str, ...]:

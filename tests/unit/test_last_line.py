@@ -135,7 +135,6 @@ TASKS = {
     "core/concurrency.py:alongside": "the callers are listed here",
     "core/concurrency.py:moving_limit": "row",
     "core/concurrency.py:set_within": "the waiter",
-    "core/concurrency.py:time_limit": "row",
     "ism/__init__.py:_Work._unless_cut": "row",
     "llm/nearby.py:find_model": "the look at the start",
     "local_slack/clock.py:WorkspaceClock.run": "workspace",

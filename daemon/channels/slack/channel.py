@@ -392,9 +392,7 @@ class SlackChannel:
             settings, groups = self._settings, self._own_groups.ids
             identity = await fetch_identity(self._client, settings, self._clock, self._emit)
             self._appearances.check_scope(identity)
-            self._reader = own_reader(
-                settings, identity, self._clock, groups, self._soul_for_channel, shown_name=self._shown_name
-            )
+            self._reader = own_reader(settings, identity, self._clock, groups, self._soul_for_channel, self._shown_name)
         return self._reader
 
     def _known_reader(self) -> EventReader | None:

@@ -9,13 +9,12 @@ from daemon.core.config import Settings
 from daemon.core.ports.clock import Clock
 
 
-def own_reader(
+def own_reader(  # noqa: PLR0917  # what a reader is made of
     settings: Settings,
     identity: SlackIdentity,
     clock: Clock,
     own_groups: Collection[str],
     soul_for_channel: Callable[[str], str] | None,
-    *,
     shown_name: Callable[[str], str],
 ) -> EventReader:
     """The reader; `own_groups` are the user groups that hold the soul, as they change."""

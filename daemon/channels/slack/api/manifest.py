@@ -91,11 +91,10 @@ def manifest(
     """The app manifest (Slack: manifest schema 2); `name` is cut to 35 characters, `description` to 140.
 
     The prompts and the shortcut that Slack shows to everybody are said in `words`, since a manifest has one language.
-    Each of the `souls`, by its folder, has slash commands of that name and of the one that people see; their words are
-    those of the table of phrases.
-    A plain one asks for no agent features, which Slack gives to paid plans and developer sandboxes alone. One with
-    `marks` asks for the scope to set reactions. With `step` it has a step for workflows, which Slack takes from apps
-    alone that are ready for organisations.
+    Each of the `souls`, by its folder, has slash commands of that name and of the one that people see. A plain one asks
+    for no agent features, which Slack gives to paid plans and developer sandboxes alone. One with `marks` asks for the
+    scope to set reactions. With `step` it has a step for workflows, which Slack takes from apps alone that are ready
+    for organisations.
     """
     agent = {
         "agent_view": {
