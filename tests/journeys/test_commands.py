@@ -95,7 +95,7 @@ async def test_it_works_where_the_soul_is_not_and_guests_and_strangers_get_one_s
         assert sentence in await typed(house, name, "general", "me")
         assert await house.rows("SELECT * FROM inbox WHERE author = ?", await house.person(name)) == [], standing
         assert len(await house.people.ephemerals(name, "general")) == 1, standing
-    payload = by_hand(house, "/kothar", "help")
+    payload = by_hand(house, "/astarte", "help")
     await house.people.emit_envelope({"type": "slash_commands", "envelope_id": "e1", "payload": payload})
     assert await shown(house, "Ada", "general") == "No soul with this command answers here now."
 

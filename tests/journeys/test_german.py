@@ -140,8 +140,8 @@ async def test_a_thread_is_handed_over_in_german(empty_house: House) -> None:
     refused = await house.answered("Dora", "dm", "gib diesen Thread an Cleo")
     assert refused.startswith("Eine Seele namens Cleo ist gerade nicht da, also antworte ich weiter.")
     await house.say("Dora", "dm", "Gib diesen Thread an Rolf weiter.")
-    given = await house.reply(room, "Ab jetzt antwortet hier rolf; was gesagt wurde, ist übergeben.")
-    await house.reply(room, "From now on I answer here in place of minoan")  # Rolf has no German
+    given = await house.reply(room, "Ab jetzt antwortet hier Rolf; was gesagt wurde, ist übergeben.")
+    await house.reply(room, "From now on I answer here in place of Kothar")  # Rolf has no German
     await house.idle()
     assert given["thread_ts"]
     await house.answered("Dora", "dm", "Hallo")
