@@ -63,7 +63,7 @@ async def time_limit(clock: Clock, seconds: float) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def moving_limit(clock: Clock, end: Callable[[], float]) -> AsyncIterator[None]:
-    """As `time_limit`, up to a time on `Clock.monotonic` that may move on meanwhile."""
+    """Cancel the body at the time `end()` on `Clock.monotonic`, which may grow meanwhile. Raises TimeoutError then."""
 
     async def expire() -> None:
         while (left := end() - clock.monotonic()) > 0:

@@ -40,9 +40,9 @@ _LACKING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENO
 
 
 def of_machine(error: BaseException | None) -> bool:
-    """Whether the machine lacks descriptors, memory or disk, which is the fault of no message, model or person.
+    """Whether an error, or one that led to it, says that the machine lacks descriptors, memory or disk.
 
-    An error is judged with all that led to it (DESIGN 7, ruling 26).
+    No message, model or person is to blame for that (DESIGN 7, ruling 26).
     """
     seen = set[int]()
     while error is not None and id(error) not in seen:
@@ -144,7 +144,7 @@ class CutShort(MalformedReply):
 
 
 class OnlyThought(CutShort):
-    """Its thinking took all of its output limit, so that it said nothing at all."""
+    """Its hidden thinking used up the output limit, so that there is no answer."""
 
 
 class CapMet(ModelError):

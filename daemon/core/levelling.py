@@ -1,4 +1,4 @@
-"""Levels a text, so that phrases which differ in nothing that counts are one."""
+"""Brings texts into the form in which phrases are compared."""
 
 import re
 import unicodedata

@@ -6,11 +6,13 @@ nothing (DESIGN 7, ruling 25).
 """
 
 from daemon.core.ports.channel import Room
+from daemon.core.ports.files import SHARED
 from daemon.core.words import holds_whole, likeness, terms_of, words_of
 from daemon.mind.mental_process import ProcessContext
 
 _SURELY = 0.5  # how alike a word has to be to one that was said, see `words.likeness`: forms of one word
 _AT_ONCE = 12  # words of a text that are looked up together
+_OF_OTHERS = (">", "&gt;", SHARED)
 
 
 class NotSaid(Exception):
@@ -47,4 +49,5 @@ def require_said(context: ProcessContext, room: Room, called: str, words: str) -
 
 
 def _own_lines(texts: list[str]) -> list[str]:
-    return [line for text in texts for line in text.splitlines() if not line.lstrip().startswith(("&gt;", ">"))]
+    """The lines of messages but for those that quote, or name a file."""
+    return [line for text in texts for line in text.splitlines() if not line.lstrip().startswith(_OF_OTHERS)]

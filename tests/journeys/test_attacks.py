@@ -67,7 +67,7 @@ async def test_a_model_that_obeys_a_document_carries_no_word_of_a_dm_into_a_chan
     for number, filled in enumerate(_OBEYING):
         house.model.replies += [wanting("reminder"), json.dumps({"what": _CANARY, **filled}), tagged("Done.")]
         asked = f"please sum up this report\n> {_DOCUMENT}" if number % 2 else "please sum up this report"
-        await house.answered("Ada", "dm", asked, files=[attached("report.txt", _DOCUMENT.encode())])
+        await house.answered("Ada", "dm", asked, files=[attached("for #general.txt", _DOCUMENT.encode())])
         assert "You could not set the reminder" in shown(house.prompts[-1]), filled
     named = {"what": _CANARY, "when": "in 1m", "where": "#general"}
     house.model.replies += [wanting("reminder"), json.dumps(named), tagged("Done.")]

@@ -1,4 +1,4 @@
-"""Says who is at the other end of a connection, so that one program can't use up what is there for all."""
+"""Tells those who connect apart, by account on this machine and by address elsewhere, so that each gets its share."""
 
 import socket
 import struct

@@ -25,7 +25,7 @@ _SHARE: Final = 4  # of the file descriptors that the process may have, one in s
 
 
 def connections(server: web.Server, emit: Emit) -> Callable[[], asyncio.Protocol]:
-    """What makes the connections of a server. Of too many, the one that has asked nothing for the longest is closed."""
+    """What makes the connections of a server; where there are too many, the oldest idle one is closed."""
     opened: dict[_Connection, None] = {}  # in the order in which they came
     most = min(_MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _SHARE)
     return lambda: _Connection(server, emit, opened, most)
@@ -66,7 +66,7 @@ class _Connection(web.RequestHandler):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is answered now."""
+        """Whether it waits for its client's next request."""
         return not self._request_in_progress
 
     def _close_silent(self) -> None:

@@ -32,7 +32,7 @@ def body_of(raw: bytes, model: type[Body]) -> Body:
 
 
 def mended(raw: bytes) -> bytes:
-    """JSON that strict readers take: control characters in texts are escaped, U+FFFD stands for halves of characters.
+    """Return JSON that strict readers take: with control characters escaped, and U+FFFD for halves of characters.
 
     It is for what a program repeats from elsewhere: one odd text loses no event. What is no JSON stays as it is.
     """

@@ -12,6 +12,9 @@ MOST_FILES = 8
 MOST_FILE_BYTES = 20_000_000
 """Bytes of the largest file that is read."""
 
+SHARED = "[shared a file: "
+"""How the line of a message begins that names one of its files; the name is not the words of who sent it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SharedFile:

@@ -14,7 +14,7 @@ from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.phrases import WHY_SHORTCUT
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source, WhyAsked
-from daemon.core.ports.files import SharedFile
+from daemon.core.ports.files import SHARED, SharedFile
 from daemon.core.short_answers import MOST
 from daemon.core.soul_names import commands_of
 from daemon.core.text import visible_line
@@ -292,7 +292,7 @@ class EventReader:
 
     def shown_by(self, message: Mapping[str, object]) -> str:
         """What a message of Slack's says, and the names of its files; may be empty."""
-        lines = [self.text_of(message), *(f"[shared a file: {one.name}]" for one in files_in(message))]
+        lines = [self.text_of(message), *(f"{SHARED}{one.name}]" for one in files_in(message))]
         return "\n".join(line for line in lines if line)
 
 
