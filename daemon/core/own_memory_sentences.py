@@ -26,8 +26,8 @@ ABOUT_OWN_MEMORY: Final[Mapping[str, str]] = MappingProxyType(
         "({files}) and your reminders ({reminders}).",
         "own_summaries": "Of our talks I keep what came of them, too ({number}); *export my memory* shows it.",
         "own_zone": "Your time zone is {zone}.",
-        "own_how": "Say *why 3*, *wrong 3: what is right*, *forget 3*, *pause remembering*, *export my memory* or "
-        "*forget me*.",
+        "own_how_line": "About a line, say *why 1*, *wrong 1: what is right* or *forget 1*.",
+        "own_how": "About all of it, say *pause remembering*, *export my memory* or *forget me*.",
         "own_why": "{number}. {fact}. I know it from these words of yours:",
         "own_unproved": "None that I could show here: it is an old note, or was said where you don't read along now.",
         "own_believed": "{number}. {belief}. No words of yours say so: I believe it for now, and no longer than {day}.",

@@ -163,7 +163,7 @@ async def test_what_the_house_itself_says_is_german(house: House) -> None:
     assert "Notiert: ich Töpferin in Bremen bin" in noted
     known = await house.answered("Dora", "dm", "was weißt du über mich")
     assert "Das weiß ich über dich:" in known
-    assert "Sag *warum 3*, *falsch 3: was richtig ist*" in known
+    assert "Zu einer Zeile sag *warum 1*, *falsch 1: was richtig ist*" in known
     room = await house.people.open_dm("Dora")
     wish = json.dumps({"when": "in 20m", "what": "der Ofen", "drop": []})
     house.model.replies += [wanting("reminder"), wish, tagged("Gut, ich melde mich.")]

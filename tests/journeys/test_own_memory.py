@@ -211,7 +211,8 @@ async def test_correcting_or_forgetting_a_fact_changes_what_quotes_it_and_nothin
     before = await held()
     assert len(before) == 5
     assert len(await house.rows("SELECT 1 FROM facts")) == 3, "the thought's note is the twin of what was learned"
-    await house.answered("Ada", "dm", KNOWN)
+    listed = await house.answered("Ada", "dm", KNOWN)
+    assert listed.count("pump-house") == 1
     await house.answered("Ada", "dm", "wrong 2: My cat is called Tim")
     assert await held() == before
     assert await house.answered("Ada", "dm", "forget 1") == "Forgotten: Ada runs the pump-house rebuild"

@@ -88,6 +88,17 @@ async def twins(transaction: Transaction, person: str, fact: Fact) -> list[Fact]
     return [one for one in own if terms and _same(terms, _telling(one.text, names))]
 
 
+async def told_once(transaction: Transaction, person: str, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """The facts without those that say the same as an earlier one, as `twins` do."""
+    names = await _names(transaction, person)
+    kept: list[tuple[Fact, tuple[Term, ...]]] = []
+    for fact in facts:
+        terms = _telling(fact.text, names)
+        if not terms or not any(_same(terms, earlier) for _, earlier in kept):
+            kept.append((fact, terms))
+    return tuple(fact for fact, _ in kept)
+
+
 async def unsay(
     transaction: Transaction, person: str, facts: Sequence[Fact], now: int, reason: str, *, heard: bool = False
 ) -> None:

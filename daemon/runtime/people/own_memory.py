@@ -62,7 +62,7 @@ class OwnMemory:
         kept = say("own_besides", messages=besides.messages, files=besides.files, reminders=besides.reminders)
         summaries = say("own_summaries", number=besides.summaries) if besides.summaries else ""
         lines.append("\n" + " ".join(filter(None, (kept, summaries, zone))))
-        lines.append(say("own_how"))
+        lines.append(" ".join(say(one) for one in (("own_how_line", "own_how") if facts or beliefs else ("own_how",))))
         return OwnAnswer("\n".join(lines), (Shown((*(one.id for one in facts), *(one.id for one in beliefs))),))
 
     async def numbered(self, number: int) -> tuple[Fact, tuple[str, ...]] | None:
