@@ -17,7 +17,7 @@ from daemon.memory.people.beliefs import Belief, beliefs_about
 from daemon.memory.people.looked_at import LookedAtStore
 from daemon.memory.people.own_facts import OWN_FACT
 from daemon.memory.people.taking_part import PRIVATE
-from daemon.memory.people.unsaying import told_once
+from daemon.memory.people.unsaying import each_once
 from daemon.memory.reader_codes import heard_by, record_heard_by
 from daemon.memory.records import JSONObject, read_row
 from daemon.memory.worker_store import WorkerStore
@@ -68,7 +68,7 @@ class KnownOfPerson(WorkerStore):
     """Reads what one worker's soul knows of a person; never more than the readers of the answer may hear."""
 
     async def facts(self, person: str, readers: Readers, where: ConversationKey) -> tuple[Fact, ...]:
-        """The facts that hold now, each told once, group by group, oldest first; what was noted besides comes last."""
+        """The facts that hold now, none twice, group by group, oldest first; what was noted besides comes last."""
         heard, values = record_heard_by(readers, where)
 
         async def unit(transaction: Transaction) -> tuple[Fact, ...]:
@@ -82,7 +82,7 @@ class KnownOfPerson(WorkerStore):
             )
             order = {one.id: _ORDER.index(one.topic) if one.person else len(_ORDER) for one in found}
             in_order = sorted(found, key=lambda one: (order[one.id], one.valid_from_ms, one.seq))
-            return await told_once(transaction, person, in_order)
+            return await each_once(transaction, person, in_order)
 
         return await self._database.read(unit)
 

@@ -88,7 +88,7 @@ async def twins(transaction: Transaction, person: str, fact: Fact) -> list[Fact]
     return [one for one in own if terms and _same(terms, _telling(one.text, names))]
 
 
-async def told_once(transaction: Transaction, person: str, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+async def each_once(transaction: Transaction, person: str, facts: Sequence[Fact]) -> tuple[Fact, ...]:
     """The facts without those that say the same as an earlier one, as `twins` do."""
     names = await _names(transaction, person)
     kept: list[tuple[Fact, tuple[Term, ...]]] = []
