@@ -76,7 +76,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
             return
         http = build_http_channel(settings, clock, emit, souls=souls, workspace=identity.team, metrics=sinks.metrics)
         stack.push_async_callback(http.close)
-        both = SeveralChannels(slack, http, slack.workflows, **{DOOR: http})
+        both = SeveralChannels(slack, http, **{DOOR: http})
         built = await stack.enter_async_context(
             assemble(
                 settings,

@@ -24,7 +24,6 @@ from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech, Task, TaskState
 from daemon.core.text import one_line
-from daemon.core.workflow_steps import STEP_CHANNEL
 
 LONGEST_LINE: Final = 40_000  # characters; a longer line becomes several messages
 
@@ -35,7 +34,7 @@ _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 _NARROW: Final = 72  # columns of a line that is erased again
 _PROMPT: Final = "> "
 _WIPE: Final = "\r\x1b[K"
-_NO_PERSONS: Final = frozenset({INNER, SOUL_CHANNEL, STEP_CHANNEL})  # a person of that name would speak in them
+_NO_PERSONS: Final = frozenset({INNER, SOUL_CHANNEL})  # a person of that name would speak in them
 _USER: Final = re.compile(r"[^\W_][\w .@-]{0,79}")
 # Control characters but tab and line break, marks of text direction, exotic line breaks, surrogates.
 _HARMFUL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -30,6 +30,6 @@ def app_manifest(settings: Settings, *, plain: bool, language: str = "") -> dict
     soul = load_soul(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name)
     description = soul.description or f"{soul.display_name}, a teammate with a soul."
     words = soul.words_in(language)
-    marks, step = settings.slack_acknowledge or bool(souls_that_nod(settings)), settings.workflow_step
+    marks = settings.slack_acknowledge or bool(souls_that_nod(settings))
     called = called_in(settings)
-    return manifest(soul.display_name, description, plain=plain, marks=marks, words=words, souls=called, step=step)
+    return manifest(soul.display_name, description, plain=plain, marks=marks, words=words, souls=called)

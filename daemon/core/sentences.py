@@ -21,7 +21,6 @@ from daemon.core.help_sentences import ABOUT_HELP
 from daemon.core.limit_sentences import ABOUT_LIMITS
 from daemon.core.own_memory_sentences import ABOUT_OWN_MEMORY
 from daemon.core.room_sentences import ABOUT_ROOMS
-from daemon.core.step_sentences import ABOUT_STEPS
 from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
 from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
 
@@ -260,7 +259,6 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "the reason in my log.",
         **pairing.SENTENCES,
         **ABOUT_CLOCKS,
-        **ABOUT_STEPS,
         "note_as_set": "You have changed the message in which you asked me for a reminder. It stays as it was set "
         "then; *my reminders* shows it and how to move it.",
         "note_reworded": "You have changed the message in which you asked me for a reminder, so I have dropped it. Ask "

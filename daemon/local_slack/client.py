@@ -104,15 +104,6 @@ class WorkspaceClient:
         order = await self.post("rename_session", person=person, channel=channel, thread=thread, title=title)
         return str(order["event_id"])
 
-    async def run_step(self, question: str) -> str:
-        """Let a workflow come to the app's step; gives the id of the execution."""
-        return str((await self.post("run_step", question=question))["execution"])
-
-    async def step(self, execution: str) -> Json:
-        """An execution of the app's step: its state, outputs and error."""
-        steps = (await self.get("steps"))["steps"]
-        return next(one for one in steps if one["execution"] == execution)
-
     async def press_home(self, person: str, action_id: str) -> bool:
         """Press a button on a user's home tab; false when no socket is open."""
         return bool((await self.post("press_home", person=person, action_id=action_id))["delivered"])

@@ -17,8 +17,7 @@ Reading (GET). `person` is an id or a name; a named person gets only what Slack 
   {channel, thread_ts, status, loading_messages}` (empty status: cleared), `prompts {channel, title, prompts}`,
   `session`, `presence {person, active}`, `channel {channel}`, `person {person}`, `home {view}`, `modal {view}`,
   `modal_answered {view_id, errors?, view?, trouble?}`, `reset` (changes were lost: reload everything). Without a
-  person also `call`, `step`, `delivery`, `acknowledged`, `socket`, `clock`.
-- `steps` -> `{steps: [{execution, state, outputs, error}]}`: the executions of the app's workflow step.
+  person also `call`, `delivery`, `acknowledged`, `socket`, `clock`.
 - `calls?method=&after=` -> `{calls: [{number, method, args, at, status, answer}]}`: Web API calls, oldest first.
   `deliveries?event_id=` -> `{deliveries: [{envelope_id, event_id, type, event_type, attempt, reason, socket, sent_at,
   acked_at, ack_payload}]}`: attempts to deliver envelopes, oldest first. `sockets` -> `{sockets: [number]}`.
@@ -28,8 +27,7 @@ People acting (POST): `say {person, channel, text, thread?, broadcast?, files?: 
 attachments?, blocks?}`, `forward {person, source, ts, channel, text?, thread?}`, `edit {person, channel, ts, text}` ->
 `{message}`; `delete {person, channel, ts}`; `react {person, channel, ts, name, remove?}`; `click {person, channel, ts,
 action_id, value?}`, `shortcut {person, channel, ts, callback_id}` and `command {person, channel, command, text?}` ->
-`{delivered}`; `run_step {question}` -> `{execution, event_id}`; `cancel_step
-{execution}`; `press_home {person, action_id}` and `submit {person, view, values}` -> `{delivered}`; `stop {person,
+`{delivered}`; `press_home {person, action_id}` and `submit {person, view, values}` -> `{delivered}`; `stop {person,
 channel, thread}` and `rename_session {person, channel, thread, title}` -> `{event_id}`; `close {person, view}`; `read
 {person, channel}`; `open_dm {person}` -> `{channel, event_id}`; `open_home {person}` -> `{view, event_id}`;
 `join {person, channel, inviter?}`; `leave {person, channel}`;

@@ -16,7 +16,6 @@ from daemon.local_slack.model import (
     File,
     Json,
     Standing,
-    StepState,
     UserGroup,
     WorkspaceChannel,
     WorkspaceUser,
@@ -25,7 +24,6 @@ from daemon.local_slack.people_acting import NotPossible, PeopleActing
 from daemon.local_slack.request_args import ControlArgs
 from daemon.local_slack.seed import FOREIGN_TEAM
 from daemon.local_slack.slack_json import channel_json, group_json, person_json
-from daemon.local_slack.workflows import run_step
 from daemon.local_slack.workspace import Workspace
 
 _PREFIX = {ChannelKind.DM: "D", ChannelKind.GROUP_DM: "G"}
@@ -46,8 +44,6 @@ class ControlOrders:
             "click": self._click,
             "command": self._command,
             "shortcut": self._shortcut,
-            "run_step": self._run_step,
-            "cancel_step": self._cancel_step,
             "stop": self._stop,
             "rename_session": self._rename_session,
             "press_home": self._press_home,
@@ -124,22 +120,6 @@ class ControlOrders:
         person = self._people.person(args.text("person"))
         room = self._people.readable(person, args.text("channel"))
         return {"delivered": self._people.shortcut(person, room, args.text("ts"), args.text("callback_id"))}
-
-    def _run_step(self, args: ControlArgs) -> Json:
-        """A workflow comes to the app's step; Slack lets none run without a text for its question."""
-        question = args.text("question")
-        if not question:
-            raise NotPossible("missing_input", "give a question")
-        execution, event_id = run_step(self._workspace, {"question": question})
-        return {"execution": execution.id, "event_id": event_id}
-
-    def _cancel_step(self, args: ControlArgs) -> Json:
-        """A person ends the workflow while its step runs."""
-        execution = self._workspace.steps.get(args.text("execution"))
-        if execution is None or execution.state is not StepState.RUNNING:
-            raise NotPossible("step_not_found", "no step with this id runs")
-        execution.state = StepState.CANCELLED
-        return {}
 
     def _stop(self, args: ControlArgs) -> Json:
         return {"event_id": self._people.stop(*self._acting(args), args.text("thread"))}

@@ -29,7 +29,6 @@ class ControlViews:
             "deliveries": self._deliveries,
             "sockets": self._sockets,
             "faults": self._faults,
-            "steps": self._steps,
         }
 
     def file(self, args: ControlArgs) -> tuple[bytes, str]:
@@ -41,9 +40,6 @@ class ControlViews:
         if file and any(file.id in m.files for room in rooms for m in state.timeline(room.id).everything()):
             return file.content, file.mimetype
         raise NotPossible("file_not_found", "no such file in a channel that this person reads")
-
-    def _steps(self, _args: ControlArgs) -> Json:
-        return {"steps": [step.as_json() for step in self._workspace.steps.values()]}
 
     def _state(self, args: ControlArgs) -> Json:
         state = self._workspace.state

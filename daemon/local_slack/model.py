@@ -251,26 +251,3 @@ class AppIdentity:
     shortcuts: tuple[MessageShortcut, ...] = ()
     note: str = ""
     commands: tuple[SlashCommand, ...] = ()
-
-
-class StepState(StrEnum):
-    """How far an execution of the step is; only a running one can be completed."""
-
-    RUNNING = "running"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-@dataclass(slots=True)
-class StepExecution:
-    """One run of the step."""
-
-    id: str
-    state: StepState = StepState.RUNNING
-    outputs: Json = field(default_factory=dict)
-    error: str = ""
-
-    def as_json(self) -> Json:
-        """The execution as the control API shows it."""
-        return {"execution": self.id, "state": str(self.state), "outputs": self.outputs, "error": self.error}

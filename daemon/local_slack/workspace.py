@@ -18,7 +18,6 @@ from daemon.local_slack.model import (
     Prompts,
     Reaction,
     Status,
-    StepExecution,
     Streaming,
     UserGroup,
     WorkspaceChannel,
@@ -70,7 +69,6 @@ class Workspace:
         self.deliveries = Deliveries(self.sockets, clock, self.faults, self.feed, retries)
         self.interactions = Interactions(clock)
         self.modals: dict[str, Modal] = {}
-        self.steps: dict[str, StepExecution] = {}
         self.calls: deque[CallRecord] = deque(maxlen=_CALLS_KEPT)
         self._call_numbers = itertools.count(1)
         self._present: set[str] = set()

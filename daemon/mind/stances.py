@@ -33,8 +33,6 @@ HOUSE: Final[Mapping[str, str]] = MappingProxyType(
         "attending": "A program has reported something here, and you are about to say it unasked. Say in one to three "
         "sentences what happened, what it means for them and, if it is clear, who should look. Don't repeat its text, "
         "blame nobody, and add nothing that it doesn't say.",
-        "answering": "A workflow asks you, and its next steps use what you say. Answer in one to five plain sentences, "
-        "without a greeting, a question or markdown. Say so if you don't know.",
         "dormant": "Nobody has said anything for a while, and you are about to speak unasked. Say in one or two "
         "sentences what moves the open matter forward. Ask for nothing, and don't repeat yourself.",
         "reflecting": f"Nobody has said anything just now: {THOUGHT_ALONE}, about what is due of your "

@@ -5,7 +5,6 @@ from types import MappingProxyType
 
 from daemon.mind.mental_process import MentalProcess
 from daemon.processes.academic import academic
-from daemon.processes.answering import answering
 from daemon.processes.attending import attending
 from daemon.processes.curious import curious
 from daemon.processes.dormant import dormant
@@ -33,7 +32,6 @@ PROCESSES: Mapping[str, MentalProcess] = MappingProxyType(
         "problem_solving": problem_solving,
         "liaising": liaising,
         "attending": attending,
-        "answering": answering,
         "reflecting": reflecting,
     }
 )

@@ -10,7 +10,6 @@ from daemon.core.ports.models import ModelRole
 from daemon.core.ports.posts import ReplyFile
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.timetable import CLOCKS_DIFFER_S
-from daemon.core.workflow_steps import is_step
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
 from daemon.memory.queues.asking_messages import ASKED_IN
@@ -96,7 +95,7 @@ def effect_of_cycle(
         cancelled=motor.cancelled,
         approval=motor.approval,
         cross_post=motor.cross_post,
-        jobs=() if cycle.paused or cycle.is_tick or _unpeopled(cycle) else _with_look(cycle, _jobs(thinking, turns)),
+        jobs=() if cycle.paused or cycle.is_tick or _unposted(cycle) else _with_look(cycle, _jobs(thinking, turns)),
         acts=(
             *motor.remembered,
             *motor.acts,
@@ -113,7 +112,7 @@ def effect_of_cycle(
         lulls={"models_the_visitor": timing.learning_lull_ms},
         surfaced=(*marked(cycle.found).items(), *motor.drawn_on.items()) if parts else (),
         known_facts=cycle.known_facts if parts else (),
-        files=() if _is_posted_nowhere(cycle) else files,
+        files=() if _unposted(cycle) else files,
         answers=motor.answers if parts and Speaks.of(newest.author) is Speaks.PERSON else (),
         most_intentions=timing.most_intentions,
         dates={**effect.dates, **motor.dates},
@@ -141,7 +140,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         state=claim.state,
         visit_state=visit_state,
         turns=turns,
-        parts=() if _is_posted_nowhere(cycle) else parts,
+        parts=() if _unposted(cycle) else parts,
         reply_to=services.channel.reply_to(to) if to else "",
         recipient=to.author if to else "",
         newer_than_ts=newer_than(oldest) if oldest else "0",
@@ -176,15 +175,10 @@ def _permissions_lapse(cycle: Cycle, turns: tuple[Turn, ...]) -> tuple[Permissio
 
 def _note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
     """What is known of the visit; where no person speaks there is none."""
-    return NO_NOTE if cycle.paused or _unpeopled(cycle) else note_of_visit(cycle, soul, state)
+    return NO_NOTE if cycle.paused or _unposted(cycle) else note_of_visit(cycle, soul, state)
 
 
-def _unpeopled(cycle: Cycle) -> bool:
-    """Whether no person speaks in this conversation, so that there is nobody to learn of."""
-    return _is_posted_nowhere(cycle) or is_step(cycle.claim.conversation)
-
-
-def _is_posted_nowhere(cycle: Cycle) -> bool:
+def _unposted(cycle: Cycle) -> bool:
     """Whether no platform shows this conversation: a reply to a soul is a note, an inner room is silent."""
     return among_souls(cycle) or is_inner(cycle.claim.conversation)
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from daemon.core.perception import Modality
 from daemon.core.ports.library import Passage
-from daemon.core.workflow_steps import is_step
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.records import Speaks
@@ -38,7 +37,7 @@ async def look_up(
     found.
     """
     cycle.known_facts = facts_shown(memory, *known.people.values())
-    asks = {Modality.WORDS, Modality.NOTE, *((Modality.EVENT,) if is_step(cycle.claim.conversation) else ())}
+    asks = {Modality.WORDS, Modality.NOTE}
     newest = [one.content for one in cycle.perceptions if one.modality in asks]
     if cycle.newest.modality is Modality.SENSE:
         newest += [one.words for one in known.at_hand.sensed.readings[:_OF_READINGS]]

@@ -5,7 +5,6 @@ from daemon.core.event_sources import SOURCE_PARAM
 from daemon.core.perception import Modality, Perception
 from daemon.core.ports.channel import Channel
 from daemon.core.ports.gate import GateDecision
-from daemon.core.workflow_steps import is_step
 from daemon.memory.queues.source_events import SourceEvents
 
 
@@ -18,7 +17,7 @@ class SourceGate:
 
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`; a program counts as no member, and no longer than the soul is in its room."""
-        if perception.modality is not Modality.EVENT or is_step(perception.conversation):
+        if perception.modality is not Modality.EVENT:
             return await self._channel.admit(perception)
         source = await self._events.still(str(perception.params.get(SOURCE_PARAM, "")))
         if source is None or source.conversation != perception.conversation:

@@ -19,7 +19,7 @@ KINDS: Final = frozenset(
     {
         *("message", "app_mention", "message_changed", "message_deleted", "file_share"),
         *("reaction_added +1", "reaction_removed +1", "reaction_added x", "reaction_removed x"),
-        *("app_home_opened", "agent_session_stopped", "app_context_changed", "function_executed"),
+        *("app_home_opened", "agent_session_stopped", "app_context_changed"),
         *("member_joined_channel", "member_left_channel", "channel_rename", "user_change", "subteam_created"),
         *(
             "block_actions soul_feedback",
@@ -108,7 +108,6 @@ async def recorded(house: House) -> list[Sample]:
         )
         await _picks_and_takes_back(house)
         await house.idle()
-        await people.run_step("Where are the hives?")
         workspace.stop_session(workspace.state.timeline("C0GENERAL").get(said) or _missing(said), "U0ADA")
         await house.acknowledged()
     await house.idle()

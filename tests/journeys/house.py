@@ -89,7 +89,7 @@ class SlackDaemon:
             identity = await channel.identify()
             troubles, http = Troubles(self._clock), self._door(souls, identity.team)
             doors = {DOOR: http} if http else {}
-            both = SeveralChannels(channel, *filter(None, (http,)), channel.workflows, **doors)
+            both = SeveralChannels(channel, *filter(None, (http,)), **doors)
             self.built = await stack.enter_async_context(
                 assemble(
                     self._settings,

@@ -7,13 +7,12 @@ from pathlib import Path
 
 from daemon.core.event_sources import FROM_PARAM, SOURCE_PARAM
 from daemon.core.inner_room import inner_room
-from daemon.core.perception import ConversationKey, Modality, Perception, Readers
+from daemon.core.perception import Modality, Perception, Readers
 from daemon.core.phrases import Phrase
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.ports.models import Prompt
 from daemon.core.sessions import CodeSession, SessionState, Visibility
 from daemon.core.tempo import OCCASION
-from daemon.core.workflow_steps import STEP_CHANNEL
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.mind.at_hand import AtHand
@@ -215,14 +214,6 @@ _TOLD = replace(
     process="attending",
     params={SOURCE_PARAM: "5a1f", FROM_PARAM: "builds"},
 )
-_STEP = replace(
-    _TOLD,
-    conversation=ConversationKey("minoan", "T1", STEP_CHANNEL, "Fx1"),
-    content="When is the kiln fired?",
-    author="workflow.steps",
-    process="answering",
-    params={},
-)
 _AT_WORK = (
     CodeSession("s1", "k1", "U0ADA", "T1", Visibility.TOPIC, "ada-api", "Ada", "api", branch="main", topic="Tenants"),
     CodeSession("s2", "", "", "T1", Visibility.PROJECT, "admin-web", project="web", state=SessionState.WAITS),
@@ -272,7 +263,6 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene | JudgeSc
         "engaged", _WORKS, answers=lambda: Answers(first=[wanting("who_works")]), at_work=_AT_WORK
     ),
     "attending": ProcessScene("attending", _TOLD),
-    "answering": ProcessScene("answering", _STEP),
     "liaising": ProcessScene("liaising", _ASKS, at_work=_AT_WORK),
     "engaged, what fell due": ProcessScene("engaged", DUE),
     "engaged, a reminder that waits": ProcessScene(

@@ -154,19 +154,9 @@ def test_the_manifest_requests_the_agent_view_socket_mode_and_the_used_scopes() 
     assert set(scopes) <= SCOPES
 
 
-def test_a_manifest_asks_for_marks_and_for_the_step_for_workflows_only_where_that_is_wanted() -> None:
+def test_a_manifest_asks_for_marks_only_where_that_is_wanted() -> None:
     assert MARKS_SCOPE in str(manifest(marks=True)["oauth_config"])
     assert MARKS_SCOPE not in str(manifest())
-    assert "functions" not in manifest()
-    app, before = manifest(step=True), manifest()
-    functions, settings = app["functions"], app["settings"]
-    assert isinstance(functions, dict)
-    assert isinstance(settings, dict)
-    assert list(functions["ask_soul"]["input_parameters"]["properties"]) == ["question"]
-    assert list(functions["ask_soul"]["output_parameters"]["properties"]) == ["answer"]
-    assert settings["event_subscriptions"] == {"bot_events": [*BOT_EVENTS, "function_executed"]}
-    assert (settings["org_deploy_enabled"], settings["function_runtime"]) == (True, "remote")
-    assert app["oauth_config"] == before["oauth_config"], "Slack wants no scope for it"
 
 
 def test_a_plain_manifest_asks_for_no_agent_features() -> None:

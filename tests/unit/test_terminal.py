@@ -291,7 +291,7 @@ def test_ordinary_text_is_printed_unchanged() -> None:
 
 
 def test_an_unsafe_user_name_is_refused() -> None:
-    for name in ("", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81, "inner", "soul", "workflow"):
+    for name in ("", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81, "inner", "soul"):
         with pytest.raises(ConfigError) as refused:
             check_user(name)
         assert "\x1b" not in refused.value.message, name

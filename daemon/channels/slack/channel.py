@@ -50,7 +50,6 @@ from daemon.channels.slack.outgoing.status_only import StatusOnly
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.channels.slack.outgoing.whispering import whisper_in
 from daemon.channels.slack.surfaces import Surfaces, Voices
-from daemon.channels.slack.workflows import WorkflowSteps
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, NotDelivered
@@ -110,7 +109,6 @@ class SlackChannel:
         self._appearances = Appearances(appearance_of, emit)
         self._client = SlackClient(settings, clock, emit)
         self._redact = Redactor(settings.secrets)
-        self.workflows = WorkflowSteps(self._client, self._redact, emit)
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
         self._listener: Listener | None = None

@@ -16,13 +16,6 @@ class OutwardFields(MindFields):
     tts_voice: str = Field("alloy", description="Voice of the speech endpoint.")
     tts_api_key: SecretStr | None = Field(None, description="Key for the speech endpoint.")
 
-    # Workflows
-    workflow_step: bool = Field(
-        False,
-        description="Let workflows of Slack's Workflow Builder ask the soul, and put the step *Ask the soul* into the "
-        "manifest. Its answers hold what every full member may know, wherever a workflow posts them (docs/ADMIN.md).",
-    )
-
     # Traces
     otlp_url: str = Field(
         "",

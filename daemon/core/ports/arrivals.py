@@ -192,18 +192,6 @@ class RoomWaySent(ChannelArrival):
     way: RoomWay
 
 
-@dataclass(frozen=True, slots=True)
-class StepRun(ChannelArrival):
-    """A workflow runs the step that asks the soul; `execution` is its id, `question` empty where it gives no text.
-
-    `allowed`: the admin lets workflows ask.
-    """
-
-    execution: str
-    question: str
-    allowed: bool
-
-
 Arrival = (
     NewMessage
     | Edit
@@ -219,7 +207,6 @@ Arrival = (
     | AskedAbout
     | Joined
     | RoomWaySent
-    | StepRun
 )
 
 

@@ -15,7 +15,6 @@ from daemon.local_slack.web_api import (
     chat,
     conversations,
     files,
-    functions,
     people,
     streaming,
     views,
@@ -26,7 +25,7 @@ from daemon.local_slack.workspace import Workspace
 METHODS: Final[Mapping[str, WebApiMethod]] = MappingProxyType(
     {
         name: target
-        for family in (agents, app_itself, chat, conversations, files, functions, people, streaming, views)
+        for family in (agents, app_itself, chat, conversations, files, people, streaming, views)
         for name, target in family.METHODS.items()
     }
 )

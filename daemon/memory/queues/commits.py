@@ -28,7 +28,6 @@ from daemon.memory.queues.session_titles import note_title
 from daemon.memory.queues.stops import Stopped
 from daemon.memory.queues.tick_ends import CycleEnded, settle_ticks
 from daemon.memory.queues.unasked_words import as_may_be_said, quiet_of_posts
-from daemon.memory.queues.workflow_steps import end_unanswered_step
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
 from daemon.memory.retrieval.surfaced import keep_surfaced
 from daemon.memory.spending.llm_calls import store_calls
@@ -77,7 +76,6 @@ class Commits(WorkerStore):
             if effect.thoughts is not None:
                 await store_thoughts(transaction, effect.thoughts, _thinking_of(effect), seqs, now)
             await self._store_posts(transaction, effect, now)
-            await end_unanswered_step(transaction, effect, now)
             await note_title(transaction, effect, now)
             if effect.asker is not None:
                 for act in effect.acts:

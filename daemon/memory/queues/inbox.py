@@ -22,7 +22,6 @@ from daemon.core.ports.arrivals import (
     PickedAnswer,
     RoomWaySent,
     Source,
-    StepRun,
     Stop,
     TypedCommand,
     WhyAsked,
@@ -54,13 +53,12 @@ from daemon.memory.queues.stops import StopPlace, accept_stop, settle_stop, stop
 from daemon.memory.queues.typed_commands import take_command
 from daemon.memory.queues.why_asked import ask_why
 from daemon.memory.queues.withdrawals import withdraw_reply
-from daemon.memory.queues.workflow_steps import take_step
 
 MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
 
 _Pressed = Feedback | Complaint | Decision | PickedAnswer | Withdrawal
-_Asked = WhyAsked | AskedAbout | Joined | RoomWaySent | StepRun
+_Asked = WhyAsked | AskedAbout | Joined | RoomWaySent
 _NoMessage = Edit | Deletion | _Pressed | _Asked
 _ASIDE = "people talk to each other"
 _GONE = (Acceptance.IGNORED, "deleted before it was received")
@@ -225,15 +223,13 @@ async def _press(transaction: Transaction, pressed: _Pressed, now: int) -> tuple
 
 
 async def _store_asked(transaction: Transaction, asked: _Asked, now: int) -> tuple[Acceptance, str]:
-    """What people and workflows ask for without a message."""
+    """What people ask for without a message."""
     if isinstance(asked, RoomWaySent):
         return await set_way(transaction, asked, now)
     if isinstance(asked, Joined):
         return await take_invitation(transaction, asked, now)
     if isinstance(asked, AskedAbout):
         return await take_question(transaction, asked, now)
-    if isinstance(asked, StepRun):
-        return await take_step(transaction, asked, now)
     return await ask_why(transaction, asked, now)
 
 

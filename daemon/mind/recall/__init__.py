@@ -10,7 +10,6 @@ from daemon.core.notes import NOTE_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.spans import dated
-from daemon.core.workflow_steps import STEP_CHANNEL
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, JournalEntry, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
@@ -81,7 +80,7 @@ def recall(
     now_ms: int,
 ) -> WorkingMemory:
     """Working memory before the perception: the soul, its state, time and place, the users, and the earlier turns."""
-    peopled = perception.conversation.channel not in {SOUL_CHANNEL, STEP_CHANNEL, INNER}
+    peopled = perception.conversation.channel not in {SOUL_CHANNEL, INNER}
     memory = with_now(begin(soul), now_ms, perception.place, perception.zone, peopled=peopled)
     where = perception.conversation
     memory = with_workflow(with_state(memory, known.own_state, soul, now_ms, where), known.workflow)

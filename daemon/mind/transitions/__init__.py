@@ -83,7 +83,6 @@ TABLE: Mapping[str, Entry] = MappingProxyType(
         "problem_solving": Entry(SPOKEN, _refused_problem_solving),
         "liaising": Entry(SPOKEN, _refused_liaising),
         "attending": Entry(SPOKEN | {"dormant", "exiting"}, _allowed),
-        "answering": Entry(SPOKEN, _allowed),
         "dormant": Entry(SPOKEN, _allowed),
         "reflecting": Entry(SPOKEN | {"dormant", "exiting"}, _allowed),
         "exiting": Entry(SPOKEN | {"dormant"}, _allowed),

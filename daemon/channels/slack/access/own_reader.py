@@ -27,7 +27,6 @@ def own_reader(  # noqa: PLR0917  # what a reader is made of
         own_groups=own_groups,
         approvers=settings.approvers,
         colleagues=bool(identity.enterprise) and settings.allow_organisation,
-        steps=settings.workflow_step,
         soul_for_channel=soul_for_channel,
         other_souls=settings.souls,
         shown_name=shown_name,

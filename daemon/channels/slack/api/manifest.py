@@ -8,7 +8,6 @@ from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.soul_names import commands_of
 from daemon.core.suggestions import house_suggestions
-from daemon.core.workflow_steps import ANSWER, QUESTION, STEP
 
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "app_mentions:read",  # receive mentions
@@ -71,9 +70,6 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "subteam_updated",
 )
 
-STEP_EVENT: Final = "function_executed"
-"""A workflow runs the step *Ask the soul*."""
-
 _SOUL: Final = MappingProxyType({"soul": "Soul"})
 _SHORTCUT, _SHORTCUT_SHOWS, _COMMAND_SHOWS = 24, 150, 2_000  # characters (Slack: app manifest)
 
@@ -86,15 +82,13 @@ def manifest(
     marks: bool = False,
     words: Words = HOUSE_WORDS,
     souls: Mapping[str, str] = _SOUL,
-    step: bool = False,
 ) -> dict[str, object]:
     """The app manifest (Slack: manifest schema 2); `name` is cut to 35 characters, `description` to 140.
 
     The prompts and the shortcut that Slack shows to everybody are said in `words`, since a manifest has one language.
     Each of the `souls`, by its folder, has slash commands of that name and of the one that people see. A plain one asks
     for no agent features, which Slack gives to paid plans and developer sandboxes alone. One with `marks` asks for the
-    scope to set reactions. With `step` it has a step for workflows, which Slack takes from apps alone that are ready
-    for organisations.
+    scope to set reactions.
     """
     agent = {
         "agent_view": {
@@ -128,12 +122,10 @@ def manifest(
             **_typed_and_chosen(words, souls),
         },
         "oauth_config": {"scopes": {"bot": scopes}},
-        **({"functions": _functions(words)} if step else {}),
         "settings": {
-            "event_subscriptions": {"bot_events": [*BOT_EVENTS, *((STEP_EVENT,) if step else ())]},
+            "event_subscriptions": {"bot_events": list(BOT_EVENTS)},
             "interactivity": {"is_enabled": True},
-            "org_deploy_enabled": step,
-            **({"function_runtime": "remote"} if step else {}),
+            "org_deploy_enabled": False,
             "socket_mode_enabled": True,
             "token_rotation_enabled": False,
         },
@@ -161,20 +153,3 @@ def _typed_and_chosen(words: Words, souls: Mapping[str, str]) -> dict[str, objec
         for key, callback_id in (("because", WHY_SHORTCUT), ("ask_about", ASK_SHORTCUT))
     ]
     return {"slash_commands": commands, "shortcuts": shortcuts}
-
-
-def _functions(words: Words) -> dict[str, object]:
-    """The step for workflows (Slack: custom steps)."""
-
-    def texts(name: str, key: str) -> dict[str, object]:
-        shown = {"type": "string", "title": words.say(key), "description": words.say(key), "is_required": True}
-        return {"properties": {name: {**shown, "name": name}}, "required": [name]}
-
-    return {
-        STEP: {
-            "title": words.say("step_title"),
-            "description": words.say("step_shows"),
-            "input_parameters": texts(QUESTION, "step_question"),
-            "output_parameters": texts(ANSWER, "step_answer"),
-        }
-    }

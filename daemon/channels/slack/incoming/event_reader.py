@@ -65,8 +65,8 @@ class EventReader:
     audience. `shared` are channels that other organisations are in. `bots` are ids of bots whose messages are read.
     `colleagues`: users of other workspaces of our organisation are read too, and the gate has to be asked about them.
     `members` are the users whose button presses count, empty for all users of the workspace. `own_groups` are the user
-    groups that hold the soul, `approvers` the users whom the admin trusts to decide. `steps`: workflows may ask the
-    soul. `shown_name` gives the name that people see of a soul.
+    groups that hold the soul, `approvers` the users whom the admin trusts to decide. `shown_name` gives the name that
+    people see of a soul.
     """
 
     soul: str
@@ -78,7 +78,6 @@ class EventReader:
     own_groups: Collection[str] = ()
     approvers: Collection[str] = ()
     colleagues: bool = False
-    steps: bool = False
     soul_for_channel: Callable[[str], str] | None = None
     other_souls: tuple[str, ...] = ()
     shown_name: Callable[[str], str] = str

@@ -29,7 +29,6 @@ from daemon.channels.slack.incoming.reactions import taken_back, thumb_given
 from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.stops import says_stop, session_stopped
 from daemon.channels.slack.incoming.whispers import Whispers
-from daemon.channels.slack.incoming.workflow_steps import step_run
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
 from daemon.core.ports.arrivals import (
@@ -233,7 +232,6 @@ class Listener:
             or thumb_given(self._reader, body)
             or taken_back(self._reader, body)
             or joined(self._reader, body)
-            or step_run(self._reader, body)
             or self._reader.event(body)
         )
 
