@@ -10,7 +10,6 @@ from itertools import count
 from daemon.core.errors import LostLease, StoreBusy
 from daemon.core.home import HomePage
 from daemon.core.links import Trusted
-from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
 from daemon.core.ports.arrivals import Acceptance, Arrival, Feedback, NewMessage
 from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
@@ -251,19 +250,6 @@ class FakePersonRooms:
         self.private.append(room)
 
 
-class FakeLooks:
-    """What people have open, in memory."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, tuple[LookedAt, ...]] = {}
-
-    async def keep(self, workspace: str, person: str, seen: Sequence[LookedAt], at_ms: int) -> None:
-        self.kept[person] = tuple(seen)
-
-    async def of(self, workspace: str, person: str) -> tuple[LookedAt, ...]:
-        return self.kept.get(person, ())
-
-
 class FakeRoomWays:
     """`RoomWays` in memory: nothing is set, and channels that ended are noted."""
 
@@ -309,7 +295,6 @@ class FakeIntake:
         self.catch_up_log = FakeCatchUpLog()
         self.room_news = FakeRoomNews()
         self.person_rooms = FakePersonRooms()
-        self.looks = FakeLooks()
         self.room_ways = FakeRoomWays()
         self.marks = FakeMarks()
         self.changed = asyncio.Event()
@@ -499,12 +484,6 @@ class FakeChannel:
         return ()
 
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
-        return ()
-
-    async def beside(
-        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
-    ) -> tuple[OpenBeside, ...]:
-        """See `Channel.beside`; nothing is open beside it."""
         return ()
 
     async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from daemon.core.errors import ChannelRefused, FileRefused
 from daemon.core.home import HomePage
 from daemon.core.links import Trusted
-from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
 from daemon.core.ports.files import SharedFile
@@ -85,12 +84,6 @@ class BareChannel:
 
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """See `Channel.linked`; no address leads to a message."""
-        return ()
-
-    async def beside(
-        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
-    ) -> tuple[OpenBeside, ...]:
-        """See `Channel.beside`; nothing is open beside it."""
         return ()
 
     async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:

@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager
 from daemon.core.concurrency import alongside
 from daemon.core.home import HomePage
 from daemon.core.links import Trusted
-from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports.channel import Channel, LinkedMessages, Offers, Room, ThreadMessage
 from daemon.core.ports.files import SharedFile
@@ -165,12 +164,6 @@ class SeveralChannels:
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """See `Channel.linked`."""
         return await self._of(perception.conversation).linked(perception, readers)
-
-    async def beside(
-        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
-    ) -> tuple[OpenBeside, ...]:
-        """See `Channel.beside`."""
-        return await self._of(perception.conversation).beside(perception, readers, seen)
 
     async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
         """See `Channel.described`."""

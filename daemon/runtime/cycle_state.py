@@ -9,7 +9,6 @@ from daemon.core.errors import NotDelivered
 from daemon.core.fencing import Nonce
 from daemon.core.initiative import PROMISED
 from daemon.core.links import KnownHosts
-from daemon.core.looked_at import OpenBeside
 from daemon.core.perception import Modality, Perception, Readers
 from daemon.core.ports.channel import LinkedMessages
 from daemon.core.ports.library import Passage
@@ -86,7 +85,6 @@ class Cycle:
     dates: dict[str, int] = field(default_factory=dict)
     cap_shown_day: str = ""
     linked: tuple[LinkedMessages, ...] = ()
-    beside: tuple[OpenBeside, ...] = ()
     speech: Speech | None = None
     _readers: Readers | None = None
 
@@ -135,8 +133,8 @@ class Cycle:
 
     @property
     def heard_by(self) -> Readers:
-        """The readers, and as their rooms also those private ones that are in this prompt by a link or as open."""
-        rooms = {one.private_room for one in self.linked} | {one.private_room for one in self.beside}
+        """The readers, and as their rooms also those private ones that are in this prompt by a link."""
+        rooms = {one.private_room for one in self.linked}
         rooms.discard("")
         return replace(self.readers, rooms=self.readers.rooms | rooms) if rooms else self.readers
 

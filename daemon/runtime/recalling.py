@@ -35,7 +35,6 @@ from daemon.runtime.abilities import abilities, for_prompt
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.following_links import follow_links
 from daemon.runtime.initiative import why_silent
-from daemon.runtime.looking_beside import look_beside
 from daemon.runtime.looking_up import look_again, look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.promises import room_for_promises
@@ -81,7 +80,6 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         memory = with_abilities(memory, for_prompt(await abilities(cycle)))
     memory, pictures = await sense_files(cycle, soul, transcript, thread, memory)
     memory = await follow_links(cycle, memory)
-    memory = await look_beside(cycle, memory)
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
     cycle.saw = seen_in(memory)

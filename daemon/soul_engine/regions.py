@@ -32,8 +32,8 @@ RESULTS = "results"
 """What tools and other actions gave, while the soul works or thinks: data."""
 DEPTH, PIECE = "depth", "piece"  # the thought about a matter, and the poem that a conversation is at: data
 NOW, ABILITIES, STANCE, FAULTY_REPLY = "now", "abilities", "stance", "faulty_reply"
-FILES, LINKED, BESIDE = "files", "linked", "beside"
-"""What is in the files of the newest messages, what stands where they link to, what is open beside them: data."""
+FILES, LINKED = "files", "linked"
+"""Data: what is in the files of the newest messages, and the messages that they link to."""
 
 STABLE_REGIONS = (PERSONALITY, HOUSE_RULES, MODE)
 """The system prompt: equal in all turns of one soul and mode."""
@@ -57,7 +57,7 @@ KNOWN_REGIONS = (
         MEMORIES,
     ),
     *(SHARED_CONTEXT, AT_WORK),
-    *(TURNS, ASIDE, BESIDE, LINKED, FILES, DEPTH, PIECE, ROOM),
+    *(TURNS, ASIDE, LINKED, FILES, DEPTH, PIECE, ROOM),
 )
 PRESENT_REGIONS = (NOW, ABILITIES, STANCE, FAULTY_REPLY)
 """What may change with every turn stands behind the talk; regions that are named nowhere stand between these two."""
@@ -66,7 +66,7 @@ BEFORE_TALK = (SOUL_STATE, SUMMARY)
 """What is shown as far as the texts of the soul leave room, before the talk is."""
 
 GIVING_WAY = (
-    *(SURPRISES, READINGS, ABILITIES, ROOM, BESIDE, DEPTH, PERSON, GOALS, EXPECTED, IDENTITY, SELF_MODEL, WORLD_MODEL),
+    *(SURPRISES, READINGS, ABILITIES, ROOM, DEPTH, PERSON, GOALS, EXPECTED, IDENTITY, SELF_MODEL, WORLD_MODEL),
     *(THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES),
 )
 """What has to fit beside the talk into the whole prompt; where it doesn't, the last of these gives way first."""
@@ -94,7 +94,6 @@ HEADINGS = {
     FAULTY_REPLY: "Your last answer",
     FILES: "What they sent along",
     LINKED: "What they linked to",
-    BESIDE: "What they look at in Slack beside this talk, which you can't read",
 }
 """The headings of regions; any other region is headed by its name."""
 

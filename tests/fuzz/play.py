@@ -188,6 +188,5 @@ _TAKEN: Final = """
     UNION ALL SELECT 'answered: ' || modality || ' ' || reason FROM inbox WHERE author = ?1 AND state = 'answered'
     UNION ALL SELECT 'a reminder' FROM intentions WHERE behalf = ?1
     UNION ALL SELECT 'how it works in a channel' FROM room_ways WHERE person = ?1
-    UNION ALL SELECT 'what they look at' FROM looked_at WHERE person = ?1
 """
 _STORED: Final = f"{_TAKEN} UNION ALL SELECT 'stored' FROM inbox WHERE author = ?1"

@@ -19,7 +19,7 @@ KINDS: Final = frozenset(
     {
         *("message", "app_mention", "message_changed", "message_deleted", "file_share"),
         *("reaction_added +1", "reaction_removed +1", "reaction_added x", "reaction_removed x"),
-        *("app_home_opened", "agent_session_stopped", "app_context_changed"),
+        *("app_home_opened", "agent_session_stopped"),
         *("member_joined_channel", "member_left_channel", "channel_rename", "user_change", "subteam_created"),
         *(
             "block_actions soul_feedback",
@@ -101,11 +101,6 @@ async def recorded(house: House) -> list[Sample]:
         await people.command("Ada", "general", "/minoan", "status")
         await people.command("Ada", "general", "/minoan", "channel")
         await _send(house, {ROOM: "Answer in one line."})
-        entity = {"type": "slack#/types/channel_id", "value": "C0GENERAL", "team_id": "T0LOCAL"}
-        context = {"entities": [entity]}
-        await people.emit(
-            {"type": "app_context_changed", "user": "U0ADA", "channel": "D0ADA", "context": context}, "D0ADA"
-        )
         await _picks_and_takes_back(house)
         await house.idle()
         workspace.stop_session(workspace.state.timeline("C0GENERAL").get(said) or _missing(said), "U0ADA")

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from daemon.core.contexts import ContextState
 from daemon.core.expectations import Check, Outcome
 from daemon.core.lineage import UNFOLLOWED, saw
-from daemon.core.looked_at import OpenBeside, Opened
 from daemon.core.notes import FROM_PARAM, NOTE_PARAM, NoteKind, NoteState, SharedMessage
 from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports.channel import LinkedMessages, ThreadMessage
@@ -29,7 +28,6 @@ from daemon.memory.records import Speaks, Turn
 from daemon.mind.reading_tools import ToolsUsed, with_results
 from daemon.mind.recall import as_memory
 from daemon.mind.recall.at_work import with_sessions
-from daemon.mind.recall.beside import with_beside
 from daemon.mind.recall.documents import with_documents
 from daemon.mind.recall.expected import with_expected
 from daemon.mind.recall.goals import with_goals
@@ -106,10 +104,6 @@ BY_IDS: Mapping[str, tuple[Callable[[WorkingMemory], WorkingMemory], set[str]]] 
     regions.LINKED: (
         lambda memory: with_linked(memory, [LinkedMessages("https://x", (SAID,), "#c", channel="C7")], TEAM),
         {"MS_T1/C7/2.0", "BY_T1/U2"},
-    ),
-    regions.BESIDE: (
-        lambda memory: with_beside(memory, [OpenBeside(Opened.CHANNEL, "#c", "https://x", channel="C7")], TEAM),
-        {"CH_T1/C7"},
     ),
     regions.SOUL_STATE: (
         lambda memory: with_state(memory, SoulState("", 0, "bees", "hives", "why?"), WHO, 0, HERE),

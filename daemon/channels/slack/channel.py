@@ -10,7 +10,6 @@ from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.linked_messages import LinkReader
 from daemon.channels.slack.access.managers import Managers
 from daemon.channels.slack.access.names import Names
-from daemon.channels.slack.access.open_beside import BesideReader
 from daemon.channels.slack.access.own_groups import OwnGroups
 from daemon.channels.slack.access.own_reader import own_reader
 from daemon.channels.slack.access.people import Directory
@@ -56,7 +55,6 @@ from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.home import HomePage
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
-from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import BELOW, ConversationKey, Perception, Place, Readers
 from daemon.core.phrases import command_of
 from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
@@ -128,7 +126,6 @@ class SlackChannel:
         self._talk = RoomTalk(self._client, self._gate)
         self._files = FileFetcher(self._client, settings.slack_api_url)
         self._permalinks = Permalinks(self._client, clock)
-        self._beside = BesideReader(directory, self._readers, self._permalinks, clock, emit)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader, self._readers.has_member)
         judge, find_room = self._gate.check_author, self._rooms.find_room
         self._commands = SlashCommands(self._client, judge, find_room, shown_once, clock=clock, emit=emit)
@@ -362,12 +359,6 @@ class SlackChannel:
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """See `Channel.linked`."""
         return await self._links.linked(perception, readers, self._reader) if self._reader else ()
-
-    async def beside(
-        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
-    ) -> tuple[OpenBeside, ...]:
-        """See `Channel.beside`."""
-        return await self._beside.beside(perception, readers, seen, self._reader) if self._reader else ()
 
     async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
         """See `Channel.described`."""

@@ -1,6 +1,5 @@
 """What people do with the soul beside messages: its home, its shortcut, the opening of the messages with it."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -8,13 +7,11 @@ from typing import Any, Final
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.looked_at import look_in
 from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.asking_about import AskingAbout
 from daemon.channels.slack.outgoing.home_tab import HomeTab
 from daemon.channels.slack.outgoing.prompts import Suggesting
 from daemon.channels.slack.outgoing.room_forms import Manages, RoomForms
-from daemon.core.errors import ChannelError
 from daemon.core.perception import Place
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.gate import GateDecision
@@ -23,7 +20,6 @@ from daemon.core.sentences import Words
 from daemon.core.suggestions import Suggestion
 
 _ENDS: Final = ("channel_archive", "channel_deleted", "group_archive", "group_deleted")
-_GATE_TIMEOUT: Final = 1.5  # seconds; Slack waits three for the acknowledgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +60,10 @@ class Surfaces:
         self._suggesting = Suggesting(client, reader, intake, after_ack, judge, suggested, words_of, clock)
 
     async def keep(self, body: Mapping[str, Any]) -> None:
-        """Keep what a payload tells at once: what a person has open, and the end of a channel. Raises StoreError."""
+        """Keep at once that a channel has ended. Raises StoreError."""
         event = body.get("event")
         if isinstance(event, dict) and event.get("type") in _ENDS and isinstance(event.get("channel"), str):
             await self._intake.room_ways.end(self._reader.identity.team, event["channel"])
-        await self._keep_look(body)
-
-    async def _keep_look(self, body: Mapping[str, Any]) -> None:
-        """Keep what a payload tells of what a person has open, where the gate admits them. Raises StoreError."""
-        look = look_in(body, self._reader)
-        if look is None:
-            return
-        try:
-            async with asyncio.timeout(_GATE_TIMEOUT):
-                decision = await self._judge(look.person, "", Place.DM)
-        except (ChannelError, TimeoutError):
-            return
-        if decision.admitted:
-            await self._intake.looks.keep(self._reader.identity.team, look.person, look.seen, look.at_ms)
 
     def heed(self, body: Mapping[str, Any]) -> None:
         """Take note of a payload; returns at once."""

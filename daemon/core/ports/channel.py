@@ -9,7 +9,6 @@ from typing import Protocol
 from daemon.core.home import HomePage
 from daemon.core.lineage import author_id, message_id
 from daemon.core.links import Trusted
-from daemon.core.looked_at import LookedAt, OpenBeside
 from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
 from daemon.core.ports.files import SharedFile
 from daemon.core.ports.gate import Gate
@@ -216,14 +215,6 @@ class Channel(Gate, Protocol):
 
         Shown is what its author may read and everybody who reads the answer, its `readers`, too. Never raises, and
         answers within some seconds.
-        """
-
-    async def beside(
-        self, perception: Perception, readers: Readers, seen: Sequence[LookedAt]
-    ) -> tuple[OpenBeside, ...]:
-        """What of the things that a perception's author has open they may know, and every reader with them.
-
-        Never raises, and answers within some seconds.
         """
 
     async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:

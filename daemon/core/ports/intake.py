@@ -1,10 +1,9 @@
 """Where a channel hands over what arrives, and what it asks of the store about rooms and people."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from daemon.core.looked_at import LookedAt
 from daemon.core.ports.arrivals import Acceptance, Arrival, Feedback
 from daemon.core.ports.catch_up import CatchUpLog
 from daemon.core.room_ways import RoomWays
@@ -75,16 +74,6 @@ class PersonRooms(Protocol):
         """What was said in a room, and what was learned of it, is for its members alone from now on."""
 
 
-class LooksKept(Protocol):
-    """What people have open beside their talk with the soul; kept for minutes."""
-
-    async def keep(self, workspace: str, person: str, seen: Sequence[LookedAt], at_ms: int) -> None:
-        """Put this in the place of what was open before, unless something newer is; 0: now. Raises StoreError."""
-
-    async def of(self, workspace: str, person: str) -> tuple[LookedAt, ...]:
-        """What a person has open now. Raises StoreError."""
-
-
 @dataclass(frozen=True, slots=True)
 class LeftMark:
     """A mark at a message that nobody works on: the id of its row, where it stands, and whether it was answered."""
@@ -132,10 +121,6 @@ class Intake(Protocol):
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge it then."""
-
-    @property
-    def looks(self) -> LooksKept:
-        """What people have open beside the talk."""
 
     @property
     def marks(self) -> MarksKept:

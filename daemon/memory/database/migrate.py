@@ -8,7 +8,7 @@ from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.memory.database import copies, sqlite
 from daemon.memory.database.driver import sqlite3
 
-SCHEMA = 14  # the newest step in migrations/versions
+SCHEMA = 15  # the newest step in migrations/versions
 
 
 def version_of(path: Path) -> int:

@@ -315,7 +315,7 @@ _DELETED: Final = (
             ("behalf", ("goals", "intentions")),
             ("who", ("invitations",)),
             ("person", ("pairings", "wrong_codes", "user_models")),
-            ("person", ("user_model_history", "missed_messages", "looked_at", "person_zones", "room_ways")),
+            ("person", ("user_model_history", "missed_messages", "person_zones", "room_ways")),
             ("person", ("room_members", "room_lists", "remembering", "shown_facts", "mind_documents", "initiatives")),
         )
         for table in tables

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.looked_at import LookedAt
 from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Fact
@@ -14,7 +13,6 @@ from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.authors import NAMES_OF_PERSON
 from daemon.memory.people.beliefs import Belief, beliefs_about
-from daemon.memory.people.looked_at import LookedAtStore
 from daemon.memory.people.own_facts import OWN_FACT
 from daemon.memory.people.taking_part import PRIVATE
 from daemon.memory.people.unsaying import each_once
@@ -89,10 +87,6 @@ class KnownOfPerson(WorkerStore):
     async def beliefs(self, person: str, readers: Readers, where: ConversationKey) -> tuple[Belief, ...]:
         """What is believed of the person for a while, as far as the readers may hear it."""
         return await beliefs_about(self._database, self._worker.scope, person, readers, where, self._clock.now_ms())
-
-    async def open_beside(self, person: str) -> tuple[LookedAt, ...]:
-        """What the person has open in Slack beside the talk, as ids. Raises StoreError."""
-        return await LookedAtStore(self._database, self._clock).of(self._worker.workspace, person)
 
     async def fact(self, fact: str, person: str, readers: Readers, where: ConversationKey) -> Fact | None:
         """One of these facts by its id; None when it holds no more."""

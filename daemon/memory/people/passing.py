@@ -17,7 +17,6 @@ from daemon.memory.knowledge.records.forget import forget, forget_adrift
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
-from daemon.memory.people.looked_at import forget_old_looks
 from daemon.memory.records import Speaks, as_json
 from daemon.memory.stream.aging import note_aged
 
@@ -104,7 +103,6 @@ async def erase_what_passes(database: Database, clock: Clock, emit: Emit, *, sil
         try:
             if gone := await erase_passed(database, clock, silence_ms=silence_ms):
                 emit("memory.passed", turns=gone)
-            await forget_old_looks(database, clock)
             while await database.write(partial(forget_adrift, now=clock.now_ms())):
                 pass
         except StoreError as error:

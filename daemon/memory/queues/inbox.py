@@ -32,7 +32,6 @@ from daemon.core.ports.telemetry import Emit
 from daemon.memory.bound_threads import is_for_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.shared_files import store_files
-from daemon.memory.people.looked_at import LookedAtStore
 from daemon.memory.people.tombstones import was_said_before
 from daemon.memory.queues.approvals import decide
 from daemon.memory.queues.asked_about import take_question
@@ -85,7 +84,6 @@ class Inbox:
         self._catch_up_log = CatchUpStore(database, clock)
         self._room_news = RoomNewsStore(database, clock)
         self._person_rooms = PersonRoomsStore(database, clock)
-        self.looks = LookedAtStore(database, clock)
         self._room_ways = RoomWayStore(database, clock)
         self.marks = MarkedMessageStore(database, clock)
 

@@ -41,7 +41,6 @@ REACTIONS_SCOPE: Final = "reactions:read"
 MARKS_SCOPE: Final = "reactions:write"
 """Lets the soul mark what it takes up and has answered, where SOUL_SLACK_ACKNOWLEDGE asks for it, and nod."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
-    "app_context_changed",  # what a person has open beside the talk, as ids
     "agent_session_stopped",  # the stop button of a reply that grows
     "app_mention",
     "app_home_opened",  # show the home tab
