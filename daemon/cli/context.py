@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -138,25 +137,18 @@ def history(key: str, limit: int, as_json: bool) -> None:
 
 @command.command("define")
 @click.argument("key")
-@click.option(
-    "--schema",
-    "form",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with the JSON Schema that binds every writer.",
-)
 @click.option("--audience", metavar="KIND:ID", help="Who may read it: workspace:T…, channel:C… or dm:D….")
 @click.option("--writers", metavar="NAMES", help="The souls that may write, with commas; empty for all of this file.")
 @json_option
-def define(key: str, form: Path | None, audience: str | None, writers: str | None, as_json: bool) -> None:
-    """Say what binds a context. The admin may always write.
+def define(key: str, audience: str | None, writers: str | None, as_json: bool) -> None:
+    """Say who may read a context and who may write it. The admin may always write.
 
     JSON keys: key, version, data, audience, writers, author, updated_ms.
     """
-    schema = _object(_text_of(form)) if form else None
     readers = audience_in(audience) if audience is not None else None
     names = [one.strip() for one in writers.split(",") if one.strip()] if writers is not None else None
     _show(
-        _with_contexts(lambda home: home.store.define(key, form=schema, audience=readers, writers=names)),
+        _with_contexts(lambda home: home.store.define(key, audience=readers, writers=names)),
         as_json=as_json,
     )
 
@@ -208,14 +200,6 @@ def _with_contexts(work: Callable[[SharedContexts], Awaitable[T]]) -> T:
         return asyncio.run(worked())
     except ContextConflict as conflict:
         raise click.ClickException(str(conflict)) from conflict
-
-
-def _text_of(path: Path) -> str:
-    """The text of a file. Raises ContextRefused."""
-    try:
-        return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ContextRefused(f"{path} can't be read: {error}", hint="name a file with JSON in UTF-8") from error
 
 
 def _object(text: str) -> JSONObject:

@@ -42,7 +42,7 @@ class ContextState:
     """A shared context as it is now. One that was never written is version 0, with no data and no author.
 
     `audience` may read it. `writers` are names of souls, none for all of this memory.db; the admin always may write.
-    `form` is the JSON Schema that its data has to fit, empty for any object. `updated_ms` is 0 before the first change.
+    `updated_ms` is 0 before the first change.
     """
 
     key: str
@@ -50,7 +50,6 @@ class ContextState:
     data: JSONObject
     audience: Audience
     writers: tuple[str, ...] = ()
-    form: JSONObject | None = None
     author: str = ""
     updated_ms: int = 0
 

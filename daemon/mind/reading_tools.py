@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from daemon.core.authority import Authority, Level
-from daemon.core.contexts import ContextRefused
 from daemon.core.errors import ToolFailed
 from daemon.core.limits import Spent
 from daemon.core.lineage import saw
@@ -17,7 +16,6 @@ from daemon.core.ports.tools import Tool
 from daemon.core.text import shortened
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.remembering import KnownOutcome
-from daemon.memory.shared.forms import require_fit
 from daemon.memory.thought_parts import ThoughtPart
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.recall.stream import allowed_of
@@ -133,11 +131,9 @@ async def _result(context: ProcessContext, tool: Tool, arguments: Mapping[str, o
 
 
 def _fits(tool: Tool, arguments: Mapping[str, object]) -> bool:
-    try:
-        require_fit(tool.name, dict(tool.parameters), dict(arguments))
-    except ContextRefused:
-        return False
-    return True
+    """Whether all that the tool needs is given; its server judges the values."""
+    required = tool.parameters.get("required")
+    return not isinstance(required, list) or set(map(str, required)) <= arguments.keys()
 
 
 def _described(tool: Tool) -> str:

@@ -59,21 +59,10 @@ def test_what_may_not_be_written_is_refused_with_the_reason_and_changes_nothing(
         result = call("context", *arguments)
         assert (result.exit_code != 0, said in result.output) == (True, True), (said, result.output[:300])
         assert "Traceback" not in result.output
-    path = home / "schema.json"
-    for schema in (b"", b"{", b"[]", b'{"a": "\xff"}', b"\xff\xfe", b"[" * 10_000, b'{"x": NaN}', None):
-        path.unlink(missing_ok=True)
-        path.mkdir() if schema is None else path.write_bytes(schema)
-        result = call("context", "define", "game", "--schema", str(path))
-        assert (result.exit_code != 0, "unexpected error" in result.output) == (True, False), schema
     assert as_json("context", "list") == []
 
 
-def test_a_schema_binds_and_one_that_the_data_breaks_is_refused(home: Path) -> None:
+def test_writers_are_defined_and_shown(home: Path) -> None:
     found("set", "game", '{"phase": "lobby"}')
-    (home / "game.json").write_text('{"properties": {"phase": {"enum": ["lobby", "playing"]}}}')
-    found("define", "game", "--schema", "game.json", "--writers", "ada, ben")
+    found("define", "game", "--writers", "ada, ben")
     assert found("get", "game")["writers"] == ["ada", "ben"]
-    assert "phase: 'over' is not one of" in call("context", "set", "game", '{"phase": "over"}').output
-    (home / "number.json").write_text('{"properties": {"phase": {"type": "number"}}}')
-    assert "phase" in call("context", "define", "game", "--schema", "number.json").output
-    assert found("set", "game", '{"phase": "playing"}')["version"] == 2

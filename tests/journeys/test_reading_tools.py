@@ -63,7 +63,6 @@ async def test_what_changes_anything_is_not_used_and_the_soul_hears_why(empty_ho
     calls: tuple[tuple[str, object], ...] = (
         (WRITE, {"path": str(note), "text": "mine"}),
         ("shelf/burn_down", {}),
-        (LOOK_UP, {"word": ["no", "word"]}),
         (LOOK_UP, {}),
     )
     house.model.replies.extend([using(*calls), thought("I may not.")])
@@ -71,7 +70,7 @@ async def test_what_changes_anything_is_not_used_and_the_soul_hears_why(empty_ho
     assert lines(note) == 0
     assert (await outcomes(house))[0] == (
         {},
-        [["tool_calls", reason] for reason in ("needs_click", "unknown", "out_of_range", "out_of_range")],
+        [["tool_calls", reason] for reason in ("needs_click", "unknown", "out_of_range")],
     )
     assert "not used: needs_click" in house.last_prompt()
     assert not await house.rows("SELECT id FROM thoughts WHERE emptied = 1"), "the refusal rests on nobody's words"

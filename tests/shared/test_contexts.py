@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from daemon.core.clock import SystemClock
-from daemon.core.contexts import LARGEST, ContextConflict, ContextRefused, JSONObject, Writer, as_stored, checked_key
+from daemon.core.contexts import LARGEST, ContextConflict, ContextRefused, Writer, as_stored, checked_key
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database, open_database
 from daemon.memory.shared.contexts import KEPT_VERSIONS
@@ -125,16 +125,6 @@ async def test_nothing_said_in_private_gets_into_what_others_read_only_named_wri
     assert (await store.write("plan", {"a": 1}, None, Writer("ben", EVERYBODY))).author == "ben"
     admin = Writer("operator", Audience(AudienceKind.OPERATOR, ""))
     assert (await store.write("plan", {"a": 2}, None, admin)).author == "operator"
-    form: JSONObject = {"type": "object", "properties": {"phase": {"enum": ["lobby", "playing"]}}}
-    await store.define("game", form=form)
-    await store.write("game", {"phase": "lobby"}, None, ADA)
-    with pytest.raises(ContextRefused, match=r"phase: .*'over' is not one of"):
-        await store.write("game", {"phase": "over"}, None, ADA)
-    with pytest.raises(ContextRefused, match="phase"):
-        await store.define("game", form={"properties": {"phase": {"type": "integer"}}})
-    with pytest.raises(ContextRefused, match="no JSON Schema"):
-        await store.define("game", form={"type": 7})
-    assert (await store.get("game")).form == form
 
 
 def test_what_is_no_finite_json_object_of_a_small_size_is_refused() -> None:

@@ -25,7 +25,6 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.core.plain_lines import plain_lines
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.shared.forms import require_fit, require_schema
 from daemon.memory.stream.emptying import empty_thoughts_on
 
 KEPT_VERSIONS: Final = 200
@@ -121,8 +120,6 @@ async def require_allowed(transaction: Transaction, found: ContextState, data: J
     _require_writer(found, writer)
     if not found.version:
         await _require_room(transaction, writer)
-    if found.form is not None:
-        require_fit(found.key, found.form, data)
     return text
 
 
@@ -132,14 +129,12 @@ async def define_context(
     *,
     workspace: str,
     now: int,
-    form: JSONObject | None = None,
     audience: Audience | None = None,
     writers: Sequence[str] | None = None,
 ) -> ContextState:
-    """Set what binds a context: its form, who may read it, who may write it; None leaves each as it is.
+    """Set who may read a context and who may write it; None leaves each as it is.
 
-    An audience may only be narrowed: what was written for few is never shown to more. Raises ContextRefused, also when
-    the data that stands there doesn't fit the form.
+    An audience may only be narrowed: what was written for few is never shown to more. Raises ContextRefused.
     """
     found = await read_context(transaction, key, workspace)
     require_free(key)
@@ -150,19 +145,13 @@ async def define_context(
         )
     if found.version and audience not in {None, found.audience}:
         await empty_thoughts_on(transaction, [context_id(key)])
-    if form is not None:
-        require_schema(form)
-        if found.version:
-            require_fit(key, form, found.data)
     await transaction.insert(
         "shared_context",
         """
-        ON CONFLICT (context_key) DO UPDATE SET form = excluded.form, audience = excluded.audience,
-          writers = excluded.writers
+        ON CONFLICT (context_key) DO UPDATE SET audience = excluded.audience, writers = excluded.writers
         """,
         context_key=key,
         audience=str(audience or found.audience),
-        form=json.dumps(form if form is not None else found.form, sort_keys=True) if form or found.form else "",
         writers=json.dumps(sorted(set(writers)) if writers is not None else found.writers),
         updated_ms=now,
     )
@@ -211,7 +200,6 @@ def _state(row: sqlite3.Row) -> ContextState:
         json.loads(row["data"]),
         Audience.parse(row["audience"]),
         tuple(json.loads(row["writers"])),
-        json.loads(row["form"]) if row["form"] else None,
         row["author"],
         row["updated_ms"] if row["version"] else 0,
     )

@@ -110,14 +110,13 @@ class ContextStore:
         self,
         key: str,
         *,
-        form: JSONObject | None = None,
         audience: Audience | None = None,
         writers: Sequence[str] | None = None,
     ) -> ContextState:
-        """Set what binds a context. Raises ContextRefused and StoreError."""
+        """Set who may read a context and who may write it. Raises ContextRefused and StoreError."""
         now = self._clock.now_ms()
         return await self._database.write(
             lambda transaction: define_context(
-                transaction, key, workspace=self._workspace, now=now, form=form, audience=audience, writers=writers
+                transaction, key, workspace=self._workspace, now=now, audience=audience, writers=writers
             )
         )

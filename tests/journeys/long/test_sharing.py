@@ -62,7 +62,6 @@ async def test_the_loop_changes_what_is_shared_with_its_reply_unless_it_is_garba
     [
         ("dm", (), "is not for all who read launch"),
         ("general", ("--writers", "rolf"), "tess may not write launch"),
-        ("general", ("--schema", "form.json"), "phase: "),
     ],
 )
 async def test_the_loop_is_told_at_once_why_a_change_is_refused(
@@ -71,10 +70,8 @@ async def test_the_loop_is_told_at_once_why_a_change_is_refused(
     house = empty_house
     await solver(house, shared_contexts=("launch",))
     await house.command("context", "set", "launch", '{"left": 2}')
-    form = house.settings.home / "form.json"
-    form.write_text('{"properties": {"phase": {"type": "number"}}}', encoding="utf-8")
     if binding:
-        await house.command("context", "define", "launch", *(one.replace("form.json", str(form)) for one in binding))
+        await house.command("context", "define", "launch", *binding)
     script(house, chosen(("Share", 'launch: {"phase": "x"}')), chosen(("Respond", "no")), external_dialog="I can't.")
     await house.say("Ada", room, f"@soul {PROBLEM}")
     await house.reply("D0ADA" if room == "dm" else room, "I can't.")
