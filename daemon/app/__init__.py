@@ -11,7 +11,6 @@ from pydantic import SecretStr
 import daemon
 from daemon.app.alarms import Doctor, with_alarms
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.homes import brought_channels
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import stop_on_signals, unless_stopped
 from daemon.app.minds import first_mind, with_models_of
@@ -89,7 +88,6 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
                 troubles=sinks.troubles,
                 account=identity.user,
                 url=lambda: http.url,
-                further=brought_channels(settings, souls, clock, emit),
             )
         )
         if workspace:  # its clock may have been moved forward in an earlier run, and memory goes on from there

@@ -8,13 +8,12 @@ from functools import partial
 import daemon
 from daemon.app.eyes import Eyes, build_eyes
 from daemon.app.health import Health
-from daemon.app.homes import Home, WorkAtHomes, connect_brought, further_homes, souls_in
+from daemon.app.homes import Home, WorkAtHomes, souls_in
 from daemon.app.hosting import Hosting
 from daemon.app.known_names import known_names
 from daemon.app.lifecycle import Chore, Daemon
 from daemon.app.money import build_till, tick_budget_of
 from daemon.app.vectors import Meanings, build_meanings, labels_of
-from daemon.channels.brought import BroughtChannel
 from daemon.channels.souls import with_souls
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
@@ -82,15 +81,14 @@ async def assemble(
     troubles: Troubles | None = None,
     account: str = "",
     url: Callable[[], str] = str,
-    further: Sequence[BroughtChannel] = (),
 ) -> AsyncIterator[Daemon]:
     """Open memory.db and build a daemon; `llm_of` gives the models of a soul by the soul's name.
 
-    `account` and `url` are as in `Hosting`. `troubles` is one of the sinks of `emit`, if they are to be shown. On each
-    of the `further` channels its soul lives, too. Raises ConfigError, SoulError or StoreError.
+    `account` and `url` are as in `Hosting`. `troubles` is one of the sinks of `emit`, if they are to be shown. Raises
+    ConfigError, SoulError or StoreError.
     """
     channel, interrupts = with_souls(channel), Interrupts()
-    homes = (*(Home(name, workspace, channel, name) for name in souls.names), *further_homes(further))
+    homes = tuple(Home(name, workspace, channel, name) for name in souls.names)
     async with AsyncExitStack() as stack:
         shared_bells = await stack.enter_async_context(open_bells(settings.home.absolute(), clock))
         accepted = _on_accepted([bell for home in homes for bell in (home.bell, home.heard)], interrupts, shared_bells)
@@ -110,7 +108,6 @@ async def assemble(
         labels = labels_of(settings, meanings)
         at_work = {name: SoulAtWork(store.contexts.awareness, shared_bells, clock, name) for name in souls.names}
         works = WorkAtHomes(settings, interrupts, shared_bells, meanings.meaning)
-        connect_brought(further, store)
         for home in homes:
             own = store_for_soul(store, clock, soul=home.soul, workspace=home.workspace, lease=settings.lease)
             current, llm = partial(souls.current, home.soul), llm_of(home.soul)
@@ -125,9 +122,9 @@ async def assemble(
         chores |= works.chores | {f"what {name} does": one.run for name, one in at_work.items()}
         look = partial(_look_again, work, works.schedulers, [home.heard for home in homes], hosting)
         chores["bells"] = partial(answer_bells, shared_bells, clock, look)
-        contexts, nights = SharedContexts(store.contexts, shared_bells, clock, ADMIN), works.nights
+        contexts = SharedContexts(store.contexts, shared_bells, clock, ADMIN)
         yield Daemon(
-            settings, clock, emit, channel, store, work, health, told, contexts, hosting, found, chores, nights, further
+            settings, clock, emit, channel, store, work, health, told, contexts, hosting, found, chores, works.nights
         )
 
 

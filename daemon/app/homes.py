@@ -1,4 +1,4 @@
-"""Where each soul of a daemon lives: on the platform, and in a workspace apart on each channel of another package."""
+"""What a daemon does for each of its souls."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -7,17 +7,9 @@ from functools import partial
 from daemon.app.lanes import build_lanes, on_due_of, thinks_by_itself
 from daemon.app.lifecycle import Chore
 from daemon.app.nights import build_consolidator
-from daemon.channels.brought import BroughtChannel
-from daemon.channels.extended import ChannelSurroundings, channel_named
-from daemon.channels.souls import with_souls
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
-from daemon.core.extensions import ExtensionFault
-from daemon.core.perception import ConversationKey
 from daemon.core.ports.channel import Channel
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
-from daemon.memory.admin.replies import StoredReplies
 from daemon.memory.knowledge.meaning import Meaning
 from daemon.memory.store import Store
 from daemon.mind.interrupts import Interrupts
@@ -32,7 +24,6 @@ from daemon.runtime.people.telling import tell_of_readings
 from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.visit_sweep import VisitSweep
 from daemon.shared.bells import Bells
-from daemon.soul import Souls
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,38 +41,9 @@ class Home:
     heard: Bell = field(default_factory=Bell)
 
 
-def further_homes(further: Iterable[BroughtChannel]) -> tuple[Home, ...]:
-    """Where souls live on channels of other packages; there they hear notes of other souls as everywhere."""
-    return tuple(Home(one.soul, one.workspace, with_souls(one), one.label) for one in further)
-
-
 def souls_in(homes: Iterable[Home]) -> tuple[str, ...]:
     """The names of the souls that live there."""
     return tuple(dict.fromkeys(one.soul for one in homes))
-
-
-def brought_channels(settings: Settings, souls: Souls, clock: Clock, emit: Emit) -> tuple[BroughtChannel, ...]:
-    """The channels of other packages that the souls name; one that can't be used is logged, and left out."""
-    found = list[BroughtChannel]()
-    for soul in souls.names:
-        for name in souls.current(soul).extensions.channels:
-            around = ChannelSurroundings(soul, settings.home.absolute() / "channels" / soul / name, clock, emit)
-            try:
-                found.append(BroughtChannel(name, channel_named(name), around))
-            except ExtensionFault as fault:
-                emit("channel.unusable", soul=soul, name=name, reason=fault.message, hint=fault.hint)
-    return tuple(found)
-
-
-def connect_brought(channels: Iterable[BroughtChannel], store: Store) -> None:
-    """Let the channels ask memory.db which lines it has."""
-    replies = StoredReplies(store.database)
-
-    async def is_known(where: ConversationKey, line: str) -> bool:
-        return await replies.find(where, line) is not None
-
-    for channel in channels:
-        channel.is_known = is_known
 
 
 class WorkAtHomes:

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from daemon.app.health import Health
 from daemon.app.hosting import Hosting
-from daemon.channels.brought import BroughtChannel
 from daemon.core import long_lived
 from daemon.core.concurrency import alongside, in_background, time_limit
 from daemon.core.config import Settings
@@ -44,7 +43,6 @@ _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class Daemon:
     """A daemon ready to work on one channel; `chores` run beside the dispatcher as long as it lives, by their names.
 
-    It listens to the `further` channels, too, but never waits for them.
     `troubles` is what its heartbeat tells of, `nights` what looks through each soul's memory. `contexts` are what souls
     and people share, in the admin's name. `hosting` knows the other daemons, `surfacing` finds memories.
     """
@@ -62,7 +60,6 @@ class Daemon:
     surfacing: Surfacing
     chores: Mapping[str, Chore] = field(default_factory=dict)
     nights: Mapping[str, Consolidator] = field(default_factory=dict)
-    further: Sequence[BroughtChannel] = ()
 
     async def live(
         self, stop: asyncio.Event, service: ServiceManager, watchdog: Watchdog, announce: Callable[[str], None]
@@ -116,8 +113,6 @@ class Daemon:
             "channel": partial(self.channel.listen, self.store.inbox, ready),
             "service status": partial(self._show_status, ready, service),
         }
-        for one in self.further:
-            loops[one.label] = partial(one.listen, self.store.inbox, asyncio.Event())
         try:
             async with alongside(*self._kept(loops)):
                 await stop.wait()

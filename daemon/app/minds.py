@@ -22,7 +22,7 @@ def with_models_of(settings: Settings, soul: Soul) -> Settings:
         "thinking_standby": soul.models.thinking_standby,
     }
     steps = dict(part.partition("=")[::2] for part in settings.step_models) | dict(soul.models.steps)
-    require_known(steps, (*STEPS, *soul.extensions.steps))
+    require_known(steps, STEPS)
     chosen = {name: model for name, model in own.items() if model}
     return settings.model_copy(update=chosen | {"step_models": tuple(f"{step}={steps[step]}" for step in steps)})
 

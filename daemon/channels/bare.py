@@ -95,8 +95,13 @@ class BareChannel:
         raise FileRefused(Sentence("file_gone"))
 
 
-class QuietChannel(BareChannel):
-    """A bare channel that shows nothing before an answer is whole, and whose answers stand in no thread."""
+class FedChannel(BareChannel):
+    """A bare channel whose messages others put into the inbox; an answer is shown once it is whole, in no thread."""
+
+    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
+        """See `Channel.listen`."""
+        ready.set()
+        await asyncio.Event().wait()
 
     async def close(self) -> None:
         """See `Channel.close`; there is nothing of its own to close."""
@@ -123,15 +128,6 @@ class QuietChannel(BareChannel):
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`."""
         return ""
-
-
-class FedChannel(QuietChannel):
-    """A quiet channel whose messages others put into the inbox."""
-
-    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """See `Channel.listen`."""
-        ready.set()
-        await asyncio.Event().wait()
 
 
 class UnseenSpeech:

@@ -2,7 +2,6 @@
 
 import click
 
-from daemon.cli.checks.channels import channels
 from daemon.cli.checks.finding import Finding, Verdict, skip
 from daemon.cli.checks.inner_life import inner_life
 from daemon.cli.checks.installation import namesake, start_files
@@ -59,7 +58,6 @@ def failing_checks(settings: Settings) -> tuple[str, ...]:
         *models(settings),
         *step_models(settings),
         *tools(settings),
-        *channels(settings),
     ]
     failing = (one.name for one in found if one.verdict is Verdict.FAIL and one.name != DISK)
     return tuple(dict.fromkeys(failing))
@@ -82,7 +80,6 @@ def examine(*, offline: bool) -> list[Finding]:
         *inner_life(settings),
         *research(settings),
         *tools(settings),
-        *channels(settings),
         *rehearsal(settings),
     ]
     findings += slack(settings, offline=offline)

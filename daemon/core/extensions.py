@@ -15,10 +15,7 @@ class ExtensionGroup(StrEnum):
     """The group of entry points in which each kind of extension is looked for."""
 
     ACTION = "soul_daemon.actions"
-    PROCESS = "soul_daemon.processes"
-    STEP = "soul_daemon.steps"
     PROVIDER = "soul_daemon.providers"
-    CHANNEL = "soul_daemon.channels"
 
 
 class ExtensionFault(DaemonError):

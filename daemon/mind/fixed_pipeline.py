@@ -12,7 +12,6 @@ from daemon.core.ports.models import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.creativity import with_soul_creativity
-from daemon.mind.extended_steps import Setting, thought_through
 from daemon.mind.mental_process import ProcessContext, Transition, Wish
 from daemon.mind.offering import offer
 from daemon.mind.passing_time import with_passing_time
@@ -28,6 +27,9 @@ from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
 from daemon.mind.transitions.following import Lead, follow, hinted, turning_away
 from daemon.soul import Mode
 from daemon.soul_engine import with_mode, with_stance
+
+Setting = Callable[[WorkingMemory], WorkingMemory]
+"""Adds what only one reply of one process needs: a mode, a stance, what the process keeps in mind."""
 
 _THINK = "What is this person after, and what do you make of it?"
 
@@ -76,7 +78,6 @@ async def converse(
 
 
 async def _converse(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
-    setting = await thought_through(context, setting)
     if context.soul.mind == "cycle" and not manner.more and not context.cycle.thoughts.unfit:
         return await _whole_thought(context, setting, manner)
     return await _in_words(context, setting, manner)

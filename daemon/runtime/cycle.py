@@ -9,7 +9,6 @@ from daemon.core.ports.posts import ReplyFile
 from daemon.core.ports.speech import DraftLog, Speech
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.records import Delivery
-from daemon.mind.extended import processes_of
 from daemon.mind.motor import Motor
 from daemon.mind.recall.linked import with_unread_links
 from daemon.mind.recall.looked_up import with_sources
@@ -57,8 +56,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     try:
         context = await process_context(cycle, soul, transcript, motor)
         services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
-        processes = {**services.processes, **processes_of(soul)}
-        run = await run_processes(context, cycle.claim.state, shown_solving(processes, cycle.does))
+        run = await run_processes(context, cycle.claim.state, shown_solving(services.processes, cycle.does))
     finally:
         if speech is not None:
             await speech.settle()

@@ -19,7 +19,6 @@ from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import Speaks
 from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
-from daemon.mind.extended import wishes_of
 from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
 from daemon.mind.promising import promised_by_now
@@ -131,7 +130,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         cite=cycle.hosts.learn,
         readers=cycle.heard_by,
         emit=services.emit,
-        wishes=(*services.wishes, *wishes_of(soul)),
+        wishes=services.wishes,
         paused=cycle.newest.author in cycle.paused,
         shared_keys=shared_keys(cycle, soul),
         require_shareable=partial(require_shareable, cycle),

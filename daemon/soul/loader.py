@@ -9,7 +9,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from daemon.core.errors import SoulError
-from daemon.core.extensions import ExtensionGroup
 from daemon.core.working_memory import estimate_tokens
 from daemon.soul.files import (
     AWAKENING,
@@ -42,11 +41,11 @@ class KnownNames:
 
     processes: Collection[str]
     subprocesses: Collection[str]
-    why_not: Callable[[ExtensionGroup, str], str] = lambda group, name: f"nothing brings {name!r} in {group}"
+    why_not: Callable[[str], str] = lambda name: f"nothing brings the action {name!r}"
 
     def unknown_in(self, soul: Soul) -> list[tuple[Place, str]]:
         """Every unknown name in a soul: its place, and the name that was perhaps meant."""
-        known = (*self.processes, *soul.extensions.processes)
+        known = (*self.processes,)
         named: list[tuple[Place, str, tuple[str, ...], Collection[str]]] = [
             (("processes",), "process", soul.processes, known),
             (("subprocesses",), "subprocess", soul.subprocesses, self.subprocesses),
@@ -57,15 +56,10 @@ class KnownNames:
         return [*self._faulty(soul), *self._unknown(named)]
 
     def _faulty(self, soul: Soul) -> Iterable[tuple[Place, str]]:
-        """Every extension that can't be used."""
-        for field, group, names in (
-            ("actions", ExtensionGroup.ACTION, soul.extensions.actions),
-            ("processes", ExtensionGroup.PROCESS, soul.extensions.processes),
-            ("steps", ExtensionGroup.STEP, soul.extensions.steps),
-        ):
-            for name in names:
-                if why := self.why_not(group, name):
-                    yield ("extensions", field), why
+        """Every action of another package that can't be used."""
+        for name in soul.extensions.actions:
+            if why := self.why_not(name):
+                yield ("extensions", "actions"), why
 
     @staticmethod
     def _unknown(named: Iterable[tuple[Place, str, tuple[str, ...], Collection[str]]]) -> list[tuple[Place, str]]:
@@ -93,7 +87,7 @@ def load_soul(directory: Path, name: str, known: KnownNames | None = None) -> So
     manifest = _manifest(directory, folder / MANIFEST, MANIFEST)
     personality = read_text(directory, folder / PERSONALITY).strip()
     modes, faults = _modes(directory, folder)
-    states, misfits = read_states(directory, folder, _states(manifest, known) if known else None)
+    states, misfits = read_states(directory, folder, known.processes if known else None)
     words, misspelt = read_words(manifest.data.get("words"))
     faults = _misplaced(manifest, name) + faults + misfits + [manifest.fault(*one) for one in misspelt]
     texts = {"personality": personality, "modes": modes, "states": states}
@@ -103,13 +97,6 @@ def load_soul(directory: Path, name: str, known: KnownNames | None = None) -> So
     if soul is None or faults:
         raise SoulError(f"the soul in {folder} is not valid: {'; '.join(faults)}", hint=SHAPE_HINT)
     return soul
-
-
-def _states(manifest: Manifest, known: KnownNames) -> tuple[str, ...]:
-    """The processes for which there may be a stance: the house's, and those that the manifest brings in."""
-    section = manifest.data.get("extensions")
-    brought = section.get("processes") if isinstance(section, dict) else ()
-    return (*known.processes, *(one for one in brought if isinstance(one, str))) if brought else (*known.processes,)
 
 
 def load_souls(find: Callable[[str], Path], names: Iterable[str], known: KnownNames | None = None) -> tuple[Soul, ...]:

@@ -211,13 +211,6 @@ class Extensions(SoulSection):
     """What other packages bring, by the names of their entry points; nothing else of them is loaded."""
 
     actions: ProcessNames = Field((), description="Actions of the autonomous loop (`soul_daemon.actions`).")
-    processes: ProcessNames = Field((), description="Mental processes (`soul_daemon.processes`).")
-    steps: ProcessNames = Field(
-        (), description="Cognitive steps that are thought through before each reply (`soul_daemon.steps`)."
-    )
-    channels: ProcessNames = Field(
-        (), description="Channels on which strangers may talk with it, from the next start on (`soul_daemon.channels`)."
-    )
 
 
 class Soul(SoulSection):

@@ -13,7 +13,6 @@ from pydantic import SecretStr
 
 from daemon.app.alarms import Doctor, with_alarms
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.homes import brought_channels
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
@@ -101,7 +100,6 @@ class SlackDaemon:
                     llm_of=lambda _: self._model,
                     troubles=troubles,
                     account=identity.user,
-                    further=brought_channels(self._settings, souls, self._clock, self.events),
                 )
             )
             if http:

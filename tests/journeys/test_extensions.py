@@ -9,14 +9,13 @@ from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.llm.router import build_llm, choose_models
 from tests.fakes import TurnableClock
-from tests.given import tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.packages import brings
 from tests.journeys.problems import PROBLEM, script
 from tests.journeys.souls import write_soul
 from tests.unit.ism_parts import chosen
 
-NAMED = '[extensions]\nactions = ["count"]\nprocesses = ["standup"]\n'
+NAMED = '[extensions]\nactions = ["count"]\n'
 
 
 async def test_the_soul_uses_an_action_of_another_package_at_a_hard_problem(empty_house: House, extras: Path) -> None:
@@ -32,64 +31,26 @@ async def test_the_soul_uses_an_action_of_another_package_at_a_hard_problem(empt
     assert "It has 3 words." in str(choices[1])
 
 
-async def test_a_step_is_thought_before_the_reply_and_a_process_entered(empty_house: House, extras: Path) -> None:
-    write_soul(empty_house.settings.home, more=f'subprocesses = []\n{NAMED}steps = ["tide"]\n')
-    await empty_house.start(name="tess")
-    empty_house.model.steps["tide"] += ["It ebbs, gently.", "It turns."]
-    empty_house.model.steps["respond"] += [tagged("Good night."), tagged("Good morning.")]
-    assert await empty_house.answered("Ada", "dm", "I am tired") == "Good night."
-    assert [prompt.step for prompt in empty_house.prompts] == ["tide", "respond"]
-    assert "they want their work put into a line for the standup" in str(empty_house.prompts[-1])
-    assert "felt the tide: It ebbs, gently." in str(empty_house.prompts[-1])
-    assert await empty_house.answered("Ada", "dm", "I slept well") == "Good morning."
-    assert "felt the tide: It turns." in str(empty_house.prompts[-1])
-    assert "It ebbs" not in str(empty_house.prompts[-1]), "it was of that reply alone"
-    assert {row["step"] for row in await empty_house.rows("SELECT step FROM llm_calls")} == {"tide", "respond"}
-    empty_house.model.steps["respond"].append(wanting("standup"))
-    empty_house.model.steps["standup_line"].append("Fixed the kiln; next the loom; no blockers.")
-    line = await empty_house.answered("Ada", "dm", "I fixed the kiln, put that into a line for the standup")
-    assert line == "Fixed the kiln; next the loom; no blockers."
-    assert any("→ standup, model" in step for step in await empty_house.path())
-    assert await empty_house.process() == "engaged", "it is left again"
-    assert "Echo" in await empty_house.answered("Ada", "dm", "thanks")
-
-
 async def test_a_soul_imports_only_what_it_names_and_what_is_there(empty_house: House, extras: Path) -> None:
     write_soul(empty_house.settings.home, more="subprocesses = []")
     await empty_house.start(name="tess")
     await empty_house.answered("Ada", "dm", "hello")
-    assert "standup" not in str(empty_house.prompts[-1])
     assert not any(name.startswith("soul_extras") for name in sys.modules)
     write_soul(empty_house.settings.home, more=f"subprocesses = []\n{NAMED}")
     await empty_house.answered("Ada", "dm", "hello again")
-    assert "their work put into a line" in str(empty_house.prompts[-1])
-    write_soul(empty_house.settings.home, more='subprocesses = []\n[extensions]\nprocesses = ["standpu"]\n')
+    assert "soul_extras.count" in sys.modules
+    write_soul(empty_house.settings.home, shown="Tessa", more='subprocesses = []\n[extensions]\nactions = ["cuont"]\n')
     await empty_house.answered("Ada", "dm", "and again")
-    assert "their work put into a line" in str(empty_house.prompts[-1]), "what is not there leaves the soul as it was"
-    assert "no installed package brings 'standpu'" in str(empty_house.events.named("soul.broken")[0]["reason"])
-
-
-async def test_a_step_that_fails_is_left_out_of_the_reply(empty_house: House, site: Path) -> None:
-    code = """
-from daemon.core.step import Step
-from daemon.mind.extended_steps import StepExtension
-IT = StepExtension(lambda soul: Step(name="odd", command="Think.", read=lambda _: 1 / 0, remember=lambda _: ()))
-"""
-    brings(site, code, "steps")
-    write_soul(empty_house.settings.home, more='subprocesses = []\n[extensions]\nsteps = ["odd"]\n')
-    await empty_house.start(name="tess")
-    empty_house.model.steps["odd"].append("A thought.")
-    empty_house.model.steps["respond"].append(tagged("Here I am."))
-    assert await empty_house.answered("Ada", "dm", "hello") == "Here I am."
-    assert (await empty_house.events.until("extension.failed"))["reason"] == "ZeroDivisionError"
+    assert "Tessa" not in empty_house.last_prompt(), "what is not there leaves the soul as it was"
+    assert "no installed package brings 'cuont'" in str(empty_house.events.named("soul.broken")[0]["reason"])
 
 
 async def test_the_doctor_names_each_extension_with_its_package(empty_house: House, extras: Path) -> None:
     write_soul(empty_house.settings.home, name="minoan", shown="Minoan", more=NAMED)
     env = {"SOUL_PERSONA_MODEL": "extension/parrot/grey", "SOUL_STEP_MODELS": ""}
     said = await empty_house.command("doctor", "--offline", env=env)
-    assert "is extended by count (soul-extras 1.1.0), standup (soul-extras 1.1.0)" in said
-    assert "the provider parrot is soul-extras 1.1.0" in said
+    assert "is extended by count (soul-extras 1.2.0)" in said
+    assert "the provider parrot is soul-extras 1.2.0" in said
 
 
 async def test_calls_go_to_a_provider_of_another_package(empty_house: House, extras: Path) -> None:
@@ -111,11 +72,7 @@ async def test_what_cannot_be_used_stops_the_start_with_its_file_and_field(empty
         ("actions", "three", "IT = 3", "'three' is a int, no ActionExtension"),
         ("actions", "think", named_as_ours, "calls its action think, as one of the house's"),
         ("actions", "none", None, "no installed package brings 'none' in soul_daemon.actions"),
-        ("steps", "odd", "IT = 3", "'odd'"),
-        ("steps", "feel", "IT = 3", "'feel'"),
-        ("steps", "lost", None, "no installed package brings 'lost'"),
-        ("processes", "engaged", "from soul_extras.standup import STANDUP as IT", "is a process of the house"),
-        ("processes", "standup", "IT = 3", "several packages bring 'standup'"),
+        ("actions", "count", "IT = 3", "several packages bring 'count'"),
     )
     for group, name, code, _ in refused:
         if code is not None:
@@ -136,28 +93,3 @@ def test_a_model_whose_provider_is_not_there_is_a_wrong_setting(extras: Path) ->
     }.items():
         with pytest.raises(ConfigError, match=why):
             choose_models(Settings(_env_file=None, persona_model=model))
-
-
-_REMEMBERS = """
-from daemon.core.step import AnswerForm, Step
-from daemon.core.working_memory import Memory, Role, thought
-from daemon.mind.extended_steps import StepExtension
-def remember(mood):
-    said = Memory(Role.ASSISTANT, f"plain {mood}"), Memory(Role.ASSISTANT, f"said {mood}", metadata={"verb": "said"})
-    return (*said, thought(mood, "felt"))
-IT = StepExtension(lambda soul: Step(
-    name="odd", command="Think.", read=str.strip, remember=remember, form=AnswerForm.THOUGHT))
-"""
-
-
-async def test_what_a_private_step_remembers_stands_as_a_thought_however_it_is_written(
-    empty_house: House, site: Path
-) -> None:
-    brings(site, _REMEMBERS, "steps")
-    write_soul(empty_house.settings.home, more='subprocesses = []\n[extensions]\nsteps = ["odd"]\n')
-    await empty_house.start(name="tess")
-    empty_house.model.steps["odd"].append("gloomy")
-    empty_house.model.steps["respond"].append(tagged("Good night."))
-    assert await empty_house.answered("Ada", "dm", "I am tired") == "Good night."
-    [own] = [one.text for one in empty_house.prompts[-1].messages if "gloomy" in one.text]
-    assert own.splitlines()[::2] == ["Tess thought: plain gloomy", "Tess thought: said gloomy", "Tess felt: gloomy"]

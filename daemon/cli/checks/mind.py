@@ -39,12 +39,9 @@ def settings_in_force() -> tuple[Settings | None, list[Finding]]:
 
 
 def _extended(soul: Soul) -> list[Finding]:
-    """What a soul has of other packages, which run with all rights of the daemon; its channels have their own check."""
-    named = [(ExtensionGroup.ACTION, one) for one in soul.extensions.actions]
-    named += [(ExtensionGroup.PROCESS, one) for one in soul.extensions.processes]
-    named += [(ExtensionGroup.STEP, one) for one in soul.extensions.steps]
-    listed = ", ".join(f"{name} ({origin_of(group, name)})" for group, name in named)
-    return [ok("soul", f"{soul.display_name} is extended by {listed}")] if named else []
+    """The actions that a soul has of other packages, which run with all rights of the daemon."""
+    listed = ", ".join(f"{one} ({origin_of(ExtensionGroup.ACTION, one)})" for one in soul.extensions.actions)
+    return [ok("soul", f"{soul.display_name} is extended by {listed}")] if listed else []
 
 
 def souls(settings: Settings) -> list[Finding]:

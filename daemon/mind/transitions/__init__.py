@@ -90,19 +90,14 @@ TABLE: Mapping[str, Entry] = MappingProxyType(
 )
 
 
-_BROUGHT = Entry(SPOKEN, _allowed)
-"""The entry of a process that another package brings; such a one leads wherever `engaged` does."""
-
-
 def why_refused(origin: str, target: str, situation: Situation) -> str:
     """Why a process may not be entered from another one now; empty if it may."""
-    brought = situation.soul.extensions.processes
-    entry = _BROUGHT if target in brought else TABLE.get(target)
+    entry = TABLE.get(target)
     if entry is None:
         return f"there is no process {target!r}"
     if not situation.soul.may_be(target):
         return f"{situation.soul.name} takes no part in {target!r}"
-    if origin not in entry.origins and not (origin in brought and "engaged" in entry.origins):
+    if origin not in entry.origins:
         return f"nothing leads there from {origin!r}"
     return entry.why_refused(situation)
 

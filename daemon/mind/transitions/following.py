@@ -17,7 +17,6 @@ from daemon.soul import Mode, Soul
 HANDED_OVER = "handed_over"
 """Param of a transition: the id of the perception that the target must answer itself, without following a wish."""
 
-_HOME = "engaged"
 _CALLED_FOR = "What the person said last calls for this: {meaning}"
 
 
@@ -90,7 +89,7 @@ def why_not_followed(context: ProcessContext, wish: Wish) -> str:
         return f"the message was handed over to {origin!r}"
     if wish.to and any(one.to for one in context.followed):
         return "the message was led to another process already"
-    if (_HOME if origin in context.soul.extensions.processes else origin) not in wish.origins:
+    if origin not in wish.origins:
         return f"nothing leads there from {origin!r}"
     return why_refused(origin, wish.to, situation_of(context)) if wish.to else ""
 
