@@ -18,7 +18,6 @@ from daemon.runtime.consolidation import Consolidator
 from daemon.runtime.cue_watch import CueWatch
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.dispatcher import AnyLane
-from daemon.runtime.judging import Judge
 from daemon.runtime.people.asking_late import LateAsking
 from daemon.runtime.people.telling import tell_of_readings
 from daemon.runtime.scheduler import Scheduler
@@ -83,7 +82,6 @@ class WorkAtHomes:
         asking = LateAsking(store.late_offers, channel, services.soul, emit, on_due)
         may_tick = partial(thinks_by_itself, services)
         awakener = Awakener(store.awakenings, services.soul, may_tick, clock, on_due)
-        judge = Judge(store.judgements, services.soul, services.tick_budget, services.mind, clock, emit)
         watch = CueWatch(store.cues, store.standing, self._meaning, channel, clock=clock, emit=emit)
         return {
             f"awakening of {home.label}": awakener.run,
@@ -91,6 +89,5 @@ class WorkAtHomes:
             f"visits of {home.label}": partial(sweep.run, clock, services.timing.visit_timeout_ms),
             f"telling of {home.label}": telling,
             f"asking of {home.label}": partial(asking.run, clock),
-            f"judging of {home.label}": judge.run,
             f"cues of {home.label}": partial(watch.run, home.heard, on_due),
         }

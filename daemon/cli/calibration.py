@@ -25,7 +25,7 @@ def command(*, since: str, soul: str, as_json: bool) -> None:
     \b
     JSON keys: soul, scored, hits, brier, base_rate, brier_base, skill (1 is perfect, 0 no better than the base rate),
     bins [{from, to, n, confidence, hits}], by_check {kind: {scored, hits, brier, base_rate, brier_base, skill}},
-    unresolved, open, judged. null where nothing was scored.
+    unresolved, open. null where nothing was scored.
     """
     settings = load_settings()
     since_ms = since_when(since, daemons_clock(settings).now_ms()) if since else 0

@@ -35,7 +35,7 @@ def command(*, conversation: str, soul: str, state: str | None, limit: int, want
     \b
     JSON keys: id, soul, conversation, audience, what, confidence, timeframe, check {kind, who, words, id, name},
     made_ms, due_ms (null: it waits for so many replies), state (open, hit, miss, unresolved, withdrawn), scored_by
-    (rule, person, judge; null: not scored), surprise, scored_ms, thought. `what` and `timeframe` are empty, and `check`
+    (rule, person; null: not scored), surprise, scored_ms, thought. `what` and `timeframe` are empty, and `check`
     is its kind alone, without --words, for what not the whole workspace may know without --private, and for what was
     erased.
     """

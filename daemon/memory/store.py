@@ -33,7 +33,6 @@ from daemon.memory.queues.ended_visits import EndedVisits
 from daemon.memory.queues.inbox import MOST_WAITING, Inbox
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.jobs import Jobs
-from daemon.memory.queues.judging import Judgements
 from daemon.memory.queues.late_offers import LateOffers
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.own_things import OwnThings
@@ -102,7 +101,6 @@ class Store:
     stream: Stream
     minds: Minds
     due_predictions: DuePredictions
-    judgements: Judgements
     ticks: Ticks
     senses: PushedReadings
     awakenings: Awakenings
@@ -185,7 +183,6 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         stream=Stream(database, clock),
         minds=Minds(database, clock),
         due_predictions=DuePredictions(database, clock, worker),
-        judgements=Judgements(database, clock, worker),
         ticks=Ticks(database, clock, worker, conversations),
         senses=PushedReadings(database, clock),
         awakenings=Awakenings(database, clock, worker),

@@ -167,11 +167,6 @@ class InnerLife(SoulSection):
     usd_day: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         None, description="US dollars for such thoughts in a day; unset: as in the settings."
     )
-    judge: bool = Field(
-        False,
-        description="Whether a model judges what it expected and no rule decides, by what was said since; reported "
-        "apart, within these budgets.",
-    )
 
 
 class Mood(SoulSection):

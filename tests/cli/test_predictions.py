@@ -53,13 +53,13 @@ def test_each_expectation_has_its_fields_and_words_where_they_are_asked_for_and_
 
 def test_calibration_has_the_fields_that_others_build_on(path: Path) -> None:
     found = as_json("calibration")
-    assert tuple(found) == ("soul", *FIGURES, "bins", "by_check", "unresolved", "open", "judged")
+    assert tuple(found) == ("soul", *FIGURES, "bins", "by_check", "unresolved", "open")
     assert (found["soul"], found["scored"], found["hits"], found["base_rate"]) == ("minoan", 2, 1, 0.5)
     assert (found["brier"], found["brier_base"], found["skill"]) == (0.3125, 0.25, -0.25)
     assert found["bins"][7] == {"from": 0.7, "to": 0.8, "n": 2, "confidence": 0.75, "hits": 1}
     assert found["bins"][0] == {"from": 0.0, "to": 0.1, "n": 0, "confidence": None, "hits": 0}
     assert found["by_check"] == {"reply": {key: found[key] for key in FIGURES}}
-    assert (found["unresolved"], found["open"], found["judged"]) == (1, 2, 0)
+    assert (found["unresolved"], found["open"]) == (1, 2)
     assert "70%-80%" in printed("calibration")
     assert as_json("calibration", "--since", "999999999w" * 40)["scored"] == 2, "of all time"
     there = converse(path, "cleo")

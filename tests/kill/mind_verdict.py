@@ -25,7 +25,7 @@ _KEPT: Final = re.compile(rf"{KEPT} ([^.]*)\.")
 _SCORED: Final = """
     SELECT count(*), coalesce(sum(state = 'hit'), 0), coalesce(sum(confidence), 0.0),
            coalesce(sum(((state = 'hit') - confidence) * ((state = 'hit') - confidence)), 0.0)
-    FROM predictions WHERE state IN ('hit', 'miss') AND scored_by <> 'judge'
+    FROM predictions WHERE state IN ('hit', 'miss')
     """
 _COUNTED: Final = "SELECT scored, hits, confidence, squared FROM prediction_sums"
 _OVERDUE: Final = "SELECT id, what FROM predictions WHERE state = 'open' AND due_ms <= ?"

@@ -28,7 +28,6 @@ _ANSWERS: Mapping[str, str] = {
     "digest": "- Ben orders two more valves by Friday.\n- Open: who pays.",
     "distil": '{"claims": [{"text": "Ada read the counter of pump two for a week.", "notes": [1, 8]}]}',
     "find_quotations": '{"found": []}',
-    "judge": '{"came": "unknown"}',
     "same_lines": '{"same": []}',
     "summarize": "Open:\n- Kothar owes Ada a plan\nSo far:\nThe pump ran all weekend.",
 }

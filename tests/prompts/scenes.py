@@ -25,11 +25,10 @@ from daemon.mind.matter import Matter
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.motor import Motor
 from daemon.mind.piece import MadePiece
-from daemon.mind.recall import RecalledFacts, as_memory, recall
+from daemon.mind.recall import RecalledFacts, recall
 from daemon.mind.recall.at_work import with_sessions
 from daemon.mind.recall.visit import Visit
 from daemon.mind.steps.digest import digest, talk_of_room
-from daemon.mind.steps.judge import judge, what_came_of
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.soul import Soul
@@ -176,16 +175,6 @@ class DigestScene:
         return llm.prompts
 
 
-class JudgeScene:
-    """Whether something came true that was expected."""
-
-    async def prompts(self, _: Path) -> list[Prompt]:
-        llm, who = ScriptedLLM(default=Answers()), soul()
-        memory = what_came_of(who.display_name, "they repair the second pump", [as_memory(turn) for turn in said()])
-        await _mind(llm, who).run(memory, judge())
-        return llm.prompts
-
-
 def _mind(llm: ScriptedLLM, who: Soul) -> Mind:
     return Mind(
         llm=llm,
@@ -246,7 +235,7 @@ def _solving(*choices: tuple[str, str]) -> Callable[[], Answers]:
     return lambda: Answers([[one] for one in choices])
 
 
-SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene | JudgeScene] = {
+SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene] = {
     "greeting": ProcessScene("greeting", transcript=Transcript("", 0, ()), known=_UNKNOWN, visit=_NEW),
     "curious": ProcessScene("curious", known=_UNKNOWN),
     "engaged": ProcessScene("engaged"),
@@ -307,7 +296,6 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene | JudgeSc
     "after a reply, shown": AfterReply("looks_at_what_was_shown", {}),
     "at night": AtNight(),
     "digest of a channel": DigestScene(),
-    "what was expected": JudgeScene(),
     "after a visit": AfterReply("closes_the_visit", {"user_model_check": True}),
     "after a visit, gone on with": AfterReply("closes_the_visit", {"user_model_check": True}, visits=2),
 }

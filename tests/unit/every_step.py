@@ -25,7 +25,6 @@ from daemon.mind.steps.find_quotations import find_quotations
 from daemon.mind.steps.instruction import instruction
 from daemon.mind.steps.intend import intend
 from daemon.mind.steps.internal_monologue import internal_monologue
-from daemon.mind.steps.judge import judge
 from daemon.mind.steps.liaise import liaise
 from daemon.mind.steps.look import look
 from daemon.mind.steps.mental_query import mental_query
@@ -92,7 +91,6 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
             _made(distil(words, 8)),
             _made(find_quotations(3)),
             _made(same_lines(3)),
-            _made(judge()),
             _made(use_tool(words, [Tool("server/look", words, {}, writes=False, fingerprint="f1")])),
         )
     }

@@ -76,7 +76,7 @@ async def calibration(database: Database, soul: str, since_ms: int) -> Mapping[s
         rows = await transaction.rows(
             """
             SELECT confidence, state, kind FROM predictions
-            WHERE soul = :soul AND state IN ('hit', 'miss') AND scored_ms >= :since AND scored_by <> 'judge'
+            WHERE soul = :soul AND state IN ('hit', 'miss') AND scored_ms >= :since
             """,
             soul=soul,
             since=since_ms,
@@ -89,7 +89,6 @@ async def calibration(database: Database, soul: str, since_ms: int) -> Mapping[s
             "by_check": {kind: Sums.of(one for one in found if one.kind == kind).figures for kind in kinds},
             "unresolved": await _count(transaction, soul, "state = 'unresolved' AND scored_ms >= :since", since_ms),
             "open": await _count(transaction, soul, "state = 'open' AND made_ms >= :since", 0),
-            "judged": await _count(transaction, soul, "scored_by = 'judge' AND scored_ms >= :since", since_ms),
         }
 
     return await database.read(unit)

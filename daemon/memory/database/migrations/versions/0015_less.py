@@ -9,6 +9,7 @@ GONE = ("looked_at",)
 
 
 def upgrade() -> None:
-    """Drop them with what they hold."""
+    """Drop them with what they hold, and the index of what a model was to judge."""
+    op.execute("DROP INDEX IF EXISTS predictions_to_judge")
     for table in GONE:
         op.execute(f"DROP TABLE IF EXISTS {table}")
