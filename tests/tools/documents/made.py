@@ -20,8 +20,12 @@ _TYPES = "application/vnd.openxmlformats-officedocument"
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
 
+DRAWING = "0 0 100 100 re f"
+PICTURE = "100 0 0 100 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI"
+
+
 def pdf(*pages: str) -> bytes:
-    """A PDF; a page without a text is a picture alone, its stream compressed."""
+    """A PDF; a page without a text is a picture alone, one of a `DRAWING` that, its stream compressed."""
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -29,7 +33,8 @@ def pdf(*pages: str) -> bytes:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     for number, text in enumerate(pages):
-        drawn = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else "0 0 100 100 re f"
+        spoken = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else PICTURE
+        drawn = text if text == DRAWING else spoken
         stream = zlib.compress(drawn.encode("latin-1")).decode("latin-1")
         objects += [
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {_FONT} /Contents {5 + 2 * number} 0 R >>",
@@ -137,9 +142,11 @@ def workbook(**sheets: Sequence[Sequence[object]]) -> bytes:
 
 
 def with_styles(book: bytes, styles: str) -> bytes:
-    """A workbook with a part of styles."""
+    """A workbook with a part of styles, whose numbers name the second of them."""
     with ZipFile(BytesIO(book)) as made:
-        parts: dict[str, str | bytes] = {name: made.read(name) for name in made.namelist()}
+        parts: dict[str, str | bytes] = {
+            name: made.read(name).replace(b"<c><v>", b'<c s="1"><v>') for name in made.namelist()
+        }
     return archive(parts | {"xl/styles.xml": f"<styleSheet {_S}>{styles}</styleSheet>"})
 
 
