@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from io import BytesIO
 from itertools import chain, groupby
 
-from pypdf import PageObject, PdfReader
+from pypdf import PdfReader
 from pypdf.generic import NameObject
 
 from daemon.core.text import visible_line
@@ -80,20 +80,10 @@ def _pages(reader: PdfReader, count: int, unread: list[int]) -> Iterator[Section
 def _without_text(reader: PdfReader, unread: Sequence[int]) -> CannotRead:
     if unread:
         return CannotRead("none of its pages can be read: it is damaged", "open it and save it anew")
-    if not any(map(_has_pictures, reader.pages[:MOST_PAGES])):
+    if not any(page.images for page in reader.pages[:MOST_PAGES]):
         return CannotRead(*NO_TEXT)
     hint = "have a program for text recognition (OCR) add the text"
     return CannotRead("its pages hold no text, only pictures", hint, Why.ONLY_PICTURES)
-
-
-def _has_pictures(page: PageObject) -> bool:
-    """Whether a page shows a picture, which may be of text; drawings alone hold none."""
-    try:
-        return len(page.images) > 0
-    except MemoryError:
-        raise
-    except Exception:  # noqa: BLE001  # the package raises all kinds for a picture that it can't take apart
-        return True
 
 
 def _in_words(pages: Sequence[int]) -> str:

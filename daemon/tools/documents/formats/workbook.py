@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _MOST_COLUMNS = 256
 _LONGEST_NAME = 31  # characters, as Excel has it
+_MOST_ZEROS = 32
 _TEXTS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')  # of a number format; and its colours
-_DIGITS = re.compile(r"0[0 -]{0,30}0")
 
 
 def read(data: bytes) -> Read:
@@ -99,12 +99,8 @@ def _shown(cell: "Cell | MergedCell") -> str:
         return _in_words(value)
     if "%" in _TEXTS.sub("", form.partition(";")[0]):
         return f"{100 * value:.12g}%"
-    if _DIGITS.fullmatch(form := form.replace("\\", "")) and value >= 0 and value % 1 == 0:
-        width = form.count("0")
-        digits = str(int(value)).zfill(width)
-        rest = iter(digits[-width:])
-        return digits[:-width] + "".join(next(rest) if one == "0" else one for one in form)
-    return _in_words(value)
+    zeros = 0 < len(form) <= _MOST_ZEROS and not form.strip("0") and value >= 0 and value % 1 == 0
+    return str(int(value)).zfill(len(form)) if zeros else _in_words(value)
 
 
 def _format_of(cell: "Cell | MergedCell") -> str:
