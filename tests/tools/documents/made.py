@@ -12,16 +12,16 @@ from zipfile import ZIP_DEFLATED, ZipFile
 REPORT = Path(__file__).with_name("report.pdf").read_bytes()
 """Three pages: an introduction, kilns (in English and Greek), and a table of money."""
 
-_FONT = "/Resources << /Font << /F1 3 0 R >> >>"
+_FONT = "/Resources << /Font << /F1 3 0 R >> "
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 _R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
 _TYPES = "application/vnd.openxmlformats-officedocument"
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
-
 DRAWING = "0 0 100 100 re f"
-PICTURE = "100 0 0 100 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI"
+_PICTURE = "100 0 0 100 0 0 cm /X Do"
+_IMAGE = "<< /Type /XObject /Subtype/Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>"
 
 
 def pdf(*pages: str) -> bytes:
@@ -33,13 +33,15 @@ def pdf(*pages: str) -> bytes:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     for number, text in enumerate(pages):
-        spoken = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else PICTURE
-        drawn = text if text == DRAWING else spoken
+        written = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else _PICTURE
+        drawn = text if text == DRAWING else written
+        shown = "" if text else f"/XObject << /X {4 + 2 * len(pages)} 0 R >>"
         stream = zlib.compress(drawn.encode("latin-1")).decode("latin-1")
         objects += [
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {_FONT} /Contents {5 + 2 * number} 0 R >>",
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {_FONT}{shown} >> /Contents {5 + 2 * number} 0 R >>",
             f"<< /Length {len(stream)} /Filter /FlateDecode >>\nstream\n{stream}\nendstream",
         ]
+    objects += [] if all(pages) else [f"{_IMAGE}\nstream\n0\nendstream"]
     data, starts = bytearray(b"%PDF-1.4\n"), []
     for number, body in enumerate(objects, start=1):
         starts.append(len(data))
