@@ -129,7 +129,9 @@ def _left(one: _Cap) -> str:
 
 def _daemon(one: LiveDaemon, now: int) -> str:
     state = "died without a shutdown" if one.gone else "silent" if one.silent else one.state
-    detail = "".join(f", {name} {_in_words(value)}" for name, value in one.detail.items())
+    detail = "".join(f", {name} {_in_words(value)}" for name, value in one.detail.items() if name != "called")
+    if isinstance(names := one.detail.get("called"), Mapping):
+        detail += "".join(f", {soul} is called {name}" for soul, name in names.items())
     times = f"seen {age(now, one.seen_ms)} ago, up {age(now, one.started_ms)}"
     process = f"{one.kind} {one.version}, process {one.pid} on {one.host}"
     return f"{one.soul} in {one.workspace}: {state}, {times}{detail} ({process})"

@@ -184,20 +184,20 @@ async def _split(
 ) -> WorkingMemory | Transition:
     """One call per step: a private thought and the reply; the checks are left to the jobs after it.
 
-    In a mode the thought says along the way whether it is to be left.
+    A model that only lost the form of one call speaks without a thought. In a mode the thought says along the way
+    whether it is to be left.
     """
     if wish := await hinted(context):
         return await _follow(context, setting, manner, wish)
-    soul, memory = context.soul, setting(context.memory)
-    turning = turning_away(context)
-    think = weighed_monologue(soul.display_name, _THINK, turning.in_thought if turning else "")
-    memory, monologue = await context.mind.run(memory, with_soul_creativity(soul, think))
-    if turning and monologue.holds:
-        return follow(context, turning)
+    soul, memory, turning = context.soul, setting(context.memory), turning_away(context)
+    if soul.pipeline == "split" or turning:
+        think = weighed_monologue(soul.display_name, _THINK, turning.in_thought if turning else "")
+        memory, monologue = await context.mind.run(memory, with_soul_creativity(soul, think))
+        if turning and monologue.holds:
+            return follow(context, turning)
+        context.motor.annotate(monologue=monologue.text)
     context = replace(context, memory=memory)
-    memory = await say(context, await manner.choose(context), unseen=unseen)
-    context.motor.annotate(monologue=monologue.text)
-    return memory
+    return await say(context, await manner.choose(context), unseen=unseen)
 
 
 async def _follow(context: ProcessContext, setting: Setting, manner: Manner, wish: Wish) -> WorkingMemory | Transition:

@@ -1,5 +1,6 @@
 """Runs the subprocess that a job names after a reply; a newer message ends it."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from daemon.core.concurrency import alongside
@@ -16,6 +17,8 @@ from daemon.runtime.cycle_state import new_trace
 from daemon.runtime.other_daemons import watch_other_daemons
 
 _LACKING_PAUSE_MS = 60_000
+_MOST_OUT_OF_MEMORY = 5
+"""How often a job may run out of memory before that counts as its own fault; a restart counts anew."""
 
 
 class JobRunner:
@@ -28,6 +31,7 @@ class JobRunner:
         self._jobs = jobs
         self._subprocesses = subprocesses
         self._interrupts = interrupts
+        self._out_of_memory = Counter[int]()
 
     async def do(self, job: Job) -> None:
         """Run a claimed job to its end, until a newer message arrives, or until it fails and is retried later.
@@ -50,7 +54,7 @@ class JobRunner:
             services.emit("job.put_off", kind=job.kind, reason=met.message)
         except Exception as error:
             reason = in_short(error)
-            if of_machine(error):
+            if of_machine(error) and not self._takes_too_much(job, error):
                 await self._jobs.put_off(job, reason, services.clock.now_ms() + _LACKING_PAUSE_MS, tuple(calls))
                 raise
             unexpected = None if isinstance(error, DaemonError) else error
@@ -60,6 +64,10 @@ class JobRunner:
         else:
             await self._jobs.finish(job, tuple(calls))
             services.emit("job.done", kind=job.kind, calls=len(calls))
+
+    def _takes_too_much(self, job: Job, error: Exception) -> bool:
+        self._out_of_memory[job.seq] += isinstance(error, MemoryError)
+        return isinstance(error, MemoryError) and self._out_of_memory[job.seq] > _MOST_OUT_OF_MEMORY
 
     async def _context(self, job: Job, calls: list[LLMCall]) -> SubprocessContext:
         services = self._services

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Modality
+from daemon.core.phrases import means_stop
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.stops import Stopped
 from daemon.memory.records import Delivery, ProcessState, Speaks, Turn, TurnKind
@@ -49,9 +50,10 @@ async def end_stopped(cycle: Cycle, outcome: str = "") -> Delivery | None:
 
 
 def _is_due(cycle: Cycle, shown: str) -> bool:
-    """Whether somebody waits for words: not where the soul was about to speak of itself into a silence."""
+    """Whether somebody waits for words: not who stopped it, nor where the soul speaks of itself into a silence."""
     newest = cycle.newest
     silence = newest.asks_nothing and newest.modality is not Modality.EVENT
+    silence = silence or all(means_stop(one.perception.content) for one in cycle.messages)
     return bool(shown or cycle.claim.draft or not silence)
 
 

@@ -1,6 +1,9 @@
 """No answer is lost in its form, and nothing private leaves by a side door, whatever a model makes of its answer."""
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -111,19 +114,25 @@ async def test_an_apology_says_which_it_was_and_is_not_shown_to_the_model_as_its
     assert [row["kind"] for row in kinds] == ["apology", "apology", "reply"]
 
 
+def _of(url: str) -> dict[str, object]:
+    """The settings that make a daemon use the model server there."""
+    key = SecretStr("sk-loopback")
+    return {"openai_base_url": f"{url}/v1", "openai_api_key": key, "persona_model": MODEL, "thinking_model": MODEL}
+
+
 async def prose(prompt: Prompt) -> Reply:
     """A model that never writes an element."""
     return '{"holds": false}' if prompt.json_schema else "A plain sentence."
 
 
-async def test_a_model_that_loses_the_form_speaks_split_by_itself_for_a_while(house: House) -> None:
+async def test_a_model_that_loses_the_form_answers_in_plain_words_for_a_while(house: House) -> None:
     house.model.default = prose
     for number in range(3):
         assert await house.answered("Ada", "dm", f"message {number}") == "A plain sentence."
     assert (await calls(house)).count("respond") == 3
     event = house.events.named("model.speaks_split")[-1]
     assert event["model"] == house.model.model_for(ModelRole.PERSONA)
-    assert "thinks and speaks in separate calls for 60 min more" in await house.command("status")
+    assert "answers in plain words for 60 min more" in await house.command("status")
     assert "3 of its last 3 answers lost the form" in await house.command("doctor", "--offline")
     await house.restart()
     assert await house.answered("Ada", "dm", "another") == "A plain sentence."
@@ -132,6 +141,37 @@ async def test_a_model_that_loses_the_form_speaks_split_by_itself_for_a_while(ho
     house.model.default = tagged("In form again.")
     assert await house.answered("Ada", "general", "@soul another") == "In form again."
     assert (await calls(house))[-1] == "respond"
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """A scripted model that answers whatever is asked with the same words."""
+
+    words: str
+
+    def answer(self, _: Mapping[str, Any]) -> tuple[str, None]:
+        """See `Answering`."""
+        return self.words, None
+
+
+@pytest.mark.parametrize("before", ["", f"They may not hear of {PRIVATE}.\n</think>\n\n", f"<think>{PRIVATE}</think>"])
+async def test_a_message_costs_one_call_of_a_model_that_is_known_to_keep_no_form(
+    empty_house: House, before: str
+) -> None:
+    house, made = empty_house, list[int]()
+    write_soul(house.settings.home, more="subprocesses = []\n")
+    async with model_server() as server:
+        server.thinker = Always(f"{before}A plain sentence.")
+        llm = build_llm(house.settings.model_copy(update=_of(server.url)), house.clock, Events())
+        await house.start(llm, name="tess")
+        for number in range(6):
+            room = "general" if number % 2 else "dm"
+            assert await house.answered("Ada", room, f"@soul message {number}") == "A plain sentence."
+            made.append(len(server.asked_at) - sum(made))
+        await llm.aclose()
+    assert made == [2, 2, 2, 1, 1, 1], "three answers that lost the form are repaired"
+    assert await calls(house) == [*["respond", "external_dialog"] * 3, *["external_dialog"] * 3]
+    assert PRIVATE not in str(await house.posting_calls())
 
 
 @pytest.mark.parametrize(
@@ -169,13 +209,7 @@ async def test_a_poor_model_is_neither_mute_nor_indiscreet(
     house, messages = empty_house, 5
     async with model_server() as server:
         server.thinker = PoorModel(kind)
-        served = {
-            "openai_base_url": f"{server.url}/v1",
-            "openai_api_key": SecretStr("sk-loopback"),
-            "persona_model": MODEL,
-            "thinking_model": MODEL,
-        }
-        llm = build_llm(house.settings.model_copy(update=served), house.clock, Events())
+        llm = build_llm(house.settings.model_copy(update=_of(server.url)), house.clock, Events())
         await house.start(llm)
         replies = [await house.answered("Ada", "dm", f"message {number}") for number in range(messages)]
         await house.idle()

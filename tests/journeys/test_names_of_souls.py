@@ -13,6 +13,10 @@ async def test_a_thread_goes_to_the_soul_that_slack_shows_under_a_name(empty_hou
     for folder in ("one", "two"):
         write_soul(house.settings.home, folder, ACTS, shown="Kim")
     await house.start(name="tess", souls=("minoan", "one", "two"))
+    status = await house.command("status")
+    for said in ("tess is called Tess Weaver", "minoan is called Kothar wa Khasis", "one is called Kim"):
+        assert f", {said}" in status
+    assert ", called " not in status
     for name, answer in (
         ("Kim", "Several souls here are called Kim: Kim (one), Kim (two)."),
         ("Tess", "It is I who answer here already."),

@@ -36,6 +36,8 @@ async def test_bold_long_and_several_lines_are_noted_as_far_as_they_fit_and_a_se
 ) -> None:
     for words, noted in (
         ("*remember that* I use tabs", "Noted: I use tabs"),
+        ("Could you please remember that I use tabs?", "Noted: I use tabs"),
+        ("remember that I keep no bees, ok?", "Noted: I keep no bees"),
         (
             "remember that the plan is\nfirst the build\nthen the test",
             "Noted: the plan is first the build then the test",

@@ -65,6 +65,25 @@ async def test_the_word_alone_stops_and_gets_no_answer_of_its_own(house: House) 
         assert len(await house.people.posts_by_bot("D0ADA")) == number, word
 
 
+async def test_the_words_behind_a_stop_are_heard_with_the_next_message(house: House) -> None:
+    for number, (words, in_thread) in enumerate(
+        (("stop using tabs please", False), ("Stop! Use blanks", True), ("hör auf zu raten", False)), 1
+    ):
+        draft = await begun(house, house.flow(), text=f"tell me {number}")
+        thread = draft["thread_ts"] if in_thread else ""
+        stop = await house.say("Ada", "dm", words, thread=thread)
+        assert BEGUN in await ended(house, draft), words
+        assert await house.final_state(stop) == "answered", words
+        assert len(await house.people.posts_by_bot("D0ADA")) == 2 * number - 1, words
+        await house.answered("Ada", "dm", f"and then {number}?", thread=thread)
+        talk = house.last_prompt()
+        assert talk.count(words) == 1, talk
+        assert talk.index(words) < talk.index(f"and then {number}?")
+        if not in_thread:
+            assert talk.index(f"tell me {number}") < talk.index(words)
+    assert "stopped before" not in str(await house.people.posts_by_bot("D0ADA")).casefold()
+
+
 async def test_where_nothing_is_under_way_words_that_begin_with_a_stop_are_a_message_like_any_other(
     house: House,
 ) -> None:

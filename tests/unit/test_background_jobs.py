@@ -227,6 +227,30 @@ async def test_a_failing_job_is_retried_later_and_ends_as_dead(
     assert await desk.stores.jobs.claim_next() is None
 
 
+async def test_a_job_that_runs_out_of_memory_is_put_off_uncounted_a_few_times_and_then_counted(desk: Desk) -> None:
+    lacks = [MemoryError(), OSError(24, "Too many open files"), *[MemoryError() for _ in range(4 + FAULTS)]]
+    errors = iter(lacks)
+
+    async def subprocess(_: SubprocessContext) -> None:
+        raise next(errors)
+
+    runner, job = desk.reflection(subprocess), await desk.job()
+    for error in lacks[:6]:
+        with pytest.raises(type(error)):
+            await runner.do(job)
+        assert desk.row()[:2] == ("ready", 0), "the machine's fault is not the job's"
+        await desk.clock.advance(60)
+        job = await desk.claimed()
+    for attempt in range(1, FAULTS + 1):
+        await runner.do(job)
+        assert desk.row() == ("dead" if attempt == FAULTS else "ready", attempt, "MemoryError")
+        if attempt < FAULTS:
+            await desk.clock.advance(3600)
+            job = await desk.claimed()
+    assert next(errors, None) is None
+    assert desk.events.names.count("job.dead") == 1
+
+
 async def test_a_job_that_runs_long_keeps_its_claim(desk: Desk) -> None:
     finish = asyncio.Event()
 

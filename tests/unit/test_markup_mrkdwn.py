@@ -51,6 +51,25 @@ def test_markdown_becomes_mrkdwn() -> None:
     assert {markdown: to_mrkdwn(markdown) for markdown in table} == table
 
 
+def test_marks_are_read_in_chinese_japanese_and_korean_and_shown_by_slack() -> None:
+    table = {
+        "**「注意」**を見て": "*「注意」*\u200bを見て",
+        "これは*重要*です": "これは\u200b_重要_\u200bです",
+        "これは**重要。**です": "これは\u200b*重要。*\u200bです",
+        "这是**“重点”**内容": "这是\u200b*“重点”*\u200b内容",
+        "~~『旧』~~新": "~『旧』~\u200b新",
+        "**'API'(인증)**를 쓰세요": "*'API'(인증)*\u200b를 쓰세요",
+        "한국어 **굵게** 표시": "한국어 *굵게* 표시",
+        "漢字\u3000** 字 **": "漢字\u3000** 字 **",
+        "変数_名_です 2*3": "変数_名_です 2*3",
+        "un**bold**ly": "un\u200b*bold*\u200bly",
+        "**注**、**意**": "*注*\u200b、\u200b*意*",
+        '**"x"**y': '**"x"**y',
+        'x 🎉**"x"**y': 'x 🎉**"x"**y',
+    }
+    assert {markdown: to_mrkdwn(markdown) for markdown in table} == table
+
+
 FRAGMENTS = [
     *("<!channel>", "<@U1ADA>", "<@U2BOB>", "@here", "**", "*", "_", "~~", "`", "```\n", "\n", "\n\n", "- ", "> "),
     *("# ", "| a |\n|---|\n", "[x](javascript:y)", "[x](https://e.example)", "[good.com](https://e.example)", "!["),

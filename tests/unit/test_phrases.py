@@ -95,11 +95,21 @@ def test_what_is_to_be_remembered_is_any_text_but_a_question() -> None:
         ("remember that\nI use tabs\nand no blanks", "I use tabs\nand no blanks"),
         ('remember that my page is called "What now?"', 'my page is called "What now?"'),
         (f"remember that {'I use tabs. ' * 80}and no blanks", f"{'I use tabs. ' * 80}and no blanks"),
+        ("remember that I use tabs, ok?", "I use tabs"),
+        ("remember that I use tabs, blanks and lines, will you?", "I use tabs, blanks and lines"),
+        ("*Remember that I use tabs, please*", "I use tabs"),
+        ("Ok, please remember that I use tabs?", "I use tabs"),
+        ("Could you please remember that I use tabs?", "I use tabs"),
+        ("bitte merk dir, dass ich Tabs nutze, ja?", "ich Tabs nutze"),
+        ("remember that all is ok", "all is ok"),
     ):
         assert phrase_in(said) == Phrase(Command.REMEMBER, words=words), said
     for said in (
         "remember that I use tabs?",
         "*remember that* I use tabs, *right?*",
+        "remember that bug that we had, or did we fix it?",
+        "could you remember that bug?",
+        "ok, remember that time in Rome",
         "remember thatch",
         "remember that",
     ):

@@ -125,6 +125,7 @@ async def test_a_document_that_is_not_read_has_the_reason_of_its_reader(monkeypa
     old = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(999, b"\0")
     for name, data, key in (
         ("scan.pdf", made.pdf(""), "file_only_pictures"),
+        ("plan.pdf", made.pdf(made.DRAWING), "file_no_text"),
         ("torn.pdf", b"%PDF-1.7", "file_damaged"),
         ("locked.pdf", made.protected_pdf("AES-256"), "file_protected"),
         ("locked.docx", made.protected_office(), "file_protected"),

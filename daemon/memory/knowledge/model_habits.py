@@ -26,7 +26,7 @@ class ModelHabit:
     """What is known of one model.
 
     `recent` are its last answers in elements, oldest first: `k` kept the form, `m` is malformed. Until `split_until_ms`
-    it speaks in the split pipeline, for a time that doubles whenever that was no cure. `hold_back` counts the answers
+    it answers in plain words, for a time that doubles whenever that was no cure. `hold_back` counts the answers
     that must still end without reasoning before a closing mark, until its plain words are shown while they stream: some
     servers cut off the opening mark, so that reasoning looks like speech up to its end.
     """
@@ -53,7 +53,7 @@ class ModelHabit:
         return self.recent.count(_MALFORMED)
 
     def speaks_split(self, now_ms: int) -> bool:
-        """Whether it speaks in the split pipeline for a while."""
+        """Whether it answers in plain words for a while, without the elements."""
         return now_ms < self.split_until_ms
 
     def weakness(self, now_ms: int) -> str:
@@ -62,7 +62,7 @@ class ModelHabit:
         if self.speaks_split(now_ms):
             minutes = (self.split_until_ms - now_ms) // MINUTE_MS + 1
             answers = f"{self.malformed} of its last {len(self.recent)} answers"
-            found.append(f"{answers} lost the form, so it thinks and speaks in separate calls for {minutes} min more")
+            found.append(f"{answers} lost the form, so it answers in plain words for {minutes} min more")
         if not self.streams_elements:
             found.append("it wrote reasoning into its speech, so its replies are shown only once they have ended")
         return f"{self.model}: {'; '.join(found)}" if found else ""

@@ -149,7 +149,7 @@ async def _hear(
     stopped = await _stopped_by(transaction, message, now)
     accepted = await _store_message(transaction, message, now)
     if stopped:
-        await settle_stop(transaction, message.perception.id, now)
+        await settle_stop(transaction, message.perception, now)
     elif accepted[0] is Acceptance.ACCEPTED:
         await close_offers(transaction, message.perception, now)
         await note_crowd(transaction, message, most_waiting)

@@ -8,7 +8,8 @@ are left out. Messages that came meanwhile are kept.
 from dataclasses import dataclass, replace
 
 from daemon.core.errors import LostLease
-from daemon.core.perception import BESIDE
+from daemon.core.perception import BESIDE, Perception
+from daemon.core.phrases import phrase_in
 from daemon.core.ports.arrivals import Acceptance, TypedCommand
 from daemon.core.sentences import SENTENCES
 from daemon.memory.database import Transaction
@@ -155,13 +156,12 @@ async def accept_stop(transaction: Transaction, place: StopPlace, now: int) -> t
     return (Acceptance.ACCEPTED, "stopped", stopped) if stopped else (Acceptance.IGNORED, "nothing to stop", ())
 
 
-async def settle_stop(transaction: Transaction, message: str, now: int) -> None:
-    """A message that said stop, and did, is answered by the end of the reply."""
-    await transaction.run(
-        """
-        UPDATE inbox SET state = 'answered', reason = 'it stopped a reply', settled_ms = :now
-        WHERE id = :id AND state = 'new'
-        """,
-        id=message,
-        now=now,
-    )
+async def settle_stop(transaction: Transaction, message: Perception, now: int) -> None:
+    """A message that said stop, and did, is answered by the end of the reply.
+
+    One with more words ends as the reply does, in a cycle of its own that says nothing: they stand in the transcript.
+    """
+    ended = "state = 'answered', reason = 'it stopped a reply', settled_ms = :now"
+    end = ended if phrase_in(message.content) else "stopped = 1"
+    sql = f"UPDATE inbox SET {end} WHERE id = :id AND state = 'new'"  # noqa: S608 - one of two literals
+    await transaction.run(sql, id=message.id, now=now)

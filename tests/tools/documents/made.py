@@ -12,16 +12,20 @@ from zipfile import ZIP_DEFLATED, ZipFile
 REPORT = Path(__file__).with_name("report.pdf").read_bytes()
 """Three pages: an introduction, kilns (in English and Greek), and a table of money."""
 
-_FONT = "/Resources << /Font << /F1 3 0 R >> >>"
+_FONT = "/Resources << /Font << /F1 3 0 R >> "
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 _R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
 _TYPES = "application/vnd.openxmlformats-officedocument"
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
+DRAWING = "0 0 100 100 re f"
+_PICTURE = "100 0 0 100 0 0 cm /X Do"
+_IMAGE = "<< /Type /XObject /Subtype/Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>"
+
 
 def pdf(*pages: str) -> bytes:
-    """A PDF; a page without a text is a picture alone, its stream compressed."""
+    """A PDF; a page without a text is a picture alone, one of a `DRAWING` that, its stream compressed."""
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -29,12 +33,15 @@ def pdf(*pages: str) -> bytes:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     for number, text in enumerate(pages):
-        drawn = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else "0 0 100 100 re f"
+        written = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else _PICTURE
+        drawn = text if text == DRAWING else written
+        shown = "" if text else f"/XObject << /X {4 + 2 * len(pages)} 0 R >>"
         stream = zlib.compress(drawn.encode("latin-1")).decode("latin-1")
         objects += [
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {_FONT} /Contents {5 + 2 * number} 0 R >>",
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {_FONT}{shown} >> /Contents {5 + 2 * number} 0 R >>",
             f"<< /Length {len(stream)} /Filter /FlateDecode >>\nstream\n{stream}\nendstream",
         ]
+    objects += [] if all(pages) else [f"{_IMAGE}\nstream\n0\nendstream"]
     data, starts = bytearray(b"%PDF-1.4\n"), []
     for number, body in enumerate(objects, start=1):
         starts.append(len(data))
@@ -137,9 +144,11 @@ def workbook(**sheets: Sequence[Sequence[object]]) -> bytes:
 
 
 def with_styles(book: bytes, styles: str) -> bytes:
-    """A workbook with a part of styles."""
+    """A workbook with a part of styles, whose numbers name the second of them."""
     with ZipFile(BytesIO(book)) as made:
-        parts: dict[str, str | bytes] = {name: made.read(name) for name in made.namelist()}
+        parts: dict[str, str | bytes] = {
+            name: made.read(name).replace(b"<c><v>", b'<c s="1"><v>') for name in made.namelist()
+        }
     return archive(parts | {"xl/styles.xml": f"<styleSheet {_S}>{styles}</styleSheet>"})
 
 

@@ -95,6 +95,40 @@ def test_a_workbook_of_the_usual_program_is_read() -> None:
     )
 
 
+def test_values_of_a_workbook_are_read_as_their_number_formats_show_them() -> None:
+    from openpyxl import Workbook
+
+    hour = dt.timedelta(hours=1)
+    table: tuple[tuple[float | str | dt.date | dt.timedelta, str, str], ...] = (
+        (0.25, "0%", "25%"),
+        (0.0725, "0.00%", "7.25%"),
+        (-0.5, '[Red]0.0%;-0.0%;"none %"', "-50%"),
+        (0.29, "0%", "29%"),
+        (0.25, '0.00" % of it"', "0.25"),
+        (25, "0\\%", "25"),
+        (0.25, "0.00", "0.25"),
+        (7, "00000", "00007"),
+        (1234567, "00000", "1234567"),
+        (7.5, "00", "7.5"),
+        (-7, "000", "-7"),
+        (7, "0", "7"),
+        (26 * hour, "[h]:mm", "26:00"),
+        (26 * hour + dt.timedelta(seconds=5), "[h]:mm:ss", "26:00:05"),
+        (hour / 2, "[mm]:ss", "0:30"),
+        (dt.date(2026, 5, 1), "d. mmmm yyyy", "2026-05-01"),
+        (True, "0%", "True"),
+        ("7", "00000", "7"),
+    )
+    book, file = Workbook(), BytesIO()
+    sheet = book.active
+    assert sheet is not None
+    for number, (value, form, _) in enumerate(table, start=1):
+        sheet.cell(number, 1, value).number_format = form
+    book.save(file)
+    [found] = read_here(DocumentKind.WORKBOOK, file.getvalue()).sections
+    assert found.text.splitlines() == [shown for *_, shown in table]
+
+
 def test_a_presentation_is_cited_by_its_slides_with_their_notes() -> None:
     found = read_here(DocumentKind.SLIDES, made.slides("Kilns", "Looms", notes="Speak slowly."))
     assert found.sections == (
@@ -231,6 +265,9 @@ def test_an_empty_or_wordless_or_protected_document_is_said_to_be_one() -> None:
         (dict.fromkeys(DocumentKind, b""), "it is empty"),
         (wordless, "it holds no text"),
         ({DocumentKind.PDF: made.pdf("", "")}, "its pages hold no text, only pictures"),
+        ({DocumentKind.PDF: made.pdf(made.DRAWING, "")}, "its pages hold no text, only pictures"),
+        ({DocumentKind.PDF: made.pdf(made.DRAWING)}, "it holds no text"),
+        ({DocumentKind.PDF: made.pdf(made.DRAWING, made.DRAWING)}, "it holds no text"),
         ({DocumentKind.PDF: made.protected_pdf("RC4-128")}, "it is protected by a password"),
         ({DocumentKind.PDF: made.protected_pdf("AES-256")}, "it is protected by a password"),
         (dict.fromkeys(office, made.protected_office()), "it is protected by a password"),

@@ -3,8 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from string import punctuation
 
 from markdown_it import MarkdownIt
+from markdown_it.parser_inline import RuleFuncInlineType
+from markdown_it.rules_inline import StateInline, emphasis, strikethrough
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
@@ -21,6 +24,8 @@ _TOO_DEEP = re.compile(r"^(?:[ \t]{80}|(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]
 _UNDER_HEADER = re.compile(r"[ \t>*+\-\d.|:]*-[ \t>*+\-\d.|:]*")
 _RULE = "\u2014" * 8
 _BULLET = "\u2022"
+_MARKED = frozenset({"strong", "em", "s"})
+_GAP = "\u200b"  # a ZERO WIDTH SPACE: Slack reads no mark that touches a letter
 
 
 def to_mrkdwn(markdown: str) -> str:
@@ -43,12 +48,38 @@ def _rendered(markdown: str) -> str:
         .enable("strikethrough")
         .disable(["html_block", "html_inline"])
     )
+    parser.inline.ruler.at("emphasis", _between_asian(emphasis.tokenize))
+    parser.inline.ruler.at("strikethrough", _between_asian(strikethrough.tokenize))
     if _cells(markdown) <= _MOST_CELLS:
         parser.enable("table")
     tokens = parser.parse(markdown)
     for token in tokens:
         token.children = _shallow(token.children) if token.children else token.children
     return _Writer().blocks(SyntaxTreeNode(tokens).children)
+
+
+def _between_asian(tokenize: RuleFuncInlineType) -> RuleFuncInlineType:
+    """The rule for marks; next to Chinese, Japanese or Korean only white space keeps them from opening or closing.
+
+    CommonMark expects a blank between a word and a mark that a bracket follows; these scripts have none. This is the
+    amendment of markdown-cjk-friendly; `_` still splits no word.
+    """
+
+    def rule(state: StateInline, silent: bool) -> bool:
+        start, known = state.pos, len(state.delimiters)
+        found = tokenize(state, silent)
+        before, after = state.src[start - 1 : start], state.src[state.pos : min(state.pos + 1, state.posMax)]
+        if state.src[start] != "_" and _holds_asian(before + after):
+            for mark in state.delimiters[known:]:
+                mark.open, mark.close = bool(after.strip()), bool(before.strip())
+        return found
+
+    return rule
+
+
+def _holds_asian(characters: str) -> bool:
+    """Whether any of these characters belongs to such a script; emoji, which are as wide, don't."""
+    return any(unicodedata.east_asian_width(one) in "WFH" and unicodedata.category(one) != "So" for one in characters)
 
 
 def _cells(markdown: str) -> int:
@@ -109,7 +140,15 @@ class _Writer:
 
     def inlines(self, nodes: Sequence[SyntaxTreeNode], *, inside: str = "") -> str:
         """Inline nodes in a row; `inside` names the open markup, which can't be nested in itself."""
-        return "".join(self._inlines[node.type](node, inside) for node in nodes)
+        written, last, marked = list[str](), "", False
+        for node in nodes:
+            if words := self._inlines[node.type](node, inside):
+                marks = node.type in _MARKED and node.type != inside
+                if (marks and _touches(last)) or (marked and _touches(words[0])):
+                    written.append(_GAP)
+                written.append(words)
+                last, marked = words[-1], marks
+        return "".join(written)
 
     def _marked(self, mark: str, kind: str, node: SyntaxTreeNode, inside: str) -> str:
         content = self.inlines(node.children, inside=inside or kind)
@@ -134,6 +173,11 @@ class _Writer:
         ]
         lines.insert(1, "-+-".join("-" * width for width in widths))
         return _code_block("\n".join(lines))
+
+
+def _touches(character: str) -> bool:
+    """Whether a mark next to a character, if there is one, would be read by nobody: Slack wants a blank or a sign."""
+    return bool(character.strip()) and character not in punctuation
 
 
 def _link(label: str, words: str, address: str) -> str:

@@ -1,5 +1,6 @@
 """Reads the pages of a PDF, and what was filled into its form."""
 
+import re
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from itertools import chain, groupby
@@ -13,6 +14,7 @@ from daemon.tools.documents.formats.parts import NO_TEXT, PROTECTED, CannotRead,
 from daemon.tools.documents.marks import PDF_WITHIN
 
 _MOST_NAMED = 20  # pages
+_IMAGE = re.compile(rb"/Subtype\s*/Image\b")  # of its dictionary, which no file may compress
 
 
 def read(data: bytes) -> Read:
@@ -29,7 +31,7 @@ def read(data: bytes) -> Read:
         found = found or isinstance(one, Section)
         yield one
     if not found:
-        raise _without_text(reader, unread)
+        raise _without_text(data, reader, unread)
     if unread:
         yield LeftOut(f"of its {count:,} pages these can't be read: {_in_words(unread)}")
     if count > MOST_PAGES:
@@ -77,10 +79,10 @@ def _pages(reader: PdfReader, count: int, unread: list[int]) -> Iterator[Section
             yield Section(f"page {number}", text)
 
 
-def _without_text(reader: PdfReader, unread: Sequence[int]) -> CannotRead:
+def _without_text(data: bytes, reader: PdfReader, unread: Sequence[int]) -> CannotRead:
     if unread:
         return CannotRead("none of its pages can be read: it is damaged", "open it and save it anew")
-    if not any(page.get_contents() is not None for page in reader.pages):
+    if not (_IMAGE.search(data) and any(page.get_contents() is not None for page in reader.pages)):
         return CannotRead(*NO_TEXT)
     hint = "have a program for text recognition (OCR) add the text"
     return CannotRead("its pages hold no text, only pictures", hint, Why.ONLY_PICTURES)

@@ -1,6 +1,7 @@
 """Reads the sheets of a workbook: values as they were last calculated; macros are never run."""
 
 import datetime as dt
+import re
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import zip_longest
@@ -20,12 +21,15 @@ from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, LeftOut, R
 if TYPE_CHECKING:
     from zipfile import ZipFile
 
+    from openpyxl.cell import Cell, MergedCell
     from openpyxl.workbook import Workbook
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
     from openpyxl.worksheet.worksheet import Worksheet
 
 _MOST_COLUMNS = 256
 _LONGEST_NAME = 31  # characters, as Excel has it
+_MOST_ZEROS = 32
+_TEXTS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')  # of a number format; and its colours
 
 
 def read(data: bytes) -> Read:
@@ -72,11 +76,38 @@ def _pass_over_broken_styles() -> list[Exception]:
 def _rows(sheet: "ReadOnlyWorksheet", same: "ReadOnlyWorksheet") -> Iterator[list[str]]:
     for one in (sheet, same):
         one.reset_dimensions()  # what the file says of its size need not be true
-    values, formulas = (
-        cast("Worksheet", one).iter_rows(max_col=_MOST_COLUMNS, values_only=True) for one in (sheet, same)
-    )
-    for row, written in zip_longest(values, formulas, fillvalue=()):
-        yield [_in_words(formula if value is None else value) for value, formula in zip_longest(row, written)]
+    cells = cast("Worksheet", sheet).iter_rows(max_col=_MOST_COLUMNS)
+    formulas = cast("Worksheet", same).iter_rows(max_col=_MOST_COLUMNS, values_only=True)
+    for row, written in zip_longest(cells, formulas, fillvalue=()):
+        yield [
+            _in_words(formula) if cell is None or cell.value is None else _shown(cell)
+            for cell, formula in zip_longest(row, written)
+        ]
+
+
+def _shown(cell: "Cell | MergedCell") -> str:
+    """A value as its number format shows it, where that is a percentage, leading zeros or hours beyond a day.
+
+    No digit of it is rounded away.
+    """
+    value, form = cell.value, _format_of(cell)
+    if isinstance(value, dt.timedelta) and not value.microseconds:
+        minutes, seconds = divmod(abs(int(value.total_seconds())), 60)
+        sign = "-" if value < dt.timedelta() else ""
+        return f"{sign}{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _in_words(value)
+    if "%" in _TEXTS.sub("", form.partition(";")[0]):
+        return f"{100 * value:.12g}%"
+    zeros = 0 < len(form) <= _MOST_ZEROS and not form.strip("0") and value >= 0 and value % 1 == 0
+    return str(int(value)).zfill(len(form)) if zeros else _in_words(value)
+
+
+def _format_of(cell: "Cell | MergedCell") -> str:
+    try:
+        return str(cell.number_format)
+    except IndexError:  # it names a format that the file does not hold
+        return ""
 
 
 def _in_words(value: object) -> str:
