@@ -7,7 +7,8 @@ from daemon.core.pairing import LETTERS
 
 REMEMBER: Final = re.compile(
     r"(?P<mark>[*_`]*)(?:ok(?:ay)?,? )?(?P<please>(?:(?:can|could|will|would) you )?(?:please|bitte),? )?"
-    r"(?:remember(?: that(?! (?:time|day|night|one)\b)|:)|merke? dir(?:,? dass|:))(?P<closed>[*_`]*)"
+    r"(?:remember(?: that(?! (?:time|day|night|one)\b)|:)|merke? dir"
+    r"(?:,? dass(?=[*_`])|,?(?= dass )|:))(?P<closed>[*_`]*)"  # a German clause keeps its *dass*
     r"(?:\s+|(?<=[:*_`]))(?P<words>\S.*?[^?\s*_`][*_`]*+)"
     r"(?:,\s*(?:please|bitte|thanks|danke)\b[.!?\s]*|,\s*(?:ok(?:ay)?|(?:can|could|will|would) you|ja|gut)\s*\?+)?"
     r"(?(please)\s*\?*)[*_`]*",  # with no word of courtesy, what ends in a question mark is a question

@@ -160,7 +160,7 @@ async def test_what_the_house_itself_says_is_german(house: House) -> None:
     answer = await house.answered("Dora", "dm", "erinnere mich um 9 Uhr Europe/Atlantis an den Ofen")
     assert "Eine Zeitzone Europe/Atlantis kenne ich nicht, darum ist keine Erinnerung gesetzt." in answer
     noted = await house.answered("Dora", "dm", "merk dir, dass ich Töpferin in Bremen bin")
-    assert "Notiert: ich Töpferin in Bremen bin" in noted
+    assert "Notiert: dass ich Töpferin in Bremen bin" in noted
     known = await house.answered("Dora", "dm", "was weißt du über mich")
     assert "Das weiß ich über dich:" in known
     assert "Zu einer Zeile sag *warum 1*, *falsch 1: was richtig ist*" in known
