@@ -176,35 +176,6 @@ def test_at_a_terminal_the_chat_is_not_mixed_with_the_log(home: Path) -> None:
     assert "event=" in (home / "chat.log").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-def test_a_pipe_that_closes_early_is_no_fault(home: Path) -> None:
-    stock(home / "memory.db")
-    reading, writing = os.pipe()
-    os.close(reading)
-    running = subprocess.run(
-        [sys.executable, "-m", "daemon", "inbox", "list"],
-        cwd=home,
-        env={"PYTHONPATH": str(REPOSITORY)},
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    os.close(writing)
-    assert "Traceback" not in running.stderr
-    assert "BrokenPipe" not in running.stderr
-
-
-@pytest.mark.slow
-def test_errors_are_two_lines_and_an_exit_code_and_debug_shows_where_it_failed(home: Path) -> None:
-    result = soul("status", cwd=home)
-    assert (result.returncode, result.stdout) == (70, "")
-    assert len(result.stderr.splitlines()) == 2
-    result = soul("--debug", "status", cwd=home)
-    assert (result.returncode, "Traceback" in result.stderr) == (70, True)
-
-
 def schema_of(path: Path) -> tuple[object, ...]:
     """A file's tables, indexes and pragmas."""
     with closing(sqlite3.connect(path)) as connection:

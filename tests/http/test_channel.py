@@ -245,20 +245,6 @@ async def test_a_free_port_in_place_of_the_configured_one_is_kept_for_one_run_al
     assert await url_of_a_run() == configured
 
 
-async def test_text_after_the_end_of_a_speech_is_dropped(tmp_path: Path) -> None:
-    http = _http(tmp_path)
-    with http._live.reader(HERE, "1.0") as reader:
-        speech = http.speak(_perception(), SILENT)
-        await speech.say("in time")
-        await speech.show(Task("t", "Look it up", TaskState.IN_PROGRESS))
-        await speech.settle()
-        await speech.say(" too late")
-        await speech.show(Task("u", "Not shown", TaskState.ERROR))
-        update = reader.take()
-        assert update.text == "in time"
-        assert [task.id for task in update.tasks] == ["t"]
-
-
 async def test_parts_that_another_channel_cut_are_joined_in_order(home: HttpHome) -> None:
     def cut(reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         return tuple(reply.partition(" "))

@@ -155,21 +155,6 @@ async def test_many_clients_that_send_one_message_at_once_get_one_answer_which_i
     assert len(home.model.prompts) == 1
 
 
-async def test_two_sessions_at_once_get_only_their_own_replies(home: HttpHome) -> None:
-    home.model.voices = {"from ada": (ada := Flow()), "from ben": (ben := Flow())}
-    async with home.stream("from ada", "ada") as one, home.stream("from ben", "ben") as two:
-        ada.say(OPENING, "For Ada alone. ")
-        ben.say(OPENING, "For Ben alone. ")
-        await one.until("chunk")
-        await two.until("chunk")
-        ada.end("Bye.", CLOSING)
-        ben.end("Bye.", CLOSING)
-        await one.until("done")
-        await two.until("done")
-    assert "Ben" not in str(one.events)
-    assert "Ada" not in str(two.events)
-
-
 async def test_every_message_of_a_burst_gets_the_one_answer(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("first", message_id="a") as first:
@@ -278,18 +263,6 @@ async def test_a_message_too_old_when_its_turn_comes_ends_with_an_error(home: Ht
     assert "too old" in error.data["message"]
     assert error.data["reference"]
     assert (again.status, again.code) == (410, "no_answer")
-
-
-async def test_a_client_that_does_not_read_blocks_no_other_client(home: HttpHome) -> None:
-    flow = _flow(home)
-    async with home.stream("hello", "slow") as slow:
-        await flow.asked.wait()
-        flow.say(OPENING)
-        flow.say("x" * 50_000)
-        flow.end(CLOSING)
-        assert (await home.say("hi", "quick")).data["text"] == "Echo: hi"
-        assert len((await home.answered("m", "slow")).json["text"]) == 50_000
-        slow.response.close()
 
 
 async def test_text_of_any_kind_arrives_unchanged(home: HttpHome) -> None:

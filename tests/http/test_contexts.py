@@ -247,29 +247,6 @@ async def test_a_program_is_present_for_fifteen_seconds_or_until_it_leaves_and_n
     assert await present(home) == [("operator", {"status": "here"})]
 
 
-async def test_what_the_soul_does_is_seen_while_it_thinks_and_speaks(home: HttpHome) -> None:
-    name = home.now.built.settings.name if home.now.built else ""
-    flow = Flow()
-    home.model.flows.append(flow)
-    async with watched(home, "/api/shared-context/souls/events") as response:
-        souls = Stream(response)
-
-        async def shows(doing: str) -> None:
-            while (said := await souls.next()).name != "soul:context:presence" or said.data["members"] != [
-                {**said.data["members"][0], "member": name, "state": {"doing": doing}}
-            ]:
-                pass
-
-        await shows("idle")
-        async with home.stream("hello") as reply:
-            await shows("thinking")
-            flow.say(OPENING, "Hello there, ")
-            await shows("speaking")
-            flow.end("my friend.", CLOSING)
-            await reply.until("done")
-        await shows("idle")
-
-
 # Keys of people's sessions
 
 

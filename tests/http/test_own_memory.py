@@ -48,16 +48,3 @@ async def test_a_client_shows_proves_corrects_exports_and_ends_what_is_known_of_
     assert (await session.say(_KNOWN)).startswith("I have noted nothing about you.")
     assert "exports" not in (await session.say("export my memory"))
     assert home.model.prompts == []
-
-
-async def test_why_says_where_the_last_answer_comes_from(home: HttpHome, session: Session) -> None:
-    await session.say("remember that I look after the imports")
-    home.model.replies.append(tagged("You look after the imports. Rain is wet."))
-    await session.say("what is it that I do?")
-    answer = await session.say("why")
-    assert (
-        "> You look after the imports.\n- I had noted: I look after the imports\n  “I look after the imports” ("
-        in answer
-    )
-    assert answer.endswith("from what I know in general.")
-    assert "](" not in answer, "messages over HTTP have no address"

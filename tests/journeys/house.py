@@ -211,6 +211,13 @@ class House:
                 await daemon.cut()
 
     @property
+    def built(self) -> Daemon:
+        """The parts of the newest daemon."""
+        assert self.daemon is not None
+        assert self.daemon.built is not None
+        return self.daemon.built
+
+    @property
     def events(self) -> Events:
         """The events of the newest daemon."""
         assert self.daemon is not None
@@ -261,6 +268,12 @@ class House:
             return done[count - 1] if len(done) >= count else None
 
         return await self.until(look)
+
+    async def settled(self, room: str, containing: str = "", *, count: int = 1) -> Json:
+        """Wait for a reply, and until nothing is under way; gives the reply."""
+        post = await self.reply(room, containing, count=count)
+        await self.idle()
+        return post
 
     async def asking(self, person: str, room: str, text: str, *, thread: str = "") -> tuple[Flow, str]:
         """Post a message and wait until the model is asked; gives its answer to be let out, and the message's ts."""
@@ -361,6 +374,12 @@ class House:
             return sent <= done
 
         await self.until(look)
+
+    async def heard(self, done: Awaitable[T]) -> T:
+        """Let something be done in Slack, and wait until the daemons have heard of it; gives what it gave."""
+        given = await done
+        await self.acknowledged()
+        return given
 
     # -- looking ------------------------------------------------------------------------------------------------------
 

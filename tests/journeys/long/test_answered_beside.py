@@ -41,8 +41,7 @@ async def in_order(house: House, *commands: str) -> None:
 
 async def finish(house: House, flow: Flow) -> None:
     flow.end("And so on.", CLOSING)
-    await house.reply("D0ADA", "And so on.")
-    await house.idle()
+    await house.settled("D0ADA", "And so on.")
 
 
 async def test_commands_that_read_are_answered_while_an_answer_grows_and_a_stop_ends_it_alone(house: House) -> None:
@@ -120,8 +119,7 @@ async def test_a_command_left_beside_by_a_dead_daemon_is_answered_once_in_direct
     await house.change("UPDATE inbox SET state = 'new', answered_by = '' WHERE modality = 'decision'")
     flow = house.flow()
     await house.start()
-    post = await house.reply("D0ADA", "I am here and answer")
-    await house.idle()
+    post = await house.settled("D0ADA", "I am here and answer")
     assert "thread_ts" not in post or not post["thread_ts"]
     assert len(await house.replies("D0ADA")) == 1
     assert not flow.asked.is_set()

@@ -156,8 +156,7 @@ async def test_a_bad_mark_pauses_once_and_not_at_an_answer_that_was_asked_for(th
     assert (await invitation(thinker))[3] == 0
     thinker.model.replies.append(thought("Word 1."))
     thinker.clock.turn(2 * HOUR + 1)
-    post = await thinker.reply("D0ADA", "Word 1.")
-    await thinker.idle()
+    post = await thinker.settled("D0ADA", "Word 1.")
     await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
     await judged(thinker, count=2)
     assert await invitation(thinker) == ("invited", "phrase", "U0ADA", DAY * 1_000)
@@ -173,8 +172,7 @@ async def test_a_bad_mark_at_a_kept_promise_counts_as_well(thinker: House) -> No
     await thinker.answered("Ada", "dm", "the import, please")
     thinker.model.replies.append(thought("The import ran."))
     thinker.clock.turn(2 * HOUR + 1)
-    post = await thinker.reply("D0ADA", "The import ran.")
-    await thinker.idle()
+    post = await thinker.settled("D0ADA", "The import ran.")
     await thinker.people.react("Ada", "dm", post["ts"], "thumbsdown")
     await judged(thinker)
     assert await invitation(thinker) == ("unasked", "", "", DAY * 1_000)
@@ -384,8 +382,7 @@ async def test_a_post_that_waits_until_it_is_quiet_is_not_sent_then(empty_house:
     await house.events.until("outbox.quiet")
     house.clock.turn(12 * HOUR + 60)
     if promised:
-        await house.reply("D0ADA", "The import ran.")
-    await house.idle()
+        await house.settled("D0ADA", "The import ran.")
     said = [one for one in await house.replies("D0ADA") if "import ran" in one]
     assert len(said) == promised
 

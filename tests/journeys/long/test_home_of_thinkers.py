@@ -28,8 +28,7 @@ async def spoken_at(house: House, seconds: float, words_: str) -> None:
     """Let time pass until the soul says this."""
     house.model.replies.append(thought(words_))
     house.clock.turn(seconds)
-    await house.reply("D0ADA", words_)
-    await house.idle()
+    await house.settled("D0ADA", words_)
 
 
 async def test_it_says_how_it_stands_with_each_decision_of_the_person(thinker: House) -> None:

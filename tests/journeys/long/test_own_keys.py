@@ -117,7 +117,6 @@ async def test_all_keys_end_with_what_a_machine_has_still_to_fetch_and_their_thr
     assert "All your keys are ended (2)" in await house.answered("Ada", "dm", "End all my keys!")
     assert [await opens(one) for one in (machines.first, machines.second, machines.bens)] == [False, False, True]
     assert (await house.one("SELECT state FROM pairings"))["state"] == "dead"
-    await house.reply("general", "takes nothing from here any more")
-    await house.idle()
+    await house.settled("general", "takes nothing from here any more")
     for said in ("my keys", "end my keys"):
         assert await house.answered("Ada", "dm", said) == "No machine has a key of yours."

@@ -247,8 +247,7 @@ async def test_words_that_come_while_it_looks_something_up_are_answered_though_n
     monkeypatch.setattr(conversation, "unless_words_come", uncut)
     thinker.model.steps["think"] += [looks, thought(None, inner_speech="nothing found"), thought("I am here.")]
     thinker.clock.turn(2 * HOUR + 1)
-    await thinker.reply("D0ADA", "I am here.")
-    await thinker.idle()
+    await thinker.settled("D0ADA", "I am here.")
     assert [row["state"] for row in await thinker.rows("SELECT state FROM inbox WHERE modality = 'words'")] == [
         "answered",
         "answered",

@@ -107,8 +107,7 @@ async def test_after_a_kill_before_the_title_another_daemon_sets_it(house: House
     await house.people.fault("agents.sessions.rename", delay=60.0)
     ts = await house.say("Ada", "dm", QUESTION)
     await house.when(lambda: house.people.met("agents.sessions.rename"))
-    assert house.daemon is not None
-    await house.daemon.cut()
+    await house.cut()
     await house.people.clear_faults()
     house.clock.turn(90)
     await house.start()

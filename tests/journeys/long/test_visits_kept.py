@@ -84,23 +84,22 @@ async def test_the_next_visit_inherits_what_was_left_and_the_journal_is_thought_
 
 
 async def test_the_next_visit_or_the_sweep_ends_the_one_before_where_no_silence_did(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more='processes = ["greeting", "curious", "engaged"]\n')
-    await house.start(name="tess")
-    await speak(house, "Which valve?")
-    house.clock.turn(5 * HOUR)
-    house.model.steps["close_episode"].append(report())
-    await house.answered("Ada", "dm", "I am back")
-    first, second = await house.rows(EPISODES)
+    write_soul(empty_house.settings.home, more='processes = ["greeting", "curious", "engaged"]\n')
+    await empty_house.start(name="tess")
+    await speak(empty_house, "Which valve?")
+    empty_house.clock.turn(5 * HOUR)
+    empty_house.model.steps["close_episode"].append(report())
+    await empty_house.answered("Ada", "dm", "I am back")
+    first, second = await empty_house.rows(EPISODES)
     assert (first["state"], second["state"]) == ("closed", "open")
     assert json.loads(second["workflow"])["current_task"] == "order the valve"
     assert json.loads(second["situation"])["mission_goal"] == "order the valve"
-    house.clock.turn(5 * HOUR)
+    empty_house.clock.turn(5 * HOUR)
 
     async def closed() -> bool:
-        return bool((await house.rows(EPISODES))[-1]["state"] == "closed")
+        return bool((await empty_house.rows(EPISODES))[-1]["state"] == "closed")
 
-    await house.when(closed)
+    await empty_house.when(closed)
 
 
 @pytest.mark.slow
@@ -220,8 +219,6 @@ async def everything(house: House) -> str:
 @pytest.mark.slow
 async def test_visits_and_what_was_made_of_them_go_after_their_days_though_nothing_ran_meanwhile(house: House) -> None:
     await visit(house, "Which valve for pump two?")
-    assert house.daemon is not None
-    assert house.daemon.built is not None
     now = house.clock.now_ms()
     [closed] = await house.rows(EPISODES)
     core = Core(
@@ -235,7 +232,7 @@ async def test_visits_and_what_was_made_of_them_go_after_their_days_though_nothi
         state="closed",
     )
     links = [Link("", Relation.SOURCES, closed["id"])]
-    await house.daemon.built.store.database.write(lambda transaction: put(transaction, core, now, links))
+    await house.built.store.database.write(lambda transaction: put(transaction, core, now, links))
     await house.stop()
     house.clock.turn(7 * 24 * HOUR)
     await house.start(episode_days=6)

@@ -22,8 +22,6 @@ async def works(
     process: str = "",
 ) -> None:
     """A session of a person reports that it works."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
     now = house.clock.now_ms()
     event = HookEvent(
         *(f"{session}-{hook}", session, hook),
@@ -35,7 +33,7 @@ async def works(
         branch="main",
         title="TOPIC",
     )
-    await house.daemon.built.store.sessions.take(event, owner, {})
+    await house.built.store.sessions.take(event, owner, {})
 
 
 async def test_the_exact_phrases_are_answered_by_the_daemon_without_a_model(house: House) -> None:
@@ -95,8 +93,7 @@ async def test_other_words_lead_to_the_list_and_the_model_has_it_in_mind(house: 
 async def test_where_a_guest_reads_none_is_shown_and_none_is_in_mind(house: House) -> None:
     await works(house, ADA, "s1")
     await house.people.add_person("Gus", standing="guest")
-    await house.people.join("Gus", "general")
-    await house.acknowledged()
+    await house.heard(house.people.join("Gus", "general"))
     refused = "I show who is working on what only where no one but full members of the workspace reads."
     assert await house.answered("Ada", "general", "@soul who is working on what?") == refused
     assert await house.answered("Ada", "general", "@soul what is Ada working on?") == refused

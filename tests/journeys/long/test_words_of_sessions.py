@@ -175,8 +175,7 @@ async def test_what_others_ask_a_session_is_kept_once_where_they_asked(house: Ho
         read = (await session.ends_turn()).context
         await client.report("UserPromptSubmit", prompt_id="p1", prompt=read)
         await session.goes_on("ITS-ANSWER")
-        await house.reply("D0ADA", "ITS-ANSWER")
-        await house.idle()
+        await house.settled("D0ADA", "ITS-ANSWER")
         assert await kept(house) == []
 
 

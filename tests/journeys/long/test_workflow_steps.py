@@ -44,11 +44,6 @@ async def _asked(held: Flow) -> None:
         await held.asked.wait()
 
 
-async def _kill(house: House) -> None:
-    assert house.daemon is not None
-    await house.daemon.cut()
-
-
 def _event(house: House, **changes: object) -> Json:
     """A `function_executed` made by hand."""
     function = {"callback_id": "ask_soul", "app_id": house.workspace.workspace.state.app.app_id}
@@ -86,8 +81,7 @@ async def test_a_step_that_slack_tells_of_twice_is_answered_once(house: House) -
         await house.people.emit(_event(house))
     await house.events.until("workflow.step_over")
     await house.idle()
-    await house.people.emit(_event(house))
-    await house.acknowledged()
+    await house.heard(house.people.emit(_event(house)))
     await house.idle()
     assert len(house.prompts) == 1
     assert len(await _completions(house)) == 1
@@ -157,7 +151,7 @@ async def test_a_question_that_waited_too_long_ends_with_an_error(house: House) 
     held = house.flow()
     step = await house.people.run_step(QUESTION)
     await _asked(held)
-    await _kill(house)
+    await house.cut()
     house.clock.turn(house.settings.stale_after + 60)
     await house.start()
     ended = await _ended(house, step)
@@ -170,7 +164,7 @@ async def test_an_answer_that_was_made_before_a_kill_completes_the_step_after_it
     await house.people.fault("functions.completeSuccess", times=1_000, mode="reset_before")
     step = await house.people.run_step(QUESTION)
     await house.events.until("outbox.in_doubt")
-    await _kill(house)
+    await house.cut()
     await house.people.clear_faults()
     await house.start()
     assert (await _ended(house, step))["outputs"] == {"answer": ANSWER}
@@ -206,8 +200,7 @@ async def test_a_strange_step_or_that_of_another_app_is_acknowledged_and_dropped
         {"function_execution_id": "a/b"},
     ]
     for changes in strange:
-        await house.people.emit(_event(house, **changes))
-        await house.acknowledged()
+        await house.heard(house.people.emit(_event(house, **changes)))
         await house.idle()
         assert await house.rows("SELECT 1 FROM inbox") == [], changes
     assert house.prompts == []
