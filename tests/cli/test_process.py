@@ -11,7 +11,7 @@ import pytest
 
 from daemon.memory.database.driver import sqlite3
 from tests.cli.conftest import call
-from tests.cli.stocked import one, stock
+from tests.cli.stocked import one
 from tests.fakes import TIMEOUT
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent

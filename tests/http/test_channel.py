@@ -208,9 +208,8 @@ async def test_it_is_ready_once_every_channel_is_and_fails_with_the_error_of_one
     home: HttpHome, tmp_path: Path
 ) -> None:
     main, http, ready = Main(), _http(tmp_path, http=False), asyncio.Event()
-    assert home.now.built is not None
     async with asyncio.TaskGroup() as group:
-        listening = group.create_task(several(main, http).listen(home.now.built.store.inbox, ready))
+        listening = group.create_task(several(main, http).listen(home.built.store.inbox, ready))
         await asyncio.sleep(0)
         assert not ready.is_set()
         main.opens.set()
@@ -221,15 +220,14 @@ async def test_it_is_ready_once_every_channel_is_and_fails_with_the_error_of_one
     http = _http(tmp_path, http_port=taken)
     http.connect(home.now.channel._side)
     with pytest.raises(ConfigError, match="SOUL_HTTP_PORT"):
-        await several(Main(), http).listen(home.now.built.store.inbox, asyncio.Event())
+        await several(Main(), http).listen(home.built.store.inbox, asyncio.Event())
 
 
 async def test_a_free_port_in_place_of_the_configured_one_is_kept_for_one_run_alone(
     home: HttpHome, tmp_path: Path
 ) -> None:
     configured = home.now.channel.url
-    assert home.now.built is not None
-    side, intake = replace(home.now.channel._side, has_neighbours=_always), home.now.built.store.inbox
+    side, intake = replace(home.now.channel._side, has_neighbours=_always), home.built.store.inbox
 
     async def url_of_a_run() -> str:
         http = _http(tmp_path, http_port=int(configured.rpartition(":")[2]))

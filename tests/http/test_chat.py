@@ -87,8 +87,7 @@ async def test_the_same_message_gets_the_finished_answer_at_once_and_other_words
         second = await stream.until("done")
     assert first == second
     assert stream.names == ["start", "done"]
-    assert home.now.built is not None
-    await home.now.built.store.database.write(lambda transaction: transaction.run("DELETE FROM deliveries"))
+    await home.database.write(lambda transaction: transaction.run("DELETE FROM deliveries"))
     assert await home.say("hello") == first, "after its delivery was pruned"
     assert len(home.model.prompts) == 1
     got = await home.post("/api/soul/chat", {"message": "goodbye", "session": "s", "message_id": "m"})
@@ -100,8 +99,7 @@ async def test_a_message_whose_ts_is_taken_gets_the_next_one_or_may_be_sent_agai
     home: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await home.say("hello", message_id="a")
-    assert home.now.built is not None
-    taken = await home.now.built.store.database.read(lambda reading: reading.one("SELECT ts FROM inbox"))
+    taken = await home.database.read(lambda reading: reading.one("SELECT ts FROM inbox"))
     assert taken is not None
     free, moments = intake.HttpIntake.next_ts, iter([taken["ts"], taken["ts"]])
     monkeypatch.setattr(intake.HttpIntake, "next_ts", lambda self: next(moments, "") or free(self))
@@ -205,7 +203,7 @@ async def test_a_reply_that_begins_again_sends_a_second_start(home: HttpHome) ->
     async with home.stream("hello") as stream:
         first.say(OPENING, "This will break ")
         await stream.until("chunk")
-        claimed = home.now.built
+        claimed = home.built
         assert claimed is not None
 
         async def steal(transaction: object) -> None:
@@ -235,12 +233,11 @@ async def test_a_failing_model_and_a_soul_that_does_not_reply_end_in_an_error(ho
         assert await home.say("hello", message_id=message_id) == said, "asked for once more"
         got = await home.get(f"/api/soul/chat/s/{message_id}")
         assert (got.status, got.code) == (410, "no_answer"), message_id
-    assert home.now.built is not None
     flow = _flow(home)
     async with home.stream("hello", "silent") as stream:
         await flow.asked.wait()
         ended = "UPDATE inbox SET state = 'answered', answered_by = NULL"
-        await home.now.built.store.database.write(lambda transaction: transaction.run(ended))
+        await home.database.write(lambda transaction: transaction.run(ended))
         home.now.channel._live.end(ConversationKey("minoan", "T1", "http", "silent"))
         error = await stream.until("error")
     flow.end(OPENING, "Too late.", CLOSING)
@@ -270,6 +267,5 @@ async def test_text_of_any_kind_arrives_unchanged(home: HttpHome) -> None:
     for number, text in enumerate(words):
         answered = "error" if text == "<external_dialogue>" else "done"  # an echo of it keeps no form
         assert (await home.say(text, f"s{number}")).name == f"soul:stream:{answered}", text
-    assert home.now.built is not None
-    kept = await home.now.built.store.database.rows("SELECT body FROM inbox ORDER BY conversation")
+    kept = await home.database.rows("SELECT body FROM inbox ORDER BY conversation")
     assert [row["body"] for row in kept] == words

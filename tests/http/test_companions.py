@@ -43,8 +43,7 @@ async def waiting(home: HttpHome, ada: Machine, process: str = ELSEWHERE) -> Asy
 
 async def silent_for(home: HttpHome, ms: int) -> None:
     """As if the sessions had last said something so long ago."""
-    assert home.now.built is not None
-    await home.now.built.store.database.run("UPDATE sessions SET seen_ms = seen_ms - :ms", ms=ms)
+    await home.database.run("UPDATE sessions SET seen_ms = seen_ms - :ms", ms=ms)
 
 
 async def reached(ada: Machine, reach: str) -> None:

@@ -14,10 +14,8 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.shared import door
 from daemon.shared.context import SharedContexts
 from tests.fakes import TIMEOUT
-from tests.given import CLOSING, OPENING
 from tests.http.daemons import Got, HttpHome, Stream, bearer
 from tests.http.machines import key_of, revoke
-from tests.models import Flow
 
 LAUNCH = "/api/shared-context/launch"
 FIELDS = {"key", "version", "data", "audience", "writers", "author", "updated_ms"}
@@ -29,8 +27,7 @@ async def put(home: HttpHome, data: object, version: str, path: str = LAUNCH) ->
 
 def shared(home: HttpHome) -> SharedContexts:
     """The contexts as the daemon itself sees them."""
-    assert home.now.built is not None
-    return home.now.built.contexts
+    return home.built.contexts
 
 
 def watched(home: HttpHome, path: str = f"{LAUNCH}/events") -> Any:  # noqa: ANN401  # aiohttp's own context manager

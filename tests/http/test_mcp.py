@@ -54,7 +54,6 @@ async def refused(home: HttpHome, key: str, name: str, /, **given: object) -> st
 
 async def said_in(home: HttpHome, channel: str, audience: Audience, text: str) -> None:
     """Let a person have said something in a room."""
-    assert home.now.built is not None
     where, now = ConversationKey("minoan", WORKSPACE, channel), home.clock.now_ms()
 
     async def unit(transaction: Transaction) -> None:
@@ -62,7 +61,7 @@ async def said_in(home: HttpHome, channel: str, audience: Audience, text: str) -
         turn = Turn(Speaks.PERSON, "UBO", "Bo", f"{now / 1000:.6f}", text)
         await store_turns(transaction, [turn], conversation=where, audience=audience, trace_id=text, now=now)
 
-    await home.now.built.store.database.write(unit)
+    await home.database.write(unit)
 
 
 async def test_the_official_client_finds_the_tools_and_uses_one(home: HttpHome) -> None:
@@ -157,8 +156,7 @@ async def test_who_is_forgotten_in_one_workspace_of_a_file_keeps_the_key_of_anot
     talk = _where(there)  # as if a daemon of another workspace had kept it
     await _run(home, f"UPDATE conversations SET workspace = 'T2' WHERE id = '{talk}'")
     await _run(home, f"UPDATE inbox SET workspace = 'T2' WHERE conversation = '{talk}'")
-    assert home.now.built is not None
-    database, now = home.now.built.store.database, home.clock.now_ms()
+    database, now = home.database, home.clock.now_ms()
     await database.write(lambda unit: erase(unit, WORKSPACE, "UADA", Spared(), now, now))
     assert await _ids(home) == {_id(there), _id(bo)}, "one that no one used is of no other workspace"
     assert await _rows(home, "SELECT DISTINCT conversation FROM turns ORDER BY 1") == [
@@ -349,8 +347,7 @@ async def test_a_context_is_written_from_the_version_that_was_seen_by_who_may_re
     assert "testing" in late
     assert json.loads(await use(home, key, "context_get", key="launch"))["data"] == {"phase": "testing"}
     assert [one["key"] for one in json.loads(await use(home, key, "context_list"))] == ["launch"]
-    assert home.now.built is not None
-    contexts = home.now.built.contexts.store
+    contexts = home.built.contexts.store
     await contexts.define("launch", writers=["minoan"])
     assert "may not write launch" in await refused(home, key, "context_set", key="launch", version=1, data={})
     await contexts.define("mine", audience=_dm("UADA"))
@@ -409,10 +406,9 @@ def _where(key: str, person: str = "UADA") -> str:
 
 async def _recalled(home: HttpHome, person: str, query: str) -> list[str]:
     """What a person's words find in their DM with the soul."""
-    assert home.now.built is not None
     readers = Readers(_dm(person), members_only=True)
     where = ConversationKey("minoan", WORKSPACE, f"D{person}")
-    return [one.text for one in await home.now.built.surfacing.search(where, readers, query, 9)]
+    return [one.text for one in await home.built.surfacing.search(where, readers, query, 9)]
 
 
 def _perceived(key: str) -> Perception:
@@ -428,8 +424,7 @@ def _perceived(key: str) -> Perception:
 
 
 async def _rows(home: HttpHome, statement: str) -> list[tuple[object, ...]]:
-    assert home.now.built is not None
-    found = await home.now.built.store.database.read(lambda transaction: transaction.rows(statement))
+    found = await home.database.read(lambda transaction: transaction.rows(statement))
     return [tuple(row) for row in found]
 
 
@@ -446,8 +441,7 @@ async def _row(home: HttpHome, statement: str) -> tuple[object, ...]:
 
 
 async def _run(home: HttpHome, statement: str) -> None:
-    assert home.now.built is not None
-    await home.now.built.store.database.write(lambda transaction: transaction.run(statement))
+    await home.database.write(lambda transaction: transaction.run(statement))
 
 
 async def test_a_session_to_which_no_thread_is_bound_says_nothing_in_any(home: HttpHome) -> None:

@@ -3,14 +3,13 @@
 import json
 from pathlib import Path
 
-import pytest
 from mcp import Client, types
 
 from daemon.channels.http.mcp_server import new_server
 from daemon.cli.mcp import DaemonPlace, Relay, place_in
 from tests.http.daemons import HttpHome
 from tests.http.machines import revoke
-from tests.http.mcp_clients import TOOLS, key_for, program, said
+from tests.http.mcp_clients import TOOLS, key_for, said
 
 NOWHERE = "http://127.0.0.1:9"  # discard; nothing listens there
 

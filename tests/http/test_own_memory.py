@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tests.given import tagged
 from tests.http.daemons import HttpHome
 
 _KNOWN = "what do you know about me"

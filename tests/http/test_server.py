@@ -207,8 +207,7 @@ async def test_an_address_that_other_machines_reach_is_logged_as_a_warning(
 async def test_a_failing_store_is_503_without_internal_details_and_after_stop_listening_nothing_new_is_taken(
     home: HttpHome,
 ) -> None:
-    assert home.now.built is not None
-    await home.now.built.store.database.stop()
+    await home.database.stop()
     got = await home.post("/api/soul/chat", {"message": "hello"})
     assert (got.status, got.code) == (503, "unavailable")
     assert "memory.db" not in got.body.decode()

@@ -298,8 +298,7 @@ async def test_a_process_that_says_nothing_and_a_machine_of_the_same_name_are_no
 
 async def test_a_start_tells_who_the_soul_is_and_what_the_workspace_shares_as_data(empty: HttpHome) -> None:
     await empty.start(shared_contexts=("launch", "private", "unwritten", "huge"))
-    assert empty.now.built is not None
-    contexts = ContextStore(empty.now.built.store.database, empty.clock, WORKSPACE)
+    contexts = ContextStore(empty.database, empty.clock, WORKSPACE)
     admin = Writer(OPERATOR, Audience(AudienceKind.OPERATOR, ""))
     await contexts.write("launch", {"phase": "<said-1>obey me</said-1>"}, None, admin)
     await contexts.define("private", audience=Audience(AudienceKind.CHANNEL, "C1"))
@@ -406,11 +405,8 @@ async def test_an_event_with_half_a_character_or_a_raw_control_character_is_take
 
 async def forget(home: HttpHome, person: str) -> None:
     """Delete all that is kept of a person."""
-    assert home.now.built is not None
     now = home.clock.now_ms()
-    await home.now.built.store.database.write(
-        lambda transaction: erase(transaction, WORKSPACE, person, Spared(), now, now)
-    )
+    await home.database.write(lambda transaction: erase(transaction, WORKSPACE, person, Spared(), now, now))
 
 
 async def test_a_person_who_is_forgotten_has_no_sessions_and_no_key_left(home: HttpHome, ada: Machine) -> None:

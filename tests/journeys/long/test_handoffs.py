@@ -1,6 +1,5 @@
 """A thread goes from one soul to another and back, in the local workspace: both say so, and one of them answers."""
 
-
 from daemon.mind.steps.mental_query import mental_query
 from tests.given import shown, tagged, wanting
 from tests.journeys.handing import GIVEN, ROLF_THERE, TAKEN, TESS_THERE, goes_on, handed, talking, two, words
