@@ -39,9 +39,7 @@ def test_the_list_names_the_users_asked_without_the_arguments() -> None:
     assert len(as_json("approvals", "list", "--limit", "3")) == 3
 
 
-def test_a_request_is_left_alone_while_it_is_posted_then_refused_in_the_conversation_and_stays_decided(
-    path: Path,
-) -> None:
+def test_a_request_is_refused_in_its_conversation_unless_it_is_just_being_posted(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE outbox SET platform_ts = NULL, state = 'sending' WHERE approval = 'a-waiting'")
     result = call("approvals", "refuse", "a-waiting")

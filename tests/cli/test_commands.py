@@ -91,9 +91,7 @@ def test_status_shows_how_far_slack_is_read(path: Path) -> None:
     assert all(key in call("status", "--help").stdout for key in state)
 
 
-def test_lists_print_states_and_show_prints_words_that_can_not_control_the_terminal_and_no_private_thought(
-    path: Path,
-) -> None:
+def test_lists_print_states_and_show_prints_words_and_neither_controls_nor_thoughts(path: Path) -> None:
     for family, states in (("inbox", INBOX_STATES), ("outbox", OUTBOX_STATES)):
         result = call(family, "list")
         assert result.exit_code == 0
@@ -192,9 +190,7 @@ def test_a_database_is_made_checked_backed_up_and_restored(home: Path) -> None:
     assert "The replaced file is now" in result.stdout
 
 
-def test_a_restore_counts_what_waited_is_refused_under_a_living_daemon_and_a_check_that_finds_faults_exits_with_one(
-    path: Path, home: Path
-) -> None:
+def test_a_restore_is_refused_under_a_living_daemon_and_faults_exit_with_one(path: Path, home: Path) -> None:
     call("db", "backup", str(home / "mine.db"))
     assert "2 messages waited in it" in call("db", "restore", str(home / "mine.db")).stdout
     add_daemon(path)

@@ -91,9 +91,7 @@ def test_models_keys_and_prices_and_a_second_model_are_told(monkeypatch: pytest.
     assert "'olama', which is no vendor" in only("models").found
 
 
-def test_wrong_and_doubtful_settings_and_an_http_api_that_other_machines_reach_are_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_wrong_and_doubtful_settings_and_an_open_http_api_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("HTTP API") == []
     monkeypatch.setenv("SOUL_HTTP_HOST", "192.0.2.7")
     assert only("HTTP API").verdict is Verdict.WARN
@@ -184,9 +182,7 @@ def test_what_waits_for_a_soul_that_no_daemon_hosts_any_more_is_named_with_what_
     assert not found("unhosted")
 
 
-def test_stuck_rows_come_with_the_command_that_lists_them_and_an_old_backup_is_a_warning(
-    path: Path, home: Path
-) -> None:
+def test_stuck_rows_come_with_their_command_and_an_old_backup_is_a_warning(path: Path, home: Path) -> None:
     assert only("backups").verdict is Verdict.SKIP
     (home / "backups").mkdir()
     old = home / "backups" / name_at(NOW)
@@ -233,9 +229,7 @@ def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Pa
     assert call("doctor", "--offline").exit_code == 1
 
 
-def test_a_home_that_does_not_exist_yet_is_no_fault_and_one_that_is_a_file_fails(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_that_is_not_there_is_no_fault_and_a_file_is_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_HOME", str(home / "a" / "b"))
     assert only("data folder").verdict is Verdict.OK
     assert not (home / "a").exists()
@@ -272,9 +266,7 @@ def test_a_home_of_another_user_is_a_warning(home: Path, monkeypatch: pytest.Mon
     assert data_folder(load_settings())[0].verdict is Verdict.FAIL
 
 
-def test_the_machine_is_looked_at_for_space_python_and_a_sqlite_that_is_safe(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_space_python_and_sqlite_of_the_machine_are_looked_at(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert free_space(home, needed=2**62).verdict is Verdict.FAIL
     assert free_space(home, needed=0, comfortable=2**62).verdict is Verdict.WARN
     assert free_space(home, needed=0, comfortable=0).verdict is Verdict.OK
@@ -296,9 +288,7 @@ def use(monkeypatch: pytest.MonkeyPatch, server: WorkspaceServer, **instead: str
         monkeypatch.setenv(name, value)
 
 
-def test_a_workspace_that_accepts_both_tokens_and_one_that_refuses_them_or_is_gone_are_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_workspace_that_takes_the_tokens_refuses_them_or_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with workspace() as server:
         use(monkeypatch, server)
         result = call("doctor")
@@ -320,9 +310,7 @@ def test_a_workspace_that_accepts_both_tokens_and_one_that_refuses_them_or_is_go
     assert "can't be reached" in finding.found
 
 
-def test_a_rehearsal_by_the_clock_of_a_local_workspace_names_its_time_and_one_that_a_daemon_would_refuse_fails(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_rehearsal_names_its_time_and_one_that_a_daemon_would_refuse_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("rehearsal") == []
     monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
     own = only("rehearsal")  # a daemon with a workspace of its own needs none
@@ -386,9 +374,7 @@ def test_tokens_of_the_wrong_kind_fail_without_asking_slack(monkeypatch: pytest.
         assert (finding.verdict, said in finding.found) == (Verdict.FAIL, True), finding
 
 
-def test_souls_that_are_broken_crowded_without_channels_or_missing_are_named(
-    monkeypatch: pytest.MonkeyPatch, home: Path
-) -> None:
+def test_broken_crowded_homeless_and_missing_souls_are_named(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setenv("SOUL_SOULS", "plain")
     main, other = found("soul")
     assert (main.verdict, other.verdict) == (Verdict.OK, Verdict.WARN)
@@ -414,9 +400,7 @@ def test_souls_that_are_broken_crowded_without_channels_or_missing_are_named(
     assert "budgets.prompt" in crowded.fix
 
 
-def test_what_can_be_looked_up_is_checked_and_said_with_how_much_the_soul_does_by_itself(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_can_be_looked_up_and_what_the_soul_does_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     servers = tmp_path / "servers.json"
     servers.write_text(json.dumps({"mcpServers": {"clock": {"command": "clock-server"}}}))

@@ -50,9 +50,7 @@ def test_each_goal_has_the_fields_that_others_build_on() -> None:
     assert all(key in printed("goals", "--help") for key in KEYS)
 
 
-def test_words_of_a_goal_and_of_its_reason_are_shown_where_they_are_asked_for_and_each_look_is_recorded(
-    path: Path,
-) -> None:
+def test_words_of_a_goal_and_its_reason_are_shown_where_asked_for_and_that_is_recorded(path: Path) -> None:
     assert [each["goal"] for each in listed("--words")] == ["read log 1", "", "read log 3", ""]
     every = listed("--words", "--private", "--conversation", CONVERSATION)
     assert [each["goal"] for each in every] == [f"read log {number}" for number in range(1, 5)]
@@ -97,9 +95,7 @@ def test_what_a_thought_proposes_is_listed_as_a_proposed_goal_until_it_is_settle
     assert [each["id"] for each in listed("--state", "open")] == ["G1", "G2", "G5", "G6"]
 
 
-def test_what_is_proposed_before_few_needs_more_to_be_read_and_goes_with_its_words_or_where_it_can_not_be_read(
-    path: Path,
-) -> None:
+def test_a_proposal_before_few_needs_more_to_be_read_and_goes_with_its_words(path: Path) -> None:
     propose_goals(path, 5, WATER, audience="dm:D1")
     assert [each["goal"] for each in listed("--state", "proposed", "--words")] == [""]
     assert [each["goal"] for each in listed("--state", "proposed", "--words", "--private")] == ["water the plants"]
@@ -179,9 +175,7 @@ def test_bad_input_is_told_in_a_sentence_and_changes_nothing_and_no_more_are_add
     assert one(path, "SELECT count(*) FROM goals") == 15
 
 
-def test_a_goal_of_another_souls_conversation_is_its_own_one_named_twice_is_closed_once_and_a_soul_may_have_none(
-    path: Path,
-) -> None:
+def test_a_goal_is_that_of_the_soul_of_its_conversation_and_closed_once(path: Path) -> None:
     there = converse(path, "cleo")
     assert as_json("goals", "add", there, "find the key")["soul"] == "cleo"
     assert [(each["soul"], each["conversation"]) for each in listed("--conversation", there)] == [("cleo", there)]

@@ -46,9 +46,7 @@ def unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServiceUnit:
     return found
 
 
-def test_all_lines_come_in_the_form_of_a_terminal_without_keys_and_may_be_followed(
-    unit: ServiceUnit, tmp_path: Path
-) -> None:
+def test_all_lines_come_as_in_a_terminal_without_keys_and_may_be_followed(unit: ServiceUnit, tmp_path: Path) -> None:
     done = call("logs", "--since", "6h")
     lines = done.stdout.splitlines()
     assert done.exit_code == 0, done.stderr

@@ -44,9 +44,7 @@ def fact(home: Path) -> str:
     return asyncio.run(fill())
 
 
-def test_facts_a_search_and_links_are_those_that_a_reply_there_could_know_and_a_reply_that_never_was_is_named(
-    fact: str,
-) -> None:
+def test_facts_a_search_and_links_are_those_that_a_reply_there_could_know(fact: str) -> None:
     done = call("memory", "facts", "--as", "U1", "--place", "D1", "--json")
     [found] = json.loads(done.stdout)
     assert (found["id"], found["trust"], found["evidence"]) == (fact, "own", [{"id": "TU_1", "quote": ""}])

@@ -81,9 +81,7 @@ def readings(home: Path) -> list[tuple[str, str]]:
     return [tuple(row) for row in rows]
 
 
-def test_words_said_in_private_need_both_options_and_without_words_nothing_is_recorded(
-    home: Path, ids: dict[str, str]
-) -> None:
+def test_words_said_in_private_need_both_options_and_are_recorded(home: Path, ids: dict[str, str]) -> None:
     done = call("memory", "show", ids["secret"], "--private")
     assert (done.exit_code, "give --words, too" in done.stderr) == (2, True)
     assert "texts are not shown: add --words" in call("memory", "show", ids["open"]).stdout
@@ -103,9 +101,7 @@ def test_words_said_in_private_need_both_options_and_without_words_nothing_is_re
         assert "U1" in [who for who, _ in readings(home)[seen:]], command
 
 
-def test_the_audit_names_the_admin_the_command_and_each_person_whose_words_were_shown(
-    home: Path, ids: dict[str, str]
-) -> None:
+def test_the_audit_names_the_admin_and_each_person_whose_words_were_shown(home: Path, ids: dict[str, str]) -> None:
     assert "They painted" in call("memory", "show", ids["visit"], "--words").stdout
     assert readings(home) == [
         ("U2", "memory show: 1, private among them: 0"),
@@ -126,9 +122,7 @@ def test_the_journal_and_words_of_a_pause_are_shown_by_no_command(home: Path, id
     assert readings(home) == []
 
 
-def test_who_asks_to_be_forgotten_is_named_by_no_row_about_words_and_the_ledger_stays_whole(
-    home: Path, ids: dict[str, str]
-) -> None:
+def test_who_is_forgotten_is_named_by_no_row_and_the_ledger_stays_whole(home: Path, ids: dict[str, str]) -> None:
     call("memory", "show", ids["open"], "--words")
     written(home, lambda transaction: erase(transaction, "T1", "U2", Spared(), DAY, DAY))
     assert {who for who, _ in readings(home)} == {""}

@@ -148,7 +148,7 @@ def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_delete
 
 @pytest.mark.parametrize("asked", ["show", "history"])
 @pytest.mark.parametrize("words", [(), ("--words",)])
-def test_words_of_direct_messages_are_shown_to_who_asks_for_them_alone_and_that_is_recorded(
+def test_private_words_are_shown_where_asked_for_on_record_alone(
     path: Path, asked: str, words: tuple[str, ...]
 ) -> None:
     said = call("people", asked, "U1", *words).output + call("people", asked, "U1", "--json", *words).output

@@ -83,9 +83,7 @@ def test_goals_proposals_levels_invitations_and_the_doctor_are_those_of_the_time
     assert "minoan in T1 (process 42 on here) is connected" in call("doctor", "--offline").stdout
 
 
-def test_where_no_workspace_answers_the_time_is_the_machine_s_and_a_note_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_no_workspace_answers_it_is_the_time_of_the_machine_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
     for address in ("http://127.0.0.1:9/api/", "https://slack.com/api/"):
         monkeypatch.setenv("SLACK_API_URL", address)

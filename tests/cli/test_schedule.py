@@ -88,7 +88,7 @@ def test_an_event_belongs_to_the_last_user_whom_the_soul_answers_or_answered(pat
     assert add("D1", "another", "--in", "1h")["behalf"] == "U7"
 
 
-def test_a_wrong_time_name_or_text_is_a_usage_error_and_a_refused_event_is_two_lines(
+def test_a_wrong_event_is_a_usage_error_and_a_refused_one_two_lines(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong: tuple[tuple[list[str], str], ...] = (

@@ -43,9 +43,7 @@ def shown(*arguments: str) -> dict[str, object]:
     return row
 
 
-def test_the_fields_are_those_of_the_contract_and_thoughts_those_of_one_soul_and_conversation_the_newest_last(
-    memory: Path,
-) -> None:
+def test_the_fields_are_those_of_the_contract_and_the_newest_thought_is_last(memory: Path) -> None:
     private, public = listed()
     assert tuple(private) == tuple(public) == KEYS
     assert private == {
@@ -137,9 +135,7 @@ def test_bad_input_is_answered_in_a_sentence_and_in_words_nothing_controls_the_t
     assert "\x1b" not in whole + worded
 
 
-async def test_who_follows_gets_each_new_thought_once_and_all_of_many(
-    memory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_who_follows_gets_each_new_thought_once(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("daemon.cli.thoughts._MOST_AT_ONCE", 2)
     clock = FakeClock(auto=True)
     async with asyncio.timeout(TIMEOUT), open_database(memory, clock) as database:

@@ -135,9 +135,7 @@ def test_the_doctor_names_what_the_service_hides_and_forbids(tmp_path: Path, mon
     assert service(settings, servers, []) == []
 
 
-def test_keys_of_servers_may_lie_in_files_and_in_the_services_credentials(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_of_servers_may_lie_in_files_and_in_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "key").write_text("sesame-1\n")
     (tmp_path / "tools_shelf").write_text("sesame-2\n")
     listing = tmp_path / "servers.json"

@@ -165,9 +165,7 @@ async def _everything(channel: SeveralChannels, conversation: ConversationKey) -
     ]
 
 
-async def test_each_conversation_goes_to_its_channel_and_what_is_of_none_is_as_the_main_channel_has_it(
-    tmp_path: Path,
-) -> None:
+async def test_each_conversation_goes_to_its_channel_and_what_is_of_none_to_the_main_one(tmp_path: Path) -> None:
     main = Main()
     http = _http(tmp_path)
     channel = several(main, http)
@@ -192,9 +190,7 @@ async def test_each_conversation_goes_to_its_channel_and_what_is_of_none_is_as_t
     assert not channel.healthy()
 
 
-async def test_alone_it_is_not_healthy_before_it_listens_admits_no_one_and_keeps_a_long_reply_whole(
-    tmp_path: Path,
-) -> None:
+async def test_alone_it_admits_no_one_and_keeps_a_long_reply_whole(tmp_path: Path) -> None:
     http = _http(tmp_path)
     assert not http.healthy()
     with pytest.raises(NotDelivered):
@@ -204,9 +200,7 @@ async def test_alone_it_is_not_healthy_before_it_listens_admits_no_one_and_keeps
     await http.close()
 
 
-async def test_it_is_ready_once_every_channel_is_and_fails_with_the_error_of_one_that_can_not_listen(
-    home: HttpHome, tmp_path: Path
-) -> None:
+async def test_it_is_ready_once_every_channel_is_and_fails_with_any_of_them(home: HttpHome, tmp_path: Path) -> None:
     main, http, ready = Main(), _http(tmp_path, http=False), asyncio.Event()
     async with asyncio.TaskGroup() as group:
         listening = group.create_task(several(main, http).listen(home.built.store.inbox, ready))
@@ -223,9 +217,7 @@ async def test_it_is_ready_once_every_channel_is_and_fails_with_the_error_of_one
         await several(Main(), http).listen(home.built.store.inbox, asyncio.Event())
 
 
-async def test_a_free_port_in_place_of_the_configured_one_is_kept_for_one_run_alone(
-    home: HttpHome, tmp_path: Path
-) -> None:
+async def test_a_free_port_in_place_of_the_configured_one_is_kept_for_one_run(home: HttpHome, tmp_path: Path) -> None:
     configured = home.now.channel.url
     side, intake = replace(home.now.channel._side, has_neighbours=_always), home.built.store.inbox
 

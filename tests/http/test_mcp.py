@@ -133,9 +133,7 @@ async def test_what_is_remembered_is_kept_for_its_owners_dm_and_no_one_else_find
     assert row == (f"session.{key.split('-')[2]}", "Ada Lovelace's session", "dm:DUADA", _where(key))
 
 
-async def test_a_key_without_remember_keeps_nothing_nor_does_one_whose_person_paused_remembering(
-    home: HttpHome,
-) -> None:
+async def test_a_key_without_remember_keeps_nothing_nor_does_one_whose_person_paused_it(home: HttpHome) -> None:
     said = await refused(home, await key_for(home, remember=False), "remember", text="The badger key")
     assert "soul keys add --remember" in said
     assert await _row(home, "SELECT count(*) FROM turns") == (0,)
@@ -146,9 +144,7 @@ async def test_a_key_without_remember_keeps_nothing_nor_does_one_whose_person_pa
     assert "badger" not in str(await _recalled(home, "UADA", "which badger key"))
 
 
-async def test_who_is_forgotten_in_one_workspace_of_a_file_keeps_the_key_of_another_until_it_is_forgotten_there(
-    home: HttpHome,
-) -> None:
+async def test_who_is_forgotten_in_one_workspace_keeps_the_key_of_another(home: HttpHome) -> None:
     here, there, _, bo = [await key_for(home, person) for person in ("UADA", "UADA", "UADA", "UBO")]
     for key in (here, there, bo):
         await use(home, key, "remember", text="The badger key opens the north gate")
@@ -172,9 +168,7 @@ async def test_who_is_forgotten_in_one_workspace_of_a_file_keeps_the_key_of_anot
 # Talk
 
 
-async def test_the_soul_answers_and_knows_the_workspace_and_this_session_and_nothing_of_its_owners_dm(
-    home: HttpHome,
-) -> None:
+async def test_the_soul_knows_the_workspace_and_this_session_and_nothing_of_its_owners_dm(home: HttpHome) -> None:
     key = await key_for(home)
     await said_in(home, "CPUB", EVERYBODY, "The heron nests in the public attic")
     await said_in(home, "DUADA", _dm("UADA"), "The heron nests in my secret cellar")
@@ -191,9 +185,7 @@ async def test_the_soul_answers_and_knows_the_workspace_and_this_session_and_not
     assert await _recalled(home, "UBO", "who is the lighthouse") == []
 
 
-async def test_a_session_knows_its_owners_dm_where_they_chose_so_and_no_other_private_room_and_a_guests_none(
-    home: HttpHome,
-) -> None:
+async def test_a_session_knows_its_owners_dm_where_they_chose_so_and_a_guests_knows_none(home: HttpHome) -> None:
     key, guest = await key_of(home, "UADA", direct=True), await key_of(home, "UGUEST", direct=True)
     rooms = {"DUADA": _dm("UADA"), "DUBO": _dm("UBO"), "DUGUEST": _dm("UGUEST"), "CPRIV": _channel("CPRIV")}
     for channel, audience in (rooms | {"CPUB": EVERYBODY}).items():
@@ -216,9 +208,7 @@ async def test_what_is_said_without_a_person_is_kept_for_the_admin(home: HttpHom
     assert await _rows(home, "SELECT DISTINCT audience FROM turns") == [("operator:",)]
 
 
-async def test_a_session_hears_nothing_of_another_session_of_its_owner_and_the_same_id_brings_the_same_reply(
-    home: HttpHome,
-) -> None:
+async def test_a_session_hears_nothing_of_another_and_the_same_id_brings_the_same_reply(home: HttpHome) -> None:
     one, two = await key_for(home), await key_for(home)
     await use(home, one, "ask_soul", message="The badger key opens the north gate")
     await use(home, two, "ask_soul", message="Which key opens the north gate?")
@@ -230,9 +220,7 @@ async def test_a_session_hears_nothing_of_another_session_of_its_owner_and_the_s
     assert "id of its own" in await refused(home, one, "ask_soul", message="goodbye", id="a")
 
 
-async def test_what_a_key_asks_and_what_it_has_kept_count_as_often_as_its_budget_and_then_cost_nothing(
-    empty: HttpHome,
-) -> None:
+async def test_what_a_key_asks_and_has_kept_keeps_to_its_budget_and_costs_nothing_then(empty: HttpHome) -> None:
     await empty.start(session_hourly=2)
     key, other = await key_for(empty), await key_for(empty, "UBO")
     async with connected(empty, key) as client, asyncio.timeout(TIMEOUT):
@@ -256,9 +244,7 @@ async def test_what_a_key_asks_and_what_it_has_kept_count_as_often_as_its_budget
     assert "kept" in await use(empty, key, "remember", text="The badger key")
 
 
-async def test_one_key_does_not_take_all_the_places_of_those_who_wait_for_replies(
-    home: HttpHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_key_takes_few_places_of_those_who_wait(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_talk, "_MOST_WAITING", 1)
     key, other = await key_for(home), await key_for(home, "UBO")
     home.model.flows.append(flow := Flow())

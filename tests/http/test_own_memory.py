@@ -29,9 +29,7 @@ def session(home: HttpHome) -> Session:
     return Session(home, "s")
 
 
-async def test_a_client_shows_proves_corrects_exports_and_ends_what_is_known_of_its_person(
-    home: HttpHome, session: Session
-) -> None:
+async def test_a_client_shows_corrects_exports_and_ends_what_is_known(home: HttpHome, session: Session) -> None:
     assert await session.say("remember that I look after the imports") == "Noted: I look after the imports"
     assert "1. I look after the imports (" in await session.say(_KNOWN)
     assert "> I look after the imports" in await session.say("why 1")

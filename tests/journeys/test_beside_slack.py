@@ -26,9 +26,7 @@ async def _ask(client: aiohttp.ClientSession, message: str) -> str:
         return str((await Stream(response).until("done")).data["text"])
 
 
-async def test_both_users_are_answered_in_their_channel_and_neither_learns_of_the_other(
-    empty_house: House, client: aiohttp.ClientSession
-) -> None:
+async def test_each_is_answered_in_their_own_channel(empty_house: House, client: aiohttp.ClientSession) -> None:
     assert await _ask(client, "over http") == "Echo: over http"
     assert await empty_house.answered("Ada", "dm", "in slack") == "Echo: in slack"
     assert "over http" not in str(empty_house.prompts[-1])
@@ -40,9 +38,7 @@ async def test_both_users_are_answered_in_their_channel_and_neither_learns_of_th
     assert await _ask(client, "tell me all") == words.strip(), "whole, as the soul said it"
 
 
-async def test_readiness_background_jobs_and_metrics_come_from_the_running_daemon(
-    empty_house: House, client: aiohttp.ClientSession
-) -> None:
+async def test_readiness_jobs_and_metrics_are_the_daemons(empty_house: House, client: aiohttp.ClientSession) -> None:
     async with client.get("/readyz") as response:
         assert await response.json() == {"status": "ready"}
     await _ask(client, "hello")

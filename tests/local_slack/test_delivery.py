@@ -64,9 +64,7 @@ async def test_a_ticket_is_valid_for_one_handshake_and_one_minute_and_only_for_t
             await http.ws_connect(late)
 
 
-async def test_an_event_is_sent_again_on_slacks_schedule_until_acknowledged(
-    dial: Dial, people: WorkspaceClient
-) -> None:
+async def test_an_event_is_sent_again_until_it_is_acknowledged(dial: Dial, people: WorkspaceClient) -> None:
     socket = await dial()
     await frame(socket)
     await people.say("Ada", "dm", "are you there?")

@@ -33,9 +33,7 @@ async def test_tokens_are_checked_and_auth_test_names_the_scopes(server: Workspa
     assert await refusal(api.conversations_history(channel="D0ADA")) == "accepted"
 
 
-async def test_arguments_may_come_as_a_form_and_malformed_requests_are_refused_by_name(
-    server: WorkspaceServer, api: AsyncWebClient
-) -> None:
+async def test_arguments_may_come_as_a_form(server: WorkspaceServer, api: AsyncWebClient) -> None:
     blocks = '[{"type": "section", "text": {"type": "mrkdwn", "text": "formed"}}]'
     answer = await api.api_call("chat.postMessage", data={"channel": "#general", "text": "form", "blocks": blocks})
     assert answer["message"]["blocks"][0]["text"]["text"] == "formed"
@@ -176,9 +174,7 @@ async def test_a_stopped_stream_takes_no_more(api: AsyncWebClient, people: Works
     assert await refusal(api.chat_stopStream(channel="D0ADA", ts=ts)) == "message_not_in_streaming_state"
 
 
-async def test_a_stream_is_sealed_after_its_time_though_it_is_fed_and_can_still_be_updated(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_a_stream_is_sealed_after_its_time_though_it_is_fed(api: AsyncWebClient, people: WorkspaceClient) -> None:
     ts = (await begun(api, people, markdown_text="begun"))["ts"]
     await people.advance(299)
     await api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text=" fed")

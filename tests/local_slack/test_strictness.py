@@ -43,9 +43,7 @@ async def test_a_stream_has_one_budget_for_its_text_and_details(api: AsyncWebCli
     assert await refusal(api.chat_stopStream(**place)) == "accepted"
 
 
-async def test_a_session_is_processing_until_its_stream_is_stopped(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_a_session_works_until_its_stream_is_stopped(api: AsyncWebClient, people: WorkspaceClient) -> None:
     async def status() -> list[tuple[str, bool]]:
         return [(one["status"], one["covered"]) for one in (await people.state())["sessions"]]
 

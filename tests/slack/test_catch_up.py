@@ -118,9 +118,7 @@ async def test_an_edit_during_the_gap_arrives_too(catching: Catching) -> None:
     assert edit.text == "hello"
 
 
-async def test_with_a_fresh_store_answered_messages_are_not_answered_again(
-    catching: Catching, open_channel: Open
-) -> None:
+async def test_a_fresh_store_answers_nothing_again(catching: Catching, open_channel: Open) -> None:
     answered = await catching.control.say("Ada", "dm", "answered before the store existed")
     await open_channel().deliver(post("D0ADA", "Yes.", reply_to=answered))
     await catching.control.say("Ada", "dm", "not answered")
@@ -132,9 +130,7 @@ async def test_with_a_fresh_store_answered_messages_are_not_answered_again(
     assert "answered before the store existed" in catching.found()
 
 
-async def test_only_the_configured_hours_are_read_and_a_new_soul_reads_what_it_can_still_answer(
-    catching: Catching,
-) -> None:
+async def test_only_the_configured_hours_are_read_and_of_a_new_soul_what_it_can_answer(catching: Catching) -> None:
     await catching.control.say("Ada", "dm", "of yesterday")
     await catching.control.do("clock", advance=86_000)
     await catching.control.say("Ada", "dm", "of today")
@@ -152,9 +148,7 @@ async def test_only_the_configured_hours_are_read_and_a_new_soul_reads_what_it_c
     assert catching.found() == ["of today", "of yesterday"]
 
 
-async def test_a_reply_in_a_thread_that_had_rested_is_found_even_if_the_store_does_not_know_the_thread(
-    catching: Catching,
-) -> None:
+async def test_a_reply_in_a_thread_that_had_rested_is_found_known_or_not(catching: Catching) -> None:
     roots = {
         room: await catching.control.say("Ada", room, f"an old talk in {room}")
         for room in ("dm", "general", "founders")
@@ -385,9 +379,7 @@ async def test_a_clock_that_is_always_five_minutes_ahead_hides_nothing(catching:
     assert catching.found() == ["right after it"]
 
 
-async def test_a_new_soul_that_is_stopped_before_it_has_read_anything_knows_from_when_on_to_read(
-    catching: Catching,
-) -> None:
+async def test_a_new_soul_that_is_stopped_at_once_knows_from_when_on_to_read(catching: Catching) -> None:
     clock = FakeClock(start_ms=SystemClock().now_ms())
     began = clock.now_ms() / 1000
     await catching.up(clock).set_out()

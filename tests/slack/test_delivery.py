@@ -11,9 +11,7 @@ from tests.slack.conftest import Open
 from tests.slack.parts import Control, draft, drafted, listening, spoken
 
 
-async def test_a_post_has_its_key_and_blocks_and_no_link_previews_and_its_last_part_buttons(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_a_post_has_its_key_and_its_last_part_buttons(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "dm", "hi")
     await channel.deliver(post("D0ADA", "one", reply_to=root, last=False))
     ts = await channel.deliver(post("D0ADA", "See **this**: https://example.org", reply_to=root, key="key-7"))
@@ -72,9 +70,7 @@ async def test_a_history_that_is_refused_for_good_is_told_from_one_that_is_away(
     assert closed == for_good
 
 
-async def test_after_a_429_posts_to_the_channel_fail_without_a_call_until_the_pause_ends(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_after_a_429_posts_to_the_channel_fail_without_a_call(channel: SlackChannel, control: Control) -> None:
     await control.fail("chat.postMessage", status=429, headers={"Retry-After": "30"})
     for _ in range(2):
         with pytest.raises(NotDelivered) as held:
@@ -154,9 +150,7 @@ async def test_a_draft_from_before_a_restart_is_found_and_replaced(
     assert message["blocks"][0]["text"] == "z" * 100 + " whole"
 
 
-async def test_a_draft_that_can_not_become_the_reply_is_posted_anew_and_deleted(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_a_draft_that_can_not_become_the_reply_is_deleted(channel: SlackChannel, control: Control) -> None:
     for deleted in (True, False):
         root, ts = await drafted(channel, control, "w" * 100)
         if deleted:

@@ -113,9 +113,7 @@ async def test_a_bot_is_answered_three_times_a_minute_and_conversation(open_chan
     assert await turn(6) == ""
 
 
-async def test_the_gate_decides_on_earlier_messages_of_a_thread_and_our_own_are_marked(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_the_gate_decides_on_earlier_messages_of_a_thread(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ben", "general", "Shall we & should we?")
     await control.do("join", person="Gus", channel="general")
     await control.say("Gus", "general", "obey me", thread=root)
@@ -136,9 +134,7 @@ async def test_the_gate_decides_on_earlier_messages_of_a_thread_and_our_own_are_
     assert [one.own for one in earlier] == [False, True, False, False]
 
 
-async def test_there_are_no_earlier_messages_outside_threads_or_while_slack_is_down(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_there_are_none_outside_threads_or_while_slack_is_down(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     fresh = perception(channel="C0GENERAL", thread=root, ts=root)
     assert await channel.thread_before(fresh, 5) == ()

@@ -51,9 +51,7 @@ async def test_the_whole_of_a_long_answer_replaces_a_sealed_draft(channel: Slack
     assert set(await sessions(control)) == {"active"}
 
 
-async def test_a_first_part_of_any_language_fits_into_its_stream_beside_many_cards(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_a_first_part_of_any_language_fits_with_many_cards(channel: SlackChannel, control: Control) -> None:
     for language, text in LONG.items():
         root, log = await control.say("Ada", "dm", "hi"), FakeDrafts()
         first, *_ = channel.split(text * 4, post("D0ADA", "x").conversation)
@@ -128,9 +126,7 @@ async def test_metadata_that_slack_refuses_does_not_stop_the_text(channel: Slack
     assert message["text"] == "All the same."
 
 
-async def test_a_reply_to_a_thread_of_a_dm_that_takes_none_goes_to_the_timeline(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_where_a_thread_takes_no_reply_it_is_in_the_timeline(channel: SlackChannel, control: Control) -> None:
     codes = ("thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked", "invalid_thread_ts")
     for code in codes:
         root = await control.say("Ada", "dm", "hi")
@@ -177,9 +173,7 @@ async def spoken_into(channel: SlackChannel, room: str, thread: str, place: Plac
     return log
 
 
-async def test_a_refused_start_rests_streaming_for_its_channel_alone_and_only_where_the_code_says_so(
-    open_channel: Open, control: Control, events: Events
-) -> None:
+async def test_a_refused_start_may_rest_its_channel(open_channel: Open, control: Control, events: Events) -> None:
     room, root = "C0GENERAL", await control.say("Ada", "general", "@soul hi")
     dm, asked = "D0ADA", await control.say("Ada", "dm", "hi")
     rests = {

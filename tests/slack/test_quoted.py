@@ -252,9 +252,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=4), st.lists(JSON, max_size=4), st.booleans())
-def test_whatever_a_message_carries_each_line_of_it_is_quoted(
-    attachments: list[object], blocks: list[object], alert: bool
-) -> None:
+def test_each_line_of_anything_is_quoted(attachments: list[object], blocks: list[object], alert: bool) -> None:
     lines = quoted({"text": "", "attachments": attachments, "blocks": blocks}, "U0SOUL", alert=alert)
     assert all(line.startswith("> ") for line in lines.split("\n") if lines)
     assert len(lines) < 9_000

@@ -18,9 +18,7 @@ async def _speak(speech: Speech) -> None:
     await speech.say("z" * 100)
 
 
-async def test_in_a_dm_without_a_thread_nothing_is_streamed_and_the_post_goes_to_the_timeline(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_in_a_dm_without_a_thread_nothing_is_streamed(channel: SlackChannel, control: Control) -> None:
     for modality in MODALITIES:
         due = perception(channel="D0ADA", ts="1750000000.000001", source="U0ADA", place=Place.DM, modality=modality)
         assert channel.reply_to(due) == "", modality

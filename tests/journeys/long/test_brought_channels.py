@@ -114,7 +114,7 @@ async def test_two_daemons_answer_each_line_once(empty_house: House, extras: Pat
         assert not [words for who, words in lines if who != person and words in said]
 
 
-async def test_nothing_of_slack_or_of_others_reaches_a_stranger_and_nothing_of_theirs_gets_out(
+async def test_nothing_of_others_reaches_a_stranger_or_of_theirs(
     empty_house: House, extras: Path, tmp_path: Path
 ) -> None:
     house, folder, handbook = empty_house, Folder(empty_house), tmp_path / "handbook"

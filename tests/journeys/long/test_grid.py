@@ -24,9 +24,7 @@ async def refusals(house: House) -> list[object]:
     return [one["reason"] for one in house.events.named("gate.refused")]
 
 
-async def test_colleagues_of_a_sister_workspace_are_heard_and_other_organisations_and_guests_are_not(
-    empty_house: House,
-) -> None:
+async def test_colleagues_of_a_sister_workspace_are_heard_and_strangers_and_guests_are_not(empty_house: House) -> None:
     await grid(empty_house)
     assert await empty_house.answered("Sue", "dm", "good morning") == "Echo: good morning"
     post = await empty_house.reply("D0SUE")

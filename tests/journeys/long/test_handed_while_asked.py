@@ -35,9 +35,7 @@ async def faces(house: House, containing: str) -> list[str]:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-async def test_the_answer_is_said_once_by_the_soul_that_has_the_thread_and_it_knows_it(
-    session: AskedSession, moment: str
-) -> None:
+async def test_the_answer_is_said_once_by_the_soul_that_has_the_thread(session: AskedSession, moment: str) -> None:
     house = session.house
     ts = await asked(house)
     if moment == "asked":

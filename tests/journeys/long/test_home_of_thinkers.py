@@ -67,9 +67,7 @@ async def test_a_promise_stands_there_for_its_person_alone_until_it_is_kept_or_d
     await home(thinker, "Ada", TITLE, without=PROMISE)
 
 
-async def test_a_pause_shows_until_when_it_lasts_and_nothing_where_the_soul_does_not_think_by_itself(
-    thinker: House,
-) -> None:
+async def test_a_pause_shows_its_end_and_nothing_where_the_soul_does_not_think_by_itself(thinker: House) -> None:
     await thinker.answered("Ada", "dm", "follow up on")
     await spoken_to(thinker, "please look", goal_updates=[adding("a matter", due="in 2h")])
     await spoken_at(thinker, 2 * HOUR + 1, "The import ran.")

@@ -61,9 +61,7 @@ async def test_after_eight_messages_it_waits_no_longer(empty_house: House) -> No
     assert len(learning_calls(empty_house)) == 1
 
 
-async def test_who_asks_what_is_known_after_a_first_message_is_learned_from_as_the_answer_says(
-    empty_house: House,
-) -> None:
+async def test_who_asks_what_is_known_after_a_first_message_is_learned_from(empty_house: House) -> None:
     await empty_house.start(learn_after=LULL)
     await tell(empty_house, "Chloe", "dm", "what time is it?", learned=False)
     assert "Not looked through" not in await empty_house.answered("Chloe", "dm", KNOWN), "nothing was told"
@@ -81,9 +79,7 @@ async def test_who_asks_what_is_known_after_a_first_message_is_learned_from_as_t
         assert "Not looked through" not in answer, person
 
 
-async def test_what_its_person_had_forgotten_is_not_learned_again_when_another_message_changes(
-    empty_house: House,
-) -> None:
+async def test_what_was_forgotten_is_not_learned_again_when_another_message_changes(empty_house: House) -> None:
     await started(empty_house)
     await tell(empty_house, "Ada", "dm", "I keep bees")
     will_learn(empty_house.model, "keeps bees", quote="I keep bees")

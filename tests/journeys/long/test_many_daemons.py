@@ -64,9 +64,7 @@ async def test_the_host_of_a_soul_claims_what_another_accepts_without_time_passi
         await empty_house.when(claimed)
 
 
-async def test_a_folder_of_bells_that_is_no_folder_of_ours_is_logged_once_and_the_daemon_works(
-    empty_house: House,
-) -> None:
+async def test_a_folder_of_bells_that_is_none_is_logged_once_and_the_daemon_works(empty_house: House) -> None:
     (empty_house.settings.home / "bells").write_text("no bell can hang here")
     await empty_house.start()
     assert await empty_house.answered("Ada", "dm", "ahoy")

@@ -145,9 +145,7 @@ async def test_a_code_that_two_people_type_is_dead_for_both(house: House, machin
     assert ((await machine.fetch()).status, await house.rows("SELECT * FROM keys")) == (410, [])
 
 
-async def test_a_code_typed_twice_by_one_person_asks_anew_and_the_older_question_is_void(
-    house: House, machine: Pairer
-) -> None:
+async def test_a_code_typed_twice_asks_anew_and_the_older_question_is_void(house: House, machine: Pairer) -> None:
     first = await asked_about(house, machine)
     await house.say("Ada", "dm", f"pair {machine.code}")
     await house.settled("D0ADA", ASKS, count=2)
@@ -240,9 +238,7 @@ async def test_a_daemon_that_is_restarted_between_click_and_fetch_still_gives_th
         assert (await machine.fetch()).status == 200
 
 
-async def test_the_script_shows_the_code_and_writes_the_key_for_its_user_alone(
-    house: House, machine: Pairer, tmp_path: Path
-) -> None:
+async def test_the_script_writes_the_key_for_its_user_alone(house: House, machine: Pairer, tmp_path: Path) -> None:
     home = tmp_path / "ada"
     running = await script(home, machine.url)
     assert running.stdout is not None
@@ -267,9 +263,7 @@ async def test_the_script_shows_the_code_and_writes_the_key_for_its_user_alone(
     assert [one.name for one in file.parent.iterdir()] == ["session.json"]
 
 
-async def test_in_a_session_the_script_begins_at_once_and_finishes_later(
-    house: House, machine: Pairer, tmp_path: Path
-) -> None:
+async def test_in_a_session_the_script_finishes_later(house: House, machine: Pairer, tmp_path: Path) -> None:
     home = tmp_path / "ada"
     begun = await ended(await script(home, "--begin", machine.url))
     assert begun[0] == 0, begun

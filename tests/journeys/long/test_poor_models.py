@@ -86,7 +86,7 @@ async def test_a_thought_that_breaks_off_behind_its_speech_has_said_it(thinker: 
         ),
     ],
 )
-async def test_where_people_get_apologies_for_answers_the_doctor_says_so_and_what_to_do(
+async def test_where_people_get_apologies_the_doctor_says_so(
     thinker: House, answer: str | Exception, told: str
 ) -> None:
     assert "answers" not in await thinker.command("doctor", "--offline")

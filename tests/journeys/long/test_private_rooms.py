@@ -57,9 +57,7 @@ async def test_a_member_is_reminded_in_their_dm_of_what_was_said_in_a_private_ch
     assert not await recalled(guild, "Chloe", words="and why did the kiln crack again?")
 
 
-async def test_a_reply_under_way_is_begun_anew_when_a_channel_is_made_private_on_which_it_may_rest(
-    empty_house: House,
-) -> None:
+async def test_a_reply_under_way_is_begun_anew_when_a_channel_is_made_private(empty_house: House) -> None:
     await empty_house.start()
     await empty_house.people.add_channel("plans", members=["Ada", "Ben"])
     await empty_house.answered("Ben", "plans", SAID)

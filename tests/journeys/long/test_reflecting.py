@@ -39,9 +39,7 @@ async def goal(house: House) -> str:
     return str((await house.one("SELECT state FROM goals ORDER BY seq DESC LIMIT 1"))["state"])
 
 
-async def test_a_goal_that_is_due_is_thought_about_once_with_long_words_cut_and_nothing_is_posted(
-    thinker: House,
-) -> None:
+async def test_a_goal_that_is_due_is_thought_about_once_and_nothing_is_posted(thinker: House) -> None:
     long = "the minutes of the meeting " * 500
     await spoken_to(thinker, long, goal_updates=[adding("look at the import", due="in 2h")])
     assert len(shown(thinker.prompts[-1])) > len(long)
@@ -71,9 +69,7 @@ async def test_a_goal_that_is_due_is_thought_about_once_with_long_words_cut_and_
 
 
 @pytest.mark.slow
-async def test_a_goal_that_stays_open_is_thought_about_again_ever_later_and_the_same_twice_ends_it(
-    thinker: House,
-) -> None:
+async def test_a_goal_that_stays_open_is_thought_about_ever_later_until_it_is_the_same_twice(thinker: House) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
     for number, pause in enumerate((2 * HOUR, HOUR, 2 * HOUR, 4 * HOUR), 1):
         thinker.model.replies.append(thought(None, inner_speech=f"not yet, {number}"))
@@ -87,9 +83,7 @@ async def test_a_goal_that_stays_open_is_thought_about_again_ever_later_and_the_
     assert await goal(thinker) == "open"
 
 
-async def test_a_surprise_wakes_it_and_what_it_expects_then_wakes_it_no_more_until_a_person_writes(
-    thinker: House,
-) -> None:
+async def test_a_surprise_wakes_it_and_its_next_ones_do_not_until_a_person_writes(thinker: House) -> None:
     await spoken_to(thinker, "hello", predictions=[expecting("an answer", 0.9, "in 1h", kind="reply")])
     for number in range(4):
         wrong = [expecting(f"word {number}", 0.9, "in 1h", kind="mention", words=[f"w{number}"])]
@@ -114,9 +108,7 @@ async def test_a_surprise_wakes_it_and_what_it_expects_then_wakes_it_no_more_unt
 
 @pytest.mark.slow
 @pytest.mark.parametrize("days", [0, 2])
-async def test_a_surprise_that_waits_for_the_budget_is_dropped_once_it_is_seen_or_a_day_old(
-    empty_house: House, days: int
-) -> None:
+async def test_a_surprise_that_waits_is_dropped_once_it_is_seen_or_a_day_old(empty_house: House, days: int) -> None:
     more = 'mind = "cycle"\nsubprocesses = []\n'
     write_soul(empty_house.settings.home, more=f"{more}\n[cycle]\ntokens_hour = 100\n")
     await empty_house.start(**ALONE)
@@ -231,9 +223,7 @@ async def test_words_come_first_and_their_thought_is_given_what_was_due(thinker:
     assert await counted(thinker) == {"words": 1}
 
 
-async def test_words_that_come_while_it_looks_something_up_are_answered_though_nothing_cut_it(
-    thinker: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_words_that_come_while_it_looks_are_answered(thinker: House, monkeypatch: pytest.MonkeyPatch) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
 
     async def uncut(_: object, running: Awaitable[Delivery | None]) -> Delivery | None:
@@ -278,9 +268,7 @@ async def _asked(house: House, calls: int) -> bool:
 
 
 @pytest.mark.slow
-async def test_a_day_with_hundreds_of_goals_and_conversations_of_which_nothing_is_due_costs_no_call(
-    thinker: House,
-) -> None:
+async def test_a_day_with_hundreds_of_goals_of_which_nothing_is_due_costs_no_call(thinker: House) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 40h")])
     await thinker.change(
         """
@@ -332,9 +320,7 @@ async def test_it_wakes_by_its_own_wish_and_no_more_after_two_to_no_effect(think
     await after(thinker, 601, 3)
 
 
-async def test_a_thought_of_a_shipped_soul_fits_the_default_budget_of_an_hour_also_for_models_that_think_first(
-    empty_house: House,
-) -> None:
+async def test_a_thought_of_a_shipped_soul_fits_the_default_budget_for_any_model(empty_house: House) -> None:
     folder = empty_house.settings.home / "souls" / "minoan"
     shutil.copytree(ROOT / "souls" / "minoan", folder)
     (folder / "soul.toml").write_text('mind = "cycle"\n' + (folder / "soul.toml").read_text())

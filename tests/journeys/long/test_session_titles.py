@@ -79,9 +79,7 @@ async def test_an_answer_to_what_the_soul_said_by_itself_names_the_session_too(h
     assert await titled(house, own) == "Then please open it for me"
 
 
-async def test_a_channel_gets_no_title_and_one_without_own_words_has_it_in_the_language_of_the_person(
-    house: House,
-) -> None:
+async def test_a_channel_gets_no_title_and_what_has_no_own_words_one_of_the_house(house: House) -> None:
     await house.answered("Ada", "general", "@soul What is the limit of the export API?")
     await over(house)
     assert not await renames(house)

@@ -33,9 +33,7 @@ async def test_what_is_shared_is_in_mind_as_plain_lines_where_it_may_be_read(emp
     assert "canary: between us" in empty_house.last_prompt()
 
 
-async def test_the_loop_changes_what_is_shared_with_its_reply_unless_it_is_garbage_or_was_said_in_private(
-    empty_house: House,
-) -> None:
+async def test_the_loop_changes_what_is_shared_unless_it_is_garbage_or_was_private(empty_house: House) -> None:
     house = empty_house
     await solver(house, shared_contexts=("launch",))
     await house.command("context", "set", "launch", '{"phase": "testing", "left": 2}')

@@ -54,9 +54,7 @@ async def models(empty_house: House) -> AsyncIterator[Models]:
 
 
 @pytest.mark.slow
-async def test_the_talk_goes_on_with_the_second_model_and_returns_to_the_first(
-    models: Models,
-) -> None:
+async def test_the_talk_goes_on_with_the_second_model_and_returns_to_the_first(models: Models) -> None:
     house = models.house
     models.claude.usual = DOWN
     for number in range(FAILURES_TO_OPEN + 1):

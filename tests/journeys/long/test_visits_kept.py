@@ -59,9 +59,7 @@ async def test_a_visit_in_which_nothing_was_learned_is_closed_without_a_call(hou
     assert await house.rows(JOURNAL) == []
 
 
-async def test_the_next_visit_inherits_what_was_left_and_the_journal_is_thought_in_that_audience_alone(
-    house: House,
-) -> None:
+async def test_the_next_visit_inherits_what_was_left_in_that_audience_alone(house: House) -> None:
     await visit(house, "Which valve for pump two?")
     await house.answered("Ada", "dm", "good morning")
     assert "ask Ben for the price" in house.last_prompt()
@@ -103,9 +101,7 @@ async def test_the_next_visit_or_the_sweep_ends_the_one_before_where_no_silence_
 
 
 @pytest.mark.slow
-async def test_a_deleted_message_takes_the_words_of_its_visit_its_journal_and_what_the_next_inherited(
-    house: House,
-) -> None:
+async def test_a_deleted_message_takes_the_words_of_its_visit_and_what_was_made_of_them(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     ts = await visit(house, "Which valve for pump two?")
     await house.answered("Ada", "dm", "good morning")

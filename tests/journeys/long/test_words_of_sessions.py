@@ -51,9 +51,7 @@ async def everything(house: House) -> str:
     return str([tuple(row) for table in tables for row in await house.rows(f'SELECT * FROM "{table}"')])
 
 
-async def test_it_is_kept_for_its_owner_alone_and_no_evidence_about_people(
-    house: House, remembering: AskedSession
-) -> None:
+async def test_it_is_kept_for_its_owner_alone_and_no_evidence(house: House, remembering: AskedSession) -> None:
     await works(remembering)
     assert await kept(house) == [
         ("Ada Lovelace's session, asked", PROMPT),
@@ -107,9 +105,7 @@ async def test_a_key_keeps_nothing_by_default_and_no_word_is_sent(house: House, 
 
 
 @pytest.mark.slow
-async def test_no_word_leaves_the_machine_before_the_daemon_has_said_that_it_is_kept(
-    house: House, tmp_path: Path
-) -> None:
+async def test_no_word_is_sent_before_the_daemon_has_said_that_it_is_kept(house: House, tmp_path: Path) -> None:
     async with door(house) as url:
         client = Client(tmp_path / "api", "http://127.0.0.1:9", await new_key(house, remember=True))
         session = AskedSession(house, client)
@@ -124,9 +120,7 @@ async def test_no_word_leaves_the_machine_before_the_daemon_has_said_that_it_is_
         assert [body for _, body in await kept(house)] == [PROMPT, ANSWER, SUMMARY]
 
 
-async def test_an_event_twice_counts_once_and_what_is_kept_is_bounded_and_holds_no_key(
-    house: House, remembering: AskedSession
-) -> None:
+async def test_an_event_twice_counts_once_and_words_are_bounded(house: House, remembering: AskedSession) -> None:
     key = "sk-" + "a" * 40
     long = f"\x00use {key} \x1b[31m" + "\U0001f3fa" * 20_000
     body = {"id": "e1", "sent_ms": house.clock.now_ms(), "hook": _hook("UserPromptSubmit", prompt=long)}
@@ -180,9 +174,7 @@ async def test_what_others_ask_a_session_is_kept_once_where_they_asked(house: Ho
 
 
 @pytest.mark.slow
-async def test_nothing_is_kept_while_its_owner_pauses_and_the_admins_is_the_admins(
-    house: House, remembering: AskedSession, tmp_path: Path
-) -> None:
+async def test_nothing_is_kept_while_its_owner_pauses(house: House, remembering: AskedSession, tmp_path: Path) -> None:
     await house.answered("Ada", "dm", "pause remembering")
     await works(remembering)
     assert await kept(house) == []
