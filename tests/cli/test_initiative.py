@@ -90,10 +90,7 @@ def test_an_admin_allows_a_channel_and_denies_it_again_and_both_are_on_record(pa
     assert listed()[0]["state"] == "declined"
     with opened(path) as connection:
         acts = connection.execute("SELECT act, object FROM audit ORDER BY seq").fetchall()
-    assert [tuple(one) for one in acts] == [
-        ("initiative.allow", "minoan C1"),
-        ("initiative.deny", "minoan C1"),
-    ]
+    assert [tuple(one) for one in acts] == [("initiative.allow", "minoan C1"), ("initiative.deny", "minoan C1")]
 
 
 def test_one_whom_the_soul_does_not_know_is_told_an_admin_denies_a_person_but_invites_for_none(path: Path) -> None:

@@ -53,8 +53,7 @@ def test_a_model_call_is_counted_with_its_tokens_cost_and_duration() -> None:
 
 @given(
     fields=st.dictionaries(
-        st.sampled_from(sorted(CALL)),
-        st.none() | st.floats() | st.integers() | st.text() | st.booleans(),
+        st.sampled_from(sorted(CALL)), st.none() | st.floats() | st.integers() | st.text() | st.booleans()
     )
 )
 def test_counting_never_raises(fields: dict[str, object]) -> None:

@@ -74,11 +74,9 @@ async def test_the_next_visit_inherits_what_was_left_in_that_audience_alone(hous
     assert "hold on" not in house.last_prompt()
     assert "ask Ben" not in house.last_prompt()
     audiences = {(row["channel"], row["audience"]) for row in await house.rows(EPISODES)}
-    assert audiences == {
-        ("D0ADA", "dm:D0ADA"),
-        ("D0BEN", "dm:D0BEN"),
-        ("C0GENERAL", "workspace:T0LOCAL"),
-    }, "words for other readers never join an episode"
+    assert audiences == {("D0ADA", "dm:D0ADA"), ("D0BEN", "dm:D0BEN"), ("C0GENERAL", "workspace:T0LOCAL")}, (
+        "words for other readers never join an episode"
+    )
 
 
 async def test_the_next_visit_or_the_sweep_ends_the_one_before_where_no_silence_did(empty_house: House) -> None:

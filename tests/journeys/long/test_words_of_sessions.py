@@ -146,7 +146,7 @@ async def test_of_one_key_and_day_so_much_is_kept_and_its_session_hears_once_tha
     client, hears = remembering.client, "What is said from now on until midnight UTC is not kept"
     house.clock.turn(DAY_S - house.clock.now_ms() / 1000 % DAY_S)  # a day begins
     assert [hears in (await client.report("UserPromptSubmit", prompt=f"prompt {n}")).context for n in range(5)] == [
-        *(False, False, True, False, False),
+        *(False, False, True, False, False)
     ]
     assert [body for _, body in await kept(house)] == ["prompt 0", "prompt 1"]
     key = await house.one("SELECT words_kept, words_left_out FROM keys")
