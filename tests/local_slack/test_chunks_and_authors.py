@@ -8,21 +8,6 @@ from tests.local_slack.stock import Json, begun, refusal
 CARD = {"type": "task_update", "id": "t", "title": "Looking", "status": "in_progress"}
 
 
-async def test_a_stream_takes_only_the_form_of_its_first_piece(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    ts = (await begun(api, people, markdown_text="begun"))["ts"]
-    chunk = {"type": "markdown_text", "text": "more"}
-    assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[chunk])) == "streaming_mode_mismatch"
-    both = api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="more", chunks=[chunk])
-    assert await refusal(both) == "cannot_provide_both_markdown_text_and_chunks"
-    ts = (await begun(api, people, chunks=[CARD]))["ts"]
-    words = api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="more")
-    assert await refusal(words) == "streaming_mode_mismatch"
-    await people.fault(chunks=False)
-    assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[CARD])) == "invalid_chunks"
-    await people.clear_faults()
-    assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[CARD])) == "accepted"
-
-
 async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: WorkspaceClient) -> None:
     malformed: tuple[Json, ...] = (
         {"type": "poem"},

@@ -174,22 +174,6 @@ async def test_a_stopped_stream_takes_no_more(api: AsyncWebClient, people: Works
     assert await refusal(api.chat_stopStream(channel="D0ADA", ts=ts)) == "message_not_in_streaming_state"
 
 
-async def test_a_stream_is_sealed_after_its_time_though_it_is_fed(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    ts = (await begun(api, people, markdown_text="begun"))["ts"]
-    await people.advance(299)
-    await api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text=" fed")
-    await people.advance(22)
-    assert (
-        await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="x"))
-        == "message_not_in_streaming_state"
-    )
-    (broken,) = await people.posts_by_bot("D0ADA")
-    assert broken["streaming_state"] == "errored"
-    await api.chat_update(channel="D0ADA", ts=ts, text="the whole answer")
-    (mended,) = await people.posts_by_bot("D0ADA")
-    assert (mended["text"], mended["streaming_state"]) == ("the whole answer", "completed")
-
-
 async def test_the_status_line_disappears_with_time_or_a_post(api: AsyncWebClient, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "dm", "hello")
 

@@ -1,7 +1,7 @@
 """Two souls in one daemon: each answers in its own channels, under its own name, from its own memory."""
 
-from tests.journeys.house import House, said
-from tests.journeys.learning import feeling, notes, teach
+from tests.journeys.house import House
+from tests.journeys.learning import notes, teach
 from tests.journeys.souls import write_soul
 
 ROLF = """icon = ":anchor:"
@@ -54,32 +54,3 @@ async def test_notes_of_one_soul_never_reach_the_other(empty_house: House) -> No
     rows = await empty_house.rows("SELECT soul, text FROM records WHERE kind = 'fact' ORDER BY soul")
     assert [tuple(row) for row in rows] == [("rolf", "keeps a canary-rolf"), ("tess", "keeps a canary-tess")]
     assert len(await notes(empty_house)) == 1, "one audience, two souls"
-
-
-async def test_the_mood_of_one_soul_is_not_the_others(empty_house: House) -> None:
-    await two(empty_house)
-    await empty_house.people.add_channel("market", members=["U0ADA"])
-    empty_house.model.steps["feel"].append(feeling("stormy", "the CANARY"))
-    empty_house.model.replies.append(
-        '<external_dialogue verb="said">Arr.</external_dialogue><soul_state_check>true</soul_state_check>'
-    )
-    await empty_house.answered("Ada", "general", "@soul a storm!")
-    await empty_house.events.until("soul_state.kept")
-    await empty_house.answered("Ada", "market", "@soul how are you?")
-    assert "Your mood:" not in empty_house.last_prompt()
-    assert "CANARY" not in empty_house.last_prompt()
-    await empty_house.answered("Ada", "general", "@soul how are you?")
-    assert "Your mood: stormy" in empty_house.last_prompt()
-
-
-async def test_a_channel_changes_hands_when_the_souls_are_edited_and_restarts_keep_to_it(empty_house: House) -> None:
-    await two(empty_house)
-    await empty_house.answered("Ada", "general", "@soul ahoy")
-    write_soul(empty_house.settings.home, "rolf", "", shown="Rolf", personality=ROLF_THERE)
-    await empty_house.answered("Ada", "general", "@soul hello")
-    assert TESS_THERE in empty_house.last_prompt()
-    await empty_house.restart(name="tess", souls=("rolf",), quiet_hours="")
-    ts = await empty_house.say("Ada", "general", "@soul hello again")
-    post = await empty_house.reply("general", "hello again")
-    assert (post["thread_ts"], "username" in post) == (ts, False)
-    assert "hello again" in said(post)
