@@ -24,16 +24,24 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 def one(path: Path, sql: str, *values: object) -> object:
     """The first value of the first row, None without one."""
+    return next((row[0] for row in rows(path, sql, *values)), None)
+
+
+def rows(path: Path, sql: str, *values: object) -> list[tuple[object, ...]]:
+    """What an SQL query finds."""
     with opened(path) as connection:
-        row = connection.execute(sql, values).fetchone()
-    return None if row is None else row[0]
+        return [tuple(row) for row in connection.execute(sql, values)]
 
 
-def insert(path: Path, table: str, **values: object) -> None:
+def change(path: Path, sql: str, *values: object) -> None:
+    """Change the file as an SQL statement says."""
+    with opened(path) as connection:
+        connection.execute(sql, values)
+
+
+def insert(path: Path, table: str, /, **values: object) -> None:
     """One more row."""
-    with opened(path) as connection:
-        names, marks = ", ".join(values), ", ".join(f":{name}" for name in values)
-        connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", values)
+    change(path, f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", *values.values())
 
 
 def talk(path: Path, name: str, audience: str = "workspace:T1", place: str = "public_channel") -> None:

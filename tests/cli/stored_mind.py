@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from daemon.core.clock import SystemClock
-from tests.cli.stocked import CONVERSATION, NOW, insert, opened, talk
+from tests.cli.stocked import CONVERSATION, NOW, change, insert, talk
 
 TODAY = SystemClock().now_ms()
 INPUT = {"new_percepts": [{"modality": "language", "content": "hello \x1b]0;owned\x07"}]}
@@ -71,11 +71,8 @@ def aim(path: Path, number: int, **more: object) -> None:
     }
     values = {"changed_by": values["thought"], **values}
     insert(path, "goals", **values)
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO record_ids (series, last) VALUES ('G:minoan', ?) ON CONFLICT (series) DO UPDATE SET last = ?",
-            (number, number),
-        )
+    last = "INSERT INTO record_ids (series, last) VALUES ('G:minoan', ?) ON CONFLICT (series) DO UPDATE SET last = ?"
+    change(path, last, number, number)
 
 
 def converse(path: Path, soul: str) -> str:
@@ -104,8 +101,7 @@ def propose(path: Path, number: int, *, tool: str, field: str, held: object, aud
     }
     readers = json.dumps({"audience": audience, "members_only": True})
     output = json.dumps({"inner_speech": "hm", field: held})
-    with opened(path) as connection:
-        connection.execute("UPDATE thoughts SET output = ?, readers = ? WHERE id = ?", (output, readers, thought))
+    change(path, "UPDATE thoughts SET output = ?, readers = ? WHERE id = ?", output, readers, thought)
     insert(path, "approvals", **values)
     return str(values["id"])
 
@@ -140,8 +136,5 @@ def expect(path: Path, number: int, **more: object) -> None:
 
 
 def score(path: Path, number: int, state: str, surprise: float | None) -> None:
-    with opened(path) as connection:
-        connection.execute(
-            "UPDATE predictions SET state = ?, scored_by = 'rule', surprise = ?, scored_ms = ? WHERE id = ?",
-            (state, surprise, NOW + number, f"P{number}"),
-        )
+    scored = "UPDATE predictions SET state = ?, scored_by = 'rule', surprise = ?, scored_ms = ? WHERE id = ?"
+    change(path, scored, state, surprise, NOW + number, f"P{number}")

@@ -25,7 +25,7 @@ from daemon.memory.admin.overview import SqliteBuild
 from daemon.memory.database.copies import name_at
 from tests.cli.conftest import as_json, call
 from tests.cli.services import move, workspace
-from tests.cli.stocked import NOW, add_daemon, dead_identity, opened
+from tests.cli.stocked import NOW, add_daemon, change, dead_identity, insert
 
 
 def found(name: str, *, offline: bool = True) -> list[Finding]:
@@ -117,10 +117,8 @@ def test_a_good_database_with_a_living_daemon_and_a_part_of_it_that_fails_again_
     assert only("daemons").verdict is Verdict.OK
     assert only("data folder").verdict is Verdict.OK
     assert not found("loops")
-    with opened(path) as connection:
-        connection.execute(
-            """UPDATE presence SET detail = '{"active": 0, "failing": {"backup": "4 times, last: PermissionError"}}'"""
-        )
+    detail = '{"active": 0, "failing": {"backup": "4 times, last: PermissionError"}}'
+    change(path, "UPDATE presence SET detail = ?", detail)
     assert only("loops").found == "backup failed 4 times, last: PermissionError"
     assert only("loops").verdict is Verdict.WARN
     assert "failing backup (4 times, last: PermissionError)" in call("status").stdout
@@ -136,14 +134,12 @@ def test_daemons_in_trouble_are_warnings_and_a_dead_one_alone_is_no_fault(path: 
         (dead_identity(), "x", now, "without a shutdown"),
         ("", "x", NOW, "last"),
     ):
-        with opened(path) as connection:
-            connection.execute("DELETE FROM presence")
+        change(path, "DELETE FROM presence")
         add_daemon(path, identity="elsewhere/boot/7/7", seen_ms=now)
         add_daemon(path, identity=identity, state=state, seen_ms=seen)
         (troubled,) = [one for one in found("daemons") if one.verdict is Verdict.WARN]
         assert said in troubled.found
-    with opened(path) as connection:
-        connection.execute("DELETE FROM presence")
+    change(path, "DELETE FROM presence")
     add_daemon(path, identity=dead_identity())
     assert only("daemons").verdict is Verdict.SKIP
 
@@ -166,10 +162,9 @@ def test_what_waits_for_a_soul_that_no_daemon_hosts_any_more_is_named_with_what_
     assert not found("unhosted"), "no daemon runs: all souls wait for one"
     add_daemon(path, seen_ms=SystemClock().now_ms())
     assert not found("unhosted")
-    with opened(path) as connection:
-        for table in ("inbox", "outbox", "jobs"):
-            connection.execute(f"UPDATE {table} SET soul = 'ben' WHERE state IN ('new', 'pending', 'ready')")
-        connection.execute("UPDATE inbox SET modality = 'note' WHERE state = 'new'")
+    for table in ("inbox", "outbox", "jobs"):
+        change(path, f"UPDATE {table} SET soul = 'ben' WHERE state IN ('new', 'pending', 'ready')")
+    change(path, "UPDATE inbox SET modality = 'note' WHERE state = 'new'")
     unhosted = only("unhosted")
     assert unhosted.verdict is Verdict.WARN
     assert "no running daemon hosts ben in T1; 1 notes, 1 posts, 1 jobs wait" in unhosted.found
@@ -177,8 +172,7 @@ def test_what_waits_for_a_soul_that_no_daemon_hosts_any_more_is_named_with_what_
     assert "ben in T1: no running daemon answers" in call("status").stdout
     (row,) = as_json("status")["unhosted"]
     assert (row["soul"], row["notes"], row["messages"]) == ("ben", 1, 0)
-    with opened(path) as connection:
-        connection.execute("""UPDATE presence SET detail = '{"souls": {"minoan": [], "ben": []}}'""")
+    change(path, """UPDATE presence SET detail = '{"souls": {"minoan": [], "ben": []}}'""")
     assert not found("unhosted")
 
 
@@ -198,17 +192,16 @@ def test_stuck_rows_come_with_their_command_and_an_old_backup_is_a_warning(path:
         "soul outbox list --state dead",
         "soul outbox list --state expired",
     ]
-    with opened(path) as connection:
-        connection.execute("DELETE FROM inbox")
-        connection.execute("DELETE FROM outbox")
+    change(path, "DELETE FROM inbox")
+    change(path, "DELETE FROM outbox")
     assert only("stuck").verdict is Verdict.OK
-    with opened(path) as connection:
-        connection.execute("UPDATE jobs SET state = 'dead'")
-        connection.execute(
-            "INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, process, behalf, place, audience,"
-            " state, created_ms) SELECT 'i', conversation, soul, workspace, 's', 1, '', 'U1', 'dm', 'dm:D1', 'dead', 1"
-            " FROM jobs"
-        )
+    change(path, "UPDATE jobs SET state = 'dead'")
+    change(
+        path,
+        "INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, process, behalf, place, audience,"
+        " state, created_ms) SELECT 'i', conversation, soul, workspace, 's', 1, '', 'U1', 'dm', 'dm:D1', 'dead', 1"
+        " FROM jobs",
+    )
     said = " ".join(one.fix for one in found("stuck"))
     assert "soul jobs list --state dead" in said
     assert "soul schedule list --state dead" in said
@@ -217,8 +210,7 @@ def test_stuck_rows_come_with_their_command_and_an_old_backup_is_a_warning(path:
 
 def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Path) -> None:
     for version, cure in ((0, "soul db migrate"), (99, "update the program")):
-        with opened(path) as connection:
-            connection.execute(f"PRAGMA user_version={version}")
+        change(path, f"PRAGMA user_version={version}")
         finding = only("database")
         assert (finding.verdict, cure in finding.fix) == (Verdict.FAIL, True), finding
         checked = call("db", "check")
@@ -429,16 +421,13 @@ def test_what_can_be_looked_up_and_what_the_soul_does_is_told(monkeypatch: pytes
 
 
 def test_files_of_the_library_that_are_not_read_are_named_with_what_to_do(path: Path) -> None:
-    with opened(path) as connection:
-        connection.executemany(
-            "INSERT INTO library_files (path, stamp, indexed_ms, fault) VALUES (?, '1', 1, ?)",
-            [
-                ("docs/a.md", ""),
-                ("docs/b.pdf", "it is protected by a password (save a copy of it without a password)"),
-                ("docs/c.pdf", "of its 5,000 pages the first 1,000 are read"),
-            ],
-        )
-        connection.execute("INSERT INTO library_passages (path, line, body) VALUES ('docs/c.pdf', 1, 'words')")
+    for name, fault in (
+        ("a.md", ""),
+        ("b.pdf", "it is protected by a password (save a copy of it without a password)"),
+        ("c.pdf", "of its 5,000 pages the first 1,000 are read"),
+    ):
+        insert(path, "library_files", path=f"docs/{name}", stamp="1", indexed_ms=1, fault=fault)
+    insert(path, "library_passages", path="docs/c.pdf", line=1, body="words")
     locked, long = found("library")
     assert (locked.verdict, long.verdict) == (Verdict.WARN, Verdict.OK)
     assert locked.found.startswith("docs/b.pdf is not read: it is protected by a password (save a copy")

@@ -19,7 +19,7 @@ from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
 from tests.cli.conftest import call
-from tests.cli.stocked import one, opened
+from tests.cli.stocked import change, one, rows
 from tests.fakes import FakeClock
 from tests.store.passports import BEES, DAY, HERE, remember
 
@@ -74,11 +74,9 @@ def ids(home: Path) -> dict[str, str]:
     return made
 
 
-def readings(home: Path) -> list[tuple[str, str]]:
+def readings(home: Path) -> list[tuple[object, ...]]:
     """Whom the soul has to tell, and the audit's rows of words that were shown: person and detail."""
-    with opened(home / "memory.db") as connection:
-        rows = connection.execute("SELECT object, detail FROM audit WHERE act = 'read words' ORDER BY seq").fetchall()
-    return [tuple(row) for row in rows]
+    return rows(home / "memory.db", "SELECT object, detail FROM audit WHERE act = 'read words' ORDER BY seq")
 
 
 def test_words_said_in_private_need_both_options_and_are_recorded(home: Path, ids: dict[str, str]) -> None:
@@ -96,7 +94,7 @@ def test_words_said_in_private_need_both_options_and_are_recorded(home: Path, id
         arguments = command.split()
         for options in ((), ("--words",)):
             assert "bees" not in call("memory", *arguments, *options, "--json").stdout.replace('"bees"', ""), command
-        assert ("U1", f"memory {arguments[0]}: 1") not in [(who, what[:10]) for who, what in readings(home)[seen:]]
+        assert ("U1", f"memory {arguments[0]}: 1") not in [(who, str(what)[:10]) for who, what in readings(home)[seen:]]
         assert "keep" in call("memory", *arguments, "--words", "--private", "--json").stdout, command
         assert "U1" in [who for who, _ in readings(home)[seen:]], command
 
@@ -113,8 +111,7 @@ def test_the_audit_names_the_admin_and_each_person_whose_words_were_shown(home: 
 
 
 def test_the_journal_and_words_of_a_pause_are_shown_by_no_command(home: Path, ids: dict[str, str]) -> None:
-    with opened(home / "memory.db") as connection:
-        connection.execute("UPDATE turns SET passing = 1 WHERE seq = 1")
+    change(home / "memory.db", "UPDATE turns SET passing = 1 WHERE seq = 1")
     for name in (ids["journal"], "TU_1"):
         done = call("memory", "show", name, "--words", "--private", "--json")
         assert done.exit_code == 0

@@ -3,20 +3,18 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.memory.database import Database, open_database
-from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
 from daemon.memory.knowledge.user_models import UserModels, record_encounter
 from daemon.memory.records import Worker
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import CONVERSATION, NOW, stock
+from tests.cli.stocked import CONVERSATION, NOW, one, rows, stock
 from tests.fakes import FakeClock
 
 DM, OPEN = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.WORKSPACE, "T1")
@@ -162,8 +160,6 @@ def test_private_words_are_shown_where_asked_for_on_record_alone(
 
 
 def _read_words(path: Path) -> list[tuple[str, str]]:
-    with closing(sqlite3.connect(path)) as database:
-        rows = database.execute("SELECT object, detail FROM audit WHERE act = 'read words'").fetchall()
-        told = database.execute("SELECT count(*) FROM word_readings").fetchone()
-    assert told[0] == len(rows)
-    return [(person, detail.partition(":")[0]) for person, detail in rows]
+    read = rows(path, "SELECT object, detail FROM audit WHERE act = 'read words'")
+    assert one(path, "SELECT count(*) FROM word_readings") == len(read)
+    return [(str(person), str(detail).partition(":")[0]) for person, detail in read]

@@ -10,7 +10,7 @@ import pytest
 from daemon.cli.thoughts import followed
 from daemon.memory.database import open_database
 from tests.cli.conftest import call, printed
-from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock, talk, turn
+from tests.cli.stocked import CONVERSATION, NOW, change, one, stock, talk, turn
 from tests.cli.stored_mind import INPUT, OUTPUT, add
 from tests.fakes import TIMEOUT, FakeClock
 
@@ -98,13 +98,11 @@ def test_the_words_of_a_thought_are_those_of_all_whom_it_had_heard(memory: Path)
 
 
 def test_erased_words_and_words_in_passing_are_shown_to_nobody(memory: Path) -> None:
-    with opened(memory) as connection:
-        connection.execute("UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id LIKE '%1'")
-        connection.execute("UPDATE thoughts SET passing = 1 WHERE id LIKE '%2'")
+    change(memory, "UPDATE thoughts SET input = '', output = '', emptied = 1 WHERE id LIKE '%1'")
+    change(memory, "UPDATE thoughts SET passing = 1 WHERE id LIKE '%2'")
     assert [row["output"] for row in listed("--words", "--private")] == ["", ""]
     assert one(memory, "SELECT count(*) FROM audit") == 0
-    with opened(memory) as connection:
-        connection.execute("DELETE FROM thoughts")
+    change(memory, "DELETE FROM thoughts")
     assert 'mind = "cycle"' in call("thoughts").output, "how a soul comes to think"
     assert listed() == []
 

@@ -14,7 +14,7 @@ from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
 from daemon.tools.mcp.server_config import StdioServer, read_servers
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import NOW, opened, stock
+from tests.cli.stocked import NOW, insert, stock
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -27,17 +27,9 @@ def path(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     servers.chmod(0o600)
     monkeypatch.setenv("SOUL_MCP_SERVERS", str(servers))
     made = stock(home / "memory.db")
-    with opened(made) as connection:
-        for name, offered, writes, changed in (
-            ("look", "f1", 0, None),
-            ("write", "f1", 1, None),
-            ("odd", "f2", 0, NOW),
-        ):
-            connection.execute(
-                "INSERT INTO tools (soul, server, name, accepted, offered, writes, changed_ms)"
-                " VALUES ('minoan', 'shelf', ?, 'f1', ?, ?, ?)",
-                (f"shelf/{name}", offered, writes, changed),
-            )
+    for name, offered, writes, changed in (("look", "f1", 0, None), ("write", "f1", 1, None), ("odd", "f2", 0, NOW)):
+        row = {"soul": "minoan", "server": "shelf", "name": f"shelf/{name}", "accepted": "f1", "offered": offered}
+        insert(made, "tools", **row, writes=writes, changed_ms=changed)
     return made
 
 

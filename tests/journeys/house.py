@@ -345,11 +345,11 @@ class House:
             while not await holds():  # noqa: ASYNC110  # as said
                 await asyncio.sleep(0.01)
 
-    async def row(self, sql: str, *values: object) -> None:
-        """Query memory.db until there is such a row."""
+    async def row(self, sql: str, *values: object, count: int = 1) -> None:
+        """Query memory.db until there is such a row, or so many of them."""
 
         async def there() -> bool:
-            return bool(await self.rows(sql, *values))
+            return len(await self.rows(sql, *values)) >= count
 
         await self.when(there)
 
@@ -437,6 +437,14 @@ class House:
     def prompts(self) -> list[Prompt]:
         """The prompts of the model, oldest first."""
         return self.model.prompts
+
+    async def called(self, calls: int) -> None:
+        """Wait until the model has been called so many times."""
+
+        async def so_often() -> bool:
+            return len(self.prompts) >= calls
+
+        await self.when(so_often)
 
     def last_prompt(self) -> str:
         """All text of the newest prompt."""

@@ -26,17 +26,17 @@ async def asked(house: House, text: str, count: int) -> str:
     return await shown(house, "Ada", "general", count)
 
 
-async def waiting(house: House, count: int) -> bool:
-    """Whether so many commands and presses wait behind the talk."""
+async def waiting(house: House, count: int) -> None:
+    """Wait until so many commands and presses wait behind the talk."""
     waits = "SELECT 1 FROM inbox WHERE modality = 'decision' AND state = 'new' AND conversation LIKE '%/D0ADA/'"
-    return len(await house.rows(waits)) == count
+    await house.row(waits, count=count)
 
 
 async def in_order(house: House, *commands: str) -> None:
     """Type commands that have to wait, each once the one before is stored."""
     for count, text in enumerate(commands, 1):
         assert await house.people.command("Ada", "general", COMMAND, text)
-        await house.when(lambda count=count: waiting(house, count))  # type: ignore[misc]
+        await waiting(house, count)
 
 
 async def finish(house: House, flow: Flow) -> None:
@@ -104,7 +104,7 @@ async def test_what_changes_something_waits_for_the_talk_and_what_follows_stays_
     flow = await held(house)
     await in_order(house, "pause", "status")
     await press(house, "Ada", view, "Resume remembering")
-    await house.when(lambda: waiting(house, 3))
+    await waiting(house, 3)
     assert await house.people.ephemerals("Ada", "general") == []
     await finish(house, flow)
     shown_to_her = [said(one) for one in await house.people.ephemerals("Ada", "general")]

@@ -126,11 +126,7 @@ async def test_what_turns_up_later_joins_the_question_and_two_clicks_answer_once
     async with asyncio.TaskGroup() as clicks:
         for _ in range(2):
             clicks.create_task(empty_house.people.click("Ada", "dm", post["ts"], "soul_answer_0"))
-
-    async def answered() -> bool:
-        return len(await empty_house.rows("SELECT 1 FROM inbox WHERE state = 'answered'")) == len(missed)
-
-    await empty_house.when(answered)
+    await empty_house.row("SELECT 1 FROM inbox WHERE state = 'answered'", count=len(missed))
     await empty_house.idle()
     everything = " ".join(await empty_house.replies("general") + await empty_house.replies("D0ADA"))
     words = ("first", "second", "third", "fourth")

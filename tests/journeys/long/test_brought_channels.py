@@ -102,11 +102,7 @@ async def test_two_daemons_answer_each_line_once(empty_house: House, extras: Pat
     lines = [(person, f"{number} of {person}") for number in range(5) for person in ("ada", "ben")]
     for number, (person, words) in enumerate(lines):
         await folder.say(person, words, str(number))
-
-    async def heard() -> bool:
-        return len(await house.rows("SELECT id FROM inbox")) == len(lines)
-
-    await house.when(heard)
+    await house.row("SELECT id FROM inbox", count=len(lines))
     await house.idle()
     for person in ("ada", "ben"):
         said = " ".join(await folder.replies(person))
@@ -193,12 +189,8 @@ async def test_a_folder_that_others_may_open_is_named_until_it_is_closed(empty_h
     failure = await house.events.until("loop.failed", loop="tess on channel lines")
     assert str(failure["reason"]).startswith("the channel 'lines' failed: other accounts may open ")
     assert str(failure["hint"]).startswith("chmod 700 ")
-
-    async def is_shown() -> bool:
-        return bool(await house.rows("SELECT 1 FROM presence WHERE detail LIKE '%tess on channel lines%'"))
-
     house.clock.turn(10)  # to the next heartbeat
-    await house.when(is_shown)
+    await house.row("SELECT 1 FROM presence WHERE detail LIKE '%tess on channel lines%'")
     said = await house.command("doctor", "--offline", env={"SOUL_NAME": soul})
     assert re.search(r"tess on channel lines failed .* the channel 'lines' failed: other accounts may open", said)
     await asyncio.to_thread(folder.path.chmod, 0o700)

@@ -29,12 +29,8 @@ async def opened(house: House, person: str = "Ada", room: str = "general") -> Js
 async def changed(house: House, person: str, view: Json, **values: str) -> None:
     """Send a dialog that sets something, and wait until it is posted in the channel."""
     before = len(await house.rows(ACTS))
-
-    async def stored() -> bool:
-        return len(await house.rows(ACTS)) > before
-
     assert await house.people.submit(person, view["id"], **values)
-    await house.when(stored)
+    await house.row(ACTS, count=before + 1)
     await house.idle()
 
 

@@ -21,12 +21,7 @@ async def digest_of(house: House, person: str = "Ada", room: str = "general") ->
 async def monday(house: House, number: int) -> None:
     row = (await house.rows(OWN))[-1]
     house.clock.turn((row["due_ms"] - house.clock.now_ms()) / 1000 + 1)
-
-    async def came() -> bool:
-        rows = await house.rows("SELECT count(*) AS n FROM inbox WHERE modality = 'time' AND process IS NULL")
-        return bool(rows[0]["n"] >= number)
-
-    await house.when(came)
+    await house.row("SELECT 1 FROM inbox WHERE modality = 'time' AND process IS NULL", count=number)
     await house.idle()
 
 
@@ -121,13 +116,10 @@ async def test_deleting_the_message_that_asked_for_it_cancels_it_and_its_person_
 
 async def delete_what_asked(house: House, person: str = "Ada") -> None:
     """Delete the message that asked for the digest; wait until the digest is cancelled."""
-    [asked] = json.loads((await house.rows(OWN))[-1]["params"])["heard"]
+    row = (await house.rows(OWN))[-1]
+    [asked] = json.loads(row["params"])["heard"]
     await house.people.delete(person, "general", asked)
-
-    async def cancelled() -> bool:
-        return bool((await house.rows(OWN))[-1]["state"] == "cancelled")
-
-    await house.when(cancelled)
+    await house.row(f"SELECT 1 FROM ({OWN}) WHERE number = ? AND state = 'cancelled'", row["number"])
 
 
 async def test_a_digest_without_a_channel_is_refused_and_of_two_daemons_one_posts_it(house: House) -> None:

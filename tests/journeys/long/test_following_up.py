@@ -42,11 +42,7 @@ async def planned(house: House, *goals: str, person: str = "Ada", room: str = "d
 async def turned(house: House, seconds: float, ticks: int) -> None:
     """Let time pass until so many unasked thoughts were counted in all."""
     house.clock.turn(seconds)
-
-    async def enough() -> bool:
-        return int((await house.one("SELECT coalesce(sum(n), 0) AS n FROM tick_counts"))["n"]) >= ticks
-
-    await house.when(enough)
+    await house.row("SELECT 1 FROM (SELECT coalesce(sum(n), 0) AS n FROM tick_counts) WHERE n >= ?", ticks)
     await house.idle()  # what it said is committed, and posted a moment later
 
 
@@ -114,11 +110,7 @@ async def invitation(house: House) -> tuple[object, ...]:
 
 async def judged(house: House, value: str = "bad", count: int = 1) -> None:
     """Wait until so many judgements are kept."""
-
-    async def kept() -> bool:
-        return len(await house.rows("SELECT 1 FROM feedback WHERE value = ?", value)) == count
-
-    await house.when(kept)
+    await house.row("SELECT 1 FROM feedback WHERE value = ?", value, count=count)
 
 
 async def test_not_now_pauses_without_a_call_and_the_next_pause_is_twice_as_long(thinker: House) -> None:
@@ -286,11 +278,7 @@ async def begun(house: House, reply: str, *, promised: bool = False) -> asyncio.
     house.model.steps["think"].append(until(may, reply))
     calls = len(house.prompts)
     house.clock.turn(2 * HOUR + 1)
-
-    async def asked() -> bool:
-        return len(house.prompts) > calls
-
-    await house.when(asked)
+    await house.called(calls + 1)
     return may
 
 

@@ -56,12 +56,7 @@ async def test_the_host_of_a_soul_claims_what_another_accepts_without_time_passi
         for number in range(4):  # the platform gives them to the one daemon or the other
             await empty_house.say("Ada", "general", f"@soul ahoy {number}")
         await empty_house.acknowledged()
-
-        async def claimed() -> bool:
-            rows = await empty_house.rows("SELECT state FROM inbox WHERE soul = 'ben'")
-            return len(rows) == 4 and all(row["state"] != "new" for row in rows)
-
-        await empty_house.when(claimed)
+        await empty_house.row("SELECT 1 FROM inbox WHERE soul = 'ben' AND state <> 'new'", count=4)
 
 
 async def test_a_folder_of_bells_that_is_none_is_logged_once_and_the_daemon_works(empty_house: House) -> None:

@@ -149,11 +149,7 @@ async def test_a_nod_that_a_daemon_was_cut_off_in_is_given_once_by_the_next(nodd
     await nodder.people.fault("reactions.add", delay=60)
     nodder.model.replies.append(thought())
     ts = await nodder.say("Ada", "dm", "thanks!")
-
-    async def asked() -> bool:
-        return await nodder.people.met("reactions.add")
-
-    await nodder.people.wait_for(asked)
+    await nodder.people.wait_for(lambda: nodder.people.met("reactions.add"))
     await nodder.cut()
     await nodder.people.clear_faults()
     await nodder.start(name="tess")

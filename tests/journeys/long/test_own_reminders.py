@@ -29,12 +29,7 @@ async def until_due(house: House, number: int) -> None:
     """Turn the clock to the next due time, and wait until so many have come and are answered."""
     (row,) = await house.rows("SELECT min(due_ms) AS due FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
     house.clock.turn((row["due"] - house.clock.now_ms()) / 1000 + 1)
-
-    async def came() -> bool:
-        rows = await house.rows("SELECT count(*) AS n FROM inbox WHERE modality = 'time' AND process IS NULL")
-        return bool(rows[0]["n"] >= number)
-
-    await house.when(came)
+    await house.row("SELECT 1 FROM inbox WHERE modality = 'time' AND process IS NULL", count=number)
     await house.idle()
 
 
@@ -64,11 +59,7 @@ async def test_who_moves_is_reminded_at_nine_of_where_they_live_now(house: House
     (row,) = await house.rows(OWN)
     assert (local(row["due_ms"], "Europe/Athens"), row["zone"]) == ("09:00", "Europe/Athens"), "there is no such zone"
     users.change_person(replace(users.state.people[person], tz="Asia/Tokyo"))
-
-    async def moved() -> bool:
-        return bool(await house.rows("SELECT 1 FROM intentions WHERE zone = 'Asia/Tokyo'"))
-
-    await house.when(moved)
+    await house.row("SELECT 1 FROM intentions WHERE zone = 'Asia/Tokyo'")
     (row,) = await house.rows(OWN)
     assert local(row["due_ms"], "Asia/Tokyo") == "09:00"
     listed = await house.answered("Kei", "dm", "my reminders")
@@ -83,11 +74,7 @@ async def test_who_moves_while_no_daemon_runs_is_reminded_at_nine_of_there_witho
     people = house.workspace.workspace.state.people
     people[person] = replace(people[person], tz="Asia/Tokyo")  # and no event tells of it
     await house.start()
-
-    async def moved() -> bool:
-        return bool(await house.rows("SELECT 1 FROM intentions WHERE zone = 'Asia/Tokyo'"))
-
-    await house.when(moved)
+    await house.row("SELECT 1 FROM intentions WHERE zone = 'Asia/Tokyo'")
     (row,) = await house.rows(OWN)
     assert local(row["due_ms"], "Asia/Tokyo") == "09:00"
 
@@ -224,8 +211,5 @@ async def test_deleting_the_message_that_asked_cancels_it_in_another_room_too(ho
     await house.settled(room, "Noted.")
     assert [row["state"] for row in await house.rows(OWN)] == ["waiting"]
     await house.people.delete("Ada", room, ts)
-
-    async def cancelled() -> bool:
-        return [row["state"] for row in await house.rows(OWN)] == ["cancelled"]
-
-    await house.when(cancelled)
+    await house.row(f"SELECT 1 FROM ({OWN}) WHERE state = 'cancelled'")
+    assert len(await house.rows(OWN)) == 1

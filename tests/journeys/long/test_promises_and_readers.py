@@ -10,7 +10,7 @@ from tests.journeys.house import House
 from tests.journeys.promising import HOUR, posts, promised, promising, quiet_after, said_after
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
-from tests.journeys.ticking import DAY, NEVER_QUIET, after, counted
+from tests.journeys.ticking import COUNTS, DAY, NEVER_QUIET, after, counted
 
 ITS_OWN = "I said that I'd come back to “import”. I couldn't look at it by now; ask me again later."
 WORDLESS = "I said that I'd come back to “…”. I couldn't look at it by now; ask me again later."
@@ -120,7 +120,7 @@ async def test_it_waits_a_minute_while_slack_does_not_say_in_which_private_rooms
     before = await posts(thinker)
     thinker.model.replies.append(thought("It ran.", inner_speech="it ran"))
     thinker.clock.turn(2 * HOUR + 1)
-    await thinker.when(lambda: _skipped(thinker))
+    await thinker.row(COUNTS)
     assert await posts(thinker) == before
     await thinker.people.clear_faults()
     await said_after(thinker, 61, "It ran.")
@@ -133,14 +133,10 @@ async def test_in_a_thread_it_waits_a_minute_while_slack_does_not_say_who_reads(
     before = await posts(thinker)
     thinker.model.replies.append(thought("It ran.", inner_speech="it ran"))
     thinker.clock.turn(2 * HOUR + 1)
-    await thinker.when(lambda: _skipped(thinker))
+    await thinker.row(COUNTS)
     assert await posts(thinker) == before
     await thinker.people.clear_faults()
     await said_after(thinker, 61, "It ran.", room)
-
-
-async def _skipped(house: House) -> bool:
-    return bool(await counted(house))
 
 
 @pytest.mark.slow

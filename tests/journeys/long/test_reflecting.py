@@ -92,13 +92,9 @@ async def test_a_surprise_wakes_it_and_its_next_ones_do_not_until_a_person_write
     row = await thinker.one("SELECT occasion, surprise FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert tuple(row) == ("surprise", pytest.approx(0.9))
     assert "## What came otherwise than you expected" in shown(thinker.prompts[-1])
-
-    async def scored() -> bool:
-        return not await thinker.rows("SELECT 1 FROM predictions WHERE state = 'open' OR woken = 0")
-
     for _ in range(3):
         thinker.clock.turn(2 * HOUR)
-        await thinker.when(scored)
+        await thinker.no_row("SELECT 1 FROM predictions WHERE state = 'open' OR woken = 0")
     assert await counted(thinker) == {"": 1}
     thinker.model.replies.clear()
     await spoken_to(thinker, "and now?", predictions=[expecting("an answer", 0.9, "in 1h", kind="reply")])
@@ -126,11 +122,7 @@ async def test_a_surprise_that_waits_is_dropped_once_it_is_seen_or_a_day_old(emp
     await empty_house.stop()
     empty_house.clock.turn(HOUR + days * DAY)
     await empty_house.start(**ALONE)
-
-    async def none_waits() -> bool:
-        return not await empty_house.rows("SELECT 1 FROM ticks WHERE due_ms IS NOT NULL OR inbox <> ''")
-
-    await empty_house.when(none_waits)
+    await empty_house.no_row("SELECT 1 FROM ticks WHERE due_ms IS NOT NULL OR inbox <> ''")
     assert (len(empty_house.prompts), await counted(empty_house)) == (calls, {"budget": 1})
 
 
@@ -164,7 +156,7 @@ async def test_a_goal_that_stays_open_is_thought_about_until_it_is_stale_and_sho
         thinker.model.default = thought(None, inner_speech=f"day {day}, still nothing")
         await after(thinker, DAY, day)
     thinker.clock.turn(DAY)
-    await thinker.when(lambda: _waits_no_more(thinker, "G1"))
+    await thinker.no_row("SELECT 1 FROM ticks WHERE about = 'G1' AND due_ms IS NOT NULL")
     await thinker.idle()
     assert await counted(thinker) == {"": 14}
     await after(thinker, DAY + 1, 15)
@@ -198,11 +190,7 @@ async def test_one_that_can_not_be_handled_is_tried_again(thinker: House) -> Non
         f"CREATE TRIGGER broken AFTER INSERT ON inbox WHEN NEW.process = 'reflecting' BEGIN {broken}; END"
     )
     thinker.clock.turn(2 * HOUR + 1)
-
-    async def parked() -> bool:
-        return bool(await thinker.rows("SELECT 1 FROM inbox WHERE state = 'dead' AND process = 'reflecting'"))
-
-    await thinker.when(parked)
+    await thinker.row("SELECT 1 FROM inbox WHERE state = 'dead' AND process = 'reflecting'")
     await thinker.change("DROP TRIGGER broken")
     done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
     thinker.model.replies.append(thought(None, goal_updates=[done]))
@@ -215,7 +203,7 @@ async def test_words_come_first_and_their_thought_is_given_what_was_due(thinker:
     never = asyncio.Event()
     thinker.model.steps["think"].append(until(never, thought(None)))
     thinker.clock.turn(2 * HOUR + 1)
-    await thinker.when(lambda: _asked(thinker, 2))
+    await thinker.called(2)
     await spoken_to(thinker, "and the import?")
     prompt = shown([one for one in thinker.prompts if one.step == "think"][-1])
     assert "Nobody has said anything just now" not in prompt
@@ -250,21 +238,13 @@ async def test_a_phrase_that_the_house_answers_leaves_what_was_due_to_be_thought
     never = asyncio.Event()
     thinker.model.steps["think"].append(until(never, thought(None)))
     thinker.clock.turn(2 * HOUR + 1)
-    await thinker.when(lambda: _asked(thinker, 2))
+    await thinker.called(2)
     done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
     thinker.model.replies.append(thought(None, goal_updates=[done]))
     await thinker.answered("Ada", "dm", "follow up status")
     await after(thinker, 1, 2)
     assert await counted(thinker) == {"words": 1, "": 1}
     assert await goal(thinker) == "done"
-
-
-async def _waits_no_more(house: House, name: str) -> bool:
-    return not await house.rows("SELECT 1 FROM ticks WHERE about = ? AND due_ms IS NOT NULL", name)
-
-
-async def _asked(house: House, calls: int) -> bool:
-    return len(house.prompts) >= calls
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ async def test_a_daemon_cut_off_in_such_a_thought_leaves_the_reading_to_the_next
     never = asyncio.Event()
     thinker.model.steps["think"].append(until(never, thought(None)))
     await sensed(thinker, "r1", RED, room=await thinker.person("Ada"))
-    await thinker.when(lambda: _asked(thinker, 2))
+    await thinker.called(2)
     await thinker.cut()
     thinker.model.replies.append(thought(None, inner_speech="at last"))
     await thinker.start(**ALONE)
@@ -134,7 +134,3 @@ async def test_a_soul_switched_to_its_inner_life_does_not_begin_with_what_is_lon
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
     await spoken_to(empty_house, "and?")
     assert await percepts(empty_house) == [("ci", RED)]
-
-
-async def _asked(house: House, calls: int) -> bool:
-    return len(house.prompts) >= calls

@@ -27,11 +27,7 @@ async def titled(house: House, thread: str) -> str:
 
 async def over(house: House) -> None:
     """Wait until no title is due."""
-
-    async def none_due() -> bool:
-        return not await house.rows("SELECT 1 FROM session_titles WHERE state = 'due'")
-
-    await house.when(none_due)
+    await house.no_row("SELECT 1 FROM session_titles WHERE state = 'due'")
 
 
 async def renames(house: House) -> list[Json]:
@@ -127,12 +123,7 @@ async def test_who_deletes_the_message_before_leaves_no_title(house: House) -> N
     ts = await house.say("Ada", "dm", QUESTION)
     await house.events.until("session.title_put_off")
     await house.people.delete("Ada", "dm", ts)
-    await house.when(lambda: _withdrawn(house))
+    await house.no_row("SELECT 1 FROM inbox WHERE body <> ''")
     house.clock.turn(25)
     await over(house)
     assert not (await titles(house)).get(ts)
-
-
-async def _withdrawn(house: House) -> bool:
-    """Whether the words are gone from the inbox."""
-    return not await house.rows("SELECT 1 FROM inbox WHERE body <> ''")

@@ -157,7 +157,7 @@ async def test_words_that_are_gone_before_it_is_brought_up_are_not_and_it_waits_
     await house.say("Ada", "dm", "good morning")
     await flow.asked.wait()
     ts = await house.say("Ben", "general", "@soul the release is out")
-    await house.when(lambda: _any(house, "SELECT 1 FROM cues WHERE pending <> ''"))
+    await house.row("SELECT 1 FROM cues WHERE pending <> ''")
     await house.heard(house.people.delete("Ben", "general", ts))
     flow.end(f"{OPENING}Good morning.", CLOSING)
     await house.settled(ADA, "Good morning.")
@@ -165,10 +165,6 @@ async def test_words_that_are_gone_before_it_is_brought_up_are_not_and_it_waits_
     assert [row["fires_left"] for row in await house.rows("SELECT fires_left FROM cues WHERE pending = ''")] == [1]
     await hears(house, "Ben", "general", "@soul once more: the release is out")
     assert len(await reports(house, ADA)) == 1
-
-
-async def _any(house: House, sql: str) -> bool:
-    return bool(await house.rows(sql))
 
 
 @pytest.mark.slow
@@ -197,26 +193,26 @@ async def test_who_is_forgotten_waits_for_nothing_and_is_waited_for_by_no_one(ho
         assert not await house.rows(WAITING), person
 
 
+async def embedded(house: House) -> None:
+    """Turn the clock until nothing waits to be embedded."""
+
+    async def done() -> bool:
+        house.clock.turn(3)
+        return not await house.rows("SELECT 1 FROM vector_queue")
+
+    await house.when(done)
+
+
 @pytest.mark.slow
 async def test_a_topic_is_also_met_by_what_is_meant_without_a_word_in_common(empty_house: House) -> None:
     await empty_house.start(embedder="local")
     await set_for(empty_house, "Remind me when the printer is talked about", asked("the printer"))
-
-    async def embedded() -> bool:
-        empty_house.clock.turn(3)
-        return not await empty_house.rows("SELECT 1 FROM vector_queue")
-
-    await empty_house.when(embedded)
+    await embedded(empty_house)
     await hears(empty_house, "Ben", "general", "@soul lunch at noon?")
     assert not await reports(empty_house, ADA)
     await hears(empty_house, "Ben", "general", "@soul the copy machine is out of toner")
     assert len(await reports(empty_house, ADA)) == 1
-
-    async def gone() -> bool:
-        empty_house.clock.turn(3)
-        return not await empty_house.rows("SELECT 1 FROM vector_queue")
-
-    await empty_house.when(gone)
+    await embedded(empty_house)
     stats = json.loads(await empty_house.command("memory", "stats", "--json"))
     assert "cue" not in stats["counts"] or not stats["counts"]["cue"]
     assert stats["vectors"]["have"] == stats["vectors"]["wanted"]

@@ -58,11 +58,7 @@ async def test_who_leaves_before_it_is_brought_up_hears_nothing_and_it_waits_on(
     await flow.asked.wait()
     ts = await guild.say("Ben", "guild", SAID)
     await guild.final_state(ts)
-
-    async def pending() -> bool:
-        return bool(await guild.rows("SELECT 1 FROM cues WHERE pending <> ''"))
-
-    await guild.when(pending)
+    await guild.row("SELECT 1 FROM cues WHERE pending <> ''")
     await guild.heard(guild.people.leave("Ada", "guild"))
     flow.end(f"{OPENING}Good morning.", CLOSING)
     await guild.settled(ADA, "Good morning.")

@@ -96,14 +96,10 @@ async def test_what_slack_does_not_take_before_the_night_is_sent_after_it(empty_
     await empty_house.people.fault("chat.postMessage", times=100, mode="answer", status=503, body={})
     await _look(empty_house, "TU_1")
     empty_house.clock.turn(16)
-
-    async def waits_for(why: str) -> bool:
-        return bool(await empty_house.rows("SELECT 1 FROM outbox WHERE note = 1 AND reason LIKE ?", why))
-
-    await empty_house.when(lambda: waits_for("Slack gave no usable answer%"))
+    await empty_house.row("SELECT 1 FROM outbox WHERE note = 1 AND reason LIKE 'Slack gave no usable answer%'")
     empty_house.clock.turn(HOUR)
     await empty_house.people.clear_faults()
-    await empty_house.when(lambda: waits_for("quiet hours"))
+    await empty_house.row("SELECT 1 FROM outbox WHERE note = 1 AND reason LIKE 'quiet hours'")
     assert await _notices(empty_house, "D0ADA") == []
     empty_house.clock.turn(12 * HOUR)
     await empty_house.reply("D0ADA", NOTICE)
