@@ -1,16 +1,15 @@
 """`--words` and `--private` of `soul memory`: whose words are shown, what is written down of it, and what never is."""
 
-import asyncio
 import getpass
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.memory.database import Transaction, open_database
+from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Episode, JournalEntry, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put
@@ -19,8 +18,7 @@ from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
 from tests.cli.conftest import call
-from tests.cli.stocked import change, one, rows
-from tests.fakes import FakeClock
+from tests.cli.stocked import change, one, rows, written
 from tests.store.passports import BEES, DAY, HERE, remember
 
 EVERYBODY = Audience(AudienceKind.WORKSPACE, "T1")
@@ -29,14 +27,6 @@ FACT = replace(BEES, claimed_by="", text="Ann keeps bees")
 JOURNAL = JournalEntry(
     soul="minoan", workspace="T1", audience=HERE, channel="D1", text="she hides it", at_ms=DAY, trust=Trust.INFERRED
 )
-
-
-def written(home: Path, unit: Callable[[Transaction], Awaitable[object]]) -> object:
-    async def work() -> object:
-        async with open_database(home / "memory.db", FakeClock(auto=True)) as database:
-            return await database.write(unit)
-
-    return asyncio.run(work())
 
 
 @pytest.fixture(autouse=True)
@@ -53,16 +43,8 @@ def ids(home: Path) -> dict[str, str]:
         ]
         await store_turns(transaction, said, conversation=SQUARE, audience=EVERYBODY, trace_id="s", now=DAY)
         open_fact = replace(FACT, audience=EVERYBODY, channel="C1", person="U2", text="Ben paints the quay")
-        visit = Episode(
-            soul="minoan",
-            workspace="T1",
-            audience=EVERYBODY,
-            channel="C1",
-            text="They painted the quay",
-            at_ms=DAY,
-            trust=Trust.INFERRED,
-            state="closed",
-        )
+        common: dict[str, Any] = {"soul": "minoan", "workspace": "T1", "at_ms": DAY, "trust": Trust.INFERRED}
+        visit = Episode(**common, audience=EVERYBODY, channel="C1", text="They painted the quay", state="closed")
         proof = Link("", Relation.EVIDENCE, "TU_1", "I keep bees")
         turns = [Link("", Relation.TURN_REFS, one) for one in ("TU_2", "TU_3")]
         made["secret"] = (await put(transaction, FACT, DAY, [proof])).id

@@ -3,7 +3,9 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRang
 from daemon.memory.knowledge.user_models import UserModels, record_encounter
 from daemon.memory.records import Worker
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import CONVERSATION, NOW, one, rows, stock
+from tests.cli.stocked import CONVERSATION, NOW, one, rows, stock, turn
 from tests.fakes import FakeClock
 
 DM, OPEN = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.WORKSPACE, "T1")
@@ -26,6 +28,7 @@ SECRETIVE = "keeps bees \x1b]0;owned\x07 on the roof"
 @pytest.fixture
 def path(home: Path) -> Path:
     path = stock(home / "memory.db")
+    turn(path, CONVERSATION, "U1", "dm:D1", seq=SAID, ts="9.5")
     asyncio.run(_fill(path))
     return path
 
@@ -34,30 +37,15 @@ async def _fill(path: Path) -> None:
     async with open_database(path, FakeClock(auto=True), create=False) as database:
         for audience in (DM, OPEN):
             await _meet(database, audience)
-        await database.run(
-            "INSERT INTO turns (seq, conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
-            " VALUES (:seq, :conversation, 'person', 'U1', 'Ben', '9.5', 'hello', 'dm:D1', 'abc', 1)",
-            seq=SAID,
-            conversation=CONVERSATION,
-        )
         await _learn(database, 0, added=(SECRETIVE, "likes tea"))
         await _learn(database, 1, corrected=("likes tea", "likes coffee"))
         await _learn(database, 2, retired="likes coffee")
 
 
 async def _meet(database: Database, audience: Audience) -> None:
-    await database.write(
-        lambda transaction: record_encounter(
-            transaction,
-            soul="minoan",
-            workspace="T1",
-            person="U1",
-            name="Ben",
-            audience=audience,
-            now=NOW + (audience is DM),
-            visit_timeout_ms=1,
-        )
-    )
+    whom: dict[str, Any] = {"soul": "minoan", "workspace": "T1", "person": "U1", "name": "Ben", "audience": audience}
+    met = partial(record_encounter, **whom, now=NOW + (audience is DM), visit_timeout_ms=1)
+    await database.write(met)
 
 
 async def _learn(
@@ -69,11 +57,10 @@ async def _learn(
     retired: str = "",
 ) -> None:
     """Have lines learned from one message."""
-    turn = SAID
     standing = {fact.text: fact.id for fact in await UserModels(database, FakeClock(), WORKER).facts("U1", DM)}
     learned = Learned(
-        added=tuple(Proved(line, turn, line) for line in added),
-        corrected=((standing[corrected[0]], Proved(corrected[1], turn, corrected[1])),) if corrected else (),
+        added=tuple(Proved(line, SAID, line) for line in added),
+        corrected=((standing[corrected[0]], Proved(corrected[1], SAID, corrected[1])),) if corrected else (),
         retired=(standing[retired],) if retired else (),
         whispers="may be tired",
     )
@@ -82,7 +69,7 @@ async def _learn(
         DM,
         learned,
         expected_version=expected,
-        source=TurnRange(ConversationKey.parse(CONVERSATION), turn, turn + 1),
+        source=TurnRange(ConversationKey.parse(CONVERSATION), SAID, SAID + 1),
         most_lost=0.34,
         trace_id="abc",
     )

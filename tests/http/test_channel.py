@@ -14,14 +14,14 @@ from daemon.channels.several import SeveralChannels
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.links import Trusted
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports.channel import Offers
 from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech, Task, TaskState
 from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock
-from tests.given import CLOSING, OPENING
+from tests.given import CLOSING, OPENING, perception
 from tests.http.daemons import HttpHome, settings_for
 from tests.models import Flow
 
@@ -30,17 +30,8 @@ IN_SLACK = ConversationKey("minoan", "T1", "D1")
 
 
 def _perception(conversation: ConversationKey = HERE) -> Perception:
-    return Perception(
-        id=f"minoan/T1/{conversation.channel}/1.0",
-        conversation=conversation,
-        modality=Modality.WORDS,
-        content="hello",
-        author="http.s",
-        audience=Audience(AudienceKind.DM, "http.s"),
-        place=Place.TERMINAL,
-        ts="1.0",
-        received_ms=0,
-    )
+    said = perception(ts="1.0", source="http.s", place=Place.TERMINAL, channel=conversation.channel)
+    return replace(said, conversation=conversation, audience=Audience(AudienceKind.DM, "http.s"))
 
 
 def _post(conversation: ConversationKey = HERE) -> Post:
@@ -59,15 +50,8 @@ SILENT = DraftLog(_nothing, _nothing, _nothing)
 
 
 def _http(tmp_path: Path, **changes: object) -> HttpChannel:
-    return HttpChannel(
-        settings_for(tmp_path, **changes),
-        FakeClock(),
-        Events(),
-        soul="minoan",
-        workspace="T1",
-        personality={"": "# Minoan"}.get,
-        metrics=Metrics(),
-    )
+    told, who = (settings_for(tmp_path, **changes), FakeClock(), Events()), {"": "# Minoan"}.get
+    return HttpChannel(*told, soul="minoan", workspace="T1", personality=who, metrics=Metrics())
 
 
 ASKED = ("thinking", "speak", "deliver", "find", "thread_before", "readers", "linked", "admit")

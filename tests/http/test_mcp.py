@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from mcp import MCPError
@@ -15,6 +16,7 @@ from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
 from tests.fakes import TIMEOUT
+from tests.given import perception
 from tests.http.daemons import EVERYBODY, TOKEN, WORKSPACE, Got, HttpHome, bearer
 from tests.http.machines import Machine, key_of, revoke
 from tests.http.mcp_clients import TOOLS, connected, key_for, said
@@ -399,14 +401,8 @@ async def _recalled(home: HttpHome, person: str, query: str) -> list[str]:
 
 def _perceived(key: str) -> Perception:
     """What a session said."""
-    return Perception.of_message(
-        conversation=ConversationKey.parse(_where(key)),
-        ts="1.0",
-        author=f"session.{key.split('-')[2]}",
-        content="hello",
-        place=Place.TERMINAL,
-        audience=_dm("UADA"),
-    )
+    said = perception(source=f"session.{_id(key)}", place=Place.TERMINAL)
+    return replace(said, conversation=ConversationKey.parse(_where(key)), audience=_dm("UADA"))
 
 
 async def _rows(home: HttpHome, statement: str) -> list[tuple[object, ...]]:

@@ -5,17 +5,8 @@ from hypothesis import strategies as st
 
 from daemon.core.telemetry.metrics import Metrics, fanout
 
-CALL = {
-    "step": "respond",
-    "role": "persona",
-    "model": "scripted/test",
-    "outcome": "ok",
-    "tokens_in": 10,
-    "tokens_cached": 4,
-    "tokens_out": 5,
-    "cost_usd": 0.25,
-    "duration_ms": 1500,
-}
+COST = {"tokens_in": 10, "tokens_cached": 4, "tokens_out": 5, "cost_usd": 0.25, "duration_ms": 1500}
+CALL = COST | {"step": "respond", "role": "persona", "model": "scripted/test", "outcome": "ok"}
 
 
 def _text(metrics: Metrics) -> str:

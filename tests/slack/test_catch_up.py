@@ -20,7 +20,7 @@ from daemon.core.ports.clock import Clock
 from daemon.local_slack.model import ChannelKind, WorkspaceChannel, WorkspaceMessage
 from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
 from tests.given import post
-from tests.slack.conftest import Open
+from tests.slack.conftest import Desk, Open
 from tests.slack.parts import Control, caught_up, listening
 
 DAY_MS = 86_400_000
@@ -73,28 +73,26 @@ def heard(channel: str, minutes_ago: int, thread: str = "") -> HeardPlace:
     return HeardPlace(channel, thread, SystemClock().now_ms() - minutes_ago * 60_000)
 
 
-async def test_messages_of_an_outage_are_found_once(
-    open_channel: Open, intake: FakeIntake, control: Control, events: Events
-) -> None:
-    channel = open_channel(TurnableClock())
-    async with caught_up(channel, intake, events):
-        root = await control.say("Ada", "general", "@soul before")
-        await intake.until(1)
-    await control.say("Ada", "dm", "a DM")
-    await control.say("Ben", "general", "@soul a mention")
-    await control.say("Ben", "general", "talk among us")
-    await control.say("Ada", "general", "a reply", thread=root)
-    await control.say("Ada", "founders", "@soul in private")
-    async with listening(channel, intake):
-        await events.until("slack.caught_up", 2)
-        await control.say("Ada", "dm", "live again")
-        await intake.until(6)
-    late = [message.perception.content for message in intake.messages() if message.source is Source.BACKFILL]
+async def test_messages_of_an_outage_are_found_once(on: Desk) -> None:
+    channel = on.open(TurnableClock())
+    async with caught_up(channel, on.intake, on.events):
+        root = await on.control.say("Ada", "general", "@soul before")
+        await on.intake.until(1)
+    await on.control.say("Ada", "dm", "a DM")
+    await on.control.say("Ben", "general", "@soul a mention")
+    await on.control.say("Ben", "general", "talk among us")
+    await on.control.say("Ada", "general", "a reply", thread=root)
+    await on.control.say("Ada", "founders", "@soul in private")
+    async with listening(channel, on.intake):
+        await on.events.until("slack.caught_up", 2)
+        await on.control.say("Ada", "dm", "live again")
+        await on.intake.until(6)
+    late = [message.perception.content for message in on.intake.messages() if message.source is Source.BACKFILL]
     assert sorted(late) == ["a DM", "a mention", "a reply", "in private"]
-    kinds = {message.perception.content: message.perception.audience.kind for message in intake.messages()}
+    kinds = {message.perception.content: message.perception.audience.kind for message in on.intake.messages()}
     assert (kinds["a DM"], kinds["a mention"]) == (AudienceKind.DM, AudienceKind.WORKSPACE)
     assert kinds["in private"] is AudienceKind.CHANNEL
-    assert events.named("slack.caught_up")[1]["found"] == 4
+    assert on.events.named("slack.caught_up")[1]["found"] == 4
 
 
 async def test_threads_that_began_during_the_gap_are_read_too(catching: Catching) -> None:
@@ -336,15 +334,8 @@ async def test_a_room_that_we_were_removed_from_is_told_by_name_with_what_to_do(
     catching.log.heard = [heard("C0GENERAL", 1)]
     await catching.control.fail("conversations.history", body={"ok": False, "error": "not_in_channel"})
     await catching.up().fill()
-    assert catching.events.named("slack.beyond_reach") == [
-        {
-            "where": "C0GENERAL",
-            "thread": "",
-            "reason": "not_in_channel",
-            "hint": "invite the soul to the channel",
-            "name": "general",
-        }
-    ]
+    where = {"where": "C0GENERAL", "thread": "", "name": "general", "reason": "not_in_channel"}
+    assert catching.events.named("slack.beyond_reach") == [where | {"hint": "invite the soul to the channel"}]
     assert catching.log.mark
 
 

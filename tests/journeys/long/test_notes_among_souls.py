@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from daemon.core.ports.models import Prompt
 from tests.given import shown, tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.own_memory import files_with
@@ -62,37 +61,6 @@ async def test_a_soul_asks_another_and_says_in_its_own_words_what_came_of_it(emp
     )
     heard = await empty_house.one("SELECT modality, conversation FROM inbox WHERE conversation LIKE 'rolf/%'")
     assert tuple(heard) == ("note", "rolf/T0LOCAL/soul/tess")
-
-
-def never_ending(house: House) -> None:
-    """Have every reply of either soul send the other one a note more, and answer besides."""
-
-    async def script(prompt: Prompt) -> str:
-        if prompt.step == "respond":
-            return wanting("research")
-        if prompt.step == "choose_actions":
-            other = "tess" if ROLF_THERE in shown(prompt) else "rolf"
-            return chosen(("Tell", f"{other}: and what do you say to that?"), ("Respond", "x"))
-        return "Go on." if prompt.json_schema is None else prompt.placeholder
-
-    house.model.default = script
-
-
-async def test_two_souls_that_never_end_fall_silent_within_their_budget(empty_house: House) -> None:
-    await two(empty_house)
-    never_ending(empty_house)
-    await empty_house.say("Ada", "general", f"@soul {PROBLEM}")
-    await empty_house.settled("general", "Go on.")
-    notes = await ledger(empty_house)
-    heard = [one for one in notes if one["state"] in {"delivered", "answered"}]
-    assert len([one for one in heard if one["kind"] == "note"]) <= 3, "three a minute"
-    assert {one["state"] for one in notes} <= {"delivered", "answered", "refused"}
-    assert any(one["state"] == "refused" for one in notes)
-    cycles = [prompt for prompt in empty_house.prompts if prompt.step == "respond"]
-    assert len(cycles) == 1 + len(heard), "what is refused costs no model call"
-    empty_house.clock.turn(90)
-    await empty_house.idle()
-    assert await ledger(empty_house) == notes
 
 
 async def test_what_is_refused_is_observed_by_the_soul_that_sent_it(empty_house: House) -> None:

@@ -192,16 +192,9 @@ async def test_visits_and_what_was_made_of_them_go_after_their_days_though_nothi
     await visit(house, "Which valve for pump two?")
     now = house.clock.now_ms()
     [closed] = await house.rows(EPISODES)
-    core = Core(
-        soul=closed["soul"],
-        workspace=closed["workspace"],
-        audience=Audience.parse(closed["audience"]),
-        channel=closed["channel"],
-        text="All about valves.",
-        at_ms=now,
-        trust=Trust.INFERRED,
-        state="closed",
-    )
+    place = {name: closed[name] for name in ("soul", "workspace", "channel")}
+    audience = Audience.parse(closed["audience"])
+    core = Core(**place, audience=audience, text="Valves.", at_ms=now, trust=Trust.INFERRED, state="closed")
     links = [Link("", Relation.SOURCES, closed["id"])]
     await house.built.store.database.write(lambda transaction: put(transaction, core, now, links))
     await house.stop()

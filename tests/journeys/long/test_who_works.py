@@ -1,6 +1,7 @@
 """*Who is working on what?*: the daemon's own list, before full members alone; other words lead to it by a wish."""
 
 from dataclasses import replace
+from typing import Any
 
 from daemon.core.sessions import HookEvent, KeyOwner, Visibility
 from daemon.memory.queues.presence import ProcessIdentity
@@ -23,16 +24,9 @@ async def works(
 ) -> None:
     """A session of a person reports that it works."""
     now = house.clock.now_ms()
-    event = HookEvent(
-        *(f"{session}-{hook}", session, hook),
-        *(now, 0, now),
-        process=process or f"far/boot/1/{len(session) + 1}/1",
-        host="far",
-        cwd=root,
-        root=root,
-        branch="main",
-        title="TOPIC",
-    )
+    process = process or f"far/boot/1/{len(session) + 1}/1"
+    place: dict[str, Any] = {"process": process, "host": "far", "cwd": root, "root": root, "branch": "main"}
+    event = HookEvent(f"{session}-{hook}", session, hook, now, 0, now, **place, title="TOPIC")
     await house.built.store.sessions.take(event, owner, {})
 
 
