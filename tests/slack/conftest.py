@@ -19,8 +19,8 @@ Open = Callable[..., SlackChannel]
 
 
 @dataclass(frozen=True)
-class Desk:
-    """A channel, and what a test does and sees on either side of it."""
+class Wire:
+    """A channel and its two ends: the workspace, and what arrives in the daemon."""
 
     open: Open
     channel: SlackChannel
@@ -83,5 +83,5 @@ def channel(open_channel: Open) -> SlackChannel:
 
 
 @pytest.fixture
-def on(open_channel: Open, channel: SlackChannel, control: Control, intake: FakeIntake, events: Events) -> Desk:
-    return Desk(open_channel, channel, control, intake, events)
+def on(open_channel: Open, channel: SlackChannel, control: Control, intake: FakeIntake, events: Events) -> Wire:
+    return Wire(open_channel, channel, control, intake, events)

@@ -20,7 +20,7 @@ from daemon.core.ports.clock import Clock
 from daemon.local_slack.model import ChannelKind, WorkspaceChannel, WorkspaceMessage
 from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
 from tests.given import post
-from tests.slack.conftest import Desk, Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, caught_up, listening
 
 DAY_MS = 86_400_000
@@ -73,7 +73,7 @@ def heard(channel: str, minutes_ago: int, thread: str = "") -> HeardPlace:
     return HeardPlace(channel, thread, SystemClock().now_ms() - minutes_ago * 60_000)
 
 
-async def test_messages_of_an_outage_are_found_once(on: Desk) -> None:
+async def test_messages_of_an_outage_are_found_once(on: Wire) -> None:
     channel = on.open(TurnableClock())
     async with caught_up(channel, on.intake, on.events):
         root = await on.control.say("Ada", "general", "@soul before")

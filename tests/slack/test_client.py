@@ -13,7 +13,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
 from tests.fakes import Events, FakeClock
 from tests.loopback import served
-from tests.slack.conftest import Desk
+from tests.slack.conftest import Wire
 from tests.slack.parts import settings_for
 
 
@@ -156,7 +156,7 @@ def test_missing_and_swapped_tokens_are_found_without_a_call() -> None:
             check_tokens(settings_for("http://127.0.0.1:1/", bot_token=bot, app_token=app))
 
 
-async def test_a_token_that_slack_refuses_is_a_config_error(on: Desk, client: SlackClient, settings: Settings) -> None:
+async def test_a_token_that_slack_refuses_is_a_config_error(on: Wire, client: SlackClient, settings: Settings) -> None:
     for method, body, word in (
         ("auth.test", {"ok": False, "error": "account_inactive"}, "SLACK_BOT_TOKEN: account_inactive"),
         ("auth.test", {"ok": True, "team_id": "T1", "user_id": "U1"}, "bot user"),
@@ -168,7 +168,7 @@ async def test_a_token_that_slack_refuses_is_a_config_error(on: Desk, client: Sl
             await fetch_identity(client, settings, SystemClock(), on.events)
 
 
-async def test_an_unreachable_slack_is_retried_and_logged(on: Desk, client: SlackClient, settings: Settings) -> None:
+async def test_an_unreachable_slack_is_retried_and_logged(on: Wire, client: SlackClient, settings: Settings) -> None:
     await on.control.fail("auth.test", times=6, status=503)
     clock = FakeClock(auto=True)
     identity = await fetch_identity(client, settings, clock, on.events)
@@ -179,7 +179,7 @@ async def test_an_unreachable_slack_is_retried_and_logged(on: Desk, client: Slac
     assert not on.events.named("slack.scopes_missing")
 
 
-async def test_an_app_that_lacks_scopes_starts_and_logs_them(on: Desk, client: SlackClient, settings: Settings) -> None:
+async def test_an_app_that_lacks_scopes_starts_and_logs_them(on: Wire, client: SlackClient, settings: Settings) -> None:
     await on.control.do("scopes", scopes=[scope for scope in REQUIRED_SCOPES if scope not in {"users:read", "im:read"}])
     await fetch_identity(client, settings, FakeClock(), on.events)
     (missing,) = on.events.named("slack.scopes_missing")

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.fakes import FakeIntake, TurnableClock
-from tests.slack.conftest import Desk, Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, caught_up, listening
 
 PING = 0.2
@@ -35,7 +35,7 @@ async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeInta
 
 
 @pytest.mark.parametrize("order", [{"socket": "close"}, {"socket": "disconnect", "reason": "refresh_requested"}])
-async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(on: Desk, order: dict[str, object]) -> None:
+async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(on: Wire, order: dict[str, object]) -> None:
     channel = on.open(TurnableClock(), ping_interval=CALM)
     async with caught_up(channel, on.intake, on.events):
         before = await opens(on.control)
@@ -46,7 +46,7 @@ async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(on: D
 
 
 @pytest.mark.parametrize("dead", [1, pytest.param(8, marks=pytest.mark.slow)])
-async def test_a_refused_url_is_tried_once_and_a_socket_is_open_again_within_a_minute(on: Desk, dead: int) -> None:
+async def test_a_refused_url_is_tried_once_and_a_socket_is_open_again_within_a_minute(on: Wire, dead: int) -> None:
     clock = TurnableClock(4)
     channel = on.open(clock, ping_interval=CALM)
     async with caught_up(channel, on.intake, on.events):
@@ -60,7 +60,7 @@ async def test_a_refused_url_is_tried_once_and_a_socket_is_open_again_within_a_m
         assert await still_hears(on.control, on.intake)
 
 
-async def test_the_url_that_proved_the_token_opens_the_first_socket(on: Desk) -> None:
+async def test_the_url_that_proved_the_token_opens_the_first_socket(on: Wire) -> None:
     async with listening(on.open(), on.intake):
         assert await opens(on.control) == 1
 
@@ -74,7 +74,7 @@ async def test_an_old_url_opens_no_socket(open_channel: Open, intake: FakeIntake
         assert await opens(control) == 2
 
 
-async def test_a_silent_socket_is_replaced(on: Desk) -> None:
+async def test_a_silent_socket_is_replaced(on: Wire) -> None:
     channel = on.open(TurnableClock(), ping_interval=PING)
     async with caught_up(channel, on.intake, on.events):
         await on.control.do("fault", socket="silence", on=True)
@@ -85,7 +85,7 @@ async def test_a_silent_socket_is_replaced(on: Desk) -> None:
         assert await still_hears(on.control, on.intake)
 
 
-async def test_a_connection_without_a_hello_is_closed(on: Desk) -> None:
+async def test_a_connection_without_a_hello_is_closed(on: Wire) -> None:
     channel = on.open(TurnableClock(20))
     await on.control.do("fault", socket="silence", on=True)
     ready = asyncio.Event()
@@ -98,7 +98,7 @@ async def test_a_connection_without_a_hello_is_closed(on: Desk) -> None:
         task.cancel()
 
 
-async def test_repeated_disconnects_are_met_with_a_back_off(on: Desk) -> None:
+async def test_repeated_disconnects_are_met_with_a_back_off(on: Wire) -> None:
     clock = TurnableClock(20)
     channel = on.open(clock, ping_interval=PING)
     async with caught_up(channel, on.intake, on.events):
@@ -111,7 +111,7 @@ async def test_repeated_disconnects_are_met_with_a_back_off(on: Desk) -> None:
         assert await still_hears(on.control, on.intake)
 
 
-async def test_a_long_outage_is_logged(on: Desk) -> None:
+async def test_a_long_outage_is_logged(on: Wire) -> None:
     channel = on.open(TurnableClock(200), ping_interval=PING)
     async with caught_up(channel, on.intake, on.events):
         await on.control.do("fault", socket="refuse_handshakes", times=1000)

@@ -6,7 +6,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import AccessLost, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
 from daemon.core.ports.posts import FoundPost
 from tests.given import post
-from tests.slack.conftest import Desk
+from tests.slack.conftest import Wire
 from tests.slack.parts import Control, draft, drafted, listening, spoken
 
 
@@ -50,7 +50,7 @@ async def test_a_post_without_a_working_token_waits_for_the_admin(channel: Slack
             assert (lost.value.retry_after, bool(lost.value.hint)) == (60.0, True), code
 
 
-async def test_a_history_that_is_refused_for_good_is_told_from_one_that_is_away(on: Desk) -> None:
+async def test_a_history_that_is_refused_for_good_is_told_from_one_that_is_away(on: Wire) -> None:
     with pytest.raises(DeliveryUncertain):
         await on.channel.find(post("D0ADA", "our ids are unknown"))
     for_good = dict.fromkeys(("missing_scope", "not_in_channel", "channel_not_found"), True)
@@ -77,7 +77,7 @@ async def test_after_a_429_posts_to_the_channel_fail_without_a_call(channel: Sla
     await channel.deliver(post("C0GENERAL", "another channel is free"))
 
 
-async def test_a_lost_response_is_uncertain_and_the_post_is_found_by_its_key(on: Desk) -> None:
+async def test_a_lost_response_is_uncertain_and_the_post_is_found_by_its_key(on: Wire) -> None:
     asked = await on.control.say("Ada", "general", "hi")
     shown = post("C0GENERAL", "In the timeline.", newer_than_ts=asked)
     at = await on.channel.deliver(shown)
@@ -127,7 +127,7 @@ async def test_a_draft_with_another_text_or_that_expired_is_replaced(channel: Sl
         assert message["metadata"]["event_payload"]["key"] == "k1", text
 
 
-async def test_a_draft_from_before_a_restart_is_found_and_replaced(on: Desk) -> None:
+async def test_a_draft_from_before_a_restart_is_found_and_replaced(on: Wire) -> None:
     root, ts = await drafted(on.channel, on.control, "z" * 100)
     restarted = on.open()
     lost = post("D0ADA", "z" * 100 + " whole", reply_to=root, draft_lost=True)
@@ -159,7 +159,7 @@ async def test_a_draft_that_can_not_become_the_reply_is_deleted(channel: SlackCh
         assert message["blocks"][0]["text"] == "w" * 100 + "!", deleted
 
 
-async def test_a_lost_response_to_the_finish_leaves_one_complete_message(on: Desk) -> None:
+async def test_a_lost_response_to_the_finish_leaves_one_complete_message(on: Wire) -> None:
     root, ts = await drafted(on.channel, on.control, "v" * 100)
     whole = post("D0ADA", "v" * 100 + " end", reply_to=root, draft=ts)
     await on.control.fail("chat.stopStream", mode="reset_before")

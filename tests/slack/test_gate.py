@@ -9,7 +9,7 @@ from daemon.core.errors import NotDelivered
 from daemon.core.perception import Place
 from tests.fakes import FakeClock
 from tests.given import perception, post
-from tests.slack.conftest import Desk, Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, caught_up
 
 
@@ -147,7 +147,7 @@ async def test_there_are_none_outside_threads_or_while_slack_is_down(channel: Sl
     assert len(await channel.thread_before(late, 5)) == 1
 
 
-async def test_a_thread_is_read_from_slack_once_until_a_message_in_it_changes_or_a_gap_comes(on: Desk) -> None:
+async def test_a_thread_is_read_from_slack_once_until_a_message_in_it_changes_or_a_gap_comes(on: Wire) -> None:
     root = await on.control.say("Ben", "general", "Shall we?")
     ts = await on.control.say("Ada", "general", "yes", thread=root)
     asked = await on.control.say("Ada", "general", "@soul what do you think?", thread=root)

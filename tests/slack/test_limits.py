@@ -11,7 +11,7 @@ from daemon.core.ports.posts import FoundPost
 from daemon.core.ports.speech import Task, TaskState
 from tests.fakes import Events, FakeClock, FakeDrafts
 from tests.given import perception, post
-from tests.slack.conftest import Desk, Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, draft, drafted, listening
 
 LONG = {
@@ -68,7 +68,7 @@ async def test_a_first_part_of_any_language_fits_with_many_cards(channel: SlackC
     assert await control.calls("chat.update") == []
 
 
-async def test_blocks_that_slack_refuses_become_plain_messages_that_hold_all(on: Desk) -> None:
+async def test_blocks_that_slack_refuses_become_plain_messages_that_hold_all(on: Wire) -> None:
     async with listening(on.channel, on.intake):
         for code in ("msg_too_long", "msg_blocks_too_long", "invalid_blocks", "a_code_of_tomorrow"):
             root = await on.control.say("Ada", "dm", "hi")
@@ -80,7 +80,7 @@ async def test_blocks_that_slack_refuses_become_plain_messages_that_hold_all(on:
             assert await on.channel.find(sent) == FoundPost(ts, finished=True), code
 
 
-async def test_a_plain_piece_whose_response_was_lost_is_not_posted_twice(on: Desk) -> None:
+async def test_a_plain_piece_whose_response_was_lost_is_not_posted_twice(on: Wire) -> None:
     root = await on.control.say("Ada", "dm", "hi")
     refused = {"ok": False, "error": "msg_blocks_too_long"}
     sent = post("D0ADA", BODY, reply_to=root)
@@ -100,7 +100,7 @@ async def test_a_plain_piece_whose_response_was_lost_is_not_posted_twice(on: Des
     assert whole(await on.control.replies("D0ADA", root)) == "".join(BODY.split())
 
 
-async def test_a_draft_beside_the_whole_is_deleted_when_the_whole_is_found(on: Desk) -> None:
+async def test_a_draft_beside_the_whole_is_deleted_when_the_whole_is_found(on: Wire) -> None:
     root, ts = await drafted(on.channel, on.control, "begun " * 20)
     sent = post("D0ADA", "Another answer.", reply_to=root, draft=ts)
     await on.control.fail("chat.update", body={"ok": False, "error": "cant_update_message"})
@@ -130,7 +130,7 @@ async def test_where_a_thread_takes_no_reply_it_is_in_the_timeline(channel: Slac
         assert [one["ts"] for one in timeline][-2:] == [root, ts], code
 
 
-async def test_a_channel_without_threads_shows_answers_in_its_timeline_where_they_are_found(on: Desk) -> None:
+async def test_a_channel_without_threads_shows_answers_in_its_timeline_where_they_are_found(on: Wire) -> None:
     root = await on.control.say("Ada", "general", "@soul hi")
     await on.control.do("fault", room="general", posting="restricted_action_non_threadable_channel")
     sent = post("C0GENERAL", "Here then.", reply_to=root)
@@ -215,7 +215,7 @@ async def test_no_status_line_is_set_once_the_reply_is_streamed(open_channel: Op
     assert await sessions(control) == ["active"]
 
 
-async def test_no_session_stays_at_work_on_any_way_out(on: Desk) -> None:
+async def test_no_session_stays_at_work_on_any_way_out(on: Wire) -> None:
     troubles = ("none", "sealed", "restart", "stop refused", "update refused", "draft deleted", "session refused")
     for trouble in troubles:
         root, ts = await drafted(on.channel, on.control, "begun " * 20)

@@ -11,11 +11,11 @@ from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports.arrivals import Deletion, Edit, Feedback
 from tests.fakes import TIMEOUT, Events, FakeIntake
 from tests.given import post
-from tests.slack.conftest import Desk, Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import YES, Control, caught_up, listening
 
 
-async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(on: Desk) -> None:
+async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(on: Wire) -> None:
     assert not on.channel.healthy()
     async with listening(on.channel, on.intake):
         ts = await on.control.say("Ada", "dm", "Good morning & welcome")
@@ -41,7 +41,7 @@ async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(on: 
     assert dataclasses.replace(second.perception.conversation, thread="") == dm.perception.conversation
 
 
-async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_again(on: Desk) -> None:
+async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_again(on: Wire) -> None:
     async with caught_up(on.channel, on.intake, on.events):
         on.intake.broken = 1
         await on.control.say("Ada", "dm", "important")
@@ -57,7 +57,7 @@ async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_a
     assert [message.perception.content for message in on.intake.messages()] == ["important"]
 
 
-async def test_edits_deletions_and_feedback_arrive(on: Desk) -> None:
+async def test_edits_deletions_and_feedback_arrive(on: Wire) -> None:
     async with caught_up(on.channel, on.intake, on.events):  # which would find the edit too
         ts = await on.control.say("Ada", "dm", "helo")
         await on.intake.until(1)
@@ -83,7 +83,7 @@ async def test_edits_deletions_and_feedback_arrive(on: Desk) -> None:
     assert deletion.ts == gone
 
 
-async def test_events_that_are_not_for_the_soul_are_acknowledged_too(on: Desk) -> None:
+async def test_events_that_are_not_for_the_soul_are_acknowledged_too(on: Wire) -> None:
     async with listening(on.channel, on.intake):
         ts = await on.control.say("Ada", "general", "lunch?")
         await on.control.do("react", person="Ben", channel="general", ts=ts, name="eyes")
@@ -121,7 +121,7 @@ async def test_the_admin_is_told_when_slack_ends_the_app(open_channel: Open, con
     assert all("SLACK_BOT_TOKEN" in str(one["hint"]) for one in revoked)
 
 
-async def test_a_press_without_effect_is_told_after_the_acknowledgement_where_the_button_is(on: Desk) -> None:
+async def test_a_press_without_effect_is_told_after_the_acknowledgement_where_the_button_is(on: Wire) -> None:
     channel = on.open(members=("U0ADA",))
     root = await on.control.say("Ada", "general", "hi")
     ts = await channel.deliver(post("C0GENERAL", "May I?", reply_to=root, approval="a-1"))

@@ -17,7 +17,7 @@ from daemon.core.phrases import WHY_SHORTCUT
 from daemon.core.ports.arrivals import Complaint, Edit, Feedback, NewMessage, Source, Stop, WhyAsked, Withdrawal
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.local_slack.modals import fault_of
-from tests.slack.conftest import Desk
+from tests.slack.conftest import Wire
 from tests.slack.hostile import ANYTHING
 from tests.slack.parts import OURS, TS, listening
 
@@ -185,7 +185,7 @@ def test_the_manifest_puts_it_at_each_message_within_slacks_sizes() -> None:
     assert (len(long["shortcuts"][0]["name"]), len(long["shortcuts"][0]["description"])) == (24, 150)
 
 
-async def test_an_unlisted_user_is_told_alone_that_it_has_no_effect(on: Desk) -> None:
+async def test_an_unlisted_user_is_told_alone_that_it_has_no_effect(on: Wire) -> None:
     channel = on.open(members=("U0ADA",))
     root = await on.control.say("Ada", "general", "hi")
     async with listening(channel, on.intake):

@@ -13,7 +13,7 @@ from daemon.core.perception import Audience, AudienceKind, Perception, Place, Re
 from daemon.local_slack.model import ChannelKind
 from tests.fakes import FakeClock
 from tests.given import perception
-from tests.slack.conftest import Desk, Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, caught_up, listening
 
 TEAM = Audience(AudienceKind.WORKSPACE, "T0LOCAL")
@@ -57,7 +57,7 @@ async def test_one_guest_on_the_last_page_of_members_counts(channel: SlackChanne
     assert not (await channel.readers(_said())).members_only
 
 
-async def test_members_beyond_those_that_are_read_prove_nothing(on: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_members_beyond_those_that_are_read_prove_nothing(on: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "MOST_MEMBERS", 200)  # one page
     people = ["Ada", *await _people(on.control, 205)]
     room = (await on.control.do("channel", name="studio", kind="channel", members=people, app=True))["channel"]
@@ -85,7 +85,7 @@ async def test_what_is_known_of_a_room_lasts_ten_minutes(open_channel: Open, con
         assert len(await _calls(control)) == calls
 
 
-async def test_an_event_about_a_room_is_asked_about_at_the_next_message(on: Desk) -> None:
+async def test_an_event_about_a_room_is_asked_about_at_the_next_message(on: Wire) -> None:
     await _room(on.control, ["Ada", "Ben"])
     async with listening(on.channel, on.intake):
         seen = []
@@ -113,7 +113,7 @@ async def test_an_event_about_a_room_is_asked_about_at_the_next_message(on: Desk
     assert seen == [common, closed, common, closed, common, ("channel", False), common, ("channel", True)]
 
 
-async def test_what_slack_tells_one_daemon_all_daemons_on_the_file_know(on: Desk) -> None:
+async def test_what_slack_tells_one_daemon_all_daemons_on_the_file_know(on: Wire) -> None:
     await _room(on.control, ["Ada", "Ben"])
     one, other = on.open(), on.open()
     async with listening(one, on.intake), listening(other, on.intake):
@@ -129,7 +129,7 @@ async def test_what_slack_tells_one_daemon_all_daemons_on_the_file_know(on: Desk
             assert [(await channel.readers(_said())).members_only for channel in (one, other)] == [proven] * 2
 
 
-async def test_an_event_about_a_room_that_can_not_be_passed_on_is_not_acknowledged_and_comes_again(on: Desk) -> None:
+async def test_an_event_about_a_room_that_can_not_be_passed_on_is_not_acknowledged_and_comes_again(on: Wire) -> None:
     await _room(on.control, ["Ada", "Ben"])
     async with caught_up(on.channel, on.intake, on.events):
 
@@ -199,7 +199,7 @@ async def test_no_reply_waits_for_long_because_many_rooms_are_looked_at(open_cha
     assert len(await control.calls("users.conversations")) == 1
 
 
-async def test_private_channels_belong_to_the_dm_of_a_member_and_all_daemons_hear_of_a_change(on: Desk) -> None:
+async def test_private_channels_belong_to_the_dm_of_a_member_and_all_daemons_hear_of_a_change(on: Wire) -> None:
     await on.control.do("channel", name="guild", kind="group", members=["Ada"], app=True)
     dm = Audience(AudienceKind.DM, "D1")
     one, other = on.open(), on.open()

@@ -12,7 +12,7 @@ from daemon.core.errors import AccessLost
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage
 from tests.fakes import Events, FakeDrafts, TurnableClock
 from tests.given import perception, post
-from tests.slack.conftest import Desk
+from tests.slack.conftest import Wire
 from tests.slack.parts import OURS, TS, Control, caught_up, press
 
 APPEARANCES: Mapping[str, Appearance] = {
@@ -61,7 +61,7 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
         assert found.soul == ("tamarru" if found.channel == "C2" else "minoan")
 
 
-async def test_catch_up_reads_for_every_soul_under_one_watermark(on: Desk) -> None:
+async def test_catch_up_reads_for_every_soul_under_one_watermark(on: Wire) -> None:
     root = await on.control.say("Ada", "founders", "an old talk")
     other = await on.control.say("Ada", "general", "another old talk")
     await on.control.do("clock", advance=1.0)
@@ -109,7 +109,7 @@ async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(channel: S
     assert (start["answer"]["ok"], start["args"]["username"]) == (True, "Gordon")
 
 
-async def test_without_the_scope_posts_show_the_app_s_name_and_it_is_logged_once(on: Desk, house: Settings) -> None:
+async def test_without_the_scope_posts_show_the_app_s_name_and_it_is_logged_once(on: Wire, house: Settings) -> None:
     await on.channel.identify()
     on.control.server.workspace.scopes -= {"chat:write.customize"}
     for key in ("k1", "k2"):

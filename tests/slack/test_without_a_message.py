@@ -7,7 +7,7 @@ from daemon.core.perception import Modality, Place
 from daemon.core.ports.speech import Speech, Task, TaskState
 from tests.fakes import FakeDrafts
 from tests.given import perception, post
-from tests.slack.conftest import Desk, Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, listening
 
 MODALITIES = (Modality.TIME, Modality.DECISION)
@@ -35,7 +35,7 @@ async def test_in_a_dm_without_a_thread_nothing_is_streamed(channel: SlackChanne
     assert (message["ts"], message.get("thread_ts")) == (ts, None)
 
 
-async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(on: Desk) -> None:
+async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(on: Wire) -> None:
     for modality in MODALITIES:
         channel = on.open()
         root = await on.control.say("Ada", "general", "first")
