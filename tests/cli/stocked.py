@@ -1,14 +1,18 @@
 """A memory.db with messages and posts in every state, for commands to look at and change."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
-from daemon.memory.database import migrate, sqlite
+from daemon.memory.database import Transaction, migrate, open_database, sqlite
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.presence import ProcessIdentity
+from tests.fakes import FakeClock
 
+T = TypeVar("T")
 CONVERSATION = "minoan/T1/D1/"
 WORDS = "please don't tell \x1b]0;owned\x07 anybody"
 THOUGHT = "a private thought"
@@ -24,16 +28,34 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 def one(path: Path, sql: str, *values: object) -> object:
     """The first value of the first row, None without one."""
+    return next((row[0] for row in rows(path, sql, *values)), None)
+
+
+def rows(path: Path, sql: str, *values: object) -> list[tuple[object, ...]]:
+    """What an SQL query finds."""
     with opened(path) as connection:
-        row = connection.execute(sql, values).fetchone()
-    return None if row is None else row[0]
+        return [tuple(row) for row in connection.execute(sql, values)]
 
 
-def insert(path: Path, table: str, **values: object) -> None:
+def change(path: Path, sql: str, *values: object) -> None:
+    """Change the file as an SQL statement says."""
+    with opened(path) as connection:
+        connection.execute(sql, values)
+
+
+def insert(path: Path, table: str, /, **values: object) -> None:
     """One more row."""
-    with opened(path) as connection:
-        names, marks = ", ".join(values), ", ".join(f":{name}" for name in values)
-        connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", values)
+    change(path, f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", *values.values())
+
+
+def written(home: Path, unit: Callable[[Transaction], Awaitable[T]]) -> T:
+    """What a unit of writing gives, once it is in the memory of a home."""
+
+    async def work() -> T:
+        async with open_database(home / "memory.db", FakeClock(auto=True)) as database:
+            return await database.write(unit)
+
+    return asyncio.run(work())
 
 
 def talk(path: Path, name: str, audience: str = "workspace:T1", place: str = "public_channel") -> None:

@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 from daemon.core.clock import SystemClock
-from tests.cli.stocked import CONVERSATION, NOW, insert, opened, talk
+from tests.cli.stocked import CONVERSATION, NOW, change, insert, talk
 
 TODAY = SystemClock().now_ms()
 INPUT = {"new_percepts": [{"modality": "language", "content": "hello \x1b]0;owned\x07"}]}
 OUTPUT = {"inner_speech": "They greet me.", "external_speech": "Hello."}
 CHECK = {"kind": "reply", "who": "U1"}
+HERE: dict[str, object] = {"soul": "minoan", "workspace": "T1", "conversation": CONVERSATION}
 
 
 def add(
@@ -17,65 +18,26 @@ def add(
 ) -> str:
     """Store a thought of this number; gives its id."""
     name = f"TH_20261123_{number:03d}"
-    values = {
-        "id": name,
-        "soul": soul,
-        "workspace": "T1",
-        "conversation": conversation,
-        "audience": audience,
-        "readers": "{}",
-        "trace_id": "abc",
-        "previous": f"TH_20261123_{number - 1:03d}" if number > 1 else "",
-        "at_ms": NOW + number,
-        "occasion": "words",
-        "process": "engaged",
-        "input": json.dumps(INPUT),
-        "output": json.dumps(OUTPUT),
-        "asked": 1,
-        "degraded": 0,
-        "spoke": 1,
-        "surprise": 0.25,
-        "did": '{"memory_ops": 2}',
-        "refused": '[["goal_updates", "unknown"]]',
-        "calls": 1,
-        "tokens_in": 900,
-        "tokens_out": 80,
-        "cost_usd": 0.01,
-        "saw_to": 99,
-        "passing": 0,
-    }
-    insert(path, "thoughts", **values)
+    place = {"id": name, "soul": soul, "conversation": conversation, "audience": audience, "readers": "{}"}
+    before = {"previous": f"TH_20261123_{number - 1:03d}" if number > 1 else "", "at_ms": NOW + number}
+    kind = {"occasion": "words", "process": "engaged", "trace_id": "abc", "degraded": 0, "passing": 0}
+    words = {"input": json.dumps(INPUT), "output": json.dumps(OUTPUT), "spoke": 1, "surprise": 0.25, "saw_to": 99}
+    came = {"did": '{"memory_ops": 2}', "refused": '[["goal_updates", "unknown"]]', "asked": 1}
+    cost = {"calls": 1, "tokens_in": 900, "tokens_out": 80, "cost_usd": 0.01}
+    insert(path, "thoughts", **HERE | place | before | kind | words | came | cost)
     return name
 
 
 def aim(path: Path, number: int, **more: object) -> None:
     audience = "workspace:T1" if number % 2 else "dm:D1"
-    values = {
-        "soul": "minoan",
-        "id": f"G{number}",
-        "workspace": "T1",
-        "conversation": CONVERSATION,
-        "audience": audience,
-        "readers": "{}",
-        "behalf": "U1",
-        "goal": f"read log {number}",
-        "same_words": f"read log {number}",
-        "priority": 0.5,
-        "state": "open",
-        "follow_up": 0,
-        "created_ms": NOW,
-        "touched_ms": TODAY,
-        "why": f"reason {number}",
-        "thought": add(path, number, audience=audience),
-        **more,
-    }
-    values = {"changed_by": values["thought"], **values}
-    insert(path, "goals", **values)
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO record_ids (series, last) VALUES ('G:minoan', ?) ON CONFLICT (series) DO UPDATE SET last = ?",
-            (number, number),
-        )
+    thought = add(path, number, audience=audience)
+    place = {"id": f"G{number}", "audience": audience, "readers": "{}", "behalf": "U1"}
+    words = {"goal": f"read log {number}", "same_words": f"read log {number}", "why": f"reason {number}"}
+    state = {"priority": 0.5, "state": "open", "follow_up": 0, "created_ms": NOW, "touched_ms": TODAY}
+    made = {"thought": thought, "changed_by": thought}
+    insert(path, "goals", **HERE | place | words | state | made | more)
+    last = "INSERT INTO record_ids (series, last) VALUES ('G:minoan', ?) ON CONFLICT (series) DO UPDATE SET last = ?"
+    change(path, last, number, number)
 
 
 def converse(path: Path, soul: str) -> str:
@@ -87,27 +49,14 @@ def converse(path: Path, soul: str) -> str:
 def propose(path: Path, number: int, *, tool: str, field: str, held: object, audience: str, **more: object) -> str:
     """A proposal as a commit leaves it on a thought that holds it in a field; gives its id."""
     thought = add(path, number, audience=audience)
-    values = {
-        "id": f"{thought}-{field}",
-        "conversation": CONVERSATION,
-        "soul": "minoan",
-        "workspace": "T1",
-        "turn": 0,
-        "tool": tool,
-        "arguments": json.dumps({"thought": thought, "field": field}),
-        "asked": "[]",
-        "audience": audience,
-        "state": "waiting",
-        "expires_ms": TODAY + 10**9,
-        "created_ms": NOW + number,
-        **more,
-    }
+    name, given = f"{thought}-{field}", json.dumps({"thought": thought, "field": field})
+    asked = {"id": name, "turn": 0, "tool": tool, "arguments": given, "asked": "[]", "audience": audience}
+    state = {"state": "waiting", "expires_ms": TODAY + 10**9, "created_ms": NOW + number}
     readers = json.dumps({"audience": audience, "members_only": True})
     output = json.dumps({"inner_speech": "hm", field: held})
-    with opened(path) as connection:
-        connection.execute("UPDATE thoughts SET output = ?, readers = ? WHERE id = ?", (output, readers, thought))
-    insert(path, "approvals", **values)
-    return str(values["id"])
+    change(path, "UPDATE thoughts SET output = ?, readers = ? WHERE id = ?", output, readers, thought)
+    insert(path, "approvals", **HERE | asked | state | more)
+    return name
 
 
 def propose_goals(path: Path, number: int, *goals: object, audience: str = "workspace:T1", **more: object) -> str:
@@ -116,32 +65,13 @@ def propose_goals(path: Path, number: int, *goals: object, audience: str = "work
 
 
 def expect(path: Path, number: int, **more: object) -> None:
-    thought = add(path, number, audience="workspace:T1" if number % 2 else "dm:D1")
-    values = {
-        "soul": "minoan",
-        "id": f"P{number}",
-        "workspace": "T1",
-        "conversation": CONVERSATION,
-        "audience": "workspace:T1" if number % 2 else "dm:D1",
-        "readers": "{}",
-        "thought": thought,
-        "confidence": 0.75,
-        "kind": "reply",
-        "goal": "",
-        "made_ms": NOW,
-        "due_ms": NOW + 1_000,
-        "state": "open",
-        "what": f"they answer {number}",
-        "timeframe": "soon",
-        "awaited": json.dumps(CHECK),
-        **more,
-    }
-    insert(path, "predictions", **values)
+    audience = "workspace:T1" if number % 2 else "dm:D1"
+    place = {"id": f"P{number}", "audience": audience, "readers": "{}", "thought": add(path, number, audience=audience)}
+    held = {"what": f"they answer {number}", "confidence": 0.75, "timeframe": "soon", "awaited": json.dumps(CHECK)}
+    state = {"kind": "reply", "goal": "", "made_ms": NOW, "due_ms": NOW + 1_000, "state": "open"}
+    insert(path, "predictions", **HERE | place | held | state | more)
 
 
 def score(path: Path, number: int, state: str, surprise: float | None) -> None:
-    with opened(path) as connection:
-        connection.execute(
-            "UPDATE predictions SET state = ?, scored_by = 'rule', surprise = ?, scored_ms = ? WHERE id = ?",
-            (state, surprise, NOW + number, f"P{number}"),
-        )
+    scored = "UPDATE predictions SET state = ?, scored_by = 'rule', surprise = ?, scored_ms = ? WHERE id = ?"
+    change(path, scored, state, surprise, NOW + number, f"P{number}")

@@ -6,21 +6,18 @@ import pytest
 
 from daemon.memory.admin.schedule_admin import APPROVAL_STATES
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+from tests.cli.stocked import CONVERSATION, NOW, change, insert, one, stock
 
 
 @pytest.fixture(autouse=True)
 def path(home: Path) -> Path:
     made = stock(home / "memory.db")
-    with opened(made) as connection:
-        for number, state in enumerate(APPROVAL_STATES):
-            connection.execute(
-                "INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience,"
-                " state, expires_ms, created_ms) VALUES (?, ?, 'minoan', 'T1', ?, 'files/write', ?, '[\"U1\", \"U2\"]',"
-                " 'dm:D1', ?, ?, ?)",
-                (f"a-{state}", CONVERSATION, number, '{"text": "\\u001b[2Jsecret plan"}', state, NOW + 1, NOW),
-            )
-        connection.execute("UPDATE outbox SET approval = 'a-waiting', platform_ts = '7.7' WHERE state = 'sent'")
+    place = {"conversation": CONVERSATION, "soul": "minoan", "workspace": "T1", "audience": "dm:D1"}
+    asked = {"tool": "files/write", "arguments": '{"text": "\\u001b[2Jsecret plan"}', "asked": '["U1", "U2"]'}
+    for number, state in enumerate(APPROVAL_STATES):
+        times = {"expires_ms": NOW + 1, "created_ms": NOW}
+        insert(made, "approvals", id=f"a-{state}", turn=number, state=state, **place, **asked, **times)
+    change(made, "UPDATE outbox SET approval = 'a-waiting', platform_ts = '7.7' WHERE state = 'sent'")
     return made
 
 
@@ -39,11 +36,8 @@ def test_the_list_names_the_users_asked_without_the_arguments() -> None:
     assert len(as_json("approvals", "list", "--limit", "3")) == 3
 
 
-def test_a_request_is_left_alone_while_it_is_posted_then_refused_in_the_conversation_and_stays_decided(
-    path: Path,
-) -> None:
-    with opened(path) as connection:
-        connection.execute("UPDATE outbox SET platform_ts = NULL, state = 'sending' WHERE approval = 'a-waiting'")
+def test_a_request_is_refused_in_its_conversation_unless_it_is_just_being_posted(path: Path) -> None:
+    change(path, "UPDATE outbox SET platform_ts = NULL, state = 'sending' WHERE approval = 'a-waiting'")
     result = call("approvals", "refuse", "a-waiting")
     assert result.stderr.splitlines() == ["a-waiting is being posted at this moment", "try again in a few seconds"]
     assert call("approvals", "refuse", "a9").stderr.splitlines() == [
@@ -52,8 +46,7 @@ def test_a_request_is_left_alone_while_it_is_posted_then_refused_in_the_conversa
     ]
     assert one(path, "SELECT state FROM approvals WHERE id = 'a-waiting'") == "waiting"
     assert call("approvals", "allow", "a-waiting").exit_code == 2
-    with opened(path) as connection:
-        connection.execute("UPDATE outbox SET platform_ts = '7.7', state = 'sent' WHERE approval = 'a-waiting'")
+    change(path, "UPDATE outbox SET platform_ts = '7.7', state = 'sent' WHERE approval = 'a-waiting'")
     result = call("approvals", "refuse", "a-waiting")
     assert result.stdout == "a-waiting is refused: files/write won't be used.\n"
     assert one(path, "SELECT state FROM approvals WHERE id = 'a-waiting'") == "refused"

@@ -11,7 +11,7 @@ from daemon.core.clock import SystemClock
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from daemon.memory.database.migrate import SCHEMA
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import NOW, THOUGHT, add_daemon, dead_identity, message_in, one, opened, post_in
+from tests.cli.stocked import NOW, THOUGHT, add_daemon, change, dead_identity, insert, message_in, one, opened, post_in
 
 
 def test_every_command_has_help_and_reports_every_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,9 +60,8 @@ def test_status_in_words(path: Path) -> None:
     ):
         assert said in result.stdout
     assert "\x1b" not in result.stdout
-    with opened(path) as connection:
-        connection.execute("DELETE FROM presence")
-        connection.execute("UPDATE llm_calls SET started_ms = ?, cost_usd = NULL", (SystemClock().now_ms(),))
+    change(path, "DELETE FROM presence")
+    change(path, "UPDATE llm_calls SET started_ms = ?, cost_usd = NULL", SystemClock().now_ms())
     add_daemon(path)
     found = as_json("status")
     help_text = call("status", "--help").stdout
@@ -75,25 +74,18 @@ def test_status_in_words(path: Path) -> None:
 
 
 def test_status_shows_how_far_slack_is_read(path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute("INSERT INTO watermarks VALUES ('minoan', 'T1', '1750000000.000000', 1)")
+    change(path, "INSERT INTO watermarks VALUES ('minoan', 'T1', '1750000000.000000', 1)")
     assert "catch-up of minoan  nothing missed up to 2025-06-15 15:06" in call("status").stdout
-    with opened(path) as connection:
-        for channel, thread, state in (("C1", "", "read"), ("C2", "", "due"), ("C1", "5.0", "read")):
-            connection.execute(
-                "INSERT INTO unread_places (soul, workspace, channel, thread, state, since, heard_ms, due_ms)"
-                " VALUES ('minoan', 'T1', ?, ?, ?, '1.0', 1, 1)",
-                (channel, thread, state),
-            )
+    row = {"soul": "minoan", "workspace": "T1", "since": "1.0", "heard_ms": 1, "due_ms": 1}
+    for channel, thread, state in (("C1", "", "read"), ("C2", "", "due"), ("C1", "5.0", "read")):
+        insert(path, "unread_places", channel=channel, thread=thread, state=state, **row)
     shown = call("status").stdout
     assert "1 of 2 rooms, 1 of 1 threads read; nothing missed up to 2025-06-15 15:06" in shown
     (state,) = as_json("status")["catch_up"]
     assert all(key in call("status", "--help").stdout for key in state)
 
 
-def test_lists_print_states_and_show_prints_words_that_can_not_control_the_terminal_and_no_private_thought(
-    path: Path,
-) -> None:
+def test_lists_print_states_and_show_prints_words_and_neither_controls_nor_thoughts(path: Path) -> None:
     for family, states in (("inbox", INBOX_STATES), ("outbox", OUTBOX_STATES)):
         result = call(family, "list")
         assert result.exit_code == 0
@@ -117,8 +109,7 @@ def test_lists_print_states_and_show_prints_words_that_can_not_control_the_termi
 
 
 def test_messages_and_posts_are_retried_and_dropped_and_only_with_yes_or_force_blindly_or_again(path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute("UPDATE outbox SET platform_ts = '9.9' WHERE state = 'expired'")
+    change(path, "UPDATE outbox SET platform_ts = '9.9' WHERE state = 'expired'")
     assert "waits for an answer again" in call("inbox", "retry", message_in("dead"), message_in("stale")).stdout
     assert "stays without an answer" in call("inbox", "drop", message_in("new")).stdout
     assert "will be sent" in call("outbox", "retry", post_in("dead")).stdout
@@ -145,11 +136,9 @@ FAMILIES = ("inbox", "outbox", "jobs")
 @pytest.mark.usefixtures("path")
 def test_many_rows_of_a_state_are_retried_at_once(path: Path) -> None:
     now = SystemClock().now_ms()
-    with opened(path) as connection:
-        connection.execute("UPDATE jobs SET state = 'dead'")
+    change(path, "UPDATE jobs SET state = 'dead'")
     for number, family in enumerate(FAMILIES):
-        with opened(path) as connection:
-            connection.execute(f"UPDATE {family} SET settled_ms = ? WHERE state = 'dead'", (now - 3_600_000,))
+        change(path, f"UPDATE {family} SET settled_ms = ? WHERE state = 'dead'", now - 3_600_000)
         assert call(family, "retry", "--state", "dead", "--since", "59m").stdout == ""
         assert one(path, f"SELECT count(*) FROM {family} WHERE state = 'dead'") == 1
         assert call(family, "retry", "--state", "dead", "--since", "2h").exit_code == 0
@@ -162,8 +151,7 @@ def test_many_rows_of_a_state_are_retried_at_once(path: Path) -> None:
 
 
 def test_dead_jobs_are_listed_retried_and_dropped(path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute("UPDATE jobs SET state = 'dead', reason = 'KeyError', attempts = 3")
+    change(path, "UPDATE jobs SET state = 'dead', reason = 'KeyError', attempts = 3")
     listed = call("jobs", "list", "--state", "dead").stdout
     assert "summarizes_the_conversation" in listed
     assert "KeyError" in listed
@@ -172,8 +160,7 @@ def test_dead_jobs_are_listed_retried_and_dropped(path: Path) -> None:
     assert all(key in call("jobs", "--help").stdout for key in row)
     assert "will be done again" in call("jobs", "retry", "1").stdout
     assert call("jobs", "drop", "1").exit_code == 70
-    with opened(path) as connection:
-        connection.execute("UPDATE jobs SET state = 'dead'")
+    change(path, "UPDATE jobs SET state = 'dead'")
     assert "won't be done" in call("jobs", "drop", "1").stdout
 
 
@@ -192,9 +179,7 @@ def test_a_database_is_made_checked_backed_up_and_restored(home: Path) -> None:
     assert "The replaced file is now" in result.stdout
 
 
-def test_a_restore_counts_what_waited_is_refused_under_a_living_daemon_and_a_check_that_finds_faults_exits_with_one(
-    path: Path, home: Path
-) -> None:
+def test_a_restore_is_refused_under_a_living_daemon_and_faults_exit_with_one(path: Path, home: Path) -> None:
     call("db", "backup", str(home / "mine.db"))
     assert "2 messages waited in it" in call("db", "restore", str(home / "mine.db")).stdout
     add_daemon(path)

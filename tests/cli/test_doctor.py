@@ -25,7 +25,7 @@ from daemon.memory.admin.overview import SqliteBuild
 from daemon.memory.database.copies import name_at
 from tests.cli.conftest import as_json, call
 from tests.cli.services import move, workspace
-from tests.cli.stocked import NOW, add_daemon, dead_identity, opened
+from tests.cli.stocked import NOW, add_daemon, change, dead_identity, insert
 
 
 def found(name: str, *, offline: bool = True) -> list[Finding]:
@@ -91,9 +91,7 @@ def test_models_keys_and_prices_and_a_second_model_are_told(monkeypatch: pytest.
     assert "'olama', which is no vendor" in only("models").found
 
 
-def test_wrong_and_doubtful_settings_and_an_http_api_that_other_machines_reach_are_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_wrong_and_doubtful_settings_and_an_open_http_api_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("HTTP API") == []
     monkeypatch.setenv("SOUL_HTTP_HOST", "192.0.2.7")
     assert only("HTTP API").verdict is Verdict.WARN
@@ -119,10 +117,8 @@ def test_a_good_database_with_a_living_daemon_and_a_part_of_it_that_fails_again_
     assert only("daemons").verdict is Verdict.OK
     assert only("data folder").verdict is Verdict.OK
     assert not found("loops")
-    with opened(path) as connection:
-        connection.execute(
-            """UPDATE presence SET detail = '{"active": 0, "failing": {"backup": "4 times, last: PermissionError"}}'"""
-        )
+    detail = '{"active": 0, "failing": {"backup": "4 times, last: PermissionError"}}'
+    change(path, "UPDATE presence SET detail = ?", detail)
     assert only("loops").found == "backup failed 4 times, last: PermissionError"
     assert only("loops").verdict is Verdict.WARN
     assert "failing backup (4 times, last: PermissionError)" in call("status").stdout
@@ -138,14 +134,12 @@ def test_daemons_in_trouble_are_warnings_and_a_dead_one_alone_is_no_fault(path: 
         (dead_identity(), "x", now, "without a shutdown"),
         ("", "x", NOW, "last"),
     ):
-        with opened(path) as connection:
-            connection.execute("DELETE FROM presence")
+        change(path, "DELETE FROM presence")
         add_daemon(path, identity="elsewhere/boot/7/7", seen_ms=now)
         add_daemon(path, identity=identity, state=state, seen_ms=seen)
         (troubled,) = [one for one in found("daemons") if one.verdict is Verdict.WARN]
         assert said in troubled.found
-    with opened(path) as connection:
-        connection.execute("DELETE FROM presence")
+    change(path, "DELETE FROM presence")
     add_daemon(path, identity=dead_identity())
     assert only("daemons").verdict is Verdict.SKIP
 
@@ -168,10 +162,9 @@ def test_what_waits_for_a_soul_that_no_daemon_hosts_any_more_is_named_with_what_
     assert not found("unhosted"), "no daemon runs: all souls wait for one"
     add_daemon(path, seen_ms=SystemClock().now_ms())
     assert not found("unhosted")
-    with opened(path) as connection:
-        for table in ("inbox", "outbox", "jobs"):
-            connection.execute(f"UPDATE {table} SET soul = 'ben' WHERE state IN ('new', 'pending', 'ready')")
-        connection.execute("UPDATE inbox SET modality = 'note' WHERE state = 'new'")
+    for table in ("inbox", "outbox", "jobs"):
+        change(path, f"UPDATE {table} SET soul = 'ben' WHERE state IN ('new', 'pending', 'ready')")
+    change(path, "UPDATE inbox SET modality = 'note' WHERE state = 'new'")
     unhosted = only("unhosted")
     assert unhosted.verdict is Verdict.WARN
     assert "no running daemon hosts ben in T1; 1 notes, 1 posts, 1 jobs wait" in unhosted.found
@@ -179,14 +172,11 @@ def test_what_waits_for_a_soul_that_no_daemon_hosts_any_more_is_named_with_what_
     assert "ben in T1: no running daemon answers" in call("status").stdout
     (row,) = as_json("status")["unhosted"]
     assert (row["soul"], row["notes"], row["messages"]) == ("ben", 1, 0)
-    with opened(path) as connection:
-        connection.execute("""UPDATE presence SET detail = '{"souls": {"minoan": [], "ben": []}}'""")
+    change(path, """UPDATE presence SET detail = '{"souls": {"minoan": [], "ben": []}}'""")
     assert not found("unhosted")
 
 
-def test_stuck_rows_come_with_the_command_that_lists_them_and_an_old_backup_is_a_warning(
-    path: Path, home: Path
-) -> None:
+def test_stuck_rows_come_with_their_command_and_an_old_backup_is_a_warning(path: Path, home: Path) -> None:
     assert only("backups").verdict is Verdict.SKIP
     (home / "backups").mkdir()
     old = home / "backups" / name_at(NOW)
@@ -202,17 +192,16 @@ def test_stuck_rows_come_with_the_command_that_lists_them_and_an_old_backup_is_a
         "soul outbox list --state dead",
         "soul outbox list --state expired",
     ]
-    with opened(path) as connection:
-        connection.execute("DELETE FROM inbox")
-        connection.execute("DELETE FROM outbox")
+    change(path, "DELETE FROM inbox")
+    change(path, "DELETE FROM outbox")
     assert only("stuck").verdict is Verdict.OK
-    with opened(path) as connection:
-        connection.execute("UPDATE jobs SET state = 'dead'")
-        connection.execute(
-            "INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, process, behalf, place, audience,"
-            " state, created_ms) SELECT 'i', conversation, soul, workspace, 's', 1, '', 'U1', 'dm', 'dm:D1', 'dead', 1"
-            " FROM jobs"
-        )
+    change(path, "UPDATE jobs SET state = 'dead'")
+    change(
+        path,
+        "INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, process, behalf, place, audience,"
+        " state, created_ms) SELECT 'i', conversation, soul, workspace, 's', 1, '', 'U1', 'dm', 'dm:D1', 'dead', 1"
+        " FROM jobs",
+    )
     said = " ".join(one.fix for one in found("stuck"))
     assert "soul jobs list --state dead" in said
     assert "soul schedule list --state dead" in said
@@ -221,8 +210,7 @@ def test_stuck_rows_come_with_the_command_that_lists_them_and_an_old_backup_is_a
 
 def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Path) -> None:
     for version, cure in ((0, "soul db migrate"), (99, "update the program")):
-        with opened(path) as connection:
-            connection.execute(f"PRAGMA user_version={version}")
+        change(path, f"PRAGMA user_version={version}")
         finding = only("database")
         assert (finding.verdict, cure in finding.fix) == (Verdict.FAIL, True), finding
         checked = call("db", "check")
@@ -233,9 +221,7 @@ def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Pa
     assert call("doctor", "--offline").exit_code == 1
 
 
-def test_a_home_that_does_not_exist_yet_is_no_fault_and_one_that_is_a_file_fails(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_that_is_not_there_is_no_fault_and_a_file_is_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_HOME", str(home / "a" / "b"))
     assert only("data folder").verdict is Verdict.OK
     assert not (home / "a").exists()
@@ -272,9 +258,7 @@ def test_a_home_of_another_user_is_a_warning(home: Path, monkeypatch: pytest.Mon
     assert data_folder(load_settings())[0].verdict is Verdict.FAIL
 
 
-def test_the_machine_is_looked_at_for_space_python_and_a_sqlite_that_is_safe(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_space_python_and_sqlite_of_the_machine_are_looked_at(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert free_space(home, needed=2**62).verdict is Verdict.FAIL
     assert free_space(home, needed=0, comfortable=2**62).verdict is Verdict.WARN
     assert free_space(home, needed=0, comfortable=0).verdict is Verdict.OK
@@ -296,9 +280,7 @@ def use(monkeypatch: pytest.MonkeyPatch, server: WorkspaceServer, **instead: str
         monkeypatch.setenv(name, value)
 
 
-def test_a_workspace_that_accepts_both_tokens_and_one_that_refuses_them_or_is_gone_are_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_workspace_that_takes_the_tokens_refuses_them_or_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with workspace() as server:
         use(monkeypatch, server)
         result = call("doctor")
@@ -320,9 +302,7 @@ def test_a_workspace_that_accepts_both_tokens_and_one_that_refuses_them_or_is_go
     assert "can't be reached" in finding.found
 
 
-def test_a_rehearsal_by_the_clock_of_a_local_workspace_names_its_time_and_one_that_a_daemon_would_refuse_fails(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_rehearsal_names_its_time_and_one_that_a_daemon_would_refuse_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("rehearsal") == []
     monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
     own = only("rehearsal")  # a daemon with a workspace of its own needs none
@@ -386,9 +366,7 @@ def test_tokens_of_the_wrong_kind_fail_without_asking_slack(monkeypatch: pytest.
         assert (finding.verdict, said in finding.found) == (Verdict.FAIL, True), finding
 
 
-def test_souls_that_are_broken_crowded_without_channels_or_missing_are_named(
-    monkeypatch: pytest.MonkeyPatch, home: Path
-) -> None:
+def test_broken_crowded_homeless_and_missing_souls_are_named(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setenv("SOUL_SOULS", "plain")
     main, other = found("soul")
     assert (main.verdict, other.verdict) == (Verdict.OK, Verdict.WARN)
@@ -414,9 +392,7 @@ def test_souls_that_are_broken_crowded_without_channels_or_missing_are_named(
     assert "budgets.prompt" in crowded.fix
 
 
-def test_what_can_be_looked_up_is_checked_and_said_with_how_much_the_soul_does_by_itself(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_can_be_looked_up_and_what_the_soul_does_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     servers = tmp_path / "servers.json"
     servers.write_text(json.dumps({"mcpServers": {"clock": {"command": "clock-server"}}}))
@@ -445,16 +421,13 @@ def test_what_can_be_looked_up_is_checked_and_said_with_how_much_the_soul_does_b
 
 
 def test_files_of_the_library_that_are_not_read_are_named_with_what_to_do(path: Path) -> None:
-    with opened(path) as connection:
-        connection.executemany(
-            "INSERT INTO library_files (path, stamp, indexed_ms, fault) VALUES (?, '1', 1, ?)",
-            [
-                ("docs/a.md", ""),
-                ("docs/b.pdf", "it is protected by a password (save a copy of it without a password)"),
-                ("docs/c.pdf", "of its 5,000 pages the first 1,000 are read"),
-            ],
-        )
-        connection.execute("INSERT INTO library_passages (path, line, body) VALUES ('docs/c.pdf', 1, 'words')")
+    for name, fault in (
+        ("a.md", ""),
+        ("b.pdf", "it is protected by a password (save a copy of it without a password)"),
+        ("c.pdf", "of its 5,000 pages the first 1,000 are read"),
+    ):
+        insert(path, "library_files", path=f"docs/{name}", stamp="1", indexed_ms=1, fault=fault)
+    insert(path, "library_passages", path="docs/c.pdf", line=1, body="words")
     locked, long = found("library")
     assert (locked.verdict, long.verdict) == (Verdict.WARN, Verdict.OK)
     assert locked.found.startswith("docs/b.pdf is not read: it is protected by a password (save a copy")

@@ -74,9 +74,7 @@ def _arms() -> dict[str, object]:
     return arms
 
 
-def test_where_the_model_gives_other_lengths_full_text_serves_and_doctor_says_what_helps(
-    endpoint: _EmbeddingEndpoint,
-) -> None:
+def test_where_vectors_have_another_length_text_serves_and_doctor_says_what_helps(endpoint: _EmbeddingEndpoint) -> None:
     assert "have their vectors" in call("memory", "rebuild", "--wait").stdout
     assert _arms() == {"text": True, "vectors": "exact"}
     endpoint.length = 16

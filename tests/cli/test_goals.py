@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.tempo import STALE_AFTER_MS
 from tests.cli.conftest import as_json, call, printed
-from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock, turn
+from tests.cli.stocked import CONVERSATION, NOW, change, one, rows, stock, turn
 from tests.cli.stored_mind import TODAY, aim, converse, propose_goals
 
 KEYS = (
@@ -24,11 +24,6 @@ def path(home: Path) -> Path:
     aim(found, 3, touched_ms=NOW - STALE_AFTER_MS)
     aim(found, 4, state="done", closed_ms=NOW)
     return found
-
-
-def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
-    with opened(path) as connection:
-        return [tuple(row) for row in connection.execute(sql)]
 
 
 def listed(*arguments: str) -> list[dict[str, object]]:
@@ -50,9 +45,7 @@ def test_each_goal_has_the_fields_that_others_build_on() -> None:
     assert all(key in printed("goals", "--help") for key in KEYS)
 
 
-def test_words_of_a_goal_and_of_its_reason_are_shown_where_they_are_asked_for_and_each_look_is_recorded(
-    path: Path,
-) -> None:
+def test_words_of_a_goal_and_its_reason_are_shown_where_asked_for_and_that_is_recorded(path: Path) -> None:
     assert [each["goal"] for each in listed("--words")] == ["read log 1", "", "read log 3", ""]
     every = listed("--words", "--private", "--conversation", CONVERSATION)
     assert [each["goal"] for each in every] == [f"read log {number}" for number in range(1, 5)]
@@ -60,14 +53,12 @@ def test_words_of_a_goal_and_of_its_reason_are_shown_where_they_are_asked_for_an
     assert one(path, "SELECT count(*) FROM audit WHERE detail LIKE 'goals: %'") == 2
     assert "G1: read log 1 (reason 1)" in printed("goals", "--words")
     assert "G1" in printed("goals", "list")
-    with opened(path) as connection:
-        connection.execute("UPDATE goals SET changed_by = 'TH_20261123_002', why = 'a secret' WHERE id = 'G1'")
+    change(path, "UPDATE goals SET changed_by = 'TH_20261123_002', why = 'a secret' WHERE id = 'G1'")
     found = listed("--words")[0]
     assert (found["goal"], found["why"]) == ("read log 1", "")
-    with opened(path) as connection:
-        connection.execute("UPDATE goals SET audience = 'workspace:T1', why = '', thought = changed_by")
-        connection.execute("UPDATE thoughts SET audience = 'workspace:T1'")
-        connection.execute("UPDATE goals SET thought = (SELECT max(id) FROM thoughts), changed_by = ''")
+    change(path, "UPDATE goals SET audience = 'workspace:T1', why = '', thought = changed_by")
+    change(path, "UPDATE thoughts SET audience = 'workspace:T1'")
+    change(path, "UPDATE goals SET thought = (SELECT max(id) FROM thoughts), changed_by = ''")
     assert f"{one(path, 'SELECT count(*) FROM goals')} texts are not shown: add --words" in printed("goals")
 
 
@@ -97,20 +88,16 @@ def test_what_a_thought_proposes_is_listed_as_a_proposed_goal_until_it_is_settle
     assert [each["id"] for each in listed("--state", "open")] == ["G1", "G2", "G5", "G6"]
 
 
-def test_what_is_proposed_before_few_needs_more_to_be_read_and_goes_with_its_words_or_where_it_can_not_be_read(
-    path: Path,
-) -> None:
+def test_a_proposal_before_few_needs_more_to_be_read_and_goes_with_its_words(path: Path) -> None:
     propose_goals(path, 5, WATER, audience="dm:D1")
     assert [each["goal"] for each in listed("--state", "proposed", "--words")] == [""]
     assert [each["goal"] for each in listed("--state", "proposed", "--words", "--private")] == ["water the plants"]
-    with opened(path) as connection:
-        connection.execute("UPDATE thoughts SET output = '', emptied = 1 WHERE id = 'TH_20261123_005'")
+    change(path, "UPDATE thoughts SET output = '', emptied = 1 WHERE id = 'TH_20261123_005'")
     assert listed("--state", "proposed") == []
     unreadable: tuple[object, ...] = ("none", [7], [{"action": "add"}], [{"action": "add", "goal": 3}], {"goal": "x"})
     for held in unreadable:
-        with opened(path) as connection:
-            output = json.dumps({"goal_updates": held})
-            connection.execute("UPDATE thoughts SET output = ?, emptied = 0 WHERE id = 'TH_20261123_005'", (output,))
+        output = json.dumps({"goal_updates": held})
+        change(path, "UPDATE thoughts SET output = ?, emptied = 0 WHERE id = 'TH_20261123_005'", output)
         assert listed("--state", "proposed") == [], held
 
 
@@ -169,8 +156,7 @@ def test_bad_input_is_told_in_a_sentence_and_changes_nothing_and_no_more_are_add
         assert "is abandoned." not in result.output
         assert "unexpected error" not in result.output
     assert rows(path, "SELECT * FROM goals ORDER BY seq") == before
-    with opened(path) as connection:
-        connection.execute("UPDATE turns SET author = 'ben', speaker = 'person'")
+    change(path, "UPDATE turns SET author = 'ben', speaker = 'person'")
     made = as_json("goals", "add", CONVERSATION, "a goal", "--on-behalf", "ben")
     assert made["behalf"] == "ben"
     for number in range(10):
@@ -179,9 +165,7 @@ def test_bad_input_is_told_in_a_sentence_and_changes_nothing_and_no_more_are_add
     assert one(path, "SELECT count(*) FROM goals") == 15
 
 
-def test_a_goal_of_another_souls_conversation_is_its_own_one_named_twice_is_closed_once_and_a_soul_may_have_none(
-    path: Path,
-) -> None:
+def test_a_goal_is_that_of_the_soul_of_its_conversation_and_closed_once(path: Path) -> None:
     there = converse(path, "cleo")
     assert as_json("goals", "add", there, "find the key")["soul"] == "cleo"
     assert [(each["soul"], each["conversation"]) for each in listed("--conversation", there)] == [("cleo", there)]
@@ -189,6 +173,5 @@ def test_a_goal_of_another_souls_conversation_is_its_own_one_named_twice_is_clos
     assert {each["soul"] for each in listed()} == {"minoan"}
     assert listed("--conversation", there, "--soul", "minoan") == []
     assert printed("goals", "done", "G1", "g1", "G2") == "G1 of minoan is done.\nG2 of minoan is done.\n"
-    with opened(path) as connection:
-        connection.execute("DELETE FROM goals")
+    change(path, "DELETE FROM goals")
     assert "There are no goals." in printed("goals")

@@ -16,9 +16,7 @@ def memory(home: Path) -> Path:
     return path
 
 
-def test_what_can_not_be_handed_over_is_said_and_a_thread_is_given_to_another_soul_on_record(
-    memory: Path,
-) -> None:
+def test_a_thread_is_given_to_another_soul_on_record_and_what_can_not_be_is_said(memory: Path) -> None:
     for arguments, said in (
         (("minoan/T1", "cleo"), "hosted now: ben"),
         (("minoan/T1", "../x"), "no living daemon hosts a soul '../x'"),

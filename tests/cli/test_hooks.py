@@ -84,9 +84,7 @@ def test_a_file_that_was_not_there_goes_again(home: Path) -> None:
     assert not path.exists()
 
 
-def test_what_was_put_in_from_another_place_is_replaced_what_came_later_stays_and_a_link_is_followed(
-    home: Path,
-) -> None:
+def test_hooks_of_another_place_are_replaced_and_what_came_later_stays(home: Path) -> None:
     path = placed(home, "{}")
     call("hooks", "install", "--settings", str(path))
     path.write_text(path.read_text().replace(str(script_path().parent), "/gone/hooks"))

@@ -5,35 +5,13 @@ import pytest
 from tests.cli.conftest import call
 
 HOSTILE = (
-    "",
-    " ",
-    "..",
-    "../../etc/passwd",
-    "a\x00b",
-    "\udcff",
-    "\ud800",
-    "имя",
-    "名前",
-    "x" * 100_000,
-    "%",
-    "*",
-    "'; DROP TABLE keys;--",
-    "\x1b[31mred",
-    "\n",
-    "-1",
-    "\u202e",
-    "[" * 10_000,
-    "NaN",
+    *("", " ", "..", "../../etc/passwd", "a\x00b", "\udcff", "\ud800", "имя", "名前", "x" * 100_000, "%", "*"),
+    *("'; DROP TABLE keys;--", "\x1b[31mred", "\n", "-1", "\u202e", "[" * 10_000, "NaN"),
 )
 COMMANDS = (
-    ("context", "get", "--", "TEXT"),
-    ("context", "history", "--", "TEXT"),
-    ("context", "presence", "--", "TEXT"),
-    ("context", "watch", "--", "TEXT"),
-    ("notes", "show", "--", "TEXT"),
-    ("sessions", "forget", "--", "TEXT"),
-    ("sessions", "unbind", "--", "TEXT"),
-    ("keys", "revoke", "--", "TEXT"),
+    *(("context", command, "--", "TEXT") for command in ("get", "history", "presence", "watch")),
+    *(("sessions", command, "--", "TEXT") for command in ("forget", "unbind")),
+    *(("notes", "show", "--", "TEXT"), ("keys", "revoke", "--", "TEXT")),
     ("context", "set", "--", "TEXT", "{}"),
     ("context", "patch", "--", "TEXT", "{}"),
     ("notes", "send", "--", "TEXT", "hello"),
@@ -65,10 +43,3 @@ def test_what_can_be_no_name_no_person_and_no_audience_is_refused() -> None:
         for column, text in enumerate(HOSTILE):
             if (row + column) % 8 == 0:  # each command with some, each text with some
                 refused(*(part.replace("TEXT", text) for part in command))
-
-
-@pytest.mark.slow
-def test_every_command_refuses_every_hostile_text() -> None:
-    for command in COMMANDS:
-        for text in HOSTILE:
-            refused(*(part.replace("TEXT", text) for part in command))

@@ -7,7 +7,7 @@ import pytest
 from daemon.core.clock import SystemClock
 from daemon.memory.admin.queue_admin import OUTBOX_STATES
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import CONVERSATION, insert, opened, stock, talk
+from tests.cli.stocked import CONVERSATION, insert, rows, stock, talk
 
 KEYS = ("who", "state", "how", "granted_by", "until_ms", "day_limit", "sent_today", "next_ms")
 LOGGED = ("at_ms", "who", "person", "conversation", "promised", "unwanted")
@@ -88,12 +88,8 @@ def test_an_admin_allows_a_channel_and_denies_it_again_and_both_are_on_record(pa
     assert (one["who"], one["state"], one["how"], one["day_limit"]) == ("C1", "invited", "admin", 1)
     assert printed("deny", "C1").startswith("minoan says nothing unasked any more to C1")
     assert listed()[0]["state"] == "declined"
-    with opened(path) as connection:
-        acts = connection.execute("SELECT act, object FROM audit ORDER BY seq").fetchall()
-    assert [tuple(one) for one in acts] == [
-        ("initiative.allow", "minoan C1"),
-        ("initiative.deny", "minoan C1"),
-    ]
+    acts = rows(path, "SELECT act, object FROM audit ORDER BY seq")
+    assert acts == [("initiative.allow", "minoan C1"), ("initiative.deny", "minoan C1")]
 
 
 def test_one_whom_the_soul_does_not_know_is_told_an_admin_denies_a_person_but_invites_for_none(path: Path) -> None:
@@ -103,8 +99,7 @@ def test_one_whom_the_soul_does_not_know_is_told_an_admin_denies_a_person_but_in
             assert (result.exit_code != 0, "knows no channel or person" in result.output) == (True, True), (act, who)
     assert call("initiative", "--soul", "nobody").exit_code != 0
     assert call("initiative", "allow", "C1", "--soul", "nobody").exit_code != 0
-    with opened(path) as connection:
-        assert connection.execute("SELECT count(*) FROM invitations").fetchone()[0] == 0
+    assert rows(path, "SELECT 1 FROM invitations") == []
     result = call("initiative", "allow", "U1")
     assert result.exit_code != 0
     assert "follow up on" in result.output

@@ -27,9 +27,7 @@ def found(soul: Path, more: str) -> list[Finding]:
     return inner_life(load_settings())
 
 
-def test_a_soul_that_thinks_when_people_write_is_told_apart_from_one_that_thinks_by_itself(
-    soul: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_soul_that_thinks_by_itself_is_told_from_another(soul: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (asleep,) = found(soul, 'mind = "cycle"\n')
     assert (asleep.verdict, "not by itself" in asleep.found) == (Verdict.OK, True)
     monkeypatch.setenv(ENABLED, "true")
@@ -44,9 +42,7 @@ def test_a_soul_that_thinks_when_people_write_is_told_apart_from_one_that_thinks
     assert found(soul, 'mind = "cycle"\n[cycle]\nenabled = false\n')[0].found == asleep.found
 
 
-def test_a_soul_that_is_set_to_think_by_itself_and_can_not_or_at_no_known_price_is_a_warning_with_what_to_do(
-    soul: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_can_not_think_by_itself_as_it_was_set_is_named(soul: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for more, fault in (
         ("[cycle]\nenabled = true\n", 'does not: its mind is "process"'),
         (

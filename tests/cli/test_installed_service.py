@@ -42,9 +42,7 @@ def test_every_command_finds_the_service_from_another_folder(unit: ServiceUnit) 
     assert list(Path.cwd().iterdir()) == []
 
 
-def test_the_doctor_sees_the_services_tokens_its_env_and_what_lies_beside_it_also_from_its_own_folder(
-    unit: ServiceUnit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_doctor_sees_the_services_tokens_and_its_env(unit: ServiceUnit, monkeypatch: pytest.MonkeyPatch) -> None:
     (unit.data / ".env").write_text("SOUL_LIBRARY=papers\nSOUL_NAME=plain\n")
     (unit.data / ".env").chmod(0o600)
     (unit.data / "papers").mkdir()
@@ -160,9 +158,7 @@ def test_root_acts_as_the_services_account(server: tuple[Path, ServiceUnit]) -> 
 
 @pytest.mark.slow
 @others
-def test_another_account_reads_what_to_type_and_the_services_own_which_keys_it_does_not_see(
-    server: tuple[Path, ServiceUnit],
-) -> None:
+def test_another_account_reads_what_to_type_or_which_keys_it_does_not_see(server: tuple[Path, ServiceUnit]) -> None:
     root, unit = server
     done = _as("bin", root, "status")
     assert done.returncode == 78

@@ -9,7 +9,7 @@ from daemon.cli.installed.journal import fields_in
 from daemon.cli.installed.unit import ServiceUnit
 from tests.cli.conftest import call
 from tests.cli.services import install
-from tests.cli.stocked import CONVERSATION, NOW, opened, stock
+from tests.cli.stocked import CONVERSATION, NOW, change, insert, stock
 from tests.systemd.conftest import REPOSITORY
 
 KEY = "xoxb-1234567890-canary"
@@ -28,8 +28,7 @@ def unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServiceUnit:
     """An installed service with a stocked memory.db, and a journalctl that says what it was asked."""
     found = install(tmp_path / "config/systemd/user/soul.service", tmp_path / "data", tmp_path / "credentials")
     (found.data / "memory.db").unlink()
-    with opened(stock(found.data / "memory.db")) as connection:
-        connection.execute("UPDATE inbox SET received_ms = 9000000000000")
+    change(stock(found.data / "memory.db"), "UPDATE inbox SET received_ms = 9000000000000")
     programs = tmp_path / "bin"
     programs.mkdir()
     entries: list[dict[str, object]] = [
@@ -46,9 +45,7 @@ def unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServiceUnit:
     return found
 
 
-def test_all_lines_come_in_the_form_of_a_terminal_without_keys_and_may_be_followed(
-    unit: ServiceUnit, tmp_path: Path
-) -> None:
+def test_all_lines_come_as_in_a_terminal_without_keys_and_may_be_followed(unit: ServiceUnit, tmp_path: Path) -> None:
     done = call("logs", "--since", "6h")
     lines = done.stdout.splitlines()
     assert done.exit_code == 0, done.stderr
@@ -81,13 +78,9 @@ def test_lines_are_those_of_one_reply_or_of_one_person(unit: ServiceUnit) -> Non
         assert all(line.endswith(end) for line, end in zip(lines, wanted, strict=True)), arguments
     for wrong in ("--since yesterday", "--trace ab", "--limit 0"):
         assert call("logs", *wrong.split()).exit_code == 2, wrong
-    with opened(unit.data / "memory.db") as connection:
-        for person in ("U7", "U8"):
-            connection.execute(
-                "INSERT INTO user_models (soul, workspace, person, audience, version, name, updated_ms)"
-                " VALUES ('minoan', 'T1', ?, 'dm:D7', 1, 'Ada', 0)",
-                (person,),
-            )
+    row = {"soul": "minoan", "workspace": "T1", "audience": "dm:D7", "version": 1, "name": "Ada", "updated_ms": 0}
+    for person in ("U7", "U8"):
+        insert(unit.data / "memory.db", "user_models", person=person, **row)
     done = call("logs", "--person", "ada")
     assert (done.exit_code, "U7, U8 are called ada" in done.stderr) == (70, True)
     assert "no message came from anyone called Bob" in call("logs", "--person", "Bob").stderr

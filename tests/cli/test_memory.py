@@ -1,6 +1,5 @@
 """`soul memory show|facts|people` tell what is remembered, for whom, and never its words."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -8,45 +7,32 @@ from typing import Any
 import pytest
 
 from daemon.core.perception import Audience
-from daemon.memory.database import Transaction, open_database
+from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Core, Episode, Fact, Trust, WorkflowState
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put
 from tests.cli.conftest import as_json, call
-from tests.fakes import FakeClock
+from tests.cli.stocked import written
 from tests.store.passports import DAY, HERE, remember
 
 SECRET = "keeps bees"
 
 
+COMMON: dict[str, Any] = {"soul": "minoan", "workspace": "T1", "audience": HERE, "channel": "D1", "at_ms": DAY}
+
+
 @pytest.fixture
 def fact(home: Path) -> str:
-    async def fill() -> str:
-        async with open_database(home / "memory.db", FakeClock(auto=True)) as database:
-            await database.write(lambda transaction: remember(transaction, [], []))
-            line = Fact(
-                soul="minoan",
-                workspace="T1",
-                audience=HERE,
-                channel="D1",
-                person="U1",
-                text=f"Ann {SECRET}",
-                at_ms=DAY,
-                trust=Trust.OWN,
-                subject="U1",
-                predicate="keeps",
-                object="bees",
-                valid_from_ms=DAY,
-            )
-            proof = [Link("", Relation.EVIDENCE, "TU_1", "I keep bees")]
-            return (await database.write(lambda transaction: put(transaction, line, DAY, proof))).id
+    async def unit(transaction: Transaction) -> str:
+        await remember(transaction, [], [])
+        common = COMMON | {"trust": Trust.OWN, "valid_from_ms": DAY}
+        line = Fact(**common, person="U1", text=f"Ann {SECRET}", subject="U1", predicate="keeps", object="bees")
+        return (await put(transaction, line, DAY, [Link("", Relation.EVIDENCE, "TU_1", "I keep bees")])).id
 
-    return asyncio.run(fill())
+    return written(home, unit)
 
 
-def test_facts_a_search_and_links_are_those_that_a_reply_there_could_know_and_a_reply_that_never_was_is_named(
-    fact: str,
-) -> None:
+def test_facts_a_search_and_links_are_those_that_a_reply_there_could_know(fact: str) -> None:
     done = call("memory", "facts", "--as", "U1", "--place", "D1", "--json")
     [found] = json.loads(done.stdout)
     assert (found["id"], found["trust"], found["evidence"]) == (fact, "own", [{"id": "TU_1", "quote": ""}])
@@ -92,33 +78,20 @@ def test_facts_a_search_and_links_are_those_that_a_reply_there_could_know_and_a_
 def visits(home: Path) -> tuple[str, str]:
     """A visit in a DM with a core made of it; the same line in the open."""
 
-    async def fill() -> tuple[str, str]:
-        async with open_database(home / "memory.db", FakeClock(auto=True)) as database:
-            await database.write(lambda transaction: remember(transaction, [], []))
+    async def unit(transaction: Transaction) -> tuple[str, str]:
+        await remember(transaction, [], [])
+        common = COMMON | {"trust": Trust.INFERRED}
+        told = WorkflowState("sell honey", (), ("ask Ben", "label jars"))
+        asked: dict[str, Any] = {"text": "Ann asked for honey", "person": "U1", "cues": ("honey",), "workflow": told}
+        visit = Episode(**common, **asked, state="distilled")
+        made = await put(transaction, visit, DAY, [Link("", Relation.TURN_REFS, "TU_1")])
+        core = Core(**common, text="Much honey", state="closed")
+        top = await put(transaction, core, DAY, [Link("", Relation.SOURCES, made.id)])
+        in_the_open = common | {"audience": Audience.parse("workspace:T1"), "channel": "C1"}
+        await put(transaction, Episode(**in_the_open, text="A market day"), DAY)
+        return made.id, top.id
 
-            async def unit(transaction: Transaction) -> tuple[str, str]:
-                common: dict[str, Any] = {"soul": "minoan", "workspace": "T1", "at_ms": DAY, "trust": Trust.INFERRED}
-                visit = Episode(
-                    **common,
-                    audience=HERE,
-                    channel="D1",
-                    text="Ann asked for honey",
-                    state="distilled",
-                    person="U1",
-                    cues=("honey",),
-                    workflow=WorkflowState("sell honey", (), ("ask Ben", "label jars")),
-                )
-                links = [Link("", Relation.TURN_REFS, "TU_1")]
-                made = await put(transaction, visit, DAY, links)
-                core = Core(**common, audience=HERE, channel="D1", text="Much honey", state="closed")
-                top = await put(transaction, core, DAY, [Link("", Relation.SOURCES, made.id)])
-                everybody = Audience.parse("workspace:T1")
-                await put(transaction, Episode(**common, audience=everybody, channel="C1", text="A market day"), DAY)
-                return made.id, top.id
-
-            return await database.write(unit)
-
-    return asyncio.run(fill())
+    return written(home, unit)
 
 
 def test_episodes_are_counted_and_private_words_of_them_need_two_options(visits: tuple[str, str]) -> None:

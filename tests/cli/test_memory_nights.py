@@ -37,7 +37,7 @@ def test_without_a_daemon_it_is_done_here_shown_and_undone(noted_twice: Path) ->
     [shown] = as_json("memory", "runs")
     assert shown == run
     assert set(run) == {
-        *("id", "soul", "workspace", "slot_ms", "audience", "state", "did", "tokens", "error", "began_ms", "ended_ms"),
+        *("id", "soul", "workspace", "slot_ms", "audience", "state", "did", "tokens", "error", "began_ms", "ended_ms")
     }
     assert run["id"] in call("memory", "runs").stdout
     undone = as_json("memory", "undo", run["id"])

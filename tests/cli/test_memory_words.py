@@ -1,16 +1,15 @@
 """`--words` and `--private` of `soul memory`: whose words are shown, what is written down of it, and what never is."""
 
-import asyncio
 import getpass
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.memory.database import Transaction, open_database
+from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Episode, JournalEntry, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put
@@ -19,8 +18,7 @@ from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
 from tests.cli.conftest import call
-from tests.cli.stocked import one, opened
-from tests.fakes import FakeClock
+from tests.cli.stocked import change, one, rows, written
 from tests.store.passports import BEES, DAY, HERE, remember
 
 EVERYBODY = Audience(AudienceKind.WORKSPACE, "T1")
@@ -29,14 +27,6 @@ FACT = replace(BEES, claimed_by="", text="Ann keeps bees")
 JOURNAL = JournalEntry(
     soul="minoan", workspace="T1", audience=HERE, channel="D1", text="she hides it", at_ms=DAY, trust=Trust.INFERRED
 )
-
-
-def written(home: Path, unit: Callable[[Transaction], Awaitable[object]]) -> object:
-    async def work() -> object:
-        async with open_database(home / "memory.db", FakeClock(auto=True)) as database:
-            return await database.write(unit)
-
-    return asyncio.run(work())
 
 
 @pytest.fixture(autouse=True)
@@ -53,16 +43,8 @@ def ids(home: Path) -> dict[str, str]:
         ]
         await store_turns(transaction, said, conversation=SQUARE, audience=EVERYBODY, trace_id="s", now=DAY)
         open_fact = replace(FACT, audience=EVERYBODY, channel="C1", person="U2", text="Ben paints the quay")
-        visit = Episode(
-            soul="minoan",
-            workspace="T1",
-            audience=EVERYBODY,
-            channel="C1",
-            text="They painted the quay",
-            at_ms=DAY,
-            trust=Trust.INFERRED,
-            state="closed",
-        )
+        common: dict[str, Any] = {"soul": "minoan", "workspace": "T1", "at_ms": DAY, "trust": Trust.INFERRED}
+        visit = Episode(**common, audience=EVERYBODY, channel="C1", text="They painted the quay", state="closed")
         proof = Link("", Relation.EVIDENCE, "TU_1", "I keep bees")
         turns = [Link("", Relation.TURN_REFS, one) for one in ("TU_2", "TU_3")]
         made["secret"] = (await put(transaction, FACT, DAY, [proof])).id
@@ -74,16 +56,12 @@ def ids(home: Path) -> dict[str, str]:
     return made
 
 
-def readings(home: Path) -> list[tuple[str, str]]:
+def readings(home: Path) -> list[tuple[object, ...]]:
     """Whom the soul has to tell, and the audit's rows of words that were shown: person and detail."""
-    with opened(home / "memory.db") as connection:
-        rows = connection.execute("SELECT object, detail FROM audit WHERE act = 'read words' ORDER BY seq").fetchall()
-    return [tuple(row) for row in rows]
+    return rows(home / "memory.db", "SELECT object, detail FROM audit WHERE act = 'read words' ORDER BY seq")
 
 
-def test_words_said_in_private_need_both_options_and_without_words_nothing_is_recorded(
-    home: Path, ids: dict[str, str]
-) -> None:
+def test_words_said_in_private_need_both_options_and_are_recorded(home: Path, ids: dict[str, str]) -> None:
     done = call("memory", "show", ids["secret"], "--private")
     assert (done.exit_code, "give --words, too" in done.stderr) == (2, True)
     assert "texts are not shown: add --words" in call("memory", "show", ids["open"]).stdout
@@ -98,14 +76,12 @@ def test_words_said_in_private_need_both_options_and_without_words_nothing_is_re
         arguments = command.split()
         for options in ((), ("--words",)):
             assert "bees" not in call("memory", *arguments, *options, "--json").stdout.replace('"bees"', ""), command
-        assert ("U1", f"memory {arguments[0]}: 1") not in [(who, what[:10]) for who, what in readings(home)[seen:]]
+        assert ("U1", f"memory {arguments[0]}: 1") not in [(who, str(what)[:10]) for who, what in readings(home)[seen:]]
         assert "keep" in call("memory", *arguments, "--words", "--private", "--json").stdout, command
         assert "U1" in [who for who, _ in readings(home)[seen:]], command
 
 
-def test_the_audit_names_the_admin_the_command_and_each_person_whose_words_were_shown(
-    home: Path, ids: dict[str, str]
-) -> None:
+def test_the_audit_names_the_admin_and_each_person_whose_words_were_shown(home: Path, ids: dict[str, str]) -> None:
     assert "They painted" in call("memory", "show", ids["visit"], "--words").stdout
     assert readings(home) == [
         ("U2", "memory show: 1, private among them: 0"),
@@ -117,8 +93,7 @@ def test_the_audit_names_the_admin_the_command_and_each_person_whose_words_were_
 
 
 def test_the_journal_and_words_of_a_pause_are_shown_by_no_command(home: Path, ids: dict[str, str]) -> None:
-    with opened(home / "memory.db") as connection:
-        connection.execute("UPDATE turns SET passing = 1 WHERE seq = 1")
+    change(home / "memory.db", "UPDATE turns SET passing = 1 WHERE seq = 1")
     for name in (ids["journal"], "TU_1"):
         done = call("memory", "show", name, "--words", "--private", "--json")
         assert done.exit_code == 0
@@ -126,9 +101,7 @@ def test_the_journal_and_words_of_a_pause_are_shown_by_no_command(home: Path, id
     assert readings(home) == []
 
 
-def test_who_asks_to_be_forgotten_is_named_by_no_row_about_words_and_the_ledger_stays_whole(
-    home: Path, ids: dict[str, str]
-) -> None:
+def test_who_is_forgotten_is_named_by_no_row_and_the_ledger_stays_whole(home: Path, ids: dict[str, str]) -> None:
     call("memory", "show", ids["open"], "--words")
     written(home, lambda transaction: erase(transaction, "T1", "U2", Spared(), DAY, DAY))
     assert {who for who, _ in readings(home)} == {""}

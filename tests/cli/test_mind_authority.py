@@ -9,7 +9,7 @@ from daemon.core.authority import STARTS
 from daemon.core.clock import SystemClock
 from tests.cli import stored_mind
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import one, opened
+from tests.cli.stocked import change, one
 
 KEYS = {"function", "level", "why", "since_ms", "by", "parts", "refused"}
 
@@ -57,11 +57,11 @@ def test_a_level_is_set_with_why_and_the_history_says_which_when_by_whom_and_why
     assert "let me look first" in call("mind", "authority").stdout
     call("mind", "authority", "set", "tools", "0", "--why", "none is needed")
     call("mind", "authority", "set", "goals", "3", "--why", "it does well")
-    with opened(path) as connection:
-        connection.execute(
-            "INSERT INTO mind_authority_history (soul, function, level_before, level, why, decided_by, at_ms) VALUES"
-            " ('cleo', 'goals', 2, 1, 'another soul', 'house', 1)"
-        )
+    change(
+        path,
+        "INSERT INTO mind_authority_history (soul, function, level_before, level, why, decided_by, at_ms) VALUES"
+        " ('cleo', 'goals', 2, 1, 'another soul', 'house', 1)",
+    )
     found = as_json("mind", "authority", "history")
     assert [tuple(one) for one in found] == [("at_ms", "function", "before", "level", "by", "why")] * 3
     assert [(one["function"], one["before"], one["level"], one["why"]) for one in found] == [
@@ -100,11 +100,9 @@ def test_what_a_thought_proposes_is_declined_here_and_no_person_is_answered(path
 
 def test_a_tool_is_approved_in_slack_alone_and_a_proposal_before_other_readers_not_at_all(path: Path) -> None:
     name = propose(path)
-    with opened(path) as connection:
-        connection.execute("UPDATE thoughts SET audience = 'channel:C9'")  # made private since
+    change(path, "UPDATE thoughts SET audience = 'channel:C9'")  # made private since
     assert "before other readers" in call("approvals", "approve", name).stderr
-    with opened(path) as connection:
-        connection.execute("UPDATE approvals SET tool = 'files/write', asked = '[\"U1\"]'")
+    change(path, "UPDATE approvals SET tool = 'files/write', asked = '[\"U1\"]'")
     result = call("approvals", "approve", name)
     assert result.stderr.splitlines() == [f"only those who were asked can approve {name}", "they click in Slack"]
     assert one(path, "SELECT state FROM approvals WHERE id = ?", name) == "waiting"

@@ -5,32 +5,17 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import call
-from tests.cli.stocked import CONVERSATION, NOW, insert
-from tests.cli.stored_mind import add
+from tests.cli.stocked import NOW, insert
+from tests.cli.stored_mind import HERE, add
 
 pytestmark = pytest.mark.usefixtures("path")
 
 
 def holds(path: Path, number: int, act: str, words: str) -> None:
     """The soul writes a text about itself, or a draft of one."""
-    values = {
-        "soul": "minoan",
-        "workspace": "",
-        "audience": "",
-        "document": "identity",
-        "part": "text",
-        "attribute": "",
-        "act": act,
-        "words": words,
-        "why": "",
-        "person": "",
-        "conversation": CONVERSATION,
-        "thought": add(path, number, audience="workspace:T1"),
-        "readers": "{}",
-        "at_ms": NOW,
-        "newest": 1,
-    }
-    insert(path, "mind_documents", **values)
+    part = {"workspace": "", "audience": "", "document": "identity", "part": "text", "attribute": "", "person": ""}
+    made = {"act": act, "words": words, "why": "", "readers": "{}", "at_ms": NOW, "newest": 1}
+    insert(path, "mind_documents", **HERE | part | made, thought=add(path, number, audience="workspace:T1"))
 
 
 def test_what_is_held_is_said_in_sentences_and_a_draft_is_of_its_own_text_where_there_is_none_yet(path: Path) -> None:

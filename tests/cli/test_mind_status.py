@@ -5,7 +5,7 @@ from pathlib import Path
 from daemon.core.clock import SystemClock
 from daemon.core.tempo import STALE_AFTER_MS
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import NOW, opened, stock
+from tests.cli.stocked import NOW, change, stock
 from tests.cli.stored_mind import add, aim, expect, score
 
 KEYS = (
@@ -40,9 +40,8 @@ def test_what_is_open_and_scored_is_counted(home: Path) -> None:
         expect(path, number)
     score(path, 5, "hit", 0.25)
     add(path, 6, soul="cleo")
-    with opened(path) as connection:
-        connection.execute("UPDATE thoughts SET at_ms = ? WHERE id = 'TH_20261123_005'", (now,))
-        connection.execute("UPDATE thoughts SET at_ms = ? WHERE soul = 'cleo'", (now + 5,))
+    change(path, "UPDATE thoughts SET at_ms = ? WHERE id = 'TH_20261123_005'", now)
+    change(path, "UPDATE thoughts SET at_ms = ? WHERE soul = 'cleo'", now + 5)
     found = mind()
     assert (found["goals_open"], found["predictions_open"], found["thoughts_today"]) == (1, 1, 1)
     assert found["last_thought_ms"] == now

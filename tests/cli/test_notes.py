@@ -50,9 +50,7 @@ def test_they_are_listed_newest_first_and_words_shown_by_the_rule_of_memory_and_
     assert "the words" in call("notes", "show", "NT_0", "--words").output
 
 
-def test_what_can_not_be_done_changes_nothing_and_one_that_is_sent_waits_in_the_inbox_of_its_soul(
-    memory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_is_sent_waits_and_one_that_can_not_be_is_not(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments, said in (
         (("show", "NT_9"), "there is no note NT_9"),
         (("show", "../x"), "there is no note ../x"),

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import one, opened, stock
+from tests.cli.stocked import change, one, rows, stock
 from tests.store.passports import EPISODE, SENSE, write
 
 
@@ -16,16 +16,13 @@ def test_a_passport_is_written_checked_and_brought_back(home: Path) -> None:
     assert checked["records"] == one(path, "SELECT count(*) FROM turns")
     brought = call("passport", "import", "out", "--json")
     assert (brought.exit_code, json.loads(brought.stdout)["unchanged"]) == (0, checked["records"])
-    with opened(path) as connection:
-        acts = [row[0] for row in connection.execute("SELECT act FROM audit WHERE act LIKE '%passport'")]
-    assert acts == ["export passport", "import passport"]
+    acts = rows(path, "SELECT act FROM audit WHERE act LIKE '%passport'")
+    assert acts == [("export passport",), ("import passport",)]
 
 
 def test_an_empty_passport_is_in_order(home: Path) -> None:
     path = stock(home / "memory.db")
-    with opened(path) as connection:
-        connection.execute("DELETE FROM turns WHERE 1")
-        connection.commit()
+    change(path, "DELETE FROM turns WHERE 1")
     assert call("passport", "export", "out").exit_code == 0
     checked = call("passport", "verify", "out", "--json")
     assert (checked.exit_code, json.loads(checked.stdout)["records"]) == (0, 0)
@@ -47,10 +44,8 @@ def test_memory_verify_exits_with_one_on_a_finding(home: Path) -> None:
     path = stock(home / "memory.db")
     write(home / "in", sample=EPISODE)
     call("passport", "import", "in")
-    with opened(path) as connection:
-        connection.execute("DELETE FROM turn_words WHERE 1")
-        connection.execute("UPDATE records SET text = 'altered'")
-        connection.commit()
+    change(path, "DELETE FROM turn_words WHERE 1")
+    change(path, "UPDATE records SET text = 'altered'")
     found = call("memory", "verify", "--json")
     assert found.exit_code == 1
     told = json.loads(found.stdout)

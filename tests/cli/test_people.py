@@ -3,20 +3,20 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.memory.database import Database, open_database
-from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
 from daemon.memory.knowledge.user_models import UserModels, record_encounter
 from daemon.memory.records import Worker
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import CONVERSATION, NOW, stock
+from tests.cli.stocked import CONVERSATION, NOW, one, rows, stock, turn
 from tests.fakes import FakeClock
 
 DM, OPEN = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.WORKSPACE, "T1")
@@ -28,6 +28,7 @@ SECRETIVE = "keeps bees \x1b]0;owned\x07 on the roof"
 @pytest.fixture
 def path(home: Path) -> Path:
     path = stock(home / "memory.db")
+    turn(path, CONVERSATION, "U1", "dm:D1", seq=SAID, ts="9.5")
     asyncio.run(_fill(path))
     return path
 
@@ -36,30 +37,15 @@ async def _fill(path: Path) -> None:
     async with open_database(path, FakeClock(auto=True), create=False) as database:
         for audience in (DM, OPEN):
             await _meet(database, audience)
-        await database.run(
-            "INSERT INTO turns (seq, conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)"
-            " VALUES (:seq, :conversation, 'person', 'U1', 'Ben', '9.5', 'hello', 'dm:D1', 'abc', 1)",
-            seq=SAID,
-            conversation=CONVERSATION,
-        )
         await _learn(database, 0, added=(SECRETIVE, "likes tea"))
         await _learn(database, 1, corrected=("likes tea", "likes coffee"))
         await _learn(database, 2, retired="likes coffee")
 
 
 async def _meet(database: Database, audience: Audience) -> None:
-    await database.write(
-        lambda transaction: record_encounter(
-            transaction,
-            soul="minoan",
-            workspace="T1",
-            person="U1",
-            name="Ben",
-            audience=audience,
-            now=NOW + (audience is DM),
-            visit_timeout_ms=1,
-        )
-    )
+    whom: dict[str, Any] = {"soul": "minoan", "workspace": "T1", "person": "U1", "name": "Ben", "audience": audience}
+    met = partial(record_encounter, **whom, now=NOW + (audience is DM), visit_timeout_ms=1)
+    await database.write(met)
 
 
 async def _learn(
@@ -71,11 +57,10 @@ async def _learn(
     retired: str = "",
 ) -> None:
     """Have lines learned from one message."""
-    turn = SAID
     standing = {fact.text: fact.id for fact in await UserModels(database, FakeClock(), WORKER).facts("U1", DM)}
     learned = Learned(
-        added=tuple(Proved(line, turn, line) for line in added),
-        corrected=((standing[corrected[0]], Proved(corrected[1], turn, corrected[1])),) if corrected else (),
+        added=tuple(Proved(line, SAID, line) for line in added),
+        corrected=((standing[corrected[0]], Proved(corrected[1], SAID, corrected[1])),) if corrected else (),
         retired=(standing[retired],) if retired else (),
         whispers="may be tired",
     )
@@ -84,7 +69,7 @@ async def _learn(
         DM,
         learned,
         expected_version=expected,
-        source=TurnRange(ConversationKey.parse(CONVERSATION), turn, turn + 1),
+        source=TurnRange(ConversationKey.parse(CONVERSATION), SAID, SAID + 1),
         most_lost=0.34,
         trace_id="abc",
     )
@@ -148,7 +133,7 @@ def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_delete
 
 @pytest.mark.parametrize("asked", ["show", "history"])
 @pytest.mark.parametrize("words", [(), ("--words",)])
-def test_words_of_direct_messages_are_shown_to_who_asks_for_them_alone_and_that_is_recorded(
+def test_private_words_are_shown_where_asked_for_on_record_alone(
     path: Path, asked: str, words: tuple[str, ...]
 ) -> None:
     said = call("people", asked, "U1", *words).output + call("people", asked, "U1", "--json", *words).output
@@ -162,8 +147,6 @@ def test_words_of_direct_messages_are_shown_to_who_asks_for_them_alone_and_that_
 
 
 def _read_words(path: Path) -> list[tuple[str, str]]:
-    with closing(sqlite3.connect(path)) as database:
-        rows = database.execute("SELECT object, detail FROM audit WHERE act = 'read words'").fetchall()
-        told = database.execute("SELECT count(*) FROM word_readings").fetchone()
-    assert told[0] == len(rows)
-    return [(person, detail.partition(":")[0]) for person, detail in rows]
+    read = rows(path, "SELECT object, detail FROM audit WHERE act = 'read words'")
+    assert one(path, "SELECT count(*) FROM word_readings") == len(read)
+    return [(str(person), str(detail).partition(":")[0]) for person, detail in read]

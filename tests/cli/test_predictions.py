@@ -30,9 +30,7 @@ def path(stocked: Path) -> Path:
     return stocked
 
 
-def test_each_expectation_has_its_fields_and_words_where_they_are_asked_for_and_each_look_is_recorded(
-    path: Path,
-) -> None:
+def test_each_expectation_has_its_fields_and_words_where_they_are_asked_for_on_record(path: Path) -> None:
     found = as_json("predictions")
     assert [tuple(each) for each in found] == [KEYS] * 5
     assert [each["id"] for each in found] == ["P1", "P2", "P3", "P4", "P5"]

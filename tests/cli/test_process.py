@@ -6,21 +6,22 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from daemon.memory.database.driver import sqlite3
 from tests.cli.conftest import call
-from tests.cli.stocked import one, stock
+from tests.cli.stocked import one
 from tests.fakes import TIMEOUT
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
 
-def soul(*arguments: str, cwd: Path, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `soul` to its end."""
+def run(*command: str, cwd: Path, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end."""
     return subprocess.run(
-        [sys.executable, "-m", "daemon", *arguments],
+        command,
         cwd=cwd,
         env={"PYTHONPATH": str(REPOSITORY), **environment},
         input=given,
@@ -32,19 +33,23 @@ def soul(*arguments: str, cwd: Path, given: str = "", **environment: str) -> sub
     )
 
 
+def soul(*arguments: str, cwd: Path, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `soul` to its end."""
+    return run(sys.executable, "-m", "daemon", *arguments, cwd=cwd, given=given, **environment)
+
+
+def chat(home: Path, **how: Any) -> subprocess.Popen[Any]:  # noqa: ANN401  # any option of Popen
+    """A chat that goes on."""
+    command, environment = [sys.executable, "-m", "daemon", "chat", "--as", "Ada"], {"PYTHONPATH": str(REPOSITORY)}
+    return subprocess.Popen(command, cwd=home, env=environment, **how)
+
+
 def test_help_imports_nothing_heavy(home: Path) -> None:
     code = (
         "import sys; sys.argv[1:] = ['--help']\n"
         "try:\n import daemon.cli; daemon.cli.main()\nfinally:\n print(*sys.modules)"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=home,
-        env={"PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    result = run(sys.executable, "-c", code, cwd=home)
     assert "Commands:" in result.stdout
     loaded = set(result.stdout.splitlines()[-1].split())
     assert loaded.isdisjoint(
@@ -59,14 +64,7 @@ def test_it_ends_with_its_code_without_freeing_what_a_thread_still_uses(home: Pa
         "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
         "import daemon.cli; daemon.cli.main()"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code, "no-such-command"],
-        cwd=home,
-        env={"PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run(sys.executable, "-c", code, "no-such-command", cwd=home)
     assert (result.returncode, result.stdout) == (2, "")
     assert "no-such-command" in result.stderr
 
@@ -102,15 +100,7 @@ def test_lines_of_a_pipe_are_answered_in_order_none_is_no_fault_and_no_character
 
 @pytest.mark.slow
 def test_a_chat_without_input_is_an_error(home: Path) -> None:
-    result = subprocess.run(
-        ["/bin/sh", "-c", '"$0" -m daemon chat <&-', sys.executable],
-        cwd=home,
-        env={"PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+    result = run("/bin/sh", "-c", '"$0" -m daemon chat <&-', sys.executable, cwd=home)
     assert result.returncode == 78
     assert result.stderr.splitlines()[0] == "there is no input to read"
 
@@ -122,16 +112,8 @@ def _accept_ctrl_c() -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_ends_a_chat_silently(home: Path) -> None:
-    running = subprocess.Popen(
-        [sys.executable, "-m", "daemon", "chat", "--as", "Ada"],
-        cwd=home,
-        env={"PYTHONPATH": str(REPOSITORY)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=_accept_ctrl_c,  # noqa: PLW1509  # no other thread runs here
-    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    running = chat(home, **pipes, text=True, preexec_fn=_accept_ctrl_c)
     assert running.stdin is not None
     assert running.stdout is not None
     running.stdin.write("hello\n")
@@ -155,14 +137,7 @@ def read_until(terminal: int, end: bytes) -> bytes:
 @pytest.mark.slow
 def test_at_a_terminal_the_chat_is_not_mixed_with_the_log(home: Path) -> None:
     ours, theirs = os.openpty()
-    running = subprocess.Popen(
-        [sys.executable, "-m", "daemon", "chat", "--as", "Ada"],
-        cwd=home,
-        env={"PYTHONPATH": str(REPOSITORY)},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    )
+    running = chat(home, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     read_until(ours, b"> ")
     os.write(ours, b"hello\n")
@@ -174,35 +149,6 @@ def test_at_a_terminal_the_chat_is_not_mixed_with_the_log(home: Path) -> None:
     assert running.wait(60) == 0
     os.close(ours)
     assert "event=" in (home / "chat.log").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_a_pipe_that_closes_early_is_no_fault(home: Path) -> None:
-    stock(home / "memory.db")
-    reading, writing = os.pipe()
-    os.close(reading)
-    running = subprocess.run(
-        [sys.executable, "-m", "daemon", "inbox", "list"],
-        cwd=home,
-        env={"PYTHONPATH": str(REPOSITORY)},
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    os.close(writing)
-    assert "Traceback" not in running.stderr
-    assert "BrokenPipe" not in running.stderr
-
-
-@pytest.mark.slow
-def test_errors_are_two_lines_and_an_exit_code_and_debug_shows_where_it_failed(home: Path) -> None:
-    result = soul("status", cwd=home)
-    assert (result.returncode, result.stdout) == (70, "")
-    assert len(result.stderr.splitlines()) == 2
-    result = soul("--debug", "status", cwd=home)
-    assert (result.returncode, "Traceback" in result.stderr) == (70, True)
 
 
 def schema_of(path: Path) -> tuple[object, ...]:

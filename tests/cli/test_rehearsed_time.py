@@ -13,7 +13,7 @@ from daemon.local_slack.server import WorkspaceServer
 from daemon.memory.queues.presence import ProcessIdentity
 from tests.cli.conftest import call
 from tests.cli.services import move, workspace
-from tests.cli.stocked import CONVERSATION, add_daemon, one, opened, stock, talk
+from tests.cli.stocked import CONVERSATION, add_daemon, change, one, stock, talk
 from tests.cli.stored_mind import TODAY, aim, expect, propose_goals, score
 
 DAY_S = 86_400
@@ -58,8 +58,7 @@ def test_goals_proposals_levels_invitations_and_the_doctor_are_those_of_the_time
     assert closed >= made["created_ms"]
     expect(path, 5)
     score(path, 5, "hit", 0.25)
-    with opened(path) as connection:
-        connection.execute("UPDATE predictions SET scored_ms = ?", (SystemClock().now_ms(),))
+    change(path, "UPDATE predictions SET scored_ms = ?", SystemClock().now_ms())
     assert json.loads(printed("calibration", "--json", "--since", "8 days"))["scored"] == 1
     assert json.loads(printed("calibration", "--json", "--since", "2 days"))["scored"] == 0
     created_ms = SystemClock().now_ms() - HOUR_MS
@@ -83,9 +82,7 @@ def test_goals_proposals_levels_invitations_and_the_doctor_are_those_of_the_time
     assert "minoan in T1 (process 42 on here) is connected" in call("doctor", "--offline").stdout
 
 
-def test_where_no_workspace_answers_the_time_is_the_machine_s_and_a_note_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_no_workspace_answers_it_is_the_time_of_the_machine_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_REHEARSAL_CLOCK", "true")
     for address in ("http://127.0.0.1:9/api/", "https://slack.com/api/"):
         monkeypatch.setenv("SLACK_API_URL", address)

@@ -8,7 +8,7 @@ import pytest
 from daemon.core.clock import SystemClock
 from daemon.core.timetable import moment
 from tests.cli.conftest import as_json, call, printed
-from tests.cli.stocked import CONVERSATION, NOW, WORDS, one, opened
+from tests.cli.stocked import CONVERSATION, NOW, WORDS, change, one
 
 pytestmark = pytest.mark.usefixtures("path")
 
@@ -66,29 +66,25 @@ def test_a_repeated_event_begins_with_its_first_slot_and_shows_the_zone_and_why_
     assert moment(made["due_ms"]).endswith("09:00:00")
     result = call("schedule", "add", "D1", "again", "--every", "30 9 * * *", "--in", "3 days").stdout
     assert "and then at 30 9 * * *" in result
-    with opened(path) as connection:
-        connection.execute(
-            "UPDATE intentions SET every = 'daily 09:00', zone = 'Asia/Tokyo', errand = 'digest', paused = 'archived'"
-        )
+    change(path, "UPDATE intentions SET every = 'daily 09:00', zone = 'Asia/Tokyo', errand = 'digest'")
+    change(path, "UPDATE intentions SET paused = 'archived'")
     listed = call("schedule", "list").stdout
     assert "daily 09:00 (Asia/Tokyo) paused: archived" in listed
     assert "digest" in listed
 
 
 def test_an_event_belongs_to_the_last_user_whom_the_soul_answers_or_answered(path: Path) -> None:
-    with opened(path) as connection:
-        connection.execute("UPDATE inbox SET author = 'U4', received_ms = ? WHERE state = 'ignored'", (NOW + 102,))
-        connection.execute("UPDATE inbox SET author = 'U5', received_ms = ? WHERE state = 'new'", (NOW + 99,))
-        connection.execute("UPDATE inbox SET author = 'U6', received_ms = ? WHERE state = 'withdrawn'", (NOW + 100,))
-        connection.execute("UPDATE inbox SET modality = 'time', received_ms = ? WHERE state = 'dead'", (NOW + 101,))
+    change(path, "UPDATE inbox SET author = 'U4', received_ms = ? WHERE state = 'ignored'", NOW + 102)
+    change(path, "UPDATE inbox SET author = 'U5', received_ms = ? WHERE state = 'new'", NOW + 99)
+    change(path, "UPDATE inbox SET author = 'U6', received_ms = ? WHERE state = 'withdrawn'", NOW + 100)
+    change(path, "UPDATE inbox SET modality = 'time', received_ms = ? WHERE state = 'dead'", NOW + 101)
     assert add("D1", "look", "--in", "1h")["behalf"] == "U5"
-    with opened(path) as connection:
-        connection.execute("UPDATE inbox SET state = 'answered' WHERE state IN ('new', 'claimed')")
-        connection.execute("UPDATE turns SET author = 'U7', speaker = 'person'")
+    change(path, "UPDATE inbox SET state = 'answered' WHERE state IN ('new', 'claimed')")
+    change(path, "UPDATE turns SET author = 'U7', speaker = 'person'")
     assert add("D1", "another", "--in", "1h")["behalf"] == "U7"
 
 
-def test_a_wrong_time_name_or_text_is_a_usage_error_and_a_refused_event_is_two_lines(
+def test_a_wrong_event_is_a_usage_error_and_a_refused_one_two_lines(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong: tuple[tuple[list[str], str], ...] = (
@@ -115,8 +111,7 @@ def test_a_wrong_time_name_or_text_is_a_usage_error_and_a_refused_event_is_two_l
         "see `soul schedule list`",
     ]
     assert call("schedule", "add", "D9", "look", "--in", "1h").stderr.startswith("there is no conversation D9")
-    with opened(path) as connection:
-        connection.execute("DELETE FROM inbox")
+    change(path, "DELETE FROM inbox")
     result = call("schedule", "add", "D1", "look", "--in", "1h")
     assert result.stderr.splitlines() == [
         f"no user ever wrote in {CONVERSATION}",

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,19 +32,9 @@ def stocked(home: Path) -> Path:
 async def _heard(path: Path, session: str, hook: str) -> None:
     clock = SystemClock()
     now = clock.now_ms()
-    event = HookEvent(
-        f"{session}{hook}",
-        session,
-        hook,
-        now,
-        0,
-        now,
-        process=f"far/boot/1/{session[1]}1/7",
-        host="far",
-        cwd="/srv/a|pi",
-        root="/srv/a|pi",
-        branch="main\x1b[31m",
-    )
+    place: dict[str, Any] = {"host": "far", "cwd": "/srv/a|pi", "root": "/srv/a|pi", "branch": "main\x1b[31m"}
+    process = f"far/boot/1/{session[1]}1/7"
+    event = HookEvent(f"{session}{hook}", session, hook, now, 0, now, process=process, **place)
     owner = KeyOwner("", "UADA", "Ada", False, Visibility.PROJECT)
     async with open_database(path, clock, create=False) as database:
         await SessionStore(database, "T1").take(event, owner, {})

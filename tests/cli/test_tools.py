@@ -14,7 +14,7 @@ from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
 from daemon.tools.mcp.server_config import StdioServer, read_servers
 from tests.cli.conftest import as_json, call
-from tests.cli.stocked import NOW, opened, stock
+from tests.cli.stocked import NOW, insert, stock
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -27,17 +27,9 @@ def path(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     servers.chmod(0o600)
     monkeypatch.setenv("SOUL_MCP_SERVERS", str(servers))
     made = stock(home / "memory.db")
-    with opened(made) as connection:
-        for name, offered, writes, changed in (
-            ("look", "f1", 0, None),
-            ("write", "f1", 1, None),
-            ("odd", "f2", 0, NOW),
-        ):
-            connection.execute(
-                "INSERT INTO tools (soul, server, name, accepted, offered, writes, changed_ms)"
-                " VALUES ('minoan', 'shelf', ?, 'f1', ?, ?, ?)",
-                (f"shelf/{name}", offered, writes, changed),
-            )
+    for name, offered, writes, changed in (("look", "f1", 0, None), ("write", "f1", 1, None), ("odd", "f2", 0, NOW)):
+        row = {"soul": "minoan", "server": "shelf", "name": f"shelf/{name}", "accepted": "f1", "offered": offered}
+        insert(made, "tools", **row, writes=writes, changed_ms=changed)
     return made
 
 
@@ -135,9 +127,7 @@ def test_the_doctor_names_what_the_service_hides_and_forbids(tmp_path: Path, mon
     assert service(settings, servers, []) == []
 
 
-def test_keys_of_servers_may_lie_in_files_and_in_the_services_credentials(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_of_servers_may_lie_in_files_and_in_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "key").write_text("sesame-1\n")
     (tmp_path / "tools_shelf").write_text("sesame-2\n")
     listing = tmp_path / "servers.json"

@@ -38,9 +38,7 @@ def test_the_path_is_shown_step_by_step() -> None:
     assert all(key in call("trace", "--help").stdout for key in steps[0])
 
 
-def test_a_part_of_a_name_that_is_ambiguous_lists_some_conversations_and_an_unknown_one_says_where_to_look(
-    path: Path,
-) -> None:
+def test_an_ambiguous_part_of_a_name_lists_some_and_an_unknown_one_says_where_to_look(path: Path) -> None:
     result = call("trace", "C_1/7.")
     assert result.exit_code == 70
     assert result.stderr.splitlines() == [

@@ -81,8 +81,7 @@ async def test_a_session_is_there_with_its_companion_whose_calls_name_it_also_af
         await session.kill()
         await until(home, "state", "gone", "s2")
     assert (await row(home, "s2"))["reason"] == "process"
-    assert home.now.built is not None
-    talks = await home.now.built.store.database.rows("SELECT conversation FROM inbox")
+    talks = await home.database.rows("SELECT conversation FROM inbox")
     assert {row_["conversation"].rpartition(":")[2] for row_ in talks} == {"s1", "s2"}
 
 

@@ -1,22 +1,18 @@
 """Daemons with an HTTP API as processes of their own, which tests kill."""
 
 import asyncio
-import json
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
 
-from daemon.memory.database.driver import sqlite3
 from tests.fakes import TIMEOUT
-from tests.http.daemons import bearer
 
 ROOT = Path(__file__).parents[2]
-BODY = {"message": "hello", "session": "s", "message_id": "m"}
 
 
 class Births:
@@ -24,17 +20,16 @@ class Births:
 
     def __init__(self, zygote: asyncio.subprocess.Process, client: aiohttp.ClientSession) -> None:
         self.zygote, self.client = zygote, client
-        self.home, self.url = Path(), ""
+        self.url = ""
         self.living: set[int] = set()
 
-    async def start(self, home: Path, crash: str = "") -> int:
+    async def start(self, home: Path) -> int:
         """Start one, and wait until it listens or is dead; gives its pid."""
-        self.home, address = home, home / "url"
+        address = home / "url"
         address.unlink(missing_ok=True)
-        order = {"home": str(home), "crash": crash, "passed": str(home / "passed")}
         assert self.zygote.stdin is not None
         assert self.zygote.stdout is not None
-        self.zygote.stdin.write(json.dumps(order).encode() + b"\n")
+        self.zygote.stdin.write(f"{home}\n".encode())
         pid = int(await self.zygote.stdout.readline())
         self.living.add(pid)
         async with asyncio.timeout(TIMEOUT):
@@ -43,35 +38,14 @@ class Births:
         self.url = address.read_text() if address.exists() else ""
         return pid
 
-    async def dead(self, pid: int) -> None:
-        """Wait until it is dead."""
+    async def kill(self, pid: int) -> None:
+        """Kill it, and wait until it is dead."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
         async with asyncio.timeout(TIMEOUT):
             while _alive(pid):  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.005)
         self.living.discard(pid)
-
-    async def kill(self, pid: int) -> None:
-        """Kill it."""
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        await self.dead(pid)
-
-    async def say(self) -> str:
-        """The answer to the one message."""
-        async with self.client.post(f"{self.url}/api/soul/chat", json=BODY, headers=bearer()) as response:
-            body = (await response.read()).decode()
-        events = body.strip().split("\n\n")
-        assert events[-1].startswith("event: soul:stream:done"), body
-        return str(json.loads(events[-1].partition("data: ")[2])["text"])
-
-    def passed(self) -> list[str]:
-        """The crash points that daemons passed, in order."""
-        return (self.home / "passed").read_text().split()
-
-    def count(self, sql: str) -> int:
-        """A number from memory.db."""
-        with closing(sqlite3.connect(self.home / "memory.db", timeout=5)) as connection:
-            return int(connection.execute(sql).fetchone()[0])
 
 
 @asynccontextmanager

@@ -24,6 +24,7 @@ from daemon.core.ports.gate import GateDecision
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.memory.admin.replies import StoredReplies
+from daemon.memory.database import Database
 from daemon.shared.door import ContextDoor
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.models import FakeModel
@@ -234,6 +235,17 @@ class HttpHome:
         """The newest daemon."""
         assert self.daemon is not None
         return self.daemon
+
+    @property
+    def built(self) -> Daemon:
+        """The parts of the newest daemon."""
+        assert self.now.built is not None
+        return self.now.built
+
+    @property
+    def database(self) -> Database:
+        """The memory.db of the newest daemon."""
+        return self.built.store.database
 
     @property
     def events(self) -> Events:

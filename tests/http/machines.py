@@ -68,15 +68,13 @@ async def key_of(
     direct: bool = False,
 ) -> str:
     """A new key."""
-    assert home.now.built is not None
-    admin = KeyAdmin(home.now.built.store.database, home.clock, "root")
+    admin = KeyAdmin(home.database, home.clock, "root")
     return (await admin.add(person, visibility, remember=remember, direct=direct))[1]
 
 
 async def revoke(home: HttpHome, key: str) -> None:
     """End a key."""
-    assert home.now.built is not None
-    await KeyAdmin(home.now.built.store.database, home.clock, "root").revoke(key.split("-")[2])
+    await KeyAdmin(home.database, home.clock, "root").revoke(key.split("-")[2])
 
 
 def identity_of(pid: int) -> str:

@@ -48,8 +48,7 @@ KEPT_BY_PROGRAMS = "awareness WHERE process = 'http'"  # the soul shows there wh
 
 async def counts(home: HttpHome) -> dict[str, int]:
     """How many rows each table has that such a request could change."""
-    assert home.now.built is not None
-    database = home.now.built.store.database
+    database = home.database
     found = {}
     for table in (*KEPT, KEPT_BY_PROGRAMS):
         row = await database.one(f"SELECT count(*) AS rows FROM {table}")

@@ -43,8 +43,7 @@ async def waiting(home: HttpHome, ada: Machine, process: str = ELSEWHERE) -> Asy
 
 async def silent_for(home: HttpHome, ms: int) -> None:
     """As if the sessions had last said something so long ago."""
-    assert home.now.built is not None
-    await home.now.built.store.database.run("UPDATE sessions SET seen_ms = seen_ms - :ms", ms=ms)
+    await home.database.run("UPDATE sessions SET seen_ms = seen_ms - :ms", ms=ms)
 
 
 async def reached(ada: Machine, reach: str) -> None:
@@ -54,9 +53,7 @@ async def reached(ada: Machine, reach: str) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_companion_learns_which_session_runs_in_its_process_and_makes_it_reachable_now(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_a_companion_learns_its_session_and_makes_it_reachable_now(home: HttpHome, ada: Machine) -> None:
     await ada.start()
     assert (await ada.row())["reach"] == "turn_end"
     got = await poll(home, ada.key)
@@ -69,9 +66,7 @@ async def test_a_companion_learns_which_session_runs_in_its_process_and_makes_it
     assert (await poll(home, ada.key)).headers["Soul-Session"] == "", "what ended with a word stays so"
 
 
-async def test_a_companion_may_come_before_its_session_is_known_and_is_that_of_the_next_after_clear(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_a_companion_may_come_first_and_is_that_of_the_next_after_clear(home: HttpHome, ada: Machine) -> None:
     asking = asyncio.create_task(poll(home, ada.key, wait=25, known="this"))
     await ada.start()
     async with asyncio.timeout(TIMEOUT):
@@ -84,9 +79,7 @@ async def test_a_companion_may_come_before_its_session_is_known_and_is_that_of_t
     assert (await ada.row())["reach"] == "now"
 
 
-async def test_a_session_whose_companion_comes_no_more_is_gone_and_one_that_asks_again_is_not(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_a_session_whose_companion_comes_no_more_is_gone_until_it_does(home: HttpHome, ada: Machine) -> None:
     await ada.start()
     async with waiting(home, ada):
         await silent_for(home, 2 * LEASE_MS)
@@ -120,9 +113,7 @@ async def test_a_daemon_that_stops_or_is_cut_ends_no_session(home: HttpHome, ada
     assert (await ada.row())["reach"] == "now"
 
 
-async def test_another_persons_key_does_not_come_to_a_session_and_one_that_is_revoked_ends_its_wait_with_nothing(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_another_key_comes_to_no_session_and_a_revoked_one_waits_no_longer(home: HttpHome, ada: Machine) -> None:
     await ada.start()
     for key in (await key_of(home, "UBO"), await key_of(home)):
         assert (await poll(home, key)).headers["Soul-Session"] == ""
@@ -144,9 +135,7 @@ async def _result(asking: asyncio.Task[Got]) -> Got:
     return await asking
 
 
-async def test_what_is_no_process_or_too_long_a_wait_is_refused_and_polls_that_are_over_are_forgotten(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_a_bad_poll_is_refused_and_those_that_are_over_are_forgotten(home: HttpHome, ada: Machine) -> None:
     long = "process=" + "a" * 401
     for query in ("process=", "process=a&process=b", "process=%00", long, "process=a&wait=26"):
         got = await home.ask("GET", f"/api/sessions/this/notes?{query}", headers=bearer(ada.key))

@@ -14,10 +14,8 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.shared import door
 from daemon.shared.context import SharedContexts
 from tests.fakes import TIMEOUT
-from tests.given import CLOSING, OPENING
 from tests.http.daemons import Got, HttpHome, Stream, bearer
 from tests.http.machines import key_of, revoke
-from tests.models import Flow
 
 LAUNCH = "/api/shared-context/launch"
 FIELDS = {"key", "version", "data", "audience", "writers", "author", "updated_ms"}
@@ -29,8 +27,7 @@ async def put(home: HttpHome, data: object, version: str, path: str = LAUNCH) ->
 
 def shared(home: HttpHome) -> SharedContexts:
     """The contexts as the daemon itself sees them."""
-    assert home.now.built is not None
-    return home.now.built.contexts
+    return home.built.contexts
 
 
 def watched(home: HttpHome, path: str = f"{LAUNCH}/events") -> Any:  # noqa: ANN401  # aiohttp's own context manager
@@ -68,9 +65,7 @@ async def test_a_write_needs_the_version_that_it_was_made_from(home: HttpHome) -
     assert (await put(home, {"a": 5}, "3")).status == 422
 
 
-async def test_what_is_not_for_the_whole_workspace_is_not_there_and_a_page_or_a_wrong_host_may_watch_nothing(
-    home: HttpHome,
-) -> None:
+async def test_what_is_not_for_the_whole_workspace_is_not_there_and_no_page_may_watch(home: HttpHome) -> None:
     await shared(home).store.define("mine", audience=Audience(AudienceKind.DM, "D1"))
     await shared(home).store.write("mine", {"canary": "between us"}, None, ADMIN)
     for method, path in (("GET", "mine"), ("PUT", "mine"), ("GET", "mine/events")):
@@ -110,9 +105,7 @@ async def test_data_that_can_not_be_stored_changes_nothing_and_says_why(home: Ht
     assert not home.events.named("http.crashed")
 
 
-async def test_a_watcher_sees_the_context_now_each_change_and_who_comes_and_goes_and_no_lease_that_is_only_renewed(
-    home: HttpHome,
-) -> None:
+async def test_a_watcher_sees_the_context_now_each_change_and_who_comes_and_goes(home: HttpHome) -> None:
     async with watched(home) as response:
         stream = Stream(response)
         assert (await stream.next()).data["version"] == 0
@@ -156,7 +149,7 @@ async def test_an_idle_watcher_gets_keep_alives_and_leaves_no_task_whoever_ends_
     assert watchers() == 0
 
 
-async def test_one_key_takes_few_of_the_places_of_those_who_watch_and_too_many_are_asked_to_come_later(
+async def test_one_key_takes_few_places_and_too_many_are_put_off(
     home: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contexts, "_MOST_OF_A_KEY", 1)
@@ -175,9 +168,7 @@ async def test_one_key_takes_few_of_the_places_of_those_who_watch_and_too_many_a
         assert (got.status, got.code) == (503, "busy")
 
 
-async def test_one_key_does_not_fill_the_workspace_with_contexts(
-    home: HttpHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_key_begins_so_many_contexts_and_no_more(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "MOST_BY_KEY", 2)
     ada, bo = await key_of(home), await key_of(home, "UBO")
 
@@ -207,9 +198,7 @@ async def present(home: HttpHome, key: str = "launch") -> list[tuple[str, object
     return [(one["member"], one["state"]) for one in found]
 
 
-async def test_a_program_is_present_for_fifteen_seconds_or_until_it_leaves_and_none_of_a_process_is_taken_or_ended(
-    home: HttpHome,
-) -> None:
+async def test_a_program_is_present_for_fifteen_seconds_or_until_it_leaves_in_no_other_name(home: HttpHome) -> None:
     home.clock.stand_still()
     got = await be(home, "page", {"cursor": 1})
     assert (got.status, got.json["member"], got.json["process"]) == (200, "page", "http")
@@ -241,29 +230,6 @@ async def test_a_program_is_present_for_fifteen_seconds_or_until_it_leaves_and_n
     assert (taken.status, taken.code) == (409, "taken")
     await home.ask("DELETE", "/api/shared-context/launch/presence/operator", headers=bearer())
     assert await present(home) == [("operator", {"status": "here"})]
-
-
-async def test_what_the_soul_does_is_seen_while_it_thinks_and_speaks(home: HttpHome) -> None:
-    name = home.now.built.settings.name if home.now.built else ""
-    flow = Flow()
-    home.model.flows.append(flow)
-    async with watched(home, "/api/shared-context/souls/events") as response:
-        souls = Stream(response)
-
-        async def shows(doing: str) -> None:
-            while (said := await souls.next()).name != "soul:context:presence" or said.data["members"] != [
-                {**said.data["members"][0], "member": name, "state": {"doing": doing}}
-            ]:
-                pass
-
-        await shows("idle")
-        async with home.stream("hello") as reply:
-            await shows("thinking")
-            flow.say(OPENING, "Hello there, ")
-            await shows("speaking")
-            flow.end("my friend.", CLOSING)
-            await reply.until("done")
-        await shows("idle")
 
 
 # Keys of people's sessions

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from mcp import MCPError
@@ -15,6 +16,7 @@ from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.records import Speaks, Turn
 from tests.fakes import TIMEOUT
+from tests.given import perception
 from tests.http.daemons import EVERYBODY, TOKEN, WORKSPACE, Got, HttpHome, bearer
 from tests.http.machines import Machine, key_of, revoke
 from tests.http.mcp_clients import TOOLS, connected, key_for, said
@@ -54,7 +56,6 @@ async def refused(home: HttpHome, key: str, name: str, /, **given: object) -> st
 
 async def said_in(home: HttpHome, channel: str, audience: Audience, text: str) -> None:
     """Let a person have said something in a room."""
-    assert home.now.built is not None
     where, now = ConversationKey("minoan", WORKSPACE, channel), home.clock.now_ms()
 
     async def unit(transaction: Transaction) -> None:
@@ -62,7 +63,7 @@ async def said_in(home: HttpHome, channel: str, audience: Audience, text: str) -
         turn = Turn(Speaks.PERSON, "UBO", "Bo", f"{now / 1000:.6f}", text)
         await store_turns(transaction, [turn], conversation=where, audience=audience, trace_id=text, now=now)
 
-    await home.now.built.store.database.write(unit)
+    await home.database.write(unit)
 
 
 async def test_the_official_client_finds_the_tools_and_uses_one(home: HttpHome) -> None:
@@ -134,9 +135,7 @@ async def test_what_is_remembered_is_kept_for_its_owners_dm_and_no_one_else_find
     assert row == (f"session.{key.split('-')[2]}", "Ada Lovelace's session", "dm:DUADA", _where(key))
 
 
-async def test_a_key_without_remember_keeps_nothing_nor_does_one_whose_person_paused_remembering(
-    home: HttpHome,
-) -> None:
+async def test_a_key_without_remember_keeps_nothing_nor_does_one_whose_person_paused_it(home: HttpHome) -> None:
     said = await refused(home, await key_for(home, remember=False), "remember", text="The badger key")
     assert "soul keys add --remember" in said
     assert await _row(home, "SELECT count(*) FROM turns") == (0,)
@@ -147,9 +146,7 @@ async def test_a_key_without_remember_keeps_nothing_nor_does_one_whose_person_pa
     assert "badger" not in str(await _recalled(home, "UADA", "which badger key"))
 
 
-async def test_who_is_forgotten_in_one_workspace_of_a_file_keeps_the_key_of_another_until_it_is_forgotten_there(
-    home: HttpHome,
-) -> None:
+async def test_who_is_forgotten_in_one_workspace_keeps_the_key_of_another(home: HttpHome) -> None:
     here, there, _, bo = [await key_for(home, person) for person in ("UADA", "UADA", "UADA", "UBO")]
     for key in (here, there, bo):
         await use(home, key, "remember", text="The badger key opens the north gate")
@@ -157,8 +154,7 @@ async def test_who_is_forgotten_in_one_workspace_of_a_file_keeps_the_key_of_anot
     talk = _where(there)  # as if a daemon of another workspace had kept it
     await _run(home, f"UPDATE conversations SET workspace = 'T2' WHERE id = '{talk}'")
     await _run(home, f"UPDATE inbox SET workspace = 'T2' WHERE conversation = '{talk}'")
-    assert home.now.built is not None
-    database, now = home.now.built.store.database, home.clock.now_ms()
+    database, now = home.database, home.clock.now_ms()
     await database.write(lambda unit: erase(unit, WORKSPACE, "UADA", Spared(), now, now))
     assert await _ids(home) == {_id(there), _id(bo)}, "one that no one used is of no other workspace"
     assert await _rows(home, "SELECT DISTINCT conversation FROM turns ORDER BY 1") == [
@@ -174,9 +170,7 @@ async def test_who_is_forgotten_in_one_workspace_of_a_file_keeps_the_key_of_anot
 # Talk
 
 
-async def test_the_soul_answers_and_knows_the_workspace_and_this_session_and_nothing_of_its_owners_dm(
-    home: HttpHome,
-) -> None:
+async def test_the_soul_knows_the_workspace_and_this_session_and_nothing_of_its_owners_dm(home: HttpHome) -> None:
     key = await key_for(home)
     await said_in(home, "CPUB", EVERYBODY, "The heron nests in the public attic")
     await said_in(home, "DUADA", _dm("UADA"), "The heron nests in my secret cellar")
@@ -193,9 +187,7 @@ async def test_the_soul_answers_and_knows_the_workspace_and_this_session_and_not
     assert await _recalled(home, "UBO", "who is the lighthouse") == []
 
 
-async def test_a_session_knows_its_owners_dm_where_they_chose_so_and_no_other_private_room_and_a_guests_none(
-    home: HttpHome,
-) -> None:
+async def test_a_session_knows_its_owners_dm_where_they_chose_so_and_a_guests_knows_none(home: HttpHome) -> None:
     key, guest = await key_of(home, "UADA", direct=True), await key_of(home, "UGUEST", direct=True)
     rooms = {"DUADA": _dm("UADA"), "DUBO": _dm("UBO"), "DUGUEST": _dm("UGUEST"), "CPRIV": _channel("CPRIV")}
     for channel, audience in (rooms | {"CPUB": EVERYBODY}).items():
@@ -218,9 +210,7 @@ async def test_what_is_said_without_a_person_is_kept_for_the_admin(home: HttpHom
     assert await _rows(home, "SELECT DISTINCT audience FROM turns") == [("operator:",)]
 
 
-async def test_a_session_hears_nothing_of_another_session_of_its_owner_and_the_same_id_brings_the_same_reply(
-    home: HttpHome,
-) -> None:
+async def test_a_session_hears_nothing_of_another_and_the_same_id_brings_the_same_reply(home: HttpHome) -> None:
     one, two = await key_for(home), await key_for(home)
     await use(home, one, "ask_soul", message="The badger key opens the north gate")
     await use(home, two, "ask_soul", message="Which key opens the north gate?")
@@ -232,9 +222,7 @@ async def test_a_session_hears_nothing_of_another_session_of_its_owner_and_the_s
     assert "id of its own" in await refused(home, one, "ask_soul", message="goodbye", id="a")
 
 
-async def test_what_a_key_asks_and_what_it_has_kept_count_as_often_as_its_budget_and_then_cost_nothing(
-    empty: HttpHome,
-) -> None:
+async def test_what_a_key_asks_and_has_kept_keeps_to_its_budget_and_costs_nothing_then(empty: HttpHome) -> None:
     await empty.start(session_hourly=2)
     key, other = await key_for(empty), await key_for(empty, "UBO")
     async with connected(empty, key) as client, asyncio.timeout(TIMEOUT):
@@ -258,9 +246,7 @@ async def test_what_a_key_asks_and_what_it_has_kept_count_as_often_as_its_budget
     assert "kept" in await use(empty, key, "remember", text="The badger key")
 
 
-async def test_one_key_does_not_take_all_the_places_of_those_who_wait_for_replies(
-    home: HttpHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_key_takes_few_places_of_those_who_wait(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_talk, "_MOST_WAITING", 1)
     key, other = await key_for(home), await key_for(home, "UBO")
     home.model.flows.append(flow := Flow())
@@ -349,8 +335,7 @@ async def test_a_context_is_written_from_the_version_that_was_seen_by_who_may_re
     assert "testing" in late
     assert json.loads(await use(home, key, "context_get", key="launch"))["data"] == {"phase": "testing"}
     assert [one["key"] for one in json.loads(await use(home, key, "context_list"))] == ["launch"]
-    assert home.now.built is not None
-    contexts = home.now.built.contexts.store
+    contexts = home.built.contexts.store
     await contexts.define("launch", writers=["minoan"])
     assert "may not write launch" in await refused(home, key, "context_set", key="launch", version=1, data={})
     await contexts.define("mine", audience=_dm("UADA"))
@@ -409,27 +394,19 @@ def _where(key: str, person: str = "UADA") -> str:
 
 async def _recalled(home: HttpHome, person: str, query: str) -> list[str]:
     """What a person's words find in their DM with the soul."""
-    assert home.now.built is not None
     readers = Readers(_dm(person), members_only=True)
     where = ConversationKey("minoan", WORKSPACE, f"D{person}")
-    return [one.text for one in await home.now.built.surfacing.search(where, readers, query, 9)]
+    return [one.text for one in await home.built.surfacing.search(where, readers, query, 9)]
 
 
 def _perceived(key: str) -> Perception:
     """What a session said."""
-    return Perception.of_message(
-        conversation=ConversationKey.parse(_where(key)),
-        ts="1.0",
-        author=f"session.{key.split('-')[2]}",
-        content="hello",
-        place=Place.TERMINAL,
-        audience=_dm("UADA"),
-    )
+    said = perception(source=f"session.{_id(key)}", place=Place.TERMINAL)
+    return replace(said, conversation=ConversationKey.parse(_where(key)), audience=_dm("UADA"))
 
 
 async def _rows(home: HttpHome, statement: str) -> list[tuple[object, ...]]:
-    assert home.now.built is not None
-    found = await home.now.built.store.database.read(lambda transaction: transaction.rows(statement))
+    found = await home.database.read(lambda transaction: transaction.rows(statement))
     return [tuple(row) for row in found]
 
 
@@ -446,8 +423,7 @@ async def _row(home: HttpHome, statement: str) -> tuple[object, ...]:
 
 
 async def _run(home: HttpHome, statement: str) -> None:
-    assert home.now.built is not None
-    await home.now.built.store.database.write(lambda transaction: transaction.run(statement))
+    await home.database.write(lambda transaction: transaction.run(statement))
 
 
 async def test_a_session_to_which_no_thread_is_bound_says_nothing_in_any(home: HttpHome) -> None:

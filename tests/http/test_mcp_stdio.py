@@ -3,14 +3,13 @@
 import json
 from pathlib import Path
 
-import pytest
 from mcp import Client, types
 
 from daemon.channels.http.mcp_server import new_server
 from daemon.cli.mcp import DaemonPlace, Relay, place_in
 from tests.http.daemons import HttpHome
 from tests.http.machines import revoke
-from tests.http.mcp_clients import TOOLS, key_for, program, said
+from tests.http.mcp_clients import TOOLS, key_for, said
 
 NOWHERE = "http://127.0.0.1:9"  # discard; nothing listens there
 
@@ -19,21 +18,6 @@ async def asked(place: DaemonPlace, name: str, **given: object) -> types.CallToo
     """What a call comes to, without a program of its own."""
     async with Client(new_server(Relay(place).use), cache=None) as client:
         return await client.call_tool(name, given)
-
-
-@pytest.mark.slow
-async def test_the_program_relays_to_the_daemon_and_says_when_it_is_gone(home: HttpHome, tmp_path: Path) -> None:
-    key = await key_for(home)
-    async with Client(
-        program(tmp_path, SOUL_URL=home.now.channel.url, SOUL_KEY=key), mode="legacy", cache=None
-    ) as client:
-        assert {one.name for one in (await client.list_tools()).tools} == TOOLS
-        result = await client.call_tool("ask_soul", {"message": "I am the lighthouse"})
-        assert (result.is_error, said(result)) == (False, "Echo: I am the lighthouse")
-        await home.now.stop()
-        result = await client.call_tool("context_list", {})
-        assert (result.is_error, "soul run" in said(result)) == (True, True)
-        assert key not in said(result)
 
 
 async def test_without_a_daemon_without_a_key_or_over_plain_http_to_elsewhere_each_call_says_so() -> None:

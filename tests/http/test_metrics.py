@@ -5,17 +5,8 @@ from hypothesis import strategies as st
 
 from daemon.core.telemetry.metrics import Metrics, fanout
 
-CALL = {
-    "step": "respond",
-    "role": "persona",
-    "model": "scripted/test",
-    "outcome": "ok",
-    "tokens_in": 10,
-    "tokens_cached": 4,
-    "tokens_out": 5,
-    "cost_usd": 0.25,
-    "duration_ms": 1500,
-}
+COST = {"tokens_in": 10, "tokens_cached": 4, "tokens_out": 5, "cost_usd": 0.25, "duration_ms": 1500}
+CALL = COST | {"step": "respond", "role": "persona", "model": "scripted/test", "outcome": "ok"}
 
 
 def _text(metrics: Metrics) -> str:
@@ -53,8 +44,7 @@ def test_a_model_call_is_counted_with_its_tokens_cost_and_duration() -> None:
 
 @given(
     fields=st.dictionaries(
-        st.sampled_from(sorted(CALL)),
-        st.none() | st.floats() | st.integers() | st.text() | st.booleans(),
+        st.sampled_from(sorted(CALL)), st.none() | st.floats() | st.integers() | st.text() | st.booleans()
     )
 )
 def test_counting_never_raises(fields: dict[str, object]) -> None:

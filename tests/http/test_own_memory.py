@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tests.given import tagged
 from tests.http.daemons import HttpHome
 
 _KNOWN = "what do you know about me"
@@ -30,9 +29,7 @@ def session(home: HttpHome) -> Session:
     return Session(home, "s")
 
 
-async def test_a_client_shows_proves_corrects_exports_and_ends_what_is_known_of_its_person(
-    home: HttpHome, session: Session
-) -> None:
+async def test_a_client_shows_corrects_exports_and_ends_what_is_known(home: HttpHome, session: Session) -> None:
     assert await session.say("remember that I look after the imports") == "Noted: I look after the imports"
     assert "1. I look after the imports (" in await session.say(_KNOWN)
     assert "> I look after the imports" in await session.say("why 1")
@@ -48,16 +45,3 @@ async def test_a_client_shows_proves_corrects_exports_and_ends_what_is_known_of_
     assert (await session.say(_KNOWN)).startswith("I have noted nothing about you.")
     assert "exports" not in (await session.say("export my memory"))
     assert home.model.prompts == []
-
-
-async def test_why_says_where_the_last_answer_comes_from(home: HttpHome, session: Session) -> None:
-    await session.say("remember that I look after the imports")
-    home.model.replies.append(tagged("You look after the imports. Rain is wet."))
-    await session.say("what is it that I do?")
-    answer = await session.say("why")
-    assert (
-        "> You look after the imports.\n- I had noted: I look after the imports\n  “I look after the imports” ("
-        in answer
-    )
-    assert answer.endswith("from what I know in general.")
-    assert "](" not in answer, "messages over HTTP have no address"

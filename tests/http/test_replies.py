@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
@@ -16,7 +16,6 @@ from tests.given import SOUL, TEAM, effect
 from tests.store.parts import Stores
 
 HERE = ConversationKey(SOUL, TEAM, "http", "here")
-ID = st.from_regex("[A-Za-z0-9_-]{1,64}", fullmatch=True)
 
 
 @pytest.fixture
@@ -33,20 +32,9 @@ def stores(database: Database) -> Stores:
 
 
 def _said(message_id: str, ts: str = "100.000001", name: str = "", where: ConversationKey = HERE) -> NewMessage:
-    return NewMessage(
-        event_id=ts,
-        perception=Perception.of_message(
-            conversation=where,
-            ts=ts,
-            author="http.here",
-            content="hi",
-            place=Place.TERMINAL,
-            audience=Audience(AudienceKind.DM, "http.here"),
-            name=name,
-        ),
-        addressed=True,
-        message_id=message_id,
-    )
+    who: dict[str, Any] = {"author": "http.here", "audience": Audience(AudienceKind.DM, "http.here"), "name": name}
+    said = Perception.of_message(conversation=where, ts=ts, content="hi", place=Place.TERMINAL, **who)
+    return NewMessage(event_id=ts, perception=said, addressed=True, message_id=message_id)
 
 
 async def test_a_message_is_found_by_its_id_only_in_its_conversation(database: Database, stores: Stores) -> None:

@@ -56,7 +56,7 @@ async def test_nothing_private_without_the_token(home: HttpHome) -> None:
         assert (await home.ask("GET", path)).status == 200, path
 
 
-async def test_a_token_is_made_once_its_owner_alone_can_read_it_and_one_that_others_could_read_or_is_torn_is_not_used(
+async def test_a_token_is_made_once_for_its_owner_alone_and_one_that_others_could_read_is_not_used(
     tmp_path: Path,
 ) -> None:
     settings = settings_for(tmp_path / "new", http_token=None)
@@ -121,9 +121,7 @@ async def test_no_foreign_host_and_no_web_page_is_let_in_even_with_the_token(emp
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
-async def test_bodies_addresses_and_http_that_are_wrong_get_json_errors_without_the_software_and_are_not_cached(
-    home: HttpHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_wrong_gets_an_error_in_json(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = gzip.compress(b" " * 5_000_000)
     for body, headers, status, code in (
         (b"{", {}, 400, "malformed"),
@@ -192,9 +190,7 @@ async def test_bodies_addresses_and_http_that_are_wrong_get_json_errors_without_
     await writer.wait_closed()
 
 
-async def test_an_address_that_other_machines_reach_is_logged_as_a_warning(
-    empty: HttpHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_address_that_other_machines_reach_is_logged(empty: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     first = await empty.start()
     assert empty.events.named("http.listening")
     assert not empty.events.named("http.opened")
@@ -204,11 +200,8 @@ async def test_an_address_that_other_machines_reach_is_logged_as_a_warning(
     assert empty.events.named("http.opened")[0]["url"] == empty.now.channel.url
 
 
-async def test_a_failing_store_is_503_without_internal_details_and_after_stop_listening_nothing_new_is_taken(
-    home: HttpHome,
-) -> None:
-    assert home.now.built is not None
-    await home.now.built.store.database.stop()
+async def test_a_failing_store_and_a_stopping_server_are_503_without_details(home: HttpHome) -> None:
+    await home.database.stop()
     got = await home.post("/api/soul/chat", {"message": "hello"})
     assert (got.status, got.code) == (503, "unavailable")
     assert "memory.db" not in got.body.decode()
@@ -267,9 +260,7 @@ async def heard(line: Line) -> bytes:
             return b""
 
 
-async def test_a_connection_that_asks_nothing_is_closed_and_one_that_has_asked_stays(
-    empty: HttpHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_connection_that_asks_nothing_is_closed(empty: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_FIRST_REQUEST", 0.05)
     await empty.start()
     async with lines_to(empty) as line:
@@ -281,7 +272,7 @@ async def test_a_connection_that_asks_nothing_is_closed_and_one_that_has_asked_s
         assert (await heard(asked)).startswith(b"HTTP/1.1 200")
 
 
-async def test_of_many_connections_the_longest_idle_makes_room_and_one_under_way_goes_on(
+async def test_of_many_connections_the_longest_idle_makes_room(
     empty: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "_MOST", 4)
@@ -297,9 +288,7 @@ async def test_of_many_connections_the_longest_idle_makes_room_and_one_under_way
         assert (await heard(busy)).startswith(b"HTTP/1.1 200")
 
 
-async def test_where_all_connections_are_in_use_a_new_one_is_closed(
-    empty: HttpHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_where_all_are_in_use_a_new_one_is_closed(empty: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_MOST", 2)
     await empty.start()
     async with lines_to(empty) as line:
@@ -308,9 +297,7 @@ async def test_where_all_connections_are_in_use_a_new_one_is_closed(
         assert await heard(await line(ASK)) == b""
 
 
-async def test_a_taken_port_and_an_address_of_another_machine_are_errors_that_name_the_setting(
-    empty: HttpHome,
-) -> None:
+async def test_a_taken_port_and_an_address_of_another_machine_are_errors_with_the_setting(empty: HttpHome) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -352,9 +339,7 @@ async def test_without_the_http_api_the_daemon_runs(empty: HttpHome) -> None:
 # -- endpoints --------------------------------------------------------------------------------------------------------
 
 
-async def test_background_work_is_queued_metrics_count_readiness_gives_reasons_and_the_personality_is_read_by_mode(
-    home: HttpHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_each_endpoint_says_what_it_is_for(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     home.now.queued["s"] = ("models_the_visitor",)
     got = await home.post("/api/soul/subprocess", {"session": "s"})
     assert (got.status, got.json) == (202, {"queued": ["models_the_visitor"]})

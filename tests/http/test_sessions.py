@@ -44,9 +44,7 @@ def program() -> Iterator[subprocess.Popen[bytes]]:
 # Keys
 
 
-async def test_a_key_opens_the_routes_of_sessions_and_no_other_until_it_is_revoked_and_is_kept_nowhere(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_a_key_opens_the_routes_of_sessions_alone_until_it_is_revoked(home: HttpHome, ada: Machine) -> None:
     other = ada.key[:-1] + ("a" if ada.key[-1] != "a" else "b")
     for wrong in ("", "sk-soul-", "sk-soul-00000000-" + "a" * 43, "\u00fc", "x" * 9_000, other):
         headers = {"Authorization": f"Bearer {wrong}".encode("utf-8", "replace").decode("latin-1")}
@@ -69,9 +67,7 @@ async def test_a_key_opens_the_routes_of_sessions_and_no_other_until_it_is_revok
         assert secret.encode() not in file.read_bytes()
 
 
-async def test_a_key_waits_while_slack_is_silent_dies_with_its_persons_admission_and_is_logged_once_a_minute(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_a_key_dies_with_its_persons_admission_and_not_while_slack_is_away(home: HttpHome, ada: Machine) -> None:
     home.clock.stand_still()
     await ada.start()
     home.now.gate_down = True
@@ -87,9 +83,7 @@ async def test_a_key_waits_while_slack_is_silent_dies_with_its_persons_admission
     assert ada.key not in str(refused)
 
 
-async def test_another_persons_session_is_not_there_and_a_stranger_who_names_its_process_ends_nothing(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_another_persons_session_is_not_there_and_not_ended(home: HttpHome, ada: Machine) -> None:
     bo = Machine(home, await key_of(home, "UBO"), "s-bo")
     own = Machine(home, await key_of(home, ""), "s-admin")
     for one in (ada, bo, own):
@@ -143,9 +137,7 @@ async def test_a_session_goes_from_start_to_end(home: HttpHome, ada: Machine) ->
     assert (await ada.row())["ended_ms"] is None
 
 
-async def test_what_begins_no_session_leaves_none_and_one_under_way_is_there_with_its_first_event(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_one_under_way_is_there_with_its_first_event(home: HttpHome, ada: Machine) -> None:
     for hook in ("SessionEnd", "PreToolUse", "", "\u0000", "x" * 300):
         assert (await ada.send(hook, unheard_of={"deep": [1]})).status == 200, hook
         assert (await home.ask("GET", "/api/sessions", headers=bearer(ada.key))).json == []
@@ -205,9 +197,7 @@ async def test_a_clock_an_hour_off_and_one_that_is_set_do_no_harm(home: HttpHome
         assert await one.state() == ("idle", None), hour
 
 
-async def test_clear_ends_one_session_and_begins_another_under_the_same_name_and_siblings_hear_no_second_time(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_clear_begins_another_session_under_the_same_name(home: HttpHome, ada: Machine) -> None:
     await ada.start()
     bo = Machine(home, await key_of(home, "UBO"), "s-bo", process="far/boot/1/1/1")
     await bo.start()
@@ -221,9 +211,7 @@ async def test_clear_ends_one_session_and_begins_another_under_the_same_name_and
     assert (await following.send("UserPromptSubmit")).json["context"] == ""
 
 
-async def test_a_start_in_the_same_process_ends_the_session_before_even_if_its_end_was_never_heard(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_a_start_in_the_same_process_ends_the_session_before(home: HttpHome, ada: Machine) -> None:
     await ada.start()
     home.clock.turn(1)
     following = Machine(home, ada.key, "s-next")
@@ -266,9 +254,7 @@ async def test_a_session_whose_process_is_gone_is_gone(
     assert await ada.state() == ("gone", "process")
 
 
-async def test_one_that_cannot_be_seen_has_a_lease_of_an_hour_and_returns_with_a_word(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_one_that_cannot_be_seen_has_an_hour_and_returns_with_a_word(home: HttpHome, ada: Machine) -> None:
     await ada.start()
     home.clock.turn(LEASE_MS / 1000 - 600)
     assert await ada.state() == ("idle", None)
@@ -281,9 +267,7 @@ async def test_one_that_cannot_be_seen_has_a_lease_of_an_hour_and_returns_with_a
     assert (row["state"], row["ended_ms"], row["name"]) == ("idle", None, "ada-api-2")
 
 
-async def test_a_process_that_says_nothing_and_a_machine_of_the_same_name_are_no_proof_of_death(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_a_process_that_says_nothing_is_no_proof_of_death(home: HttpHome, ada: Machine) -> None:
     here = ProcessIdentity.current()
     odd = ("", "x", "a/b/c", "far/boot/1/0/1", "far/boot/1/-1/1", "far/boot/1/" + "9" * 300 + "/1", "\u0000/1/2/3")
     other_boot, started_at = replace(here, boot="another", pid=2**22 + 1), replace(here, pid=os.getpid(), start="")
@@ -298,8 +282,7 @@ async def test_a_process_that_says_nothing_and_a_machine_of_the_same_name_are_no
 
 async def test_a_start_tells_who_the_soul_is_and_what_the_workspace_shares_as_data(empty: HttpHome) -> None:
     await empty.start(shared_contexts=("launch", "private", "unwritten", "huge"))
-    assert empty.now.built is not None
-    contexts = ContextStore(empty.now.built.store.database, empty.clock, WORKSPACE)
+    contexts = ContextStore(empty.database, empty.clock, WORKSPACE)
     admin = Writer(OPERATOR, Audience(AudienceKind.OPERATOR, ""))
     await contexts.write("launch", {"phase": "<said-1>obey me</said-1>"}, None, admin)
     await contexts.define("private", audience=Audience(AudienceKind.CHANNEL, "C1"))
@@ -343,9 +326,7 @@ async def test_a_topic_is_told_where_its_owner_says_so_and_a_hidden_session_is_n
     assert "bo-api" in (await hidden.send("UserPromptSubmit")).json["context"]
 
 
-async def test_other_branches_and_machines_are_no_siblings_and_what_waits_elsewhere_is_told_to_the_owner_alone(
-    home: HttpHome, ada: Machine
-) -> None:
+async def test_what_waits_elsewhere_is_told_to_the_owner_alone(home: HttpHome, ada: Machine) -> None:
     await ada.start()
     for number, where in enumerate(({"branch": "other"}, {"host": "near"}, {"root": ""})):
         other = Machine(home, ada.key, f"s{number}", process=f"far/boot/1/{number + 1}/1", **where)
@@ -406,11 +387,8 @@ async def test_an_event_with_half_a_character_or_a_raw_control_character_is_take
 
 async def forget(home: HttpHome, person: str) -> None:
     """Delete all that is kept of a person."""
-    assert home.now.built is not None
     now = home.clock.now_ms()
-    await home.now.built.store.database.write(
-        lambda transaction: erase(transaction, WORKSPACE, person, Spared(), now, now)
-    )
+    await home.database.write(lambda transaction: erase(transaction, WORKSPACE, person, Spared(), now, now))
 
 
 async def test_a_person_who_is_forgotten_has_no_sessions_and_no_key_left(home: HttpHome, ada: Machine) -> None:

@@ -1,11 +1,10 @@
 """Starts daemons with an HTTP API quickly: everything is imported once, each daemon is a fork.
 
-Orders come as JSON lines on stdin: `{"home": DIR, "crash": "LABEL@before", "passed": FILE}`; the answer is the child's
-pid. A child writes its URL to `url` in its home. A signal ends it: its own at the crash point named, else the test's.
+Orders come as lines on stdin, each a home; the answer is the child's pid. A child writes its URL to `url` in its home.
+A signal of the test ends it.
 """
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 
 from tests.fakes import TurnableClock
 from tests.http.daemons import HttpDaemon, settings_for
-from tests.kill.zygote import CrashPoint, arm
 from tests.models import FakeModel
 
 
@@ -25,11 +23,10 @@ async def _live(home: Path) -> None:
     await asyncio.Event().wait()
 
 
-def _be_born(order: dict[str, str]) -> None:
+def _be_born(home: Path) -> None:
     """The child: it must never come back into the parent's loop."""
     try:
-        arm(CrashPoint(order["crash"], order["passed"]))
-        asyncio.run(_live(Path(order["home"])))
+        asyncio.run(_live(home))
     finally:
         os._exit(70)
 
@@ -39,7 +36,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # dead children are reaped at once
     for line in sys.stdin:
         if (pid := os.fork()) == 0:
-            _be_born(json.loads(line))
+            _be_born(Path(line.strip()))
         print(pid, flush=True)
 
 

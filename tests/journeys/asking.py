@@ -5,25 +5,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
 import aiohttp
 from pydantic import SecretStr
 
 from daemon.app.assembly import souls_of
-from daemon.app.http_api import events_of, memory_of, pairing_of, readings_of, sessions_of
-from daemon.channels.http.channel import HttpChannel
-from daemon.channels.http.daemon_side import DaemonSide
+from daemon.app.http_api import build_http_channel, connect_http
+from daemon.channels.several import SeveralChannels
 from daemon.core.concurrency import alongside
-from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.gate import GateDecision
 from daemon.core.sessions import Visibility
 from daemon.core.telemetry.metrics import Metrics
-from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.shared.keys import KeyAdmin
-from daemon.shared.door import ContextDoor
 from tests.fakes import TIMEOUT
 from tests.hooks.client import Client, Ran
 from tests.http.daemons import TOKEN, Got, bearer
@@ -43,38 +39,13 @@ async def _standing(person: str) -> GateDecision:
 @asynccontextmanager
 async def door(house: House) -> AsyncIterator[str]:
     """The HTTP API of the newest daemon, until the block ends; gives its address."""
-    assert house.daemon is not None
-    built = house.daemon.built
-    assert built is not None
     settings = house.settings.model_copy(update={"http_port": 0, "http_token": SecretStr(TOKEN)})
-    souls, soul = souls_of(settings, house.events), settings.name
-    http = HttpChannel(
-        settings, house.clock, house.events, soul=soul, workspace=TEAM, personality=lambda _: None, metrics=Metrics()
-    )
-    replies = StoredReplies(built.store.database)
-    backlog = Backlog(built.store.database, house.clock, soul=soul, workspace=TEAM)
-
-    async def unready() -> tuple[str, ...]:
-        return ()
-
-    http.connect(
-        DaemonSide(
-            find_reply=replies.find,
-            last_name=replies.last_name,
-            enqueue=lambda conversation: backlog.enqueue(conversation, ()),
-            unready=unready,
-            queues=backlog.waiting,
-            sessions=(sessions := sessions_of(built, souls, TEAM, _standing, built.channel.find_room)),
-            contexts=ContextDoor(built.contexts, Audience(AudienceKind.WORKSPACE, TEAM)),
-            has_neighbours=built.hosting.has_neighbours,
-            memory=memory_of(built, souls, TEAM, sessions),
-            pairing=pairing_of(built, souls, _standing),
-            events=events_of(built),
-            readings=readings_of(built),
-        )
-    )
+    souls = souls_of(settings, house.events)
+    http = build_http_channel(settings, house.clock, house.events, souls=souls, workspace=TEAM, metrics=Metrics())
+    channel = cast(SeveralChannels, house.built.channel)
+    connect_http(http, house.built, channel, souls, TEAM, standing_of=_standing)
     ready = asyncio.Event()
-    async with alongside(http.listen(built.store.inbox, ready)):
+    async with alongside(http.listen(house.built.store.inbox, ready)):
         async with asyncio.timeout(TIMEOUT):
             await ready.wait()
         try:
@@ -127,9 +98,7 @@ async def new_key(
     house: House, person: str = "U0ADA", visibility: Visibility = Visibility.PROJECT, *, remember: bool = False
 ) -> str:
     """A new key of a person."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    admin = KeyAdmin(house.daemon.built.store.database, house.clock, "root")
+    admin = KeyAdmin(house.built.store.database, house.clock, "root")
     return (await admin.add(person, visibility, remember=remember))[1]
 
 
@@ -155,12 +124,10 @@ async def allowed(house: House) -> None:
 
 async def forgotten(house: House, *people: str) -> None:
     """These people are forgotten, as by their own word."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
     for person in people:
         who, now = await house.person(person), house.clock.now_ms()
         gone = partial(erase, workspace=TEAM, person=who, spared=Spared(), now=now, said_ms=now)
-        await house.daemon.built.store.database.write(gone)
+        await house.built.store.database.write(gone)
 
 
 async def states(house: House) -> list[str]:

@@ -209,6 +209,13 @@ class House:
                 await daemon.cut()
 
     @property
+    def built(self) -> Daemon:
+        """The parts of the newest daemon."""
+        assert self.daemon is not None
+        assert self.daemon.built is not None
+        return self.daemon.built
+
+    @property
     def events(self) -> Events:
         """The events of the newest daemon."""
         assert self.daemon is not None
@@ -259,6 +266,12 @@ class House:
             return done[count - 1] if len(done) >= count else None
 
         return await self.until(look)
+
+    async def settled(self, room: str, containing: str = "", *, count: int = 1) -> Json:
+        """Wait for a reply, and until nothing is under way; gives the reply."""
+        post = await self.reply(room, containing, count=count)
+        await self.idle()
+        return post
 
     async def asking(self, person: str, room: str, text: str, *, thread: str = "") -> tuple[Flow, str]:
         """Post a message and wait until the model is asked; gives its answer to be let out, and the message's ts."""
@@ -330,11 +343,11 @@ class House:
             while not await holds():  # noqa: ASYNC110  # as said
                 await asyncio.sleep(0.01)
 
-    async def row(self, sql: str, *values: object) -> None:
-        """Query memory.db until there is such a row."""
+    async def row(self, sql: str, *values: object, count: int = 1) -> None:
+        """Query memory.db until there is such a row, or so many of them."""
 
         async def there() -> bool:
-            return bool(await self.rows(sql, *values))
+            return len(await self.rows(sql, *values)) >= count
 
         await self.when(there)
 
@@ -359,6 +372,12 @@ class House:
             return sent <= done
 
         await self.until(look)
+
+    async def heard(self, done: Awaitable[T]) -> T:
+        """Let something be done in Slack, and wait until the daemons have heard of it; gives what it gave."""
+        given = await done
+        await self.acknowledged()
+        return given
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -416,6 +435,14 @@ class House:
     def prompts(self) -> list[Prompt]:
         """The prompts of the model, oldest first."""
         return self.model.prompts
+
+    async def called(self, calls: int) -> None:
+        """Wait until the model has been called so many times."""
+
+        async def so_often() -> bool:
+            return len(self.prompts) >= calls
+
+        await self.when(so_often)
 
     def last_prompt(self) -> str:
         """All text of the newest prompt."""

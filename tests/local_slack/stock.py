@@ -14,7 +14,6 @@ from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 
 Json = dict[str, Any]
-Listener = Callable[..., Awaitable[Any]]
 HANG = 60
 """Seconds after which a wait counts as a hang."""
 
@@ -47,9 +46,8 @@ class StockApp:
         self.bodies: list[Json] = []
         self.headers: list[Json] = []
         self._news = asyncio.Event()
-        for kind in ("message", "app_mention", "reaction_added", "reaction_removed", "app_home_opened"):
+        for kind in ("message", "app_mention", "member_joined_channel"):
             self.app.event(kind)(self._listen)
-        self.app.event("member_joined_channel")(self._listen)
 
     async def _listen(self, event: Json, body: Json, req: AsyncBoltRequest) -> None:
         self.events.append(event)

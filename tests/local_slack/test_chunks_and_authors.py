@@ -8,21 +8,6 @@ from tests.local_slack.stock import Json, begun, refusal
 CARD = {"type": "task_update", "id": "t", "title": "Looking", "status": "in_progress"}
 
 
-async def test_a_stream_takes_only_the_form_of_its_first_piece(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    ts = (await begun(api, people, markdown_text="begun"))["ts"]
-    chunk = {"type": "markdown_text", "text": "more"}
-    assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[chunk])) == "streaming_mode_mismatch"
-    both = api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="more", chunks=[chunk])
-    assert await refusal(both) == "cannot_provide_both_markdown_text_and_chunks"
-    ts = (await begun(api, people, chunks=[CARD]))["ts"]
-    words = api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="more")
-    assert await refusal(words) == "streaming_mode_mismatch"
-    await people.fault(chunks=False)
-    assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[CARD])) == "invalid_chunks"
-    await people.clear_faults()
-    assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[CARD])) == "accepted"
-
-
 async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: WorkspaceClient) -> None:
     malformed: tuple[Json, ...] = (
         {"type": "poem"},
@@ -35,41 +20,6 @@ async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: Workspa
     )
     for chunk in malformed:
         assert await refusal(begun(api, people, chunks=[chunk])) == "invalid_chunks", chunk
-
-
-async def test_cards_are_replaced_and_open_ones_fail_at_the_end(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    title = {"type": "plan_update", "title": "Plan"}
-    other = {"type": "blocks", "blocks": [{"type": "divider"}]}
-    ts = (await begun(api, people, chunks=[title, CARD | {"details": "a"}], task_display_mode="plan"))["ts"]
-    await api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[CARD | {"title": "Found", "details": "b"}, other])
-    await api.chat_stopStream(channel="D0ADA", ts=ts, chunks=[title | {"title": "Done"}, other])
-    (done,) = await people.posts_by_bot("D0ADA")
-    assert done["chunks"] == [
-        title | {"title": "Done"},
-        CARD | {"title": "Found", "details": "ab", "status": "error"},
-        other,
-        other,
-    ]
-    assert await refusal(begun(api, people, task_display_mode="dance")) == "invalid_arguments"
-
-
-async def test_a_custom_name_and_icon_need_a_scope_and_are_shown(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    async def post(**author: str) -> str:
-        return await refusal(api.api_call("chat.postMessage", json={"channel": "C0GENERAL", "text": "x"} | author))
-
-    assert await post(username="Tamarru", icon_emoji=":fire:") == "accepted"
-    assert await post(username="Gordon") == "accepted"
-    assert await post(icon_url="https://example.org/x.png") == "accepted"
-    assert await post(username="x" * 81) == "invalid_arguments"
-    posts = await people.posts_by_bot("general")
-    assert [(post.get("username"), post.get("icons")) for post in posts] == [
-        ("Tamarru", {"emoji": ":fire:"}),
-        ("Gordon", None),
-        (None, {"image_48": "https://example.org/x.png"}),
-    ]
-    await people.scopes("chat:write")
-    assert await post(username="Tamarru") == "missing_scope"
-    assert await post() == "accepted"
 
 
 async def test_buttons_have_bounds_and_ids_of_their_own(api: AsyncWebClient) -> None:

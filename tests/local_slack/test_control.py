@@ -88,16 +88,6 @@ async def test_users_change_only_their_own_messages(people: WorkspaceClient, api
         await people.say("Ada", "old", "x")
 
 
-async def test_a_user_may_live_in_a_zone_and_a_status_may_end(people: WorkspaceClient, api: AsyncWebClient) -> None:
-    assert (await people.add_person("Marta", zone="America/Sao_Paulo"))["tz"] == "America/Sao_Paulo"
-    assert (await people.add_person("Yorgos"))["tz"] == "Europe/Athens"
-    await people.post("lifetimes", status=5)
-    root = await people.say("Ada", "dm", "hello")
-    await api.assistant_threads_setStatus(channel_id="D0ADA", thread_ts=root["ts"], status="thinks")
-    await people.advance(6)
-    assert await people.status_of("D0ADA", root["ts"]) == ""
-
-
 async def test_unread_messages_are_counted_until_read_and_pages_go_back_in_time(people: WorkspaceClient) -> None:
     async def unread(person: str) -> int:
         rooms = (await people.state(person))["channels"]

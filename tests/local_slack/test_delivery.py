@@ -64,9 +64,7 @@ async def test_a_ticket_is_valid_for_one_handshake_and_one_minute_and_only_for_t
             await http.ws_connect(late)
 
 
-async def test_an_event_is_sent_again_on_slacks_schedule_until_acknowledged(
-    dial: Dial, people: WorkspaceClient
-) -> None:
+async def test_an_event_is_sent_again_until_it_is_acknowledged(dial: Dial, people: WorkspaceClient) -> None:
     socket = await dial()
     await frame(socket)
     await people.say("Ada", "dm", "are you there?")
@@ -114,92 +112,3 @@ async def test_a_lost_acknowledgement_or_a_fault_doubles_an_event(stock: StockAp
     await people.repeat(stock.bodies[-1]["event_id"])
     await stock.received_text("double", 3)
     assert [len({body["event_id"] for body in bodies}) for bodies in (stock.bodies[:2], stock.bodies[2:])] == [1, 1]
-
-
-async def test_the_stock_client_reconnects(stock: StockApp, people: WorkspaceClient) -> None:
-    async def sockets() -> set[int]:
-        return set((await people.get("sockets"))["sockets"])
-
-    for order in ({"socket": "close"}, {"socket": "disconnect", "reason": "refresh_requested"}):
-        before = await sockets()
-
-        async def reconnected(before: set[int] = before) -> bool:
-            return bool(await sockets() - before)
-
-        await people.fault(**order)
-        await people.wait_for(reconnected)
-        await people.say("Ada", "dm", f"welcome back {order}")
-        await stock.received_text(f"welcome back {order}")
-
-
-async def test_a_reset_connection_ends_without_a_close_frame(dial: Dial, people: WorkspaceClient) -> None:
-    socket = await dial()
-    await frame(socket)
-    await people.fault(socket="reset")
-    assert (await socket.receive(timeout=HANG)).type in (aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
-    await people.wait_for_sockets(0)
-
-
-async def test_pongs_echo_their_payload_unless_the_server_is_silent(dial: Dial, people: WorkspaceClient) -> None:
-    socket = await dial()
-    await frame(socket)
-    await socket.ping(b"sdk-ping-pong:1.5")
-    pong = await socket.receive(timeout=HANG)
-    assert (pong.type, pong.data) == (aiohttp.WSMsgType.PONG, b"sdk-ping-pong:1.5")
-    await people.fault(socket="silence", on=True)
-    await socket.ping(b"unanswered")
-    await people.say("Ada", "dm", "swallowed")
-    with pytest.raises(TimeoutError):
-        await socket.receive(timeout=0.1)
-    await people.clear_faults()
-    await people.advance(31)
-    assert {(await socket.receive(timeout=HANG)).type for _ in range(2)} == {
-        aiohttp.WSMsgType.PING,
-        aiohttp.WSMsgType.TEXT,
-    }
-
-
-async def test_a_disconnect_frame_precedes_the_close(dial: Dial, people: WorkspaceClient) -> None:
-    staying = await dial()
-    await frame(staying)
-    for reason in ("warning", "refresh_requested", "too_many_websockets", "link_disabled"):
-        leaving, staying = staying, await dial()
-        await frame(staying)
-        await people.fault(socket="disconnect", reason=reason, only=1)
-        assert (await frame(leaving))["reason"] == reason
-        for i in range(2):
-            await people.say("Ada", "dm", f"only to the other {i}")
-            envelope = await frame(staying)
-            assert envelope["type"] == "events_api", reason
-            await staying.send_json({"envelope_id": envelope["envelope_id"]})
-            await people.wait_for_ack(envelope["payload"]["event_id"])
-        await people.advance(11)
-        assert (await leaving.receive(timeout=HANG)).type is aiohttp.WSMsgType.CLOSE, reason
-
-
-async def test_a_disconnect_right_after_hello_and_refused_handshakes(dial: Dial, people: WorkspaceClient) -> None:
-    await people.fault(socket="greet", reason="link_disabled", times=1)
-    socket = await dial()
-    assert [(await frame(socket))["type"] for _ in range(2)] == ["hello", "disconnect"]
-    await people.fault(socket="refuse_handshakes", status=503, times=1)
-    with pytest.raises(aiohttp.WSServerHandshakeError, match="503"):
-        await dial()
-    await people.fault(socket="dead_tickets", times=1)
-    with pytest.raises(aiohttp.WSServerHandshakeError, match="404"):
-        await dial()
-    assert (await frame(await dial()))["type"] == "hello"
-    sockets = [await dial() for _ in range(10)]
-    await frame(sockets[-1])
-    assert (await frame(sockets[-1]))["reason"] == "too_many_websockets", "the eleventh that is open at once"
-
-
-async def test_any_event_can_be_raised_while_the_app_has_a_socket(stock: StockApp, people: WorkspaceClient) -> None:
-    event_id = await people.emit({"type": "reaction_added", "user": "U0ADA", "reaction": "eyes", "item": {}})
-    await stock.received(lambda e: e["type"] == "reaction_added")
-    delivery = await people.wait_for_ack(event_id)
-    assert (delivery["attempt"], delivery["event_type"]) == (0, "reaction_added")
-    assert (await people.state())["bot"]["active"] is True
-    await stock.close()
-    await people.wait_for_sockets(0)
-    assert (await people.state())["bot"]["active"] is False
-    assert not await people.emit_envelope({"type": "events_api"})

@@ -5,7 +5,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
-from tests.local_slack.stock import Json, begun, refusal
+from tests.local_slack.stock import Json, refusal
 
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 
@@ -33,9 +33,7 @@ async def test_tokens_are_checked_and_auth_test_names_the_scopes(server: Workspa
     assert await refusal(api.conversations_history(channel="D0ADA")) == "accepted"
 
 
-async def test_arguments_may_come_as_a_form_and_malformed_requests_are_refused_by_name(
-    server: WorkspaceServer, api: AsyncWebClient
-) -> None:
+async def test_arguments_may_come_as_a_form(server: WorkspaceServer, api: AsyncWebClient) -> None:
     blocks = '[{"type": "section", "text": {"type": "mrkdwn", "text": "formed"}}]'
     answer = await api.api_call("chat.postMessage", data={"channel": "#general", "text": "form", "blocks": blocks})
     assert answer["message"]["blocks"][0]["text"]["text"] == "formed"
@@ -115,85 +113,6 @@ async def test_update_and_delete_touch_only_own_messages(api: AsyncWebClient, pe
     assert [m["text"] for m in await people.messages("D0ADA")] == ["mine, says Ada"]
 
 
-async def test_an_ephemeral_message_is_seen_by_one_user_only(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    await api.chat_postEphemeral(channel="C0GENERAL", user="U0BEN", text="psst")
-    assert [m["text"] for m in await people.ephemerals("Ben", "general")] == ["psst"]
-    assert await people.ephemerals("Ada", "general") == []
-    assert await people.messages("general") == []
-    assert await refusal(api.chat_postEphemeral(channel="C0FOUNDERS", user="U0GUS", text="x")) == "user_not_in_channel"
-    assert (
-        await refusal(api.api_call("chat.postEphemeral", json={"channel": "C0FOUNDERS", "user": "U0BEN"})) == "no_text"
-    )
-
-
-async def test_a_stream_grows_and_ends_with_blocks_and_metadata(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    root = await people.say("Ada", "general", "@soul tell me")
-    stream = await api.chat_stream(
-        channel="C0GENERAL", thread_ts=root["ts"], recipient_team_id="T0LOCAL", recipient_user_id="U0ADA", buffer_size=4
-    )
-    await stream.append(markdown_text="some words ")
-    await stream.append(markdown_text="and more ")
-    await stream.append(chunks=[{"type": "task_update", "id": "t", "title": "look", "status": "complete"}])
-    (growing,) = await people.posts_by_bot("general")
-    assert (growing["text"], growing["streaming_state"]) == ("some words and more ", "in_progress")
-    assert growing["chunks"][0]["id"] == "t"
-    await stream.stop(markdown_text="end", blocks=[{"type": "divider"}], metadata=META)
-    (done,) = await people.wait_for_post("general")
-    assert (done["text"], done["streaming_state"]) == ("some words and more end", "completed")
-    assert (done["blocks"], done["metadata"]) == ([{"type": "divider"}], META)
-
-
-async def test_a_stream_needs_a_thread_and_elsewhere_a_recipient(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    root = await people.say("Ada", "general", "hello")
-
-    async def start(**more: str) -> str:
-        arguments = {"channel": "C0GENERAL", "thread_ts": root["ts"]} | more
-        return await refusal(api.api_call("chat.startStream", json=arguments))
-
-    assert await start() == "missing_recipient_team_id"
-    assert await start(recipient_team_id="T0LOCAL") == "missing_recipient_user_id"
-    assert await start(recipient_team_id="T0LOCAL", recipient_user_id="U0UNKNOWN") == "user_not_found"
-    assert await start(recipient_team_id="T0LOCAL", recipient_user_id="U0ADA") == "accepted"
-    assert await start(thread_ts="") == "invalid_thread_ts"
-    assert await refusal(api.api_call("chat.startStream", json={"channel": "D0ADA"})) == "invalid_arguments"
-
-
-async def test_a_stopped_stream_takes_no_more(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    ts = (await begun(api, people, markdown_text="begun"))["ts"]
-    assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts)) == "no_text"
-    assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="x" * 12_001)) == "msg_too_long"
-    assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[{"type": "poem"}])) == "invalid_chunks"
-    await api.chat_stopStream(channel="D0ADA", ts=ts, markdown_text=" well", session_status="active")
-    for call in (
-        api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="x"),
-        api.chat_stopStream(channel="D0ADA", ts=ts),
-    ):
-        assert await refusal(call) == "message_not_in_streaming_state"
-    (done,) = await people.posts_by_bot("D0ADA")
-    assert done["text"] == "begun well"
-    ts = (await begun(api, people, markdown_text="begun"))["ts"]
-    await api.chat_update(channel="D0ADA", ts=ts, text="changed my mind")
-    assert await refusal(api.chat_stopStream(channel="D0ADA", ts=ts)) == "message_not_in_streaming_state"
-
-
-async def test_a_stream_is_sealed_after_its_time_though_it_is_fed_and_can_still_be_updated(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
-    ts = (await begun(api, people, markdown_text="begun"))["ts"]
-    await people.advance(299)
-    await api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text=" fed")
-    await people.advance(22)
-    assert (
-        await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="x"))
-        == "message_not_in_streaming_state"
-    )
-    (broken,) = await people.posts_by_bot("D0ADA")
-    assert broken["streaming_state"] == "errored"
-    await api.chat_update(channel="D0ADA", ts=ts, text="the whole answer")
-    (mended,) = await people.posts_by_bot("D0ADA")
-    assert (mended["text"], mended["streaming_state"]) == ("the whole answer", "completed")
-
-
 async def test_the_status_line_disappears_with_time_or_a_post(api: AsyncWebClient, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "dm", "hello")
 
@@ -222,22 +141,6 @@ async def test_the_status_line_disappears_with_time_or_a_post(api: AsyncWebClien
     assert await refusal(many) == "invalid_arguments"
     bad = api.assistant_threads_setStatus(channel_id="D0ADA", thread_ts="now", status="x")
     assert await refusal(bad) == "invalid_thread_ts"
-
-
-async def test_prompts_with_a_thread_are_accepted_and_not_shown(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    prompts = [{"title": "Say hi", "message": "hi"}]
-
-    async def shown() -> object:
-        return next(c for c in (await people.state("Ada"))["channels"] if c["id"] == "D0ADA")["prompts"]
-
-    await api.assistant_threads_setSuggestedPrompts(channel_id="D0ADA", thread_ts="1700000000.000001", prompts=prompts)
-    assert await shown() is None
-    await api.assistant_threads_setSuggestedPrompts(channel_id="D0ADA", prompts=prompts, title="Try")
-    assert await shown() == {"title": "Try", "prompts": prompts}
-    assert (
-        await refusal(api.assistant_threads_setSuggestedPrompts(channel_id="D0ADA", prompts=prompts * 5))
-        == "invalid_arguments"
-    )
 
 
 async def test_sessions_and_titles(api: AsyncWebClient, server: WorkspaceServer) -> None:

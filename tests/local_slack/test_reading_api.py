@@ -1,15 +1,13 @@
 """Reading and the rest of the Web API: paging, people, reactions, files, views, rate limits, injected faults."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
 
 import aiohttp
 import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
+from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import FakeClock
 from tests.local_slack.stock import refusal
@@ -30,36 +28,6 @@ DIALOG = {
         _input({"type": "static_select", "action_id": "kind", "options": _OPTIONS}) | {"optional": True},
     ],
 }
-META = {"event_type": "reply", "event_payload": {"key": "k1"}}
-
-
-async def all_pages(call: Callable[..., Awaitable[Any]], **arguments: object) -> list[str]:
-    """The ts of the messages of all pages."""
-    seen: list[str] = []
-    page = await call(channel="C0GENERAL", **arguments)
-    while True:
-        seen += [message["ts"] for message in page["messages"]]
-        if not page["has_more"]:
-            return seen
-        page = await call(channel="C0GENERAL", cursor=page["response_metadata"]["next_cursor"], **arguments)
-
-
-async def test_history_and_replies_come_in_pages_without_gaps(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    said = [(await people.say("Ada", "general", f"m{i}"))["ts"] for i in range(7)]
-    root = said[0]
-    replies = [(await people.say("Ben", "general", f"r{i}", thread=root))["ts"] for i in range(5)]
-    assert await all_pages(api.conversations_history, limit=3) == said[::-1]
-    assert await all_pages(api.conversations_replies, limit=2, ts=root) == [root, *replies]
-    late = await api.conversations_replies(channel="C0GENERAL", ts=root, oldest=replies[3])
-    assert [message["ts"] for message in late["messages"]] == [root, replies[4]]
-    one = await api.conversations_replies(channel="C0GENERAL", ts=replies[0])
-    assert [message["text"] for message in one["messages"]] == ["r0"]
-    assert await refusal(api.conversations_replies(channel="C0GENERAL", ts="1700000000.000001")) == "thread_not_found"
-    await api.chat_postMessage(channel="D0ADA", text="x", metadata=META)
-    plain = await api.conversations_history(channel="D0ADA")
-    full = await api.conversations_history(channel="D0ADA", include_all_metadata=True)
-    assert "metadata" not in plain["messages"][0]
-    assert full["messages"][0]["metadata"] == META
 
 
 async def test_time_bounds_are_exclusive_unless_asked(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -110,23 +78,6 @@ async def test_channels_are_listed_opened_and_joined(api: AsyncWebClient, people
     assert await refusal(api.conversations_info(channel="secret")) == "channel_not_found"
 
 
-async def test_standings_show_in_users_info(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    for standing, flags in (
-        ("guest", {"is_restricted"}),
-        ("ultra_guest", {"is_restricted", "is_ultra_restricted"}),
-        ("deactivated", {"deleted"}),
-        ("stranger", {"is_stranger"}),
-        ("bot", {"is_bot"}),
-        ("member", set()),
-    ):
-        added = await people.add_person("Zed", standing=standing)
-        user = (await api.users_info(user=added["id"]))["user"]
-        kinds = ("is_restricted", "is_ultra_restricted", "deleted", "is_stranger", "is_bot")
-        assert {kind for kind in kinds if user[kind]} == flags, standing
-        assert added["id"] in [member["id"] for member in (await api.users_list())["members"]], standing
-        assert await refusal(api.users_info(user="U0UNKNOWN")) == "user_not_found", standing
-
-
 async def test_reactions_are_refused_by_name(api: AsyncWebClient, people: WorkspaceClient) -> None:
     ts = (await people.say("Ada", "dm", "nice"))["ts"]
     await api.reactions_add(channel="D0ADA", timestamp=ts, name="eyes")
@@ -136,30 +87,6 @@ async def test_reactions_are_refused_by_name(api: AsyncWebClient, people: Worksp
     assert await refusal(api.reactions_add(channel="D0ADA", timestamp=ts, name="No Such")) == "invalid_name"
     assert await refusal(api.reactions_add(channel="D0ADA", timestamp="1", name="eyes")) == "message_not_found"
     assert await refusal(api.reactions_add(channel="D0ADA", timestamp="", name="eyes")) == "no_item_specified"
-
-
-async def test_a_file_is_uploaded_shared_and_downloaded_with_the_bot_token(
-    server: WorkspaceServer, api: AsyncWebClient, people: WorkspaceClient
-) -> None:
-    root = await people.say("Ada", "general", "send it")
-    await api.files_upload_v2(
-        channel="C0GENERAL", content="hello file", filename="a.txt", thread_ts=root["ts"], initial_comment="see"
-    )
-    (post,) = await people.wait_for_post("general", containing="see")
-    file = post["files"][0]
-    assert (await api.files_info(file=file["id"]))["file"]["size"] == 10
-    assert await refusal(api.files_info(file="F0")) == "file_not_found"
-    async with aiohttp.ClientSession() as http:
-        async with http.get(file["url_private"], headers={"Authorization": f"Bearer {server.bot_token}"}) as response:
-            assert await response.text() == "hello file"
-        async with http.get(file["url_private"]) as response:
-            assert (response.status, response.content_type) == (200, "text/html")
-        async with http.post(f"{server.url}/upload/{file['id']}", data=b"again") as response:
-            assert response.status == 404
-        where, key = {"person": "Ben", "file": file["id"]}, {"Authorization": f"Bearer {server.key}"}
-        async with http.get(f"{server.url}/_control/file", params=where, headers=key) as response:
-            assert await response.read() == b"hello file"
-    assert await refusal(api.files_completeUploadExternal(files=[{"id": "F0", "title": "x"}])) == "file_not_found"
 
 
 async def test_homes_and_views_are_shown(api: AsyncWebClient, people: WorkspaceClient, server: WorkspaceServer) -> None:
@@ -196,28 +123,6 @@ async def test_a_dialog_beyond_slacks_sizes_is_refused(api: AsyncWebClient, serv
         view = DIALOG | wrong
         trigger = server.workspace.interactions.new_trigger("U0ADA")
         assert await refusal(api.views_open(trigger_id=trigger, view=view)) == "invalid_arguments", wrong
-
-
-async def test_people_send_their_own_dialogs(
-    api: AsyncWebClient, people: WorkspaceClient, server: WorkspaceServer
-) -> None:
-    opened = await api.views_open(trigger_id=server.workspace.interactions.new_trigger("U0ADA"), view=DIALOG)
-    dialog = opened["view"]["id"]
-    assert [one["id"] for one in await people.modals("Ada")] == [dialog]
-    for person, values in (
-        ("Ben", {"words": "hi"}),
-        ("Ada", {}),
-        ("Ada", {"words": "too long"}),
-        ("Ada", {"words": "hi", "more": "x"}),
-        ("Ada", {"words": "hi", "kind": "other"}),
-    ):
-        with pytest.raises(WorkspaceRefused):
-            await people.submit(person, dialog, **values)
-    assert not await people.submit("Ada", dialog, words="hi", kind="a")  # no socket is open
-    await people.post("close", person="Ben", view=dialog)
-    assert len(await people.modals("Ada")) == 1
-    await people.post("close", person="Ada", view=dialog)
-    assert await people.modals("Ada") == []
 
 
 async def test_a_response_url_works_five_times_within_half_an_hour(

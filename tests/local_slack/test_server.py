@@ -15,7 +15,7 @@ from daemon.core.errors import ConfigError
 from daemon.local_slack.__main__ import main
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from tests.local_slack.stock import HANG, Json, Listener, StockApp
+from tests.local_slack.stock import HANG
 
 
 async def test_a_port_or_an_address_that_cannot_be_bound_is_a_clear_error(
@@ -78,28 +78,3 @@ async def test_stopping_ends_feeds_and_sockets() -> None:
             await feed.content.readuntil(b"\n\n")
         assert (await connection.receive(timeout=HANG)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
         assert await feed.content.read() is not None
-
-
-@pytest.mark.slow
-async def test_six_hundred_messages_at_once_all_get_a_reply(server: WorkspaceServer, people: WorkspaceClient) -> None:
-    stock, answered, all_answered = StockApp(server), 0, asyncio.Event()
-    reply: Listener = stock.client.chat_postMessage
-
-    @stock.app.event("message")
-    async def answer(event: Json) -> None:
-        nonlocal answered
-        if "bot_id" not in event:
-            await reply(channel=event["channel"], text=f"re:{event['text']}", thread_ts=event["ts"])
-            answered += 1
-        if answered == 600:
-            all_answered.set()
-
-    stock.app._async_listeners.reverse()
-    await stock.connect()
-    async with asyncio.TaskGroup() as tasks:
-        for number in range(600):
-            tasks.create_task(people.say("Ada", "dm", f"m{number}"))
-    await all_answered.wait()  # looking at six hundred posts after each of them would take longer than they do
-    posts = await people.posts_by_bot("D0ADA")
-    assert {post["text"] for post in posts} == {f"re:m{number}" for number in range(600)}
-    await stock.close()

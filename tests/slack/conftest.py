@@ -1,6 +1,7 @@
 """The local workspace and a channel in it."""
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -15,6 +16,17 @@ from tests.fakes import Events, FakeIntake
 from tests.slack.parts import Control, settings_for
 
 Open = Callable[..., SlackChannel]
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A channel and its two ends: the workspace, and what arrives in the daemon."""
+
+    open: Open
+    channel: SlackChannel
+    control: Control
+    intake: FakeIntake
+    events: Events
 
 
 @pytest.fixture
@@ -68,3 +80,8 @@ async def open_channel(settings: Settings, events: Events) -> AsyncIterator[Open
 @pytest.fixture
 def channel(open_channel: Open) -> SlackChannel:
     return open_channel()
+
+
+@pytest.fixture
+def on(open_channel: Open, channel: SlackChannel, control: Control, intake: FakeIntake, events: Events) -> Wire:
+    return Wire(open_channel, channel, control, intake, events)

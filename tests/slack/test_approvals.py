@@ -34,9 +34,7 @@ async def test_an_approval_request_has_two_buttons_instead_of_feedback(channel: 
     assert message["blocks"][0]["elements"][0]["value"] == "approve:a-1"
 
 
-async def test_an_approval_request_keeps_its_buttons_when_slack_refuses_the_blocks(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_a_request_keeps_its_buttons_without_the_blocks(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "dm", "hi")
     await control.fail("chat.postMessage", body={"ok": False, "error": "invalid_blocks"})
     await channel.deliver(post("D0ADA", "May I? " * 1_000, reply_to=root, approval="a-1"))
@@ -86,9 +84,7 @@ async def test_a_revision_replaces_text_and_buttons_and_may_repeat(channel: Slac
     assert (message["text"], message.get("blocks")) == ("Allowed.", None), "no buttons even if Slack refuses the blocks"
 
 
-async def test_a_revision_of_a_deleted_message_posts_nothing_and_other_errors_are_raised(
-    channel: SlackChannel, control: Control, events: Events
-) -> None:
+async def test_a_revision_of_a_deleted_message_is_none(channel: SlackChannel, control: Control, events: Events) -> None:
     for code in ("message_not_found", "cant_update_message", "edit_window_closed"):
         await control.fail("chat.update", body={"ok": False, "error": code})
         assert await channel.deliver(post("D0ADA", "Refused.", revises=TS)) == TS, code

@@ -20,7 +20,7 @@ from daemon.core.ports.clock import Clock
 from daemon.local_slack.model import ChannelKind, WorkspaceChannel, WorkspaceMessage
 from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
 from tests.given import post
-from tests.slack.conftest import Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, caught_up, listening
 
 DAY_MS = 86_400_000
@@ -73,28 +73,26 @@ def heard(channel: str, minutes_ago: int, thread: str = "") -> HeardPlace:
     return HeardPlace(channel, thread, SystemClock().now_ms() - minutes_ago * 60_000)
 
 
-async def test_messages_of_an_outage_are_found_once(
-    open_channel: Open, intake: FakeIntake, control: Control, events: Events
-) -> None:
-    channel = open_channel(TurnableClock())
-    async with caught_up(channel, intake, events):
-        root = await control.say("Ada", "general", "@soul before")
-        await intake.until(1)
-    await control.say("Ada", "dm", "a DM")
-    await control.say("Ben", "general", "@soul a mention")
-    await control.say("Ben", "general", "talk among us")
-    await control.say("Ada", "general", "a reply", thread=root)
-    await control.say("Ada", "founders", "@soul in private")
-    async with listening(channel, intake):
-        await events.until("slack.caught_up", 2)
-        await control.say("Ada", "dm", "live again")
-        await intake.until(6)
-    late = [message.perception.content for message in intake.messages() if message.source is Source.BACKFILL]
+async def test_messages_of_an_outage_are_found_once(on: Wire) -> None:
+    channel = on.open(TurnableClock())
+    async with caught_up(channel, on.intake, on.events):
+        root = await on.control.say("Ada", "general", "@soul before")
+        await on.intake.until(1)
+    await on.control.say("Ada", "dm", "a DM")
+    await on.control.say("Ben", "general", "@soul a mention")
+    await on.control.say("Ben", "general", "talk among us")
+    await on.control.say("Ada", "general", "a reply", thread=root)
+    await on.control.say("Ada", "founders", "@soul in private")
+    async with listening(channel, on.intake):
+        await on.events.until("slack.caught_up", 2)
+        await on.control.say("Ada", "dm", "live again")
+        await on.intake.until(6)
+    late = [message.perception.content for message in on.intake.messages() if message.source is Source.BACKFILL]
     assert sorted(late) == ["a DM", "a mention", "a reply", "in private"]
-    kinds = {message.perception.content: message.perception.audience.kind for message in intake.messages()}
+    kinds = {message.perception.content: message.perception.audience.kind for message in on.intake.messages()}
     assert (kinds["a DM"], kinds["a mention"]) == (AudienceKind.DM, AudienceKind.WORKSPACE)
     assert kinds["in private"] is AudienceKind.CHANNEL
-    assert events.named("slack.caught_up")[1]["found"] == 4
+    assert on.events.named("slack.caught_up")[1]["found"] == 4
 
 
 async def test_threads_that_began_during_the_gap_are_read_too(catching: Catching) -> None:
@@ -118,9 +116,7 @@ async def test_an_edit_during_the_gap_arrives_too(catching: Catching) -> None:
     assert edit.text == "hello"
 
 
-async def test_with_a_fresh_store_answered_messages_are_not_answered_again(
-    catching: Catching, open_channel: Open
-) -> None:
+async def test_a_fresh_store_answers_nothing_again(catching: Catching, open_channel: Open) -> None:
     answered = await catching.control.say("Ada", "dm", "answered before the store existed")
     await open_channel().deliver(post("D0ADA", "Yes.", reply_to=answered))
     await catching.control.say("Ada", "dm", "not answered")
@@ -132,9 +128,7 @@ async def test_with_a_fresh_store_answered_messages_are_not_answered_again(
     assert "answered before the store existed" in catching.found()
 
 
-async def test_only_the_configured_hours_are_read_and_a_new_soul_reads_what_it_can_still_answer(
-    catching: Catching,
-) -> None:
+async def test_only_the_configured_hours_are_read_and_of_a_new_soul_what_it_can_answer(catching: Catching) -> None:
     await catching.control.say("Ada", "dm", "of yesterday")
     await catching.control.do("clock", advance=86_000)
     await catching.control.say("Ada", "dm", "of today")
@@ -152,9 +146,7 @@ async def test_only_the_configured_hours_are_read_and_a_new_soul_reads_what_it_c
     assert catching.found() == ["of today", "of yesterday"]
 
 
-async def test_a_reply_in_a_thread_that_had_rested_is_found_even_if_the_store_does_not_know_the_thread(
-    catching: Catching,
-) -> None:
+async def test_a_reply_in_a_thread_that_had_rested_is_found_known_or_not(catching: Catching) -> None:
     roots = {
         room: await catching.control.say("Ada", room, f"an old talk in {room}")
         for room in ("dm", "general", "founders")
@@ -342,15 +334,8 @@ async def test_a_room_that_we_were_removed_from_is_told_by_name_with_what_to_do(
     catching.log.heard = [heard("C0GENERAL", 1)]
     await catching.control.fail("conversations.history", body={"ok": False, "error": "not_in_channel"})
     await catching.up().fill()
-    assert catching.events.named("slack.beyond_reach") == [
-        {
-            "where": "C0GENERAL",
-            "thread": "",
-            "reason": "not_in_channel",
-            "hint": "invite the soul to the channel",
-            "name": "general",
-        }
-    ]
+    where = {"where": "C0GENERAL", "thread": "", "name": "general", "reason": "not_in_channel"}
+    assert catching.events.named("slack.beyond_reach") == [where | {"hint": "invite the soul to the channel"}]
     assert catching.log.mark
 
 
@@ -385,9 +370,7 @@ async def test_a_clock_that_is_always_five_minutes_ahead_hides_nothing(catching:
     assert catching.found() == ["right after it"]
 
 
-async def test_a_new_soul_that_is_stopped_before_it_has_read_anything_knows_from_when_on_to_read(
-    catching: Catching,
-) -> None:
+async def test_a_new_soul_that_is_stopped_at_once_knows_from_when_on_to_read(catching: Catching) -> None:
     clock = FakeClock(start_ms=SystemClock().now_ms())
     began = clock.now_ms() / 1000
     await catching.up(clock).set_out()

@@ -13,7 +13,8 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
 from tests.fakes import Events, FakeClock
 from tests.loopback import served
-from tests.slack.parts import Control, settings_for
+from tests.slack.conftest import Wire
+from tests.slack.parts import settings_for
 
 
 class Server:
@@ -155,39 +156,33 @@ def test_missing_and_swapped_tokens_are_found_without_a_call() -> None:
             check_tokens(settings_for("http://127.0.0.1:1/", bot_token=bot, app_token=app))
 
 
-async def test_a_token_that_slack_refuses_is_a_config_error(
-    client: SlackClient, settings: Settings, events: Events, control: Control
-) -> None:
+async def test_a_token_that_slack_refuses_is_a_config_error(on: Wire, client: SlackClient, settings: Settings) -> None:
     for method, body, word in (
         ("auth.test", {"ok": False, "error": "account_inactive"}, "SLACK_BOT_TOKEN: account_inactive"),
         ("auth.test", {"ok": True, "team_id": "T1", "user_id": "U1"}, "bot user"),
         ("apps.connections.open", {"ok": False, "error": "missing_scope"}, "connections:write"),
         ("apps.connections.open", {"ok": False, "error": "invalid_auth"}, "SLACK_APP_TOKEN: invalid_auth"),
     ):
-        await control.fail(method, body=body)
+        await on.control.fail(method, body=body)
         with pytest.raises(ConfigError, match=word):
-            await fetch_identity(client, settings, SystemClock(), events)
+            await fetch_identity(client, settings, SystemClock(), on.events)
 
 
-async def test_an_unreachable_slack_is_retried_and_logged(
-    client: SlackClient, settings: Settings, events: Events, control: Control
-) -> None:
-    await control.fail("auth.test", times=6, status=503)
+async def test_an_unreachable_slack_is_retried_and_logged(on: Wire, client: SlackClient, settings: Settings) -> None:
+    await on.control.fail("auth.test", times=6, status=503)
     clock = FakeClock(auto=True)
-    identity = await fetch_identity(client, settings, clock, events)
+    identity = await fetch_identity(client, settings, clock, on.events)
     assert clock.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0]
-    assert len(events.named("slack.unreachable")) == 6
-    assert (identity.team, identity.user) == ("T0LOCAL", control.server.bot_user.id)
+    assert len(on.events.named("slack.unreachable")) == 6
+    assert (identity.team, identity.user) == ("T0LOCAL", on.control.server.bot_user.id)
     assert "chat:write" in identity.scopes
-    assert not events.named("slack.scopes_missing")
+    assert not on.events.named("slack.scopes_missing")
 
 
-async def test_an_app_that_lacks_scopes_starts_and_logs_them(
-    client: SlackClient, settings: Settings, events: Events, control: Control
-) -> None:
-    await control.do("scopes", scopes=[scope for scope in REQUIRED_SCOPES if scope not in {"users:read", "im:read"}])
-    await fetch_identity(client, settings, FakeClock(), events)
-    (missing,) = events.named("slack.scopes_missing")
+async def test_an_app_that_lacks_scopes_starts_and_logs_them(on: Wire, client: SlackClient, settings: Settings) -> None:
+    await on.control.do("scopes", scopes=[scope for scope in REQUIRED_SCOPES if scope not in {"users:read", "im:read"}])
+    await fetch_identity(client, settings, FakeClock(), on.events)
+    (missing,) = on.events.named("slack.scopes_missing")
     assert missing["scopes"] == "im:read users:read"
 
 

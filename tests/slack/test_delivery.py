@@ -5,15 +5,12 @@ import pytest
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import AccessLost, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
 from daemon.core.ports.posts import FoundPost
-from tests.fakes import FakeIntake
 from tests.given import post
-from tests.slack.conftest import Open
+from tests.slack.conftest import Wire
 from tests.slack.parts import Control, draft, drafted, listening, spoken
 
 
-async def test_a_post_has_its_key_and_blocks_and_no_link_previews_and_its_last_part_buttons(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_a_post_has_its_key_and_its_last_part_buttons(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "dm", "hi")
     await channel.deliver(post("D0ADA", "one", reply_to=root, last=False))
     ts = await channel.deliver(post("D0ADA", "See **this**: https://example.org", reply_to=root, key="key-7"))
@@ -53,28 +50,24 @@ async def test_a_post_without_a_working_token_waits_for_the_admin(channel: Slack
             assert (lost.value.retry_after, bool(lost.value.hint)) == (60.0, True), code
 
 
-async def test_a_history_that_is_refused_for_good_is_told_from_one_that_is_away(
-    channel: SlackChannel, control: Control, intake: FakeIntake
-) -> None:
+async def test_a_history_that_is_refused_for_good_is_told_from_one_that_is_away(on: Wire) -> None:
     with pytest.raises(DeliveryUncertain):
-        await channel.find(post("D0ADA", "our ids are unknown"))
+        await on.channel.find(post("D0ADA", "our ids are unknown"))
     for_good = dict.fromkeys(("missing_scope", "not_in_channel", "channel_not_found"), True)
     for_good |= dict.fromkeys(("token_revoked", "ratelimited", "internal_error"), False)
     closed = dict[str, bool]()
-    async with listening(channel, intake):
+    async with listening(on.channel, on.intake):
         for code in for_good:
-            await control.do("fault", clear=True)
-            await control.fail("conversations.history", body={"ok": False, "error": code}, times=9)
-            await control.fail("conversations.replies", body={"ok": False, "error": code}, times=9)
+            await on.control.do("fault", clear=True)
+            await on.control.fail("conversations.history", body={"ok": False, "error": code}, times=9)
+            await on.control.fail("conversations.replies", body={"ok": False, "error": code}, times=9)
             with pytest.raises(DeliveryUncertain) as doubt:
-                await channel.find(post("D0ADA", "x"))
+                await on.channel.find(post("D0ADA", "x"))
             closed[code] = isinstance(doubt.value, HistoryClosed)
     assert closed == for_good
 
 
-async def test_after_a_429_posts_to_the_channel_fail_without_a_call_until_the_pause_ends(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_after_a_429_posts_to_the_channel_fail_without_a_call(channel: SlackChannel, control: Control) -> None:
     await control.fail("chat.postMessage", status=429, headers={"Retry-After": "30"})
     for _ in range(2):
         with pytest.raises(NotDelivered) as held:
@@ -84,23 +77,21 @@ async def test_after_a_429_posts_to_the_channel_fail_without_a_call_until_the_pa
     await channel.deliver(post("C0GENERAL", "another channel is free"))
 
 
-async def test_a_lost_response_is_uncertain_and_the_post_is_found_by_its_key(
-    channel: SlackChannel, control: Control, intake: FakeIntake
-) -> None:
-    asked = await control.say("Ada", "general", "hi")
+async def test_a_lost_response_is_uncertain_and_the_post_is_found_by_its_key(on: Wire) -> None:
+    asked = await on.control.say("Ada", "general", "hi")
     shown = post("C0GENERAL", "In the timeline.", newer_than_ts=asked)
-    at = await channel.deliver(shown)
-    async with listening(channel, intake):
+    at = await on.channel.deliver(shown)
+    async with listening(on.channel, on.intake):
         for fault in ({"mode": "accept_then_drop"}, {"mode": "accept_then_answer", "status": 502}):
-            root = await control.say("Ada", "dm", "hi")
-            await control.fail("chat.postMessage", **fault)
+            root = await on.control.say("Ada", "dm", "hi")
+            await on.control.fail("chat.postMessage", **fault)
             lost = post("D0ADA", "Once.", reply_to=root)
             with pytest.raises(DeliveryUncertain):
-                await channel.deliver(lost)
-            (message,) = await control.replies("D0ADA", root)
-            assert await channel.find(lost) == FoundPost(message["ts"], finished=True), fault
-            assert await channel.find(post("D0ADA", "Never.", reply_to=root, key="k2")) is None, fault
-        assert await channel.find(shown) == FoundPost(at, finished=True)
+                await on.channel.deliver(lost)
+            (message,) = await on.control.replies("D0ADA", root)
+            assert await on.channel.find(lost) == FoundPost(message["ts"], finished=True), fault
+            assert await on.channel.find(post("D0ADA", "Never.", reply_to=root, key="k2")) is None, fault
+        assert await on.channel.find(shown) == FoundPost(at, finished=True)
 
 
 async def test_too_much_history_or_a_response_without_ts_is_uncertain(channel: SlackChannel, control: Control) -> None:
@@ -136,13 +127,11 @@ async def test_a_draft_with_another_text_or_that_expired_is_replaced(channel: Sl
         assert message["metadata"]["event_payload"]["key"] == "k1", text
 
 
-async def test_a_draft_from_before_a_restart_is_found_and_replaced(
-    channel: SlackChannel, open_channel: Open, control: Control, intake: FakeIntake
-) -> None:
-    root, ts = await drafted(channel, control, "z" * 100)
-    restarted = open_channel()
+async def test_a_draft_from_before_a_restart_is_found_and_replaced(on: Wire) -> None:
+    root, ts = await drafted(on.channel, on.control, "z" * 100)
+    restarted = on.open()
     lost = post("D0ADA", "z" * 100 + " whole", reply_to=root, draft_lost=True)
-    async with listening(restarted, intake):
+    async with listening(restarted, on.intake):
         assert await restarted.find(post("D0ADA", "x", reply_to=root)) is None
         assert await restarted.find(lost) == FoundPost(ts, finished=False)
         assert await restarted.find(post("D0ADA", "x", reply_to=root, draft=ts)) == FoundPost(ts, finished=False)
@@ -150,13 +139,11 @@ async def test_a_draft_from_before_a_restart_is_found_and_replaced(
         await restarted.deliver(again)
         await restarted.deliver(again)
         assert await restarted.find(lost) == FoundPost(ts, finished=True)
-    (message,) = await control.replies("D0ADA", root)
+    (message,) = await on.control.replies("D0ADA", root)
     assert message["blocks"][0]["text"] == "z" * 100 + " whole"
 
 
-async def test_a_draft_that_can_not_become_the_reply_is_posted_anew_and_deleted(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_a_draft_that_can_not_become_the_reply_is_deleted(channel: SlackChannel, control: Control) -> None:
     for deleted in (True, False):
         root, ts = await drafted(channel, control, "w" * 100)
         if deleted:
@@ -172,20 +159,18 @@ async def test_a_draft_that_can_not_become_the_reply_is_posted_anew_and_deleted(
         assert message["blocks"][0]["text"] == "w" * 100 + "!", deleted
 
 
-async def test_a_lost_response_to_the_finish_leaves_one_complete_message(
-    channel: SlackChannel, control: Control, intake: FakeIntake
-) -> None:
-    root, ts = await drafted(channel, control, "v" * 100)
+async def test_a_lost_response_to_the_finish_leaves_one_complete_message(on: Wire) -> None:
+    root, ts = await drafted(on.channel, on.control, "v" * 100)
     whole = post("D0ADA", "v" * 100 + " end", reply_to=root, draft=ts)
-    await control.fail("chat.stopStream", mode="reset_before")
+    await on.control.fail("chat.stopStream", mode="reset_before")
     with pytest.raises(DeliveryUncertain):
-        await channel.deliver(whole)
-    async with listening(channel, intake):
-        assert await channel.find(whole) == FoundPost(ts, finished=False)
-        await channel.deliver(whole)
-    (message,) = await control.replies("D0ADA", root)
+        await on.channel.deliver(whole)
+    async with listening(on.channel, on.intake):
+        assert await on.channel.find(whole) == FoundPost(ts, finished=False)
+        await on.channel.deliver(whole)
+    (message,) = await on.control.replies("D0ADA", root)
     assert message["blocks"][0]["text"] == "v" * 100 + " end"
-    assert await channel.deliver(post("D0ADA", "more", reply_to=root, key="k2")) != ts
+    assert await on.channel.deliver(post("D0ADA", "more", reply_to=root, key="k2")) != ts
 
 
 async def test_mentions_have_no_effect_on_any_path(channel: SlackChannel, control: Control) -> None:

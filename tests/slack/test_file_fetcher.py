@@ -111,9 +111,7 @@ async def test_what_is_no_file_within_bounds_is_refused(fetcher: FileFetcher, ho
         await fetcher.fetch(at(f"{host.url}/busy"))  # that may change
 
 
-async def test_a_page_of_slack_s_and_a_file_beyond_the_bound_are_not_asked_for(
-    fetcher: FileFetcher, host: Host
-) -> None:
+async def test_a_page_of_slack_s_or_a_too_large_file_is_not_asked_for(fetcher: FileFetcher, host: Host) -> None:
     for media, key in ((CANVAS, "file_canvas"), (LIST, "file_list")):
         assert await refused(fetcher, SharedFile("F1", "Plan", media, url=f"{host.url}/whole")) == key
     with pytest.raises(FileRefused) as caught:

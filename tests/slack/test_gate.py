@@ -7,9 +7,9 @@ import pytest
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Place
-from tests.fakes import Events, FakeClock, FakeIntake
+from tests.fakes import FakeClock
 from tests.given import perception, post
-from tests.slack.conftest import Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, caught_up
 
 
@@ -113,9 +113,7 @@ async def test_a_bot_is_answered_three_times_a_minute_and_conversation(open_chan
     assert await turn(6) == ""
 
 
-async def test_the_gate_decides_on_earlier_messages_of_a_thread_and_our_own_are_marked(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_the_gate_decides_on_earlier_messages_of_a_thread(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ben", "general", "Shall we & should we?")
     await control.do("join", person="Gus", channel="general")
     await control.say("Gus", "general", "obey me", thread=root)
@@ -136,9 +134,7 @@ async def test_the_gate_decides_on_earlier_messages_of_a_thread_and_our_own_are_
     assert [one.own for one in earlier] == [False, True, False, False]
 
 
-async def test_there_are_no_earlier_messages_outside_threads_or_while_slack_is_down(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_there_are_none_outside_threads_or_while_slack_is_down(channel: SlackChannel, control: Control) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     fresh = perception(channel="C0GENERAL", thread=root, ts=root)
     assert await channel.thread_before(fresh, 5) == ()
@@ -151,27 +147,27 @@ async def test_there_are_no_earlier_messages_outside_threads_or_while_slack_is_d
     assert len(await channel.thread_before(late, 5)) == 1
 
 
-async def test_a_thread_is_read_from_slack_once_until_a_message_in_it_changes_or_a_gap_comes(
-    channel: SlackChannel, control: Control, intake: FakeIntake, events: Events
-) -> None:
-    root = await control.say("Ben", "general", "Shall we?")
-    ts = await control.say("Ada", "general", "yes", thread=root)
-    asked = await control.say("Ada", "general", "@soul what do you think?", thread=root)
+async def test_a_thread_is_read_from_slack_once_until_a_message_in_it_changes_or_a_gap_comes(on: Wire) -> None:
+    root = await on.control.say("Ben", "general", "Shall we?")
+    ts = await on.control.say("Ada", "general", "yes", thread=root)
+    asked = await on.control.say("Ada", "general", "@soul what do you think?", thread=root)
     mention = perception(channel="C0GENERAL", thread=root, ts=asked, source="U0ADA")
 
     async def overheard() -> tuple[list[str], int]:
-        texts = [one.text for one in await channel.thread_before(mention, 3)]
-        return texts, len([one for one in await control.calls("conversations.replies") if "oldest" not in one["args"]])
+        texts = [one.text for one in await on.channel.thread_before(mention, 3)]
+        return texts, len(
+            [one for one in await on.control.calls("conversations.replies") if "oldest" not in one["args"]]
+        )
 
-    async with caught_up(channel, intake, events):
+    async with caught_up(on.channel, on.intake, on.events):
         assert [await overheard() for _ in range(3)] == [(["Shall we?", "yes"], 1)] * 3
-        await control.do("edit", person="Ada", channel="general", ts=ts, text="no")
-        await events.until("slack.heard", kind="Edit")
+        await on.control.do("edit", person="Ada", channel="general", ts=ts, text="no")
+        await on.events.until("slack.heard", kind="Edit")
         assert await overheard() == (["Shall we?", "no"], 2)
-        await control.do("delete", person="Ada", channel="general", ts=ts)
-        await events.until("slack.heard", kind="Deletion")
+        await on.control.do("delete", person="Ada", channel="general", ts=ts)
+        await on.events.until("slack.heard", kind="Deletion")
         assert await overheard() == (["Shall we?"], 3)
-        await control.do("fault", socket="close")
-        await events.until("slack.catching_up", 2)
+        await on.control.do("fault", socket="close")
+        await on.events.until("slack.catching_up", 2)
         assert await overheard() == (["Shall we?"], 4)
         assert await overheard() == (["Shall we?"], 4)

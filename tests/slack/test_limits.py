@@ -9,9 +9,9 @@ from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.perception import Place
 from daemon.core.ports.posts import FoundPost
 from daemon.core.ports.speech import Task, TaskState
-from tests.fakes import Events, FakeClock, FakeDrafts, FakeIntake
+from tests.fakes import Events, FakeClock, FakeDrafts
 from tests.given import perception, post
-from tests.slack.conftest import Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, draft, drafted, listening
 
 LONG = {
@@ -51,9 +51,7 @@ async def test_the_whole_of_a_long_answer_replaces_a_sealed_draft(channel: Slack
     assert set(await sessions(control)) == {"active"}
 
 
-async def test_a_first_part_of_any_language_fits_into_its_stream_beside_many_cards(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_a_first_part_of_any_language_fits_with_many_cards(channel: SlackChannel, control: Control) -> None:
     for language, text in LONG.items():
         root, log = await control.say("Ada", "dm", "hi"), FakeDrafts()
         first, *_ = channel.split(text * 4, post("D0ADA", "x").conversation)
@@ -70,54 +68,48 @@ async def test_a_first_part_of_any_language_fits_into_its_stream_beside_many_car
     assert await control.calls("chat.update") == []
 
 
-async def test_blocks_that_slack_refuses_become_plain_messages_that_hold_all(
-    channel: SlackChannel, control: Control, intake: FakeIntake
-) -> None:
-    async with listening(channel, intake):
+async def test_blocks_that_slack_refuses_become_plain_messages_that_hold_all(on: Wire) -> None:
+    async with listening(on.channel, on.intake):
         for code in ("msg_too_long", "msg_blocks_too_long", "invalid_blocks", "a_code_of_tomorrow"):
-            root = await control.say("Ada", "dm", "hi")
-            await control.fail("chat.postMessage", body={"ok": False, "error": code})
+            root = await on.control.say("Ada", "dm", "hi")
+            await on.control.fail("chat.postMessage", body={"ok": False, "error": code})
             sent = post("D0ADA", BODY, reply_to=root)
-            ts = await channel.deliver(sent)
-            pieces = await control.replies("D0ADA", root)
+            ts = await on.channel.deliver(sent)
+            pieces = await on.control.replies("D0ADA", root)
             assert (len(pieces), whole(pieces)) == (2, "".join(BODY.split())), code
-            assert await channel.find(sent) == FoundPost(ts, finished=True), code
+            assert await on.channel.find(sent) == FoundPost(ts, finished=True), code
 
 
-async def test_a_plain_piece_whose_response_was_lost_is_not_posted_twice(
-    channel: SlackChannel, control: Control, intake: FakeIntake
-) -> None:
-    root = await control.say("Ada", "dm", "hi")
+async def test_a_plain_piece_whose_response_was_lost_is_not_posted_twice(on: Wire) -> None:
+    root = await on.control.say("Ada", "dm", "hi")
     refused = {"ok": False, "error": "msg_blocks_too_long"}
     sent = post("D0ADA", BODY, reply_to=root)
-    async with listening(channel, intake):
-        await control.fail("chat.postMessage", body=refused)
-        await control.fail("chat.postMessage", mode="accept_then_answer")
-        await control.fail("chat.postMessage", status=429, headers={"Retry-After": "0"})
+    async with listening(on.channel, on.intake):
+        await on.control.fail("chat.postMessage", body=refused)
+        await on.control.fail("chat.postMessage", mode="accept_then_answer")
+        await on.control.fail("chat.postMessage", status=429, headers={"Retry-After": "0"})
         with pytest.raises(DeliveryUncertain):
-            await channel.deliver(sent)
-        found = await channel.find(sent)
+            await on.channel.deliver(sent)
+        found = await on.channel.find(sent)
         assert found is not None
         assert not found.finished
-        await control.fail("chat.update", body=refused)
-        await control.fail("chat.postMessage", body=refused)
-        await channel.deliver(post("D0ADA", BODY, reply_to=root, draft=found.ts))
-        assert (await channel.find(sent)) == FoundPost(found.ts, finished=True)
-    assert whole(await control.replies("D0ADA", root)) == "".join(BODY.split())
+        await on.control.fail("chat.update", body=refused)
+        await on.control.fail("chat.postMessage", body=refused)
+        await on.channel.deliver(post("D0ADA", BODY, reply_to=root, draft=found.ts))
+        assert (await on.channel.find(sent)) == FoundPost(found.ts, finished=True)
+    assert whole(await on.control.replies("D0ADA", root)) == "".join(BODY.split())
 
 
-async def test_a_draft_beside_the_whole_is_deleted_when_the_whole_is_found(
-    channel: SlackChannel, control: Control, intake: FakeIntake
-) -> None:
-    root, ts = await drafted(channel, control, "begun " * 20)
+async def test_a_draft_beside_the_whole_is_deleted_when_the_whole_is_found(on: Wire) -> None:
+    root, ts = await drafted(on.channel, on.control, "begun " * 20)
     sent = post("D0ADA", "Another answer.", reply_to=root, draft=ts)
-    await control.fail("chat.update", body={"ok": False, "error": "cant_update_message"})
-    await control.fail("chat.postMessage", mode="accept_then_drop")
-    async with listening(channel, intake):
+    await on.control.fail("chat.update", body={"ok": False, "error": "cant_update_message"})
+    await on.control.fail("chat.postMessage", mode="accept_then_drop")
+    async with listening(on.channel, on.intake):
         with pytest.raises(DeliveryUncertain):
-            await channel.deliver(sent)
-        found = await channel.find(sent)
-    (message,) = await control.replies("D0ADA", root)
+            await on.channel.deliver(sent)
+        found = await on.channel.find(sent)
+    (message,) = await on.control.replies("D0ADA", root)
     assert found == FoundPost(message["ts"], finished=True)
 
 
@@ -128,9 +120,7 @@ async def test_metadata_that_slack_refuses_does_not_stop_the_text(channel: Slack
     assert message["text"] == "All the same."
 
 
-async def test_a_reply_to_a_thread_of_a_dm_that_takes_none_goes_to_the_timeline(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_where_a_thread_takes_no_reply_it_is_in_the_timeline(channel: SlackChannel, control: Control) -> None:
     codes = ("thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked", "invalid_thread_ts")
     for code in codes:
         root = await control.say("Ada", "dm", "hi")
@@ -140,16 +130,14 @@ async def test_a_reply_to_a_thread_of_a_dm_that_takes_none_goes_to_the_timeline(
         assert [one["ts"] for one in timeline][-2:] == [root, ts], code
 
 
-async def test_a_channel_without_threads_shows_answers_in_its_timeline_where_they_are_found(
-    channel: SlackChannel, control: Control, intake: FakeIntake
-) -> None:
-    root = await control.say("Ada", "general", "@soul hi")
-    await control.do("fault", room="general", posting="restricted_action_non_threadable_channel")
+async def test_a_channel_without_threads_shows_answers_in_its_timeline_where_they_are_found(on: Wire) -> None:
+    root = await on.control.say("Ada", "general", "@soul hi")
+    await on.control.do("fault", room="general", posting="restricted_action_non_threadable_channel")
     sent = post("C0GENERAL", "Here then.", reply_to=root)
-    ts = await channel.deliver(sent)
-    assert [one["ts"] for one in (await control.see("messages", channel="general"))["messages"]] == [root, ts]
-    async with listening(channel, intake):
-        assert await channel.find(sent) == FoundPost(ts, finished=True)
+    ts = await on.channel.deliver(sent)
+    assert [one["ts"] for one in (await on.control.see("messages", channel="general"))["messages"]] == [root, ts]
+    async with listening(on.channel, on.intake):
+        assert await on.channel.find(sent) == FoundPost(ts, finished=True)
 
 
 async def test_a_room_that_takes_nothing_is_a_refusal_at_once(channel: SlackChannel, control: Control) -> None:
@@ -177,9 +165,7 @@ async def spoken_into(channel: SlackChannel, room: str, thread: str, place: Plac
     return log
 
 
-async def test_a_refused_start_rests_streaming_for_its_channel_alone_and_only_where_the_code_says_so(
-    open_channel: Open, control: Control, events: Events
-) -> None:
+async def test_a_refused_start_may_rest_its_channel(open_channel: Open, control: Control, events: Events) -> None:
     room, root = "C0GENERAL", await control.say("Ada", "general", "@soul hi")
     dm, asked = "D0ADA", await control.say("Ada", "dm", "hi")
     rests = {
@@ -229,31 +215,29 @@ async def test_no_status_line_is_set_once_the_reply_is_streamed(open_channel: Op
     assert await sessions(control) == ["active"]
 
 
-async def test_no_session_stays_at_work_on_any_way_out(
-    channel: SlackChannel, open_channel: Open, control: Control
-) -> None:
+async def test_no_session_stays_at_work_on_any_way_out(on: Wire) -> None:
     troubles = ("none", "sealed", "restart", "stop refused", "update refused", "draft deleted", "session refused")
     for trouble in troubles:
-        root, ts = await drafted(channel, control, "begun " * 20)
-        delivering = channel
+        root, ts = await drafted(on.channel, on.control, "begun " * 20)
+        delivering = on.channel
         match trouble:
             case "sealed":
-                await control.do("clock", advance=321.0)
+                await on.control.do("clock", advance=321.0)
             case "restart":
-                delivering = open_channel()
+                delivering = on.open()
             case "stop refused":
-                await control.fail("chat.stopStream", times=3, body={"ok": False, "error": "msg_too_long"})
+                await on.control.fail("chat.stopStream", times=3, body={"ok": False, "error": "msg_too_long"})
             case "update refused":
-                await control.do("clock", advance=321.0)
-                await control.fail("chat.update", times=2, body={"ok": False, "error": "cant_update_message"})
+                await on.control.do("clock", advance=321.0)
+                await on.control.fail("chat.update", times=2, body={"ok": False, "error": "cant_update_message"})
             case "draft deleted":
-                gone = control.server.workspace.state.message("D0ADA", ts)
+                gone = on.control.server.workspace.state.message("D0ADA", ts)
                 assert gone is not None
-                control.server.workspace.withdraw(gone)
+                on.control.server.workspace.withdraw(gone)
             case "session refused":
-                await control.fail("chat.stopStream", body={"ok": False, "error": "invalid_arguments"})
-        assert (await sessions(control)).count("processing") == 1, trouble
+                await on.control.fail("chat.stopStream", body={"ok": False, "error": "invalid_arguments"})
+        assert (await sessions(on.control)).count("processing") == 1, trouble
         await delivering.deliver(post("D0ADA", "begun " * 20 + "and done", reply_to=root, draft=ts))
-        await control.do("fault", clear=True)
-        assert set(await sessions(control)) == {"active"}, trouble
-        assert whole(await control.replies("D0ADA", root)) == "begun" * 20 + "anddone", trouble
+        await on.control.do("fault", clear=True)
+        assert set(await sessions(on.control)) == {"active"}, trouble
+        assert whole(await on.control.replies("D0ADA", root)) == "begun" * 20 + "anddone", trouble

@@ -6,31 +6,28 @@ import dataclasses
 import pytest
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports.arrivals import Deletion, Edit, Feedback
 from tests.fakes import TIMEOUT, Events, FakeIntake
 from tests.given import post
-from tests.slack.conftest import Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import YES, Control, caught_up, listening
 
 
-async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(
-    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
-) -> None:
-    assert not channel.healthy()
-    async with listening(channel, intake):
-        ts = await control.say("Ada", "dm", "Good morning & welcome")
-        await intake.until(1)
-        assert channel.healthy()
-        mentioned = await control.say("Ada", "general", "@soul what is up?")
-        await events.until("slack.heard", 3)  # a mention is two events
-        await channel.deliver(post("D0ADA", "An answer.", reply_to=ts))
-        await control.say("Ada", "dm", "second", thread=ts)
-        await intake.until(3)
-    assert not channel.healthy()
-    dm, mention, second = intake.messages()
+async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(on: Wire) -> None:
+    assert not on.channel.healthy()
+    async with listening(on.channel, on.intake):
+        ts = await on.control.say("Ada", "dm", "Good morning & welcome")
+        await on.intake.until(1)
+        assert on.channel.healthy()
+        mentioned = await on.control.say("Ada", "general", "@soul what is up?")
+        await on.events.until("slack.heard", 3)  # a mention is two events
+        await on.channel.deliver(post("D0ADA", "An answer.", reply_to=ts))
+        await on.control.say("Ada", "dm", "second", thread=ts)
+        await on.intake.until(3)
+    assert not on.channel.healthy()
+    dm, mention, second = on.intake.messages()
     heard = [(one.perception.content, one.perception.place, one.addressed, one.to_others) for one in (dm, mention)]
     assert heard == [
         ("Good morning & welcome", Place.DM, True, False),
@@ -44,44 +41,40 @@ async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(
     assert dataclasses.replace(second.perception.conversation, thread="") == dm.perception.conversation
 
 
-async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_again(
-    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
-) -> None:
-    async with caught_up(channel, intake, events):
-        intake.broken = 1
-        await control.say("Ada", "dm", "important")
-        await events.until("slack.library")
-        (first,) = (await control.see("deliveries"))["deliveries"]
+async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_again(on: Wire) -> None:
+    async with caught_up(on.channel, on.intake, on.events):
+        on.intake.broken = 1
+        await on.control.say("Ada", "dm", "important")
+        await on.events.until("slack.library")
+        (first,) = (await on.control.see("deliveries"))["deliveries"]
         assert first["acked_at"] is None
-        await events.until("slack.caught_up", 2)  # without a lost socket, and before Slack delivers it again
-        (failed,) = events.named("slack.store_failed")
+        await on.events.until("slack.caught_up", 2)  # without a lost socket, and before Slack delivers it again
+        (failed,) = on.events.named("slack.store_failed")
         assert failed["reason"] == "another program holds the database"
-        assert [message.perception.content for message in intake.messages()] == ["important"], "from history"
-        await control.do("clock", advance=400.0)
-        await events.until("slack.duplicate")
-    assert [message.perception.content for message in intake.messages()] == ["important"]
+        assert [message.perception.content for message in on.intake.messages()] == ["important"], "from history"
+        await on.control.do("clock", advance=400.0)
+        await on.events.until("slack.duplicate")
+    assert [message.perception.content for message in on.intake.messages()] == ["important"]
 
 
-async def test_edits_deletions_and_feedback_arrive(
-    channel: SlackChannel, intake: FakeIntake, control: Control, events: Events
-) -> None:
-    async with caught_up(channel, intake, events):  # which would find the edit too
-        ts = await control.say("Ada", "dm", "helo")
-        await intake.until(1)
-        await control.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
-        await intake.until(2)
-        dm = intake.messages()[0].perception.conversation.channel
-        reply = await channel.deliver(post(dm, "Hi.", reply_to=ts))
-        pressed = await control.do(
+async def test_edits_deletions_and_feedback_arrive(on: Wire) -> None:
+    async with caught_up(on.channel, on.intake, on.events):  # which would find the edit too
+        ts = await on.control.say("Ada", "dm", "helo")
+        await on.intake.until(1)
+        await on.control.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
+        await on.intake.until(2)
+        dm = on.intake.messages()[0].perception.conversation.channel
+        reply = await on.channel.deliver(post(dm, "Hi.", reply_to=ts))
+        pressed = await on.control.do(
             "click", person="Ada", channel="dm", ts=reply, action_id="soul_feedback", value="bad"
         )
         assert pressed["delivered"]
-        await intake.until(3)
-        gone = await control.say("Ada", "dm", "never mind")
-        await intake.until(4)
-        await control.do("delete", person="Ada", channel="dm", ts=gone)
-        await intake.until(5)
-    edit, feedback, deletion = intake.arrivals[1], intake.arrivals[2], intake.arrivals[4]
+        await on.intake.until(3)
+        gone = await on.control.say("Ada", "dm", "never mind")
+        await on.intake.until(4)
+        await on.control.do("delete", person="Ada", channel="dm", ts=gone)
+        await on.intake.until(5)
+    edit, feedback, deletion = on.intake.arrivals[1], on.intake.arrivals[2], on.intake.arrivals[4]
     assert isinstance(edit, Edit)
     assert (edit.ts, edit.text) == (ts, "hello")
     assert isinstance(feedback, Feedback)
@@ -90,20 +83,18 @@ async def test_edits_deletions_and_feedback_arrive(
     assert deletion.ts == gone
 
 
-async def test_events_that_are_not_for_the_soul_are_acknowledged_too(
-    channel: SlackChannel, intake: FakeIntake, control: Control
-) -> None:
-    async with listening(channel, intake):
-        ts = await control.say("Ada", "general", "lunch?")
-        await control.do("react", person="Ben", channel="general", ts=ts, name="eyes")
-        await control.do("command", person="Ada", channel="general", command="/minoan", text="x")
-        await control.say("Ada", "dm", "done")
-        await intake.until(2)
-        deliveries = (await control.see("deliveries"))["deliveries"]
+async def test_events_that_are_not_for_the_soul_are_acknowledged_too(on: Wire) -> None:
+    async with listening(on.channel, on.intake):
+        ts = await on.control.say("Ada", "general", "lunch?")
+        await on.control.do("react", person="Ben", channel="general", ts=ts, name="eyes")
+        await on.control.do("command", person="Ada", channel="general", command="/minoan", text="x")
+        await on.control.say("Ada", "dm", "done")
+        await on.intake.until(2)
+        deliveries = (await on.control.see("deliveries"))["deliveries"]
         async with asyncio.timeout(TIMEOUT):
             while any(one["acked_at"] is None for one in deliveries):
-                deliveries = (await control.see("deliveries"))["deliveries"]
-    assert [message.perception.content for message in intake.messages()] == ["done"]
+                deliveries = (await on.control.see("deliveries"))["deliveries"]
+    assert [message.perception.content for message in on.intake.messages()] == ["done"]
     assert len(deliveries) >= 3
 
 
@@ -130,22 +121,20 @@ async def test_the_admin_is_told_when_slack_ends_the_app(open_channel: Open, con
     assert all("SLACK_BOT_TOKEN" in str(one["hint"]) for one in revoked)
 
 
-async def test_a_press_without_effect_is_told_after_the_acknowledgement_where_the_button_is(
-    open_channel: Open, intake: FakeIntake, control: Control, events: Events
-) -> None:
-    channel = open_channel(members=("U0ADA",))
-    root = await control.say("Ada", "general", "hi")
+async def test_a_press_without_effect_is_told_after_the_acknowledgement_where_the_button_is(on: Wire) -> None:
+    channel = on.open(members=("U0ADA",))
+    root = await on.control.say("Ada", "general", "hi")
     ts = await channel.deliver(post("C0GENERAL", "May I?", reply_to=root, approval="a-1"))
-    async with listening(channel, intake):
-        await control.fail("*", mode="reset_before")  # no Web API call is made for it
-        await control.do("click", person="Ben", channel="general", ts=ts, action_id=YES)
-        (whisper,) = await control.until(lambda: control.calls("(response_url)"), 1)
+    async with listening(channel, on.intake):
+        await on.control.fail("*", mode="reset_before")  # no Web API call is made for it
+        await on.control.do("click", person="Ben", channel="general", ts=ts, action_id=YES)
+        (whisper,) = await on.control.until(lambda: on.control.calls("(response_url)"), 1)
         assert whisper["args"]["thread_ts"] == root
         assert "no effect" in whisper["args"]["text"]
-        control.server.workspace.interactions.responses.clear()
+        on.control.server.workspace.interactions.responses.clear()
         for _ in range(2):
-            await control.do("click", person="Ben", channel="general", ts=ts, action_id=YES)
-    assert intake.arrivals == []
+            await on.control.do("click", person="Ben", channel="general", ts=ts, action_id=YES)
+    assert on.intake.arrivals == []
 
 
 async def test_only_addresses_of_slack_are_answered(client: SlackClient) -> None:

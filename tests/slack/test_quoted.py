@@ -125,23 +125,12 @@ def test_an_alert_that_changes_is_an_edit() -> None:
 
 
 def test_an_alert_is_heard_from_its_attachments() -> None:
-    attachment = {
-        "pretext": "Production",
-        "title": "Disk usage",
-        "title_link": "https://grafana.example/d/1",
-        "text": "91 % of <https://host|web-1>",
-        "fields": [{"title": "host", "value": "web-1"}, {"title": "", "value": ""}],
-        "footer": "Grafana",
-        "fallback": "never shown",
-    }
-    assert alert(attachments=[attachment]).splitlines() == [
-        "> Production",
-        "> Disk usage",
-        "> 91 % of web-1 (https://host)",
-        "> https://grafana.example/d/1",
-        "> host: web-1",
-        "> Grafana",
-    ]
+    title = {"pretext": "Production", "title": "Disk usage", "title_link": "https://grafana.example/d/1"}
+    fields = [{"title": "host", "value": "web-1"}, {"title": "", "value": ""}]
+    end = {"footer": "Grafana", "fallback": "never shown"}
+    attachment = {"text": "91 % of <https://host|web-1>", "fields": fields, **title, **end}
+    heard = "> Production\n> Disk usage\n> 91 % of web-1 (https://host)\n> https://grafana.example/d/1"
+    assert alert(attachments=[attachment]) == f"{heard}\n> host: web-1\n> Grafana"
 
 
 def test_an_alert_is_heard_from_its_blocks() -> None:
@@ -153,14 +142,8 @@ def test_an_alert_is_heard_from_its_blocks() -> None:
         {"type": "context", "elements": [{"type": "mrkdwn", "text": "by CI"}, {"type": "image", "alt_text": "logo"}]},
         {"type": "image", "alt_text": "a chart"},
     ]
-    assert alert(text="Build 17", blocks=blocks).splitlines() == [
-        "Build 17",
-        "> *red*",
-        "> main",
-        "> Retry",
-        "> by CI",
-        "> a chart",
-    ]
+    heard = "Build 17\n> *red*\n> main\n> Retry\n> by CI\n> a chart"
+    assert alert(text="Build 17", blocks=blocks) == heard
 
 
 def test_blocks_of_a_person_say_their_text_again_and_are_left_out() -> None:
@@ -252,9 +235,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=4), st.lists(JSON, max_size=4), st.booleans())
-def test_whatever_a_message_carries_each_line_of_it_is_quoted(
-    attachments: list[object], blocks: list[object], alert: bool
-) -> None:
+def test_each_line_of_anything_is_quoted(attachments: list[object], blocks: list[object], alert: bool) -> None:
     lines = quoted({"text": "", "attachments": attachments, "blocks": blocks}, "U0SOUL", alert=alert)
     assert all(line.startswith("> ") for line in lines.split("\n") if lines)
     assert len(lines) < 9_000

@@ -11,9 +11,9 @@ from daemon.channels.slack.access import readers
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
 from daemon.local_slack.model import ChannelKind
-from tests.fakes import Events, FakeClock, FakeIntake
+from tests.fakes import FakeClock
 from tests.given import perception
-from tests.slack.conftest import Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, caught_up, listening
 
 TEAM = Audience(AudienceKind.WORKSPACE, "T0LOCAL")
@@ -57,15 +57,13 @@ async def test_one_guest_on_the_last_page_of_members_counts(channel: SlackChanne
     assert not (await channel.readers(_said())).members_only
 
 
-async def test_members_beyond_those_that_are_read_prove_nothing(
-    channel: SlackChannel, control: Control, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_members_beyond_those_that_are_read_prove_nothing(on: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "MOST_MEMBERS", 200)  # one page
-    people = ["Ada", *await _people(control, 205)]
-    room = (await control.do("channel", name="studio", kind="channel", members=people, app=True))["channel"]
-    await control.fail("conversations.info", body={"ok": True, "channel": {**room, "num_members": 5}})
-    await channel.identify()
-    assert not (await channel.readers(_said())).members_only
+    people = ["Ada", *await _people(on.control, 205)]
+    room = (await on.control.do("channel", name="studio", kind="channel", members=people, app=True))["channel"]
+    await on.control.fail("conversations.info", body={"ok": True, "channel": {**room, "num_members": 5}})
+    await on.channel.identify()
+    assert not (await on.channel.readers(_said())).members_only
 
 
 async def test_members_of_whom_too_many_are_unknown_prove_nothing(channel: SlackChannel, control: Control) -> None:
@@ -87,11 +85,9 @@ async def test_what_is_known_of_a_room_lasts_ten_minutes(open_channel: Open, con
         assert len(await _calls(control)) == calls
 
 
-async def test_an_event_about_a_room_is_asked_about_at_the_next_message(
-    channel: SlackChannel, control: Control, intake: FakeIntake
-) -> None:
-    await _room(control, ["Ada", "Ben"])
-    async with listening(channel, intake):
+async def test_an_event_about_a_room_is_asked_about_at_the_next_message(on: Wire) -> None:
+    await _room(on.control, ["Ada", "Ben"])
+    async with listening(on.channel, on.intake):
         seen = []
         for order in (
             {},
@@ -104,25 +100,23 @@ async def test_an_event_about_a_room_is_asked_about_at_the_next_message(
             {"order": "convert", "person": "Ada", "channel": "studio", "kind": "group"},
         ):
             if order:
-                await control.do(str(order.pop("order")), **order)
-                await _acknowledged(control)
-            found = await channel.readers(_said())
+                await on.control.do(str(order.pop("order")), **order)
+                await _acknowledged(on.control)
+            found = await on.channel.readers(_said())
             seen.append((found.audience.kind.value, found.members_only))
-        before = len(await _calls(control))
-        await control.do("standing", person="Ben", standing="member")  # the event comes, nothing in it is new
-        await _acknowledged(control)
-        await channel.readers(_said())
-        assert len(await _calls(control)) == before
+        before = len(await _calls(on.control))
+        await on.control.do("standing", person="Ben", standing="member")  # the event comes, nothing in it is new
+        await _acknowledged(on.control)
+        await on.channel.readers(_said())
+        assert len(await _calls(on.control)) == before
     common, closed = ("workspace", True), ("workspace", False)
     assert seen == [common, closed, common, closed, common, ("channel", False), common, ("channel", True)]
 
 
-async def test_what_slack_tells_one_daemon_all_daemons_on_the_file_know(
-    open_channel: Open, control: Control, intake: FakeIntake
-) -> None:
-    await _room(control, ["Ada", "Ben"])
-    one, other = open_channel(), open_channel()
-    async with listening(one, intake), listening(other, intake):
+async def test_what_slack_tells_one_daemon_all_daemons_on_the_file_know(on: Wire) -> None:
+    await _room(on.control, ["Ada", "Ben"])
+    one, other = on.open(), on.open()
+    async with listening(one, on.intake), listening(other, on.intake):
         for channel in (one, other):
             assert (await channel.readers(_said())).members_only
         for order, proven in (
@@ -130,32 +124,30 @@ async def test_what_slack_tells_one_daemon_all_daemons_on_the_file_know(
             ({"order": "leave", "person": "Gus"}, True),
             ({"order": "standing", "person": "Ben", "standing": "guest"}, False),
         ):
-            await control.do(str(order.pop("order")), channel="studio", **order)
-            await _acknowledged(control)
+            await on.control.do(str(order.pop("order")), channel="studio", **order)
+            await _acknowledged(on.control)
             assert [(await channel.readers(_said())).members_only for channel in (one, other)] == [proven] * 2
 
 
-async def test_an_event_about_a_room_that_can_not_be_passed_on_is_not_acknowledged_and_comes_again(
-    channel: SlackChannel, control: Control, intake: FakeIntake, events: Events
-) -> None:
-    await _room(control, ["Ada", "Ben"])
-    async with caught_up(channel, intake, events):
+async def test_an_event_about_a_room_that_can_not_be_passed_on_is_not_acknowledged_and_comes_again(on: Wire) -> None:
+    await _room(on.control, ["Ada", "Ben"])
+    async with caught_up(on.channel, on.intake, on.events):
 
         async def acknowledged(*, again: bool) -> list[object]:
-            log = (await control.see("deliveries"))["deliveries"]
+            log = (await on.control.see("deliveries"))["deliveries"]
             joins = [
                 one for one in log if one["event_type"] == "member_joined_channel" and bool(one["attempt"]) is again
             ]
             return [one for one in joins if one["acked_at"]]
 
-        intake.room_news.news.clear()
-        intake.room_news.broken = 1
-        await control.do("join", person="Gus", channel="studio")
-        await events.until("slack.library")
+        on.intake.room_news.news.clear()
+        on.intake.room_news.broken = 1
+        await on.control.do("join", person="Gus", channel="studio")
+        await on.events.until("slack.library")
         assert not await acknowledged(again=False)
-        await control.do("clock", advance=400)
-        await control.until(partial(acknowledged, again=True), 1)
-    assert set(intake.room_news.news) == {("T0LOCAL", STUDIO)}
+        await on.control.do("clock", advance=400)
+        await on.control.until(partial(acknowledged, again=True), 1)
+    assert set(on.intake.room_news.news) == {("T0LOCAL", STUDIO)}
 
 
 async def _acknowledged(control: Control) -> None:
@@ -207,19 +199,17 @@ async def test_no_reply_waits_for_long_because_many_rooms_are_looked_at(open_cha
     assert len(await control.calls("users.conversations")) == 1
 
 
-async def test_private_channels_belong_to_the_dm_of_a_member_and_all_daemons_hear_of_a_change(
-    open_channel: Open, control: Control, intake: FakeIntake
-) -> None:
-    await control.do("channel", name="guild", kind="group", members=["Ada"], app=True)
+async def test_private_channels_belong_to_the_dm_of_a_member_and_all_daemons_hear_of_a_change(on: Wire) -> None:
+    await on.control.do("channel", name="guild", kind="group", members=["Ada"], app=True)
     dm = Audience(AudienceKind.DM, "D1")
-    one, other = open_channel(), open_channel()
+    one, other = on.open(), on.open()
     assert not (await one.readers(_said("D1", stored=dm))).rooms
-    async with listening(one, intake), listening(other, intake):
+    async with listening(one, on.intake), listening(other, on.intake):
         seen = []
         for order in ("", "leave", "join"):
             if order:
-                await control.do(order, person="Ada", channel="guild")
-                await _acknowledged(control)
+                await on.control.do(order, person="Ada", channel="guild")
+                await _acknowledged(on.control)
             seen.append(["C0GUILD" in (await each.readers(_said("D1", stored=dm))).rooms for each in (one, other)])
         assert seen == [[True] * 2, [False] * 2, [True] * 2]
         for source in ("U0GUS", "U0SOUL", "U0UNKNOWN"):

@@ -22,21 +22,13 @@ async def test_a_contact_is_a_dm_or_a_channel_with_its_audience(channel: SlackCh
 
 async def test_a_contact_that_the_gate_refuses_is_not_written_to(channel: SlackChannel) -> None:
     await channel.identify()
-    codes = {
-        "U0GUS": "guest",
-        "U0UNKNOWN": "unknown",
-        "U0SOUL": "self",
-        "C0NOWHERE": "channel_not_found",
-        "C0RANDOM": "not_in_channel",
-        "general": "invalid_id",
-        "": "invalid_id",
-    }
-    codes_of = dict[str, str]()
-    for contact in codes:
+    for contact, code in (
+        *(("U0GUS", "guest"), ("U0UNKNOWN", "unknown"), ("U0SOUL", "self"), ("C0NOWHERE", "channel_not_found")),
+        *(("C0RANDOM", "not_in_channel"), ("general", "invalid_id"), ("", "invalid_id")),
+    ):
         with pytest.raises(ChannelRefused) as refused:
             await channel.find_room(contact)
-        codes_of[contact] = refused.value.code
-    assert codes_of == codes
+        assert refused.value.code == code, contact
 
 
 async def test_a_shared_channel_is_written_to_only_if_settings_allow_it(open_channel: Open, control: Control) -> None:

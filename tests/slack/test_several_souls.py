@@ -10,8 +10,9 @@ from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.core.config import Settings
 from daemon.core.errors import AccessLost
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage
-from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
+from tests.fakes import Events, FakeDrafts, TurnableClock
 from tests.given import perception, post
+from tests.slack.conftest import Wire
 from tests.slack.parts import OURS, TS, Control, caught_up, press
 
 APPEARANCES: Mapping[str, Appearance] = {
@@ -60,26 +61,24 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
         assert found.soul == ("tamarru" if found.channel == "C2" else "minoan")
 
 
-async def test_catch_up_reads_for_every_soul_under_one_watermark(
-    channel: SlackChannel, intake: FakeIntake, events: Events, control: Control
-) -> None:
-    root = await control.say("Ada", "founders", "an old talk")
-    other = await control.say("Ada", "general", "another old talk")
-    await control.do("clock", advance=1.0)
-    await control.say("Ada", "founders", "@soul a reply", thread=root)
-    await control.say("Ada", "general", "@soul another reply", thread=other)
+async def test_catch_up_reads_for_every_soul_under_one_watermark(on: Wire) -> None:
+    root = await on.control.say("Ada", "founders", "an old talk")
+    other = await on.control.say("Ada", "general", "another old talk")
+    await on.control.do("clock", advance=1.0)
+    await on.control.say("Ada", "founders", "@soul a reply", thread=root)
+    await on.control.say("Ada", "general", "@soul another reply", thread=other)
     marks: list[str] = []
-    advance = intake.catch_up_log.advance
+    advance = on.intake.catch_up_log.advance
 
     async def note(soul: str, workspace: str, ts: str) -> None:
         marks.append(soul)
         await advance(soul, workspace, ts)
 
-    intake.catch_up_log.advance = note  # type: ignore[method-assign]  # it only looks
-    async with caught_up(channel, intake, events):
+    on.intake.catch_up_log.advance = note  # type: ignore[method-assign]  # it only looks
+    async with caught_up(on.channel, on.intake, on.events):
         pass
     assert set(marks) == {"minoan"}
-    found = {one.perception.content: one.perception.conversation.soul for one in intake.messages()}
+    found = {one.perception.content: one.perception.conversation.soul for one in on.intake.messages()}
     assert found == {"a reply": "tamarru", "another reply": "minoan"}
 
 
@@ -110,22 +109,20 @@ async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(channel: S
     assert (start["answer"]["ok"], start["args"]["username"]) == (True, "Gordon")
 
 
-async def test_without_the_scope_posts_show_the_app_s_name_and_it_is_logged_once(
-    house: Settings, channel: SlackChannel, events: Events, control: Control
-) -> None:
-    await channel.identify()
-    control.server.workspace.scopes -= {"chat:write.customize"}
+async def test_without_the_scope_posts_show_the_app_s_name_and_it_is_logged_once(on: Wire, house: Settings) -> None:
+    await on.channel.identify()
+    on.control.server.workspace.scopes -= {"chat:write.customize"}
     for key in ("k1", "k2"):
-        await channel.deliver(post("C0GENERAL", "I am.", key=key, soul="gordon"))
-    assert ["username" in call["args"] for call in await control.calls("chat.postMessage")] == [True, False, False]
-    assert len(events.named("slack.faces_missing")) == 1, "a scope that is removed later costs one refusal"
-    restarted = SlackChannel(house, TurnableClock(), events, appearance_of=APPEARANCES.get)
+        await on.channel.deliver(post("C0GENERAL", "I am.", key=key, soul="gordon"))
+    assert ["username" in call["args"] for call in await on.control.calls("chat.postMessage")] == [True, False, False]
+    assert len(on.events.named("slack.faces_missing")) == 1, "a scope that is removed later costs one refusal"
+    restarted = SlackChannel(house, TurnableClock(), on.events, appearance_of=APPEARANCES.get)
     await restarted.identify()
     await restarted.deliver(post("C0GENERAL", "I am.", soul="gordon"))
     await restarted.close()
-    assert "chat:write.customize" in str(events.named("slack.faces_missing")[1]["hint"])
-    last = (await control.calls("chat.postMessage"))[3]
+    assert "chat:write.customize" in str(on.events.named("slack.faces_missing")[1]["hint"])
+    last = (await on.control.calls("chat.postMessage"))[3]
     assert (last["answer"]["ok"], "username" in last["args"]) == (True, False)
-    control.server.workspace.scopes = frozenset()
+    on.control.server.workspace.scopes = frozenset()
     with pytest.raises(AccessLost):
-        await channel.deliver(post("C0GENERAL", "I am.", key="k3"))
+        await on.channel.deliver(post("C0GENERAL", "I am.", key="k3"))

@@ -35,9 +35,7 @@ async def test_a_stream_opens_at_eighty_characters_and_grows_by_more(talk: Timed
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == "a" * 80 + "b" * 100 + "c" * 400 + "d"
 
 
-async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_or_blank_reply_opens_none(
-    talk: TimedSpeech, control: Control
-) -> None:
+async def test_a_short_text_opens_a_stream_and_an_instant_reply_none(talk: TimedSpeech, control: Control) -> None:
     await talk.say("short", 0.2)
     await talk.speech.settle()
     assert len(await control.calls("chat.startStream")) == 1
@@ -55,9 +53,7 @@ async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_or_blan
     assert len(await control.calls("chat.startStream")) == 1
 
 
-async def test_a_card_of_what_is_done_already_opens_no_stream_and_comes_with_the_first_text(
-    talk: TimedSpeech, control: Control
-) -> None:
+async def test_a_card_of_what_is_done_comes_with_the_first_text(talk: TimedSpeech, control: Control) -> None:
     await talk.speech.show(Task("found", "Looked up what I know: 2", TaskState.COMPLETE))
     await talk.pass_time(0.3)
     assert talk.log.steps == []
@@ -76,9 +72,7 @@ async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpe
     assert len(talk.drafts.text("D0ADA", talk.log.steps[1]) or "") == int(PART * FLOOR)
 
 
-async def test_after_a_failed_append_nothing_more_is_sent_and_only_certain_text_is_kept(
-    client: SlackClient, events: Events, control: Control
-) -> None:
+async def test_after_a_failed_append_nothing_is_sent(client: SlackClient, events: Events, control: Control) -> None:
     faults: tuple[tuple[dict[str, Any], bool], ...] = (
         ({"body": {"ok": False, "error": "message_not_in_streaming_state"}}, True),
         ({"mode": "accept_then_drop"}, False),
@@ -155,9 +149,7 @@ async def test_several_streams_share_the_appends_that_slack_allows(talk: TimedSp
 
 
 @pytest.mark.parametrize("text", ["", "A beginning. " * 8])
-async def test_a_stream_is_opened_anew_with_all_it_showed_before_slack_seals_it(
-    talk: TimedSpeech, control: Control, text: str
-) -> None:
+async def test_a_stream_is_opened_anew_before_slack_seals_it(talk: TimedSpeech, control: Control, text: str) -> None:
     await talk.speech.show(Task("1", "Reading", TaskState.IN_PROGRESS, "page 1"))
     await talk.say(text, 0.8)
     await talk.clock.advance(241)
@@ -176,9 +168,7 @@ async def test_a_stream_is_opened_anew_with_all_it_showed_before_slack_seals_it(
     assert draft["text"] == text + "The end."
 
 
-async def test_a_stream_that_can_not_be_opened_anew_stays_as_it_is(
-    talk: TimedSpeech, control: Control, events: Events
-) -> None:
+async def test_one_that_can_not_be_opened_anew_stays(talk: TimedSpeech, control: Control, events: Events) -> None:
     await talk.say("s" * 100, 0.2)
     await control.fail("chat.startStream", body={"ok": False, "error": "fatal_error"})
     await talk.clock.advance(241)

@@ -51,9 +51,7 @@ async def test_the_status_is_refreshed_and_finally_cleared(line: Line, control: 
 
 
 @pytest.mark.parametrize("ending", [ModelUnavailable("gone"), asyncio.CancelledError()])
-async def test_errors_and_cancellation_clear_the_status_and_pass_through(
-    line: Line, control: Control, ending: BaseException
-) -> None:
+async def test_errors_and_cancellation_clear_the_status(line: Line, control: Control, ending: BaseException) -> None:
     async def think() -> None:
         async with line.thinking():
             await line.first()
@@ -74,9 +72,7 @@ async def test_a_status_that_the_app_may_not_set_is_logged_once(line: Line, cont
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
-async def test_the_status_is_cleared_in_the_background_and_at_the_latest_when_the_channel_stops(
-    line: Line, control: Control, goes_on: bool
-) -> None:
+async def test_the_status_is_cleared_beside_the_work_or_at_the_end(line: Line, control: Control, goes_on: bool) -> None:
     async with alongside(line.channel._status.run()):
         await asyncio.sleep(0)
         async with line.thinking():

@@ -148,9 +148,7 @@ async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, c
     assert shown["blocks"][0]["type"] == "context_actions"  # type: ignore[index]  # JSON
 
 
-async def test_a_draft_with_cards_is_closed_and_replaced_also_where_its_end_is_refused_with_cards(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_a_draft_with_cards_is_closed_and_replaced(channel: SlackChannel, control: Control) -> None:
     for text, refused in (("x" * 100, 0), ("", 2)):
         root, ts = await with_card(channel, control, text)
         before = len(await control.calls("chat.stopStream"))
@@ -210,9 +208,7 @@ async def test_after_a_refused_card_the_text_still_grows(working: Working, contr
     assert working.drafts.ending("D0ADA", ts, "!") == {"chunks": [{"type": "markdown_text", "text": "!"}]}
 
 
-async def test_after_an_error_of_the_stream_tasks_appear_in_the_status_line(
-    client: SlackClient, control: Control, events: Events
-) -> None:
+async def test_after_an_error_tasks_are_in_the_status(client: SlackClient, control: Control, events: Events) -> None:
     faults: tuple[dict[str, Any], ...] = (
         {"mode": "accept_then_drop"},
         {"status": 429, "headers": {"Retry-After": "5"}},

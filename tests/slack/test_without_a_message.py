@@ -5,9 +5,9 @@ from typing import Any
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Modality, Place
 from daemon.core.ports.speech import Speech, Task, TaskState
-from tests.fakes import FakeDrafts, FakeIntake
+from tests.fakes import FakeDrafts
 from tests.given import perception, post
-from tests.slack.conftest import Open
+from tests.slack.conftest import Open, Wire
 from tests.slack.parts import Control, listening
 
 MODALITIES = (Modality.TIME, Modality.DECISION)
@@ -18,9 +18,7 @@ async def _speak(speech: Speech) -> None:
     await speech.say("z" * 100)
 
 
-async def test_in_a_dm_without_a_thread_nothing_is_streamed_and_the_post_goes_to_the_timeline(
-    channel: SlackChannel, control: Control
-) -> None:
+async def test_in_a_dm_without_a_thread_nothing_is_streamed(channel: SlackChannel, control: Control) -> None:
     for modality in MODALITIES:
         due = perception(channel="D0ADA", ts="1750000000.000001", source="U0ADA", place=Place.DM, modality=modality)
         assert channel.reply_to(due) == "", modality
@@ -37,14 +35,12 @@ async def test_in_a_dm_without_a_thread_nothing_is_streamed_and_the_post_goes_to
     assert (message["ts"], message.get("thread_ts")) == (ts, None)
 
 
-async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(
-    open_channel: Open, control: Control, intake: FakeIntake
-) -> None:
+async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(on: Wire) -> None:
     for modality in MODALITIES:
-        channel = open_channel()
-        root = await control.say("Ada", "general", "first")
-        await control.say("Ben", "general", "second", thread=root)
-        where: dict[str, Any] = {"channel": "C0GENERAL", "thread": root, "team": control.server.team.id}
+        channel = on.open()
+        root = await on.control.say("Ada", "general", "first")
+        await on.control.say("Ben", "general", "second", thread=root)
+        where: dict[str, Any] = {"channel": "C0GENERAL", "thread": root, "team": on.control.server.team.id}
         due = perception(**where, ts="1.000001", source="U0ADA", modality=modality)
         assert channel.reply_to(due) == root, modality
         log = FakeDrafts()
@@ -52,13 +48,13 @@ async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(
         await _speak(speech)
         await log.settled.wait()
         await speech.settle()
-        start = (await control.calls("chat.startStream"))[-1]["args"]
+        start = (await on.control.calls("chat.startStream"))[-1]["args"]
         assert (start["thread_ts"], start["recipient_user_id"]) == (root, "U0ADA"), modality
-        assert start["recipient_team_id"] == control.server.team.id, modality
-        async with listening(channel, intake):
+        assert start["recipient_team_id"] == on.control.server.team.id, modality
+        async with listening(channel, on.intake):
             thread = await channel.thread_before(due, 5)
         assert [one.text for one in thread][:2] == ["first", "second"], modality
-        reads = [call["args"] for call in await control.calls("conversations.replies") if call["args"]["ts"] == root]
+        reads = [call["args"] for call in await on.control.calls("conversations.replies") if call["args"]["ts"] == root]
         assert any("latest" not in one and "oldest" not in one for one in reads), modality
 
 

@@ -53,24 +53,18 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> PretendMachine:
 @pytest.fixture
 async def ops(empty_house: House, machine: PretendMachine) -> House:
     """A house with an ops channel, in which the soul is; Ada is its admin. No daemon runs yet."""
-    house = empty_house
-    house.doctor = machine.checks
-    room = await house.people.add_channel("ops", members=["Ada"])
-    house.settings = house.settings.model_copy(update={"ops_channel": room["id"], "admins": ("U0ADA",)})
-    return house
+    empty_house.doctor = machine.checks
+    room = await empty_house.people.add_channel("ops", members=["Ada"])
+    empty_house.settings = empty_house.settings.model_copy(update={"ops_channel": room["id"], "admins": ("U0ADA",)})
+    return empty_house
 
 
 async def look(house: House, seconds: float = MINUTE) -> None:
     """Turn the clock until a daemon has looked at everything, twice: the first look may have begun before."""
     for turned in (seconds, MINUTE):
         house.clock.turn(turned)
-        now = house.clock.now_ms()
-
-        async def looked(since: int = now) -> bool:
-            done = "SELECT 1 FROM duties WHERE name LIKE 'alarms%' AND lease_owner = '' AND due_ms > ?"
-            return bool(await house.rows(done, since))
-
-        await house.when(looked)
+        done = "SELECT 1 FROM duties WHERE name LIKE 'alarms%' AND lease_owner = '' AND due_ms > ?"
+        await house.row(done, house.clock.now_ms())
         await house.idle()
 
 
@@ -157,8 +151,7 @@ async def test_home_and_status_show_it_and_it_waits_until_slack_is_back(ops: Hou
 
 async def test_where_the_ops_channel_is_lost_the_admins_hear_it(ops: House, machine: PretendMachine) -> None:
     await ops.start()
-    await ops.people.leave("U0SOUL", "ops")
-    await ops.acknowledged()
+    await ops.heard(ops.people.leave("U0SOUL", "ops"))
     machine.free = 0
     await look(ops)
     (post,) = await ops.replies("D0ADA")
@@ -166,8 +159,7 @@ async def test_where_the_ops_channel_is_lost_the_admins_hear_it(ops: House, mach
     assert "SOUL_OPS_CHANNEL takes no posts" in post
     await look(ops)
     assert len(await ops.replies("D0ADA")) == 1
-    await ops.people.join("U0SOUL", "ops")
-    await ops.acknowledged()
+    await ops.heard(ops.people.join("U0SOUL", "ops"))
     while "ops" in await known(ops):
         await look(ops, QUIET)
     assert (await ops.replies("D0ADA"))[1].endswith(": the ops channel.")
@@ -263,9 +255,7 @@ async def cut_off(house: House) -> None:
 async def until_connected(house: House) -> None:
     """End the faults, and turn the clock past the pause before each try until the daemon hears Slack again."""
     await house.people.clear_faults()
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    healthy = house.daemon.built.channel.healthy
+    healthy = house.built.channel.healthy
     while not healthy():
         tries = len(await house.people.calls("apps.connections.open"))
         house.clock.turn(LONGEST_PAUSE)

@@ -26,23 +26,22 @@ async def asked(house: House, text: str, count: int) -> str:
     return await shown(house, "Ada", "general", count)
 
 
-async def waiting(house: House, count: int) -> bool:
-    """Whether so many commands and presses wait behind the talk."""
+async def waiting(house: House, count: int) -> None:
+    """Wait until so many commands and presses wait behind the talk."""
     waits = "SELECT 1 FROM inbox WHERE modality = 'decision' AND state = 'new' AND conversation LIKE '%/D0ADA/'"
-    return len(await house.rows(waits)) == count
+    await house.row(waits, count=count)
 
 
 async def in_order(house: House, *commands: str) -> None:
     """Type commands that have to wait, each once the one before is stored."""
     for count, text in enumerate(commands, 1):
         assert await house.people.command("Ada", "general", COMMAND, text)
-        await house.when(lambda count=count: waiting(house, count))  # type: ignore[misc]
+        await waiting(house, count)
 
 
 async def finish(house: House, flow: Flow) -> None:
     flow.end("And so on.", CLOSING)
-    await house.reply("D0ADA", "And so on.")
-    await house.idle()
+    await house.settled("D0ADA", "And so on.")
 
 
 async def test_commands_that_read_are_answered_while_an_answer_grows_and_a_stop_ends_it_alone(house: House) -> None:
@@ -105,7 +104,7 @@ async def test_what_changes_something_waits_for_the_talk_and_what_follows_stays_
     flow = await held(house)
     await in_order(house, "pause", "status")
     await press(house, "Ada", view, "Resume remembering")
-    await house.when(lambda: waiting(house, 3))
+    await waiting(house, 3)
     assert await house.people.ephemerals("Ada", "general") == []
     await finish(house, flow)
     shown_to_her = [said(one) for one in await house.people.ephemerals("Ada", "general")]
@@ -120,8 +119,7 @@ async def test_a_command_left_beside_by_a_dead_daemon_is_answered_once_in_direct
     await house.change("UPDATE inbox SET state = 'new', answered_by = '' WHERE modality = 'decision'")
     flow = house.flow()
     await house.start()
-    post = await house.reply("D0ADA", "I am here and answer")
-    await house.idle()
+    post = await house.settled("D0ADA", "I am here and answer")
     assert "thread_ts" not in post or not post["thread_ts"]
     assert len(await house.replies("D0ADA")) == 1
     assert not flow.asked.is_set()

@@ -58,8 +58,7 @@ async def test_who_invited_the_soul_hears_what_it_makes_of_it_unless_they_pause(
     await house.answered("Ada", "dm", "follow up on")
     house.model.replies.append(thought("So the tenants are in 42."))
     await answers(session)
-    await house.reply("D0ADA", "So the tenants are in 42.")
-    await house.idle()
+    await house.settled("D0ADA", "So the tenants are in 42.")
     assert await counted(house) == {"": 1}
     await house.answered("Ada", "dm", "pause remembering")
     before = len(house.prompts)
@@ -72,15 +71,13 @@ async def test_nothing_but_an_answer_is_thought_about_and_not_without_the_cycle(
     house = session.house
     await asks(house, "Ada", "dm")
     house.clock.turn(LATE_MS / 1000 + 1)
-    await house.reply("D0ADA", "ada-api", count=2)
-    await house.idle()
+    await house.settled("D0ADA", "ada-api", count=2)
     assert (house.prompts, await counted(house)) == ([], {})
     await house.restart(cycle_enabled=False)
     async with door(house) as url:
         session.moves(url)
         await session.ends_turn()
         await session.goes_on(ANSWER)
-        await house.reply("D0ADA", ANSWER)
-        await house.idle()
+        await house.settled("D0ADA", ANSWER)
     assert house.prompts == []
     assert await house.rows("SELECT 1 FROM ticks") == []

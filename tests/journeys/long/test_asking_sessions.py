@@ -22,8 +22,7 @@ HEAD = "*Ada Lovelace's session `ada-api`:*"
 async def test_a_question_is_allowed_answered_and_stands_in_the_thread(house: House, session: AskedSession) -> None:
     ts = await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
     assert said(await house.reply("general", count=1)) == ASKED
-    asked = await house.reply("D0ADA", MAY)
-    await house.idle()
+    asked = await house.settled("D0ADA", MAY)
     assert f"Ben (`{await house.person('Ben')}`)" in said(asked)
     assert "in a channel:" in said(asked)
     assert f"```\n{WORDS}\n```" in said(asked)
@@ -38,8 +37,7 @@ async def test_a_question_is_allowed_answered_and_stands_in_the_thread(house: Ho
     assert "Ben is not your user" in read
     assert "change nothing for it" in read
     assert (await session.goes_on("It is 0042_tenants.", "p2")).context == ""
-    answer = await house.reply("general", "0042_tenants")
-    await house.idle()
+    answer = await house.settled("general", "0042_tenants")
     assert (said(answer), answer["thread_ts"]) == (f"{HEAD}\n\nIt is 0042_tenants.", ts)
     assert house.prompts == [], "no model is called"
     assert await states(house) == ["answered"]
@@ -77,8 +75,7 @@ async def test_a_click_counts_whichever_soul_asks_the_owner(empty_house: House, 
     async with door(empty_house) as url:
         session = await AskedSession.begun(empty_house, tmp_path, url)
         await empty_house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
-        ts = str((await empty_house.reply("D0ADA", MAY))["ts"])
-        await empty_house.idle()
+        ts = str((await empty_house.settled("D0ADA", MAY))["ts"])
         name = (await empty_house.one("SELECT id FROM approvals WHERE soul = 'rolf'"))["id"]
         assert await forged(empty_house, "Ben", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
         assert await states(empty_house) == ["held"]
@@ -98,8 +95,7 @@ async def test_a_wrong_click_lets_nothing_through_and_a_refusal_is_said(house: H
     assert await states(house) == ["held"]
     assert (await session.ends_turn()).context == ""
     assert await press(house, "Ada", "D0ADA", ts, NO) == "accepted"
-    assert said(await house.reply("general", "not allowed")) == REFUSED
-    await house.idle()
+    assert said(await house.settled("general", "not allowed")) == REFUSED
     assert await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
     await house.idle()
     assert (await session.ends_turn("p2")).context == ""
@@ -112,13 +108,11 @@ async def test_what_no_one_decides_expires_and_a_late_click_is_void(house: House
     for _ in range(2):
         assert await asks(house, how="hand", words="clean up") == ASKED
     await house.reply("D0ADA", "May I hand a task to your session `ada-api`?", count=2)
-    asked = await house.reply("D0ADA", "asks no permission for what it does", count=2)
-    await house.idle()
+    asked = await house.settled("D0ADA", "asks no permission for what it does", count=2)
     assert await states(house) == ["held", "held"]
     name = (await house.one("SELECT id FROM approvals ORDER BY created_ms DESC"))["id"]
     house.clock.turn(OVER_MS / 1000)
-    assert "not allowed in time" in said(await house.reply("general", "not allowed", count=2))
-    await house.idle()
+    assert "not allowed in time" in said(await house.settled("general", "not allowed", count=2))
     assert await forged(house, "Ada", "D0ADA", ts=asked["ts"], value=f"approve:{name}") != "accepted"
     assert await states(house) == ["expired", "expired"]
     assert (await session.ends_turn()).context == ""
@@ -128,14 +122,12 @@ async def test_no_answer_is_said_once_and_the_question_ends_after_a_day(house: H
     await asks(house)
     await allowed(house)
     house.clock.turn(LATE_MS / 1000 + 1)
-    await house.reply("general", "has not answered yet")
-    await house.idle()
+    await house.settled("general", "has not answered yet")
     house.clock.turn(LATE_MS / 1000)
     await house.idle()
     await session.ends_turn()
     house.clock.turn(OVER_MS / 1000)
-    await house.reply("general", "the question is over")
-    await house.idle()
+    await house.settled("general", "the question is over")
     await session.goes_on("too late")
     await house.idle()
     replies = await house.replies("general")
@@ -169,18 +161,6 @@ async def test_a_session_that_is_killed_is_said_once_and_what_it_had_read_or_not
     assert await states(house) == ["answered", "delivered"]
 
 
-async def test_clear_takes_questions_along_also_one_that_was_read(house: House, session: AskedSession) -> None:
-    await asks(house, "Ada", "dm", "the first?")
-    assert "the first?" in (await session.ends_turn()).context
-    await asks(house, "Ada", "dm", "the second?")
-    await session.client.run({"session_id": "s2", "hook_event_name": "SessionStart", "source": "clear"})
-    stop = {"session_id": "s2", "hook_event_name": "Stop", "stop_hook_active": False}
-    assert "the first?" in (await session.client.run(stop | {"prompt_id": "q1"})).context
-    answer = {"stop_hook_active": True, "last_assistant_message": "Yes."}
-    await session.client.run(stop | {"prompt_id": "q1"} | answer)
-    assert "the second?" in (await session.client.run(stop | {"prompt_id": "q2"})).context
-
-
 async def test_hostile_answers_are_inert_redacted_cut_and_in_order(house: House, session: AskedSession) -> None:
     await asks(house)
     await allowed(house)
@@ -190,8 +170,7 @@ async def test_hostile_answers_are_inert_redacted_cut_and_in_order(house: House,
         f"\x00<!channel> <@U0ADA> [click](https://evil.example/x) {key} @everyone\x1b[31m\ud800 " + "word " * 20_000
     )
     await session.goes_on(hostile)
-    await house.reply("general", "session `ada-api`:")
-    await house.idle()
+    await house.settled("general", "session `ada-api`:")
     parts = (await house.replies("general"))[2:]
     whole = "".join(parts)
     assert len(parts) > 1
@@ -219,8 +198,7 @@ async def test_a_poll_ends_with_a_note_which_its_own_key_answers_once(house: Hou
     got = await asyncio.gather(*(session.ask("POST", path, json={"text": f"0042 ({n})"}) for n in range(4)))
     assert sorted(one.status for one in got) == [204, 409, 409, 409]
     await session.goes_on("0043")
-    await house.reply("general", "0042 (")
-    await house.idle()
+    await house.settled("general", "0042 (")
     assert len(await house.replies("general")) == 3
     assert (await session.ask("GET", "/api/sessions/s1/notes")).json == []
     for bad in ("", "x" * (LONGEST_ANSWER + 1), "a\x00b"):
@@ -254,8 +232,7 @@ async def test_where_a_guest_reads_by_now_no_answer_is_shown_or_asked_for(house:
     await session.ends_turn()
     await house.guest()
     await session.goes_on("SECRET")
-    await house.reply("general", "others read here by now")
-    await house.idle()
+    await house.settled("general", "others read here by now")
     assert "SECRET" not in str(await house.posting_calls())
     assert await house.rows("SELECT * FROM turns WHERE body LIKE '%SECRET%'") == []
     assert "no one but full members" in await asks(house)
@@ -282,8 +259,7 @@ async def test_forgetting_leaves_no_word_of_the_question_or_of_the_answer(house:
     await allowed(house)
     await session.ends_turn()
     await session.goes_on("ADAS-ANSWER")
-    await house.reply("general", "ADAS-ANSWER")
-    await house.idle()
+    await house.settled("general", "ADAS-ANSWER")
 
     async def left() -> str:
         tables = ("shared_messages", "outbox", "inbox", "turns", "approvals")

@@ -126,11 +126,7 @@ async def test_what_turns_up_later_joins_the_question_and_two_clicks_answer_once
     async with asyncio.TaskGroup() as clicks:
         for _ in range(2):
             clicks.create_task(empty_house.people.click("Ada", "dm", post["ts"], "soul_answer_0"))
-
-    async def answered() -> bool:
-        return len(await empty_house.rows("SELECT 1 FROM inbox WHERE state = 'answered'")) == len(missed)
-
-    await empty_house.when(answered)
+    await empty_house.row("SELECT 1 FROM inbox WHERE state = 'answered'", count=len(missed))
     await empty_house.idle()
     everything = " ".join(await empty_house.replies("general") + await empty_house.replies("D0ADA"))
     words = ("first", "second", "third", "fourth")
@@ -142,8 +138,7 @@ async def test_other_words_leave_the_question_open_and_what_was_deleted_is_left_
     missed = await missed_by_ada(empty_house)
     post = await asked(empty_house)
     await empty_house.answered("Ada", "dm", "something else")
-    await empty_house.people.delete("Ada", "dm", missed[0])
-    await empty_house.acknowledged()
+    await empty_house.heard(empty_house.people.delete("Ada", "dm", missed[0]))
     await empty_house.change("UPDATE inbox SET state = 'answered' WHERE ts = ?", missed[1])
     assert await pick(empty_house, "Ada", "dm", post["ts"], 0) == "accepted"
     assert await empty_house.final_state(missed[2]) == "answered"
@@ -186,6 +181,5 @@ async def test_a_room_that_was_left_is_not_named_and_each_is_asked_in_their_lang
     assert "in unseren Direktnachrichten" in said(in_german)
     assert offered(in_german) == ["Ja, antworte", "Nein, nicht nötig"]
     assert await pick(empty_house, "Ada", "dm", post["ts"], 0) == "accepted"
-    await empty_house.reply("general", "Echo: in general")
-    await empty_house.idle()
+    await empty_house.settled("general", "Echo: in general")
     assert await empty_house.final_state(gone) == "stale"

@@ -15,8 +15,7 @@ MAY = "May I bind your session"
 async def begun_thread(house: House) -> str:
     """A thread of Ben's with the soul; gives its ts."""
     ts = await house.say("Ben", "general", "@soul hello")
-    await house.reply("general")
-    await house.idle()
+    await house.settled("general")
     return ts
 
 
@@ -31,8 +30,7 @@ async def orders(house: House, conversation: str, *options: str, name: str = "ad
 
 async def asked(house: House) -> str:
     """The ts of the question in Ada's direct messages."""
-    post = await house.reply("D0ADA", MAY)
-    await house.idle()
+    post = await house.settled("D0ADA", MAY)
     return str(post["ts"])
 
 
@@ -50,8 +48,7 @@ async def test_its_owner_is_asked_and_her_click_alone_binds(house: House, sessio
     await house.idle()
     assert await house.rows("SELECT * FROM bound_threads") == []
     assert await press(house, "Ada", "D0ADA", question) == "accepted"
-    assert said(await house.reply("general", "From now on what")) == BOUND
-    await house.idle()
+    assert said(await house.settled("general", "From now on what")) == BOUND
     await put(house, "Ada", ts, "which migration?")
     assert "which migration?" in (await session.ends_turn()).context
     (row,) = json.loads(await house.command("sessions", "--json"))
@@ -72,23 +69,19 @@ async def test_what_she_does_not_allow_binds_nothing_and_she_may_for_all(house: 
     assert await press(house, "Ada", "D0ADA", await asked(house), NO) == "accepted"
     await house.idle()
     await orders(house, ts)
-    question = (await house.reply("D0ADA", MAY, count=2))["ts"]
-    await house.idle()
+    question = (await house.settled("D0ADA", MAY, count=2))["ts"]
     house.clock.turn(OVER_MS / 1000)
-    await house.reply("D0ADA", "Expired")
-    await house.idle()
+    await house.settled("D0ADA", "Expired")
     name = (await house.rows("SELECT id FROM approvals ORDER BY created_ms DESC"))[0]["id"]
     assert await forged(house, "Ada", "D0ADA", ts=question, value=f"approve:{name}") != "accepted"
     assert await house.rows("SELECT * FROM bound_threads") == []
     assert len(await house.replies("general")) == 1, "nobody there asked for it"
     await session.client.report("UserPromptSubmit")
     await orders(house, ts, "--for-everybody")
-    post = await house.reply("D0ADA", MAY, count=3)
-    await house.idle()
+    post = await house.settled("D0ADA", MAY, count=3)
     assert "for everybody" in said(post)
     assert await press(house, "Ada", "D0ADA", post["ts"]) == "accepted"
-    assert said(await house.reply("general", "From now on what")) == FOR_ALL
-    await house.idle()
+    assert said(await house.settled("general", "From now on what")) == FOR_ALL
     await put(house, "Ben", ts, "which migration?")
     assert "which migration?" in (await session.ends_turn()).context
 
@@ -103,8 +96,7 @@ async def test_direct_messages_of_another_are_not_bound_and_her_own_are(house: H
     assert await house.rows("SELECT * FROM approvals") == []
     await orders(house, "D0ADA/")
     assert await press(house, "Ada", "D0ADA", await asked(house)) == "accepted"
-    await house.reply("D0ADA", "From now on what")
-    await house.idle()
+    await house.settled("D0ADA", "From now on what")
     asked_ts = await house.say("Ada", "dm", "which migration?")
     await house.final_state(asked_ts)
     assert "which migration?" in (await session.ends_turn()).context
@@ -112,12 +104,8 @@ async def test_direct_messages_of_another_are_not_bound_and_her_own_are(house: H
     answer = await house.reply("D0ADA", "0042.")
     assert (said(answer), answer["thread_ts"]) == (f"{HEAD}\n\n0042.", asked_ts)
     await house.say("Ada", "dm", "and in its thread?", thread=asked_ts)
-    await house.when(lambda: _count(house, 2))
+    await house.row("SELECT 1 FROM shared_messages WHERE kind <> 'answer'", count=2)
     assert await states(house) == ["answered", "waiting"], "threads in bound direct messages are bound"
-
-
-async def _count(house: House, number: int) -> bool:
-    return len(await states(house)) == number
 
 
 async def test_a_session_without_a_person_is_bound_at_once(house: House, tmp_path: Path) -> None:

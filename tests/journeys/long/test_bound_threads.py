@@ -35,8 +35,7 @@ async def test_the_owners_words_go_to_the_session_until_anybody_unbinds(house: H
     ), "the soul knows what was said"
     await put(house, "Ada", ts, "not read any more")
     await house.say("Ben", "general", "unbind", thread=ts)
-    assert said(await house.reply("general", "bound to no session")) == ENDED
-    await house.idle()
+    assert said(await house.settled("general", "bound to no session")) == ENDED
     assert (await session.ends_turn("p3")).context == ""
     assert await states(house) == ["answered", "dropped"]
     assert await house.answered("Ada", "general", "@soul are you there?", thread=ts) == (
@@ -80,8 +79,7 @@ async def test_tasks_and_words_to_an_unwatched_session_need_a_click(house: House
     assert "list all tables" in read
     assert "count all rows" not in read, "what waited when the session stopped asking is not read there"
     await session.goes_on("Listed.")
-    await house.reply("general", "Listed.")
-    await house.idle()
+    await house.settled("general", "Listed.")
     assert await states(house) == ["held", "dropped", "answered"]
     for _ in range(2):
         assert "I ask Ada Lovelace" in await house.answered("Ben", "general", "drop all tables", thread=ts)
@@ -118,8 +116,7 @@ async def test_waiting_words_are_read_as_they_are_unless_bound_elsewhere(house: 
     first = await bound_thread(house)
     edited, deleted = await put(house, "Ada", first, "the frist"), await put(house, "Ada", first, "the second")
     await house.people.edit("Ada", "general", edited, "the first")
-    await house.people.delete("Ada", "general", deleted)
-    await house.acknowledged()
+    await house.heard(house.people.delete("Ada", "general", deleted))
     assert "the first" in (await session.ends_turn()).context
     await session.goes_on("Read.")
     await house.reply("general", "Read.")
@@ -129,8 +126,7 @@ async def test_waiting_words_are_read_as_they_are_unless_bound_elsewhere(house: 
     second = await house.say("Ada", "general", "@soul bind ada-api here")
     moved = await house.reply("general", "belongs to another thread now")
     assert moved["thread_ts"] == first
-    await house.reply("general", "From now on what", count=2)
-    await house.idle()
+    await house.settled("general", "From now on what", count=2)
     await put(house, "Ada", second, "for the second")
     read = (await session.ends_turn("p3")).context
     assert "for the second" in read
@@ -168,8 +164,7 @@ async def test_one_not_back_within_a_day_leaves_the_thread_to_the_soul(house: Ho
     await house.reply("general", "is gone. What you say to it here waits for a day")
     await put(house, "Ada", ts, "are you back?")
     house.clock.turn(KEPT_MS / 1000 + 3)
-    await house.reply("general", "did not come back within a day")
-    await house.idle()
+    await house.settled("general", "did not come back within a day")
     assert await states(house) == ["dropped"]
     assert await house.answered("Ada", "general", "@soul then you", thread=ts) == "Echo: are you back? + then you"
     await session.client.report("SessionStart", source="resume")

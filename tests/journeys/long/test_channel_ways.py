@@ -29,12 +29,8 @@ async def opened(house: House, person: str = "Ada", room: str = "general") -> Js
 async def changed(house: House, person: str, view: Json, **values: str) -> None:
     """Send a dialog that sets something, and wait until it is posted in the channel."""
     before = len(await house.rows(ACTS))
-
-    async def stored() -> bool:
-        return len(await house.rows(ACTS)) > before
-
     assert await house.people.submit(person, view["id"], **values)
-    await house.when(stored)
+    await house.row(ACTS, count=before + 1)
     await house.idle()
 
 
@@ -50,8 +46,7 @@ async def test_instructions_are_posted_there_and_stand_fenced_below_the_rules_un
     [posted] = await house.replies("general")
     assert posted == f"Ada has set how I work in this channel:\n- I keep this in mind, below my own rules:\n> {ASKED}"
     ts = await house.say("Ben", "general", "@soul what is up?")
-    await house.reply("general", count=2)
-    await house.idle()
+    await house.settled("general", count=2)
     prompt = house.prompts[0]
     system = "".join(part.text for part in prompt.system)
     assert ASKED not in system, "they stand below the house's rules, in no system part"
@@ -86,19 +81,16 @@ async def test_others_than_its_maker_and_admins_of_the_workspace_are_refused_in_
         assert len(await house.people.ephemerals(person, "general")) == 1
         assert await house.people.modals(person) == []
     assert await house.rows(WAYS) == []
-    await house.people.change_standing("Ben", "member", admin=True)
-    await house.acknowledged()
+    await house.heard(house.people.change_standing("Ben", "member", admin=True))
     view = await opened(house, "Ben")
-    await house.people.change_standing("Ben", "member")
-    await house.acknowledged()
+    await house.heard(house.people.change_standing("Ben", "member"))
     assert await house.people.submit("Ben", view["id"], soul_room=ASKED)
     await house.events.until("slack.way_refused")
     assert await house.rows(WAYS) == []
     assert await house.people.modals("Ben"), "what was typed is not lost"
     assert await house.replies("general") == []
     for person in ("Ben", "Chloe"):
-        await house.people.change_standing(person, "member", admin=True)
-    await house.acknowledged()
+        await house.heard(house.people.change_standing(person, "member", admin=True))
     await filled(house, "Ben", words=ASKED)
     assert (await house.rows(WAYS))[0]["person"] == "U0BEN"
     assert await house.people.command("Chloe", "dm", "/minoan", "channel")
@@ -162,8 +154,7 @@ async def test_orders_in_them_stay_words_and_marks_in_them_reach_no_one(house: H
 async def test_only_when_mentioned_keeps_it_out_of_its_own_threads(house: House) -> None:
     await filled(house, joins="mention")
     ts = await house.say("Ben", "general", "@soul hello")
-    await house.reply("general", count=2)
-    await house.idle()
+    await house.settled("general", count=2)
     await house.say("Ben", "general", "and then?", thread=ts)
     await house.acknowledged()
     await house.idle()
@@ -184,8 +175,7 @@ async def test_answers_grow_there_as_the_channel_wants(house: House) -> None:
         if chosen == "on":
             await house.draft("general", "I have begun")
         flow.end(" And more.", CLOSING)
-        await house.reply("general", "And more.", count=number)
-        await house.idle()
+        await house.settled("general", "And more.", count=number)
         assert bool(await house.people.calls("chat.startStream")) is (chosen == "on")
 
 
@@ -194,16 +184,13 @@ async def test_the_channels_soul_answers_new_threads_and_old_ones_stay(empty_hou
     write_soul(empty_house.settings.home, "rolf", shown="Rolf", personality="You are Rolf, a sailor.")
     await empty_house.start(name="tess", souls=("rolf",))
     ts = await empty_house.say("Ben", "general", "@soul hello")
-    await empty_house.reply("general")
-    await empty_house.idle()
+    await empty_house.settled("general")
     chosen = {"x": {"soul_room_soul": {"selected_option": {"value": "rolf"}}}}
     payload = sent(state={"values": chosen})
     assert await empty_house.people.emit_envelope({"type": "interactive", "envelope_id": "e1", "payload": payload})
-    await empty_house.reply("general", "rolf answers in new threads.")
-    await empty_house.idle()
+    await empty_house.settled("general", "rolf answers in new threads.")
     new = await empty_house.say("Ben", "general", "@soul ahoy")
-    await empty_house.reply("general", count=3)
-    await empty_house.idle()
+    await empty_house.settled("general", count=3)
     assert "You are Rolf, a sailor." in empty_house.last_prompt()
     await empty_house.answered("Ben", "general", "and on?", thread=new)
     assert "You are Rolf, a sailor." in empty_house.last_prompt()
@@ -213,16 +200,13 @@ async def test_the_channels_soul_answers_new_threads_and_old_ones_stay(empty_hou
 
 async def test_it_ends_with_the_channel_and_goes_when_its_author_is_forgotten(house: House) -> None:
     await filled(house, words=ASKED)
-    await house.people.post("archive", person="Ada", channel="general")
-    await house.acknowledged()
+    await house.heard(house.people.post("archive", person="Ada", channel="general"))
     assert await house.rows(WAYS) == []
-    await house.people.post("archive", person="Ada", channel="general", end=True)
-    await house.acknowledged()
+    await house.heard(house.people.post("archive", person="Ada", channel="general", end=True))
     await filled(house, words=ASKED)
     await house.answered("Ada", "dm", "forget me")
     await house.say("Ada", "dm", "yes, forget me")
-    await house.reply("D0ADA", "Forgotten")
-    await house.idle()
+    await house.settled("D0ADA", "Forgotten")
     assert await house.rows(WAYS) == []
 
 
@@ -233,8 +217,7 @@ async def test_it_ends_too_where_the_channel_is_archived_or_deleted_while_no_dae
     await house.start()
     assert await house.rows(WAYS) == []
     assert [row["detail"] for row in await house.rows(ACTS)][-1] == "ended with the channel"
-    await house.people.post("archive", person="Ada", channel="general", end=True)
-    await house.acknowledged()
+    await house.heard(house.people.post("archive", person="Ada", channel="general", end=True))
     await house.answered("Ben", "general", "@soul hello again")
     assert ASKED not in house.last_prompt(), "a channel that is opened again begins without"
     await filled(house, words=ASKED)

@@ -21,12 +21,7 @@ async def digest_of(house: House, person: str = "Ada", room: str = "general") ->
 async def monday(house: House, number: int) -> None:
     row = (await house.rows(OWN))[-1]
     house.clock.turn((row["due_ms"] - house.clock.now_ms()) / 1000 + 1)
-
-    async def came() -> bool:
-        rows = await house.rows("SELECT count(*) AS n FROM inbox WHERE modality = 'time' AND process IS NULL")
-        return bool(rows[0]["n"] >= number)
-
-    await house.when(came)
+    await house.row("SELECT 1 FROM inbox WHERE modality = 'time' AND process IS NULL", count=number)
     await house.idle()
 
 
@@ -55,8 +50,7 @@ async def test_a_digest_is_made_of_the_channels_own_words_and_of_nothing_where_n
 
 async def test_where_the_soul_was_removed_its_owner_hears_so_once_and_the_digest_rests(house: House) -> None:
     await digest_of(house)
-    await house.people.leave(APP, "general")
-    await house.acknowledged()
+    await house.heard(house.people.leave(APP, "general"))
     await house.say("Ben", "general", "We ship on Thursday.")
     room = await house.people.open_dm("Ada")
     await monday(house, 1)
@@ -70,8 +64,7 @@ async def test_where_the_soul_was_removed_its_owner_hears_so_once_and_the_digest
     assert len([one for one in await house.replies(room) if "reminder 1" in one]) == 1
     assert "paused" in await house.answered("Ada", "dm", "my reminders")
     assert "stays paused" in await house.answered("Ada", "dm", "resume reminder 1")
-    await house.people.join(APP, "general")
-    await house.acknowledged()
+    await house.heard(house.people.join(APP, "general"))
     assert (await house.answered("Ada", "dm", "resume reminder 1")).startswith("Reminder 1 goes on")
     assert (await house.rows(OWN))[0]["paused"] == ""
 
@@ -83,23 +76,20 @@ async def test_a_channel_that_lost_the_soul_or_its_person_or_is_archived_pauses_
         return (await house.rows(OWN))[-1]["paused"], hears
 
     await digest_of(house, room="founders")
-    await house.people.leave(APP, "founders")
-    await house.acknowledged()
+    await house.heard(house.people.leave(APP, "founders"))
     await monday(house, 1)
     why, hears = await paused("Ada")
     assert why == "not_in_channel"
     assert hears.startswith("I could not bring up your reminder 1 in a channel, since I am not in that channel")
     await digest_of(house, "Ben")
-    await house.people.leave("Ben", "general")
-    await house.acknowledged()
+    await house.heard(house.people.leave("Ben", "general"))
     await house.say("Ada", "general", "We ship on Thursday.")
     await monday(house, 2)
     why, hears = await paused("Ben")
     assert (why, "you are not in that channel any more" in hears) == ("owner_left", True)
     assert [prompt.step for prompt in house.prompts].count("digest") == 0
     await digest_of(house)
-    await house.people.post("archive", person="Ada", channel="general")
-    await house.acknowledged()
+    await house.heard(house.people.post("archive", person="Ada", channel="general"))
     await monday(house, 3)
     why, hears = await paused("Ada")
     assert (why, "that channel is archived" in hears) == ("archived", True)
@@ -117,8 +107,7 @@ async def test_deleting_the_message_that_asked_for_it_cancels_it_and_its_person_
     assert await house.replies("general") == before
     assert await house.replies("D0BEN") == []
     await house.people.add_person("Dora", locale="de-DE", zone="Europe/Berlin")
-    await house.people.join("Dora", "general")
-    await house.acknowledged()
+    await house.heard(house.people.join("Dora", "general"))
     await digest_of(house, "Dora")
     await delete_what_asked(house, "Dora")
     room = await house.people.open_dm("Dora")
@@ -127,13 +116,10 @@ async def test_deleting_the_message_that_asked_for_it_cancels_it_and_its_person_
 
 async def delete_what_asked(house: House, person: str = "Ada") -> None:
     """Delete the message that asked for the digest; wait until the digest is cancelled."""
-    [asked] = json.loads((await house.rows(OWN))[-1]["params"])["heard"]
+    row = (await house.rows(OWN))[-1]
+    [asked] = json.loads(row["params"])["heard"]
     await house.people.delete(person, "general", asked)
-
-    async def cancelled() -> bool:
-        return bool((await house.rows(OWN))[-1]["state"] == "cancelled")
-
-    await house.when(cancelled)
+    await house.row(f"SELECT 1 FROM ({OWN}) WHERE number = ? AND state = 'cancelled'", row["number"])
 
 
 async def test_a_digest_without_a_channel_is_refused_and_of_two_daemons_one_posts_it(house: House) -> None:
@@ -150,6 +136,5 @@ async def test_a_digest_without_a_channel_is_refused_and_of_two_daemons_one_post
     await monday(house, 1)
     assert len([one for one in await house.replies("C0GENERAL", thread="") if "Shipping" in one]) == 1
     await delete_what_asked(house)
-    await house.reply("D0ADA", "is cancelled")
-    await house.idle()
+    await house.settled("D0ADA", "is cancelled")
     assert len(await house.replies("D0ADA")) == 2

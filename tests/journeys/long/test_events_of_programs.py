@@ -64,8 +64,7 @@ async def test_a_red_build_is_said_once_and_read_as_data_also_at_two_doors(repor
     house.model.replies += [WORTH, "It is red again."]
     got = await asyncio.gather(reporter.reports("build-2", at=first), reporter.reports("build-2", at=second))
     assert sorted(got) == [(202, "known"), (202, "taken")]
-    await house.reply("general", "It is red again.")
-    await house.idle()
+    await house.settled("general", "It is red again.")
     assert await house.replies("general") == [SPOKEN, "It is red again."]
     assert len(house.prompts) == 4
     kept = b"".join(path.read_bytes() for path in house.settings.home.glob("memory.db*"))
@@ -83,8 +82,7 @@ async def test_events_that_wait_are_looked_at_together_and_orders_in_them_lead_n
     await reporter.reports("build-3", "Rolled back.")
     house.model.replies += [WORTH, SPOKEN]
     first.end(NOT_WORTH)
-    await house.reply("general")
-    await house.idle()
+    await house.settled("general")
     assert await house.replies("general") == [SPOKEN]
     assert all(words in house.last_prompt() for words in ("Deploy failed.", "Rolled back."))
     assert [state for state, _ in await _states(house)] == ["answered"] * 3
@@ -135,8 +133,7 @@ async def test_the_key_of_another_room_opens_only_its_own_and_none_without_the_s
     assert await Reporter(house, "nobody", reporter.secret).reports("x") == (401, "unsigned")
     house.model.replies += [WORTH, SPOKEN]
     await other.reports("d1")
-    assert said(await house.reply("founders")) == SPOKEN
-    await house.idle()
+    assert said(await house.settled("founders")) == SPOKEN
     assert await house.replies("general") == []
     before = len(house.prompts)
     await house.people.leave("U0SOUL", BUILDS)
@@ -194,8 +191,7 @@ async def test_github_signs_its_own_way_and_its_addresses_and_ids_are_left_out(e
     headers = {"Content-Type": "application/json", "X-Hub-Signature-256": f"sha256={signature}"}
     empty_house.model.replies += [WORTH, SPOKEN]
     assert await post(empty_house, "repo", body, headers) == (202, "taken")
-    await empty_house.reply("general")
-    await empty_house.idle()
+    await empty_house.settled("general")
     assert await post(empty_house, "repo", body, headers) == (202, "known")
     assert await post(empty_house, "repo", body + b" ", headers) == (401, "unsigned")
     prompt = empty_house.last_prompt()

@@ -42,11 +42,7 @@ async def planned(house: House, *goals: str, person: str = "Ada", room: str = "d
 async def turned(house: House, seconds: float, ticks: int) -> None:
     """Let time pass until so many unasked thoughts were counted in all."""
     house.clock.turn(seconds)
-
-    async def enough() -> bool:
-        return int((await house.one("SELECT coalesce(sum(n), 0) AS n FROM tick_counts"))["n"]) >= ticks
-
-    await house.when(enough)
+    await house.row("SELECT 1 FROM (SELECT coalesce(sum(n), 0) AS n FROM tick_counts) WHERE n >= ?", ticks)
     await house.idle()  # what it said is committed, and posted a moment later
 
 
@@ -114,11 +110,7 @@ async def invitation(house: House) -> tuple[object, ...]:
 
 async def judged(house: House, value: str = "bad", count: int = 1) -> None:
     """Wait until so many judgements are kept."""
-
-    async def kept() -> bool:
-        return len(await house.rows("SELECT 1 FROM feedback WHERE value = ?", value)) == count
-
-    await house.when(kept)
+    await house.row("SELECT 1 FROM feedback WHERE value = ?", value, count=count)
 
 
 async def test_not_now_pauses_without_a_call_and_the_next_pause_is_twice_as_long(thinker: House) -> None:
@@ -156,8 +148,7 @@ async def test_a_bad_mark_pauses_once_and_not_at_an_answer_that_was_asked_for(th
     assert (await invitation(thinker))[3] == 0
     thinker.model.replies.append(thought("Word 1."))
     thinker.clock.turn(2 * HOUR + 1)
-    post = await thinker.reply("D0ADA", "Word 1.")
-    await thinker.idle()
+    post = await thinker.settled("D0ADA", "Word 1.")
     await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")
     await judged(thinker, count=2)
     assert await invitation(thinker) == ("invited", "phrase", "U0ADA", DAY * 1_000)
@@ -173,8 +164,7 @@ async def test_a_bad_mark_at_a_kept_promise_counts_as_well(thinker: House) -> No
     await thinker.answered("Ada", "dm", "the import, please")
     thinker.model.replies.append(thought("The import ran."))
     thinker.clock.turn(2 * HOUR + 1)
-    post = await thinker.reply("D0ADA", "The import ran.")
-    await thinker.idle()
+    post = await thinker.settled("D0ADA", "The import ran.")
     await thinker.people.react("Ada", "dm", post["ts"], "thumbsdown")
     await judged(thinker)
     assert await invitation(thinker) == ("unasked", "", "", DAY * 1_000)
@@ -288,11 +278,7 @@ async def begun(house: House, reply: str, *, promised: bool = False) -> asyncio.
     house.model.steps["think"].append(until(may, reply))
     calls = len(house.prompts)
     house.clock.turn(2 * HOUR + 1)
-
-    async def asked() -> bool:
-        return len(house.prompts) > calls
-
-    await house.when(asked)
+    await house.called(calls + 1)
     return may
 
 
@@ -384,8 +370,7 @@ async def test_a_post_that_waits_until_it_is_quiet_is_not_sent_then(empty_house:
     await house.events.until("outbox.quiet")
     house.clock.turn(12 * HOUR + 60)
     if promised:
-        await house.reply("D0ADA", "The import ran.")
-    await house.idle()
+        await house.settled("D0ADA", "The import ran.")
     said = [one for one in await house.replies("D0ADA") if "import ran" in one]
     assert len(said) == promised
 

@@ -24,8 +24,7 @@ async def session(empty_house: House, tmp_path: Path) -> AsyncIterator[AskedSess
 async def asked(house: House) -> str:
     """Ben asks Ada's session in a thread with Tess; gives its ts."""
     ts = await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
-    await house.reply("general", "I ask Ada Lovelace")
-    await house.idle()
+    await house.settled("general", "I ask Ada Lovelace")
     return ts
 
 
@@ -36,9 +35,7 @@ async def faces(house: House, containing: str) -> list[str]:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-async def test_the_answer_is_said_once_by_the_soul_that_has_the_thread_and_it_knows_it(
-    session: AskedSession, moment: str
-) -> None:
+async def test_the_answer_is_said_once_by_the_soul_that_has_the_thread(session: AskedSession, moment: str) -> None:
     house = session.house
     ts = await asked(house)
     if moment == "asked":
@@ -51,8 +48,7 @@ async def test_the_answer_is_said_once_by_the_soul_that_has_the_thread_and_it_kn
     if moment == "read":
         await handed(house, ts)
     await session.goes_on("0042.")
-    await house.reply("general", "0042.")
-    await house.idle()
+    await house.settled("general", "0042.")
     assert await faces(house, "0042.") == ["Rolf"]
     await goes_on(house, ts, "so which one?")
     assert ROLF_THERE in house.last_prompt()
@@ -77,8 +73,7 @@ async def test_a_bound_thread_stays_its_sessions_and_the_answers_are_the_new_sou
     await house.idle()
     assert "and the docs?" in (await session.ends_turn("p2")).context
     await session.goes_on("Written.", "p2")
-    await house.reply("general", "Written.")
-    await house.idle()
+    await house.settled("general", "Written.")
     assert (await faces(house, "All green."), await faces(house, "Written.")) == (["Rolf"], ["Rolf"])
     assert house.prompts == [], "no model is called"
 
@@ -90,8 +85,7 @@ async def test_forget_me_empties_an_answer_that_the_new_soul_said(session: Asked
     await allowed(house)
     await session.ends_turn()
     await session.goes_on("ADAS-ANSWER")
-    await house.reply("general", "ADAS-ANSWER")
-    await house.idle()
+    await house.settled("general", "ADAS-ANSWER")
     await house.answered("Ada", "dm", "forget me")
     assert (await house.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
     await house.idle()

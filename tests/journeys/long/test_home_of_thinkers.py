@@ -28,8 +28,7 @@ async def spoken_at(house: House, seconds: float, words_: str) -> None:
     """Let time pass until the soul says this."""
     house.model.replies.append(thought(words_))
     house.clock.turn(seconds)
-    await house.reply("D0ADA", words_)
-    await house.idle()
+    await house.settled("D0ADA", words_)
 
 
 async def test_it_says_how_it_stands_with_each_decision_of_the_person(thinker: House) -> None:
@@ -68,9 +67,7 @@ async def test_a_promise_stands_there_for_its_person_alone_until_it_is_kept_or_d
     await home(thinker, "Ada", TITLE, without=PROMISE)
 
 
-async def test_a_pause_shows_until_when_it_lasts_and_nothing_where_the_soul_does_not_think_by_itself(
-    thinker: House,
-) -> None:
+async def test_a_pause_shows_its_end_and_nothing_where_the_soul_does_not_think_by_itself(thinker: House) -> None:
     await thinker.answered("Ada", "dm", "follow up on")
     await spoken_to(thinker, "please look", goal_updates=[adding("a matter", due="in 2h")])
     await spoken_at(thinker, 2 * HOUR + 1, "The import ran.")

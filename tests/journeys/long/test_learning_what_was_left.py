@@ -46,62 +46,58 @@ async def until_learned(house: House, people: int, seconds: float) -> None:
 
 
 async def test_of_five_who_teach_in_one_thread_all_are_learned_from_in_one_lull(empty_house: House) -> None:
-    house = empty_house
-    await started(house)
+    await started(empty_house)
     for added in ("Dan", "Eve"):
-        await house.people.add_person(added)
-        await house.people.join(added, "C0GENERAL")
-    house.model.steps["visitor_notes"].extend([learns_what_is_kept] * 5)
+        await empty_house.people.add_person(added)
+        await empty_house.people.join(added, "C0GENERAL")
+    empty_house.model.steps["visitor_notes"].extend([learns_what_is_kept] * 5)
     thread = ""
     for person in KEEPS:
-        thread = await in_thread(house, person, "hello", thread, learned=False)
+        thread = await in_thread(empty_house, person, "hello", thread, learned=False)
     for person, kept in KEEPS.items():
-        await in_thread(house, person, f"I keep many {kept}", thread)
-    await until_learned(house, 5, LULL + 1)
-    assert sorted(line for lines in (await notes(house)).values() for line in lines) == sorted(
+        await in_thread(empty_house, person, f"I keep many {kept}", thread)
+    await until_learned(empty_house, 5, LULL + 1)
+    assert sorted(line for lines in (await notes(empty_house)).values() for line in lines) == sorted(
         f"keeps {kept}" for kept in KEEPS.values()
     )
 
 
 async def test_what_the_first_message_of_a_person_taught_is_learned_once_enough_was_said(empty_house: House) -> None:
-    house = empty_house
-    await started(house)
-    await tell(house, "Ada", "dm", "I keep many bees")
-    house.clock.turn(LULL + 1)
-    await house.events.until("job.done")
-    await tell(house, "Ada", "dm", "thanks", learned=False)
-    assert await notes(house) == {}
-    house.model.steps["visitor_notes"].append(learns_what_is_kept)
-    await until_learned(house, 1, HALF_AN_HOUR)
-    assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
+    await started(empty_house)
+    await tell(empty_house, "Ada", "dm", "I keep many bees")
+    empty_house.clock.turn(LULL + 1)
+    await empty_house.events.until("job.done")
+    await tell(empty_house, "Ada", "dm", "thanks", learned=False)
+    assert await notes(empty_house) == {}
+    empty_house.model.steps["visitor_notes"].append(learns_what_is_kept)
+    await until_learned(empty_house, 1, HALF_AN_HOUR)
+    assert await notes(empty_house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
 
 
 async def test_what_waits_behind_a_look_that_failed_for_good_is_learned_by_the_night(empty_house: House) -> None:
-    house = empty_house
-    await house.start(learn_after=LULL, consolidate=AT_THREE, consolidate_zone="UTC")
-    await tell(house, "Ada", "dm", "hello", learned=False)
-    await tell(house, "Ada", "dm", "I keep many bees")
-    now = house.clock.now_ms()
-    await house.change("UPDATE jobs SET state = 'dead', settled_ms = ?, reason = 'the model was away'", now)
-    house.model.steps["visitor_notes"].append(learns_what_is_kept)
-    house.clock.turn(24 * 60 * MINUTE)
-    await night(house)
-    assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
+    await empty_house.start(learn_after=LULL, consolidate=AT_THREE, consolidate_zone="UTC")
+    await tell(empty_house, "Ada", "dm", "hello", learned=False)
+    await tell(empty_house, "Ada", "dm", "I keep many bees")
+    now = empty_house.clock.now_ms()
+    await empty_house.change("UPDATE jobs SET state = 'dead', settled_ms = ?, reason = 'the model was away'", now)
+    empty_house.model.steps["visitor_notes"].append(learns_what_is_kept)
+    empty_house.clock.turn(24 * 60 * MINUTE)
+    await night(empty_house)
+    assert await notes(empty_house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
 
 
 async def test_words_that_no_model_reads_keep_it_from_learning_of_nobody_else(empty_house: House) -> None:
-    house = empty_house
-    await started(house)
+    await started(empty_house)
 
     async def refuses_bees(prompt: Prompt) -> Reply:
         if "bees" in shown(prompt):
             raise ModelRefused("no", hint="nothing to do")
         return await learns_what_is_kept(prompt)
 
-    house.model.steps["visitor_notes"].extend([refuses_bees] * 2)
-    thread = await in_thread(house, "Ada", "hello", learned=False)
-    await in_thread(house, "Ben", "hello", thread, learned=False)
-    await in_thread(house, "Ben", "I keep many goats", thread)
-    await in_thread(house, "Ada", "I keep many bees", thread)
-    await until_learned(house, 1, LULL + 1)
-    assert await notes(house) == {"U0BEN workspace:T0LOCAL": ["keeps goats"]}
+    empty_house.model.steps["visitor_notes"].extend([refuses_bees] * 2)
+    thread = await in_thread(empty_house, "Ada", "hello", learned=False)
+    await in_thread(empty_house, "Ben", "hello", thread, learned=False)
+    await in_thread(empty_house, "Ben", "I keep many goats", thread)
+    await in_thread(empty_house, "Ada", "I keep many bees", thread)
+    await until_learned(empty_house, 1, LULL + 1)
+    assert await notes(empty_house) == {"U0BEN workspace:T0LOCAL": ["keeps goats"]}

@@ -36,42 +36,32 @@ async def hosted_elsewhere(house: House) -> AsyncIterator[SlackDaemon]:
 
 
 async def test_what_a_daemon_hears_for_a_soul_of_another_is_answered_by_that_one(empty_house: House) -> None:
-    house = empty_house
-    async with hosted_elsewhere(house):
-        ts = await house.say("Ada", "general", "@soul ahoy")
-        await house.acknowledged()
-        row = await house.one("SELECT soul, state FROM inbox WHERE ts = ?", ts)
+    async with hosted_elsewhere(empty_house):
+        ts = await empty_house.say("Ada", "general", "@soul ahoy")
+        await empty_house.acknowledged()
+        row = await empty_house.one("SELECT soul, state FROM inbox WHERE ts = ?", ts)
         assert tuple(row) == ("ben", "new"), "its host is not there yet"
-        assert not house.prompts
-        await house.start(name="ben")
-        await house.reply("general", "ahoy")
-        assert BEN in shown(next(one for one in house.prompts if "ahoy" in shown(one)))
-        await house.idle()
-        assert len(await house.replies("general")) == 1
+        assert not empty_house.prompts
+        await empty_house.start(name="ben")
+        await empty_house.reply("general", "ahoy")
+        assert BEN in shown(next(one for one in empty_house.prompts if "ahoy" in shown(one)))
+        await empty_house.idle()
+        assert len(await empty_house.replies("general")) == 1
 
 
 async def test_the_host_of_a_soul_claims_what_another_accepts_without_time_passing(empty_house: House) -> None:
-    house = empty_house
-    async with hosted_elsewhere(house):
-        await house.start(name="ben")
-        house.clock.stand_still()
+    async with hosted_elsewhere(empty_house):
+        await empty_house.start(name="ben")
+        empty_house.clock.stand_still()
         for number in range(4):  # the platform gives them to the one daemon or the other
-            await house.say("Ada", "general", f"@soul ahoy {number}")
-        await house.acknowledged()
-
-        async def claimed() -> bool:
-            rows = await house.rows("SELECT state FROM inbox WHERE soul = 'ben'")
-            return len(rows) == 4 and all(row["state"] != "new" for row in rows)
-
-        await house.when(claimed)
+            await empty_house.say("Ada", "general", f"@soul ahoy {number}")
+        await empty_house.acknowledged()
+        await empty_house.row("SELECT 1 FROM inbox WHERE soul = 'ben' AND state <> 'new'", count=4)
 
 
-async def test_a_folder_of_bells_that_is_no_folder_of_ours_is_logged_once_and_the_daemon_works(
-    empty_house: House,
-) -> None:
-    house = empty_house
-    (house.settings.home / "bells").write_text("no bell can hang here")
-    await house.start()
-    assert await house.answered("Ada", "dm", "ahoy")
-    [logged] = house.events.named("bells.missing")
-    assert logged["folder"] == str(house.settings.home / "bells")
+async def test_a_folder_of_bells_that_is_none_is_logged_once_and_the_daemon_works(empty_house: House) -> None:
+    (empty_house.settings.home / "bells").write_text("no bell can hang here")
+    await empty_house.start()
+    assert await empty_house.answered("Ada", "dm", "ahoy")
+    [logged] = empty_house.events.named("bells.missing")
+    assert logged["folder"] == str(empty_house.settings.home / "bells")

@@ -88,8 +88,7 @@ async def test_what_it_held_and_thought_weeks_ago_says_how_long_ago_that_was(thi
     thinker.model.replies.append(
         thought("I see.", inner_speech="They greet.", self_model_updates=told, memory_ops=wrote)
     )
-    await thinker.reply("general")
-    await thinker.idle()
+    await thinker.settled("general")
     await asked(thinker, "@soul it is slow", room="general", person="Ben", world_model_updates=said)
     await asked(thinker, "@soul and now?", room="general", person="Ben")
     assert "ago)" not in await asked(thinker, "@soul today", room="general", person="Ben")
@@ -117,8 +116,7 @@ async def test_threads_side_by_side_lose_nothing_that_they_say(thinker: House) -
     )
     for number in range(4):
         await thinker.say("Ada", "general", f"@soul look at {number}")
-    await thinker.reply("general", count=4)
-    await thinker.idle()
+    await thinker.settled("general", count=4)
     prompt = await asked(thinker, "well?")
     assert [number for number in range(4) if f"thing {number}: state: new" not in prompt] == []
 

@@ -42,17 +42,16 @@ async def test_two_facts_that_say_the_same_are_one_after_the_night(empty_house: 
 
 
 async def test_an_admin_has_it_done_at_once_with_what_waits_to_be_learned(empty_house: House) -> None:
-    house = empty_house
-    await house.start(consolidate="off", learn_after=3600.0)
-    await tell(house, "Ada", "dm", "hello there", learned=False)
-    house.model.steps["visitor_notes"].append(noted("Ada likes to plan", "Ada likes  to plan."))
-    await tell(house, "Ada", "dm", ABOUT_ME)
-    assert await standing(house) == []
-    done = await house.command("memory", "consolidate", "--json")
+    await empty_house.start(consolidate="off", learn_after=3600.0)
+    await tell(empty_house, "Ada", "dm", "hello there", learned=False)
+    empty_house.model.steps["visitor_notes"].append(noted("Ada likes to plan", "Ada likes  to plan."))
+    await tell(empty_house, "Ada", "dm", ABOUT_ME)
+    assert await standing(empty_house) == []
+    done = await empty_house.command("memory", "consolidate", "--json")
     [run] = json.loads(done)
     assert (run["state"], run["audience"]) == ("done", "dm:D0ADA")
-    assert await standing(house) == ["Ada likes to plan"]
-    assert json.loads(await house.command("memory", "consolidate", "--json")) == []
+    assert await standing(empty_house) == ["Ada likes to plan"]
+    assert json.loads(await empty_house.command("memory", "consolidate", "--json")) == []
 
 
 async def test_it_waits_until_half_an_hour_of_silence_is_over_and_goes_on_by_itself(empty_house: House) -> None:

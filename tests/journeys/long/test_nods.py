@@ -94,8 +94,7 @@ async def test_a_question_is_answered_in_words_whatever_the_model_thinks_of_it(n
 async def test_unasked_it_leaves_no_trace(nodder: House) -> None:
     nodder.model.replies.append(thought("Here I am."))
     first = await nodder.say("Ada", "general", "@soul are you there?")
-    await nodder.reply("general", "Here I am.")
-    await nodder.idle()
+    await nodder.settled("general", "Here I am.")
     calls = len(await nodder.people.calls("reactions.add"))
     nodder.model.replies.append(thought())
     ts = await nodder.say("Ada", "general", "good, then I go on", thread=first)
@@ -150,13 +149,8 @@ async def test_a_nod_that_a_daemon_was_cut_off_in_is_given_once_by_the_next(nodd
     await nodder.people.fault("reactions.add", delay=60)
     nodder.model.replies.append(thought())
     ts = await nodder.say("Ada", "dm", "thanks!")
-
-    async def asked() -> bool:
-        return await nodder.people.met("reactions.add")
-
-    await nodder.people.wait_for(asked)
-    assert nodder.daemon is not None
-    await nodder.daemon.cut()
+    await nodder.people.wait_for(lambda: nodder.people.met("reactions.add"))
+    await nodder.cut()
     await nodder.people.clear_faults()
     await nodder.start(name="tess")
     await nodded(nodder, "D0ADA", ts)
@@ -171,8 +165,7 @@ async def test_a_draft_that_stood_there_goes_when_the_answer_is_a_nod(nodder: Ho
     await flow.asked.wait()
     flow.say(thought("You are very welcome indeed. " * 12)[:300])
     await nodder.draft("D0ADA", "You are very welcome")
-    assert nodder.daemon is not None
-    await nodder.daemon.cut()
+    await nodder.cut()
     if kept:
         await nodder.people.fault("chat.delete", body={"ok": False, "error": "cant_delete_message"}, times=1)
     nodder.model.replies.append(thought())
@@ -186,8 +179,7 @@ async def test_a_nod_at_a_message_that_is_gone_settles(nodder: House) -> None:
     nodder.model.replies.append(thought())
     ts = await nodder.say("Ada", "dm", "thanks!")
     await nodder.events.until("outbox.postponed")
-    await nodder.people.delete("Ada", "D0ADA", ts)
-    await nodder.acknowledged()
+    await nodder.heard(nodder.people.delete("Ada", "D0ADA", ts))
     await nodder.people.clear_faults()
 
     async def settled() -> bool:
@@ -204,5 +196,4 @@ async def test_a_nod_that_slack_refuses_holds_nothing_back(nodder: House) -> Non
         await nodder.people.fault("reactions.add", body={"ok": False, "error": refusal}, times=1)
         nodder.model.replies.append(thought())
         await nodder.say(person, "dm", "thanks!")
-        assert "may not have been posted" in said(await nodder.reply(f"D0{person.upper()}")), refusal
-        await nodder.idle()
+        assert "may not have been posted" in said(await nodder.settled(f"D0{person.upper()}")), refusal

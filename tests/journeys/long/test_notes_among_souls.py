@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from daemon.core.ports.models import Prompt
 from tests.given import shown, tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.own_memory import files_with
@@ -41,19 +40,17 @@ def heard_by(house: House, who: str, words: str) -> list[str]:
 
 
 async def test_a_soul_asks_another_and_says_in_its_own_words_what_came_of_it(empty_house: House) -> None:
-    house = empty_house
-    await two(house)
-    tells(house, "rolf: which way does the wind blow?", then="I asked Rolf.")
-    house.model.steps["respond"] += [tagged("From the north."), tagged("Rolf says north.")]
-    ts = await house.say("Ada", "general", f"@soul {PROBLEM}")
-    last = await house.reply("general", "Rolf says north.")
-    await house.idle()
+    await two(empty_house)
+    tells(empty_house, "rolf: which way does the wind blow?", then="I asked Rolf.")
+    empty_house.model.steps["respond"] += [tagged("From the north."), tagged("Rolf says north.")]
+    ts = await empty_house.say("Ada", "general", f"@soul {PROBLEM}")
+    last = await empty_house.settled("general", "Rolf says north.")
     assert last["thread_ts"] == ts
-    assert await house.replies("general") == ["I asked Rolf.", "Rolf says north."]
-    assert len(heard_by(house, ROLF_THERE, "which way does the wind blow?")) == 1
-    assert len(heard_by(house, "You are Tess", "From the north.")) == 1
-    note, answer = await ledger(house)
-    place = (await house.one("SELECT id FROM conversations WHERE channel = 'C0GENERAL'"))["id"]
+    assert await empty_house.replies("general") == ["I asked Rolf.", "Rolf says north."]
+    assert len(heard_by(empty_house, ROLF_THERE, "which way does the wind blow?")) == 1
+    assert len(heard_by(empty_house, "You are Tess", "From the north.")) == 1
+    note, answer = await ledger(empty_house)
+    place = (await empty_house.one("SELECT id FROM conversations WHERE channel = 'C0GENERAL'"))["id"]
     assert (note["kind"], note["sender"], note["addressee"], note["state"]) == ("note", "tess", "rolf", "answered")
     assert (note["conversation"], note["how"]) == (place, "inbox")
     assert (answer["kind"], answer["sender"], answer["addressee"], answer["state"]) == (
@@ -62,70 +59,34 @@ async def test_a_soul_asks_another_and_says_in_its_own_words_what_came_of_it(emp
         "tess",
         "delivered",
     )
-    heard = await house.one("SELECT modality, conversation FROM inbox WHERE conversation LIKE 'rolf/%'")
+    heard = await empty_house.one("SELECT modality, conversation FROM inbox WHERE conversation LIKE 'rolf/%'")
     assert tuple(heard) == ("note", "rolf/T0LOCAL/soul/tess")
 
 
-def never_ending(house: House) -> None:
-    """Have every reply of either soul send the other one a note more, and answer besides."""
-
-    async def script(prompt: Prompt) -> str:
-        if prompt.step == "respond":
-            return wanting("research")
-        if prompt.step == "choose_actions":
-            other = "tess" if ROLF_THERE in shown(prompt) else "rolf"
-            return chosen(("Tell", f"{other}: and what do you say to that?"), ("Respond", "x"))
-        return "Go on." if prompt.json_schema is None else prompt.placeholder
-
-    house.model.default = script
-
-
-async def test_two_souls_that_never_end_fall_silent_within_their_budget(empty_house: House) -> None:
-    house = empty_house
-    await two(house)
-    never_ending(house)
-    await house.say("Ada", "general", f"@soul {PROBLEM}")
-    await house.reply("general", "Go on.")
-    await house.idle()
-    notes = await ledger(house)
-    heard = [one for one in notes if one["state"] in {"delivered", "answered"}]
-    assert len([one for one in heard if one["kind"] == "note"]) <= 3, "three a minute"
-    assert {one["state"] for one in notes} <= {"delivered", "answered", "refused"}
-    assert any(one["state"] == "refused" for one in notes)
-    cycles = [prompt for prompt in house.prompts if prompt.step == "respond"]
-    assert len(cycles) == 1 + len(heard), "what is refused costs no model call"
-    house.clock.turn(90)
-    await house.idle()
-    assert await ledger(house) == notes
-
-
 async def test_what_is_refused_is_observed_by_the_soul_that_sent_it(empty_house: House) -> None:
-    house = empty_house
-    await two(house, pair_hourly=0)
-    tells(house, "rolf: CANARY", "cleo: hello", "rolf: ", then="I could not.")
-    assert await house.answered("Ada", "dm", PROBLEM) == "I could not."
-    observed = "\n".join(shown(one) for one in house.prompts if one.step == "choose_actions")
+    await two(empty_house, pair_hourly=0)
+    tells(empty_house, "rolf: CANARY", "cleo: hello", "rolf: ", then="I could not.")
+    assert await empty_house.answered("Ada", "dm", PROBLEM) == "I could not."
+    observed = "\n".join(shown(one) for one in empty_house.prompts if one.step == "choose_actions")
     assert "The note is refused: 0 notes an hour are the most between tess and rolf" in observed
     assert "There is no such soul here now. Give one of Rolf" in observed
     assert "Nothing was sent: the note is empty" in observed
-    [refused] = await ledger(house)
+    [refused] = await ledger(empty_house)
     assert (refused["state"], refused["delivered_ms"]) == ("refused", None)
-    assert heard_by(house, ROLF_THERE, "CANARY") == []
-    await house.answered("Ada", "dm", "and now?")
-    assert 'about="your note to rolf of' in house.last_prompt()
+    assert heard_by(empty_house, ROLF_THERE, "CANARY") == []
+    await empty_house.answered("Ada", "dm", "and now?")
+    assert 'about="your note to rolf of' in empty_house.last_prompt()
 
 
 async def test_forget_me_takes_the_notes_that_the_persons_words_led_to(empty_house: House) -> None:
-    house = empty_house
-    await two(house)
+    await two(empty_house)
     for room, canary in (("dm", "quincunx"), ("general", "quaggaherd")):
-        tells(house, f"rolf: what is a {canary}?", then="I asked.")
-        house.model.steps["respond"] += [tagged(f"A {canary} is five."), tagged("He says it is five.")]
-        await house.say("Ada", room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
-        await house.reply("D0ADA" if room == "dm" else room, "He says it is five.")
-        await house.idle()
-    await house.answered("Ada", "dm", "forget me")
-    assert (await house.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
-    await house.idle()
-    assert await ledger(house) == []
-    assert files_with(house.settings.home, "quincunx", "quaggaherd") == []
+        tells(empty_house, f"rolf: what is a {canary}?", then="I asked.")
+        empty_house.model.steps["respond"] += [tagged(f"A {canary} is five."), tagged("He says it is five.")]
+        await empty_house.say("Ada", room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
+        await empty_house.settled("D0ADA" if room == "dm" else room, "He says it is five.")
+    await empty_house.answered("Ada", "dm", "forget me")
+    assert (await empty_house.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
+    await empty_house.idle()
+    assert await ledger(empty_house) == []
+    assert files_with(empty_house.settings.home, "quincunx", "quaggaherd") == []

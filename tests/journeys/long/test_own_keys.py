@@ -49,9 +49,7 @@ async def opens(session: AskedSession) -> bool:
     return got.status == 200
 
 
-async def test_a_person_sees_their_own_machines_with_when_they_were_made_and_used(
-    house: House, machines: Machines
-) -> None:
+async def test_a_person_sees_their_own_machines_with_when_they_were_used(house: House, machines: Machines) -> None:
     listed = await house.answered("Ada", "dm", "My keys?")
     rows = await house.rows("SELECT created_ms FROM keys ORDER BY created_ms")
     days = [f"{datetime.fromtimestamp(one['created_ms'] / 1000, ZoneInfo(ZONE)):%Y-%m-%d}" for one in rows]
@@ -73,9 +71,7 @@ async def test_a_person_sees_their_own_machines_with_when_they_were_made_and_use
     assert await opens(machines.first)
 
 
-async def test_an_ended_key_opens_nothing_from_then_on_and_the_others_keep_their_numbers(
-    house: House, machines: Machines
-) -> None:
+async def test_an_ended_key_opens_nothing_and_the_others_keep_their_numbers(house: House, machines: Machines) -> None:
     assert "that of `laptop`" in await house.answered("Ada", "dm", "end key 1")
     assert [await opens(one) for one in (machines.first, machines.second, machines.bens)] == [False, True, True]
     listed = await house.answered("Ada", "dm", "my keys")
@@ -102,9 +98,7 @@ async def test_whoever_waits_with_a_key_hears_at_once_that_it_is_ended(house: Ho
         assert [(await one).status for one in others] == [401, 401]
 
 
-async def test_all_keys_end_with_what_a_machine_has_still_to_fetch_and_their_threads_hear_so(
-    house: House, machines: Machines
-) -> None:
+async def test_all_keys_end_with_what_is_to_be_fetched_and_threads_hear_so(house: House, machines: Machines) -> None:
     name = (await house.one("SELECT name FROM sessions WHERE id = 's1'"))["name"]
     await house.say("Ada", "general", f"@soul bind {name} here")
     await house.reply("general", "From now on what")
@@ -117,7 +111,6 @@ async def test_all_keys_end_with_what_a_machine_has_still_to_fetch_and_their_thr
     assert "All your keys are ended (2)" in await house.answered("Ada", "dm", "End all my keys!")
     assert [await opens(one) for one in (machines.first, machines.second, machines.bens)] == [False, False, True]
     assert (await house.one("SELECT state FROM pairings"))["state"] == "dead"
-    await house.reply("general", "takes nothing from here any more")
-    await house.idle()
+    await house.settled("general", "takes nothing from here any more")
     for said in ("my keys", "end my keys"):
         assert await house.answered("Ada", "dm", said) == "No machine has a key of yours."

@@ -60,8 +60,7 @@ async def machine(house: House) -> AsyncIterator[Pairer]:
 
 async def question(house: House, channel: str = "D0ADA") -> str:
     """The ts of the newest question about a machine."""
-    post = await house.reply(channel, ASKS)
-    await house.idle()
+    post = await house.settled(channel, ASKS)
     return str(post["ts"])
 
 
@@ -70,8 +69,7 @@ async def test_a_code_and_a_click_give_a_machine_its_key_once(house: House, mach
     assert (await machine.fetch()).json == {"state": "waits"}
     waiting = asyncio.create_task(machine.fetch(25))
     await house.say("Ada", "dm", f"pair `{code.lower()}`")
-    asked = await house.reply("D0ADA", ASKS)
-    await house.idle()
+    asked = await house.settled("D0ADA", ASKS)
     assert "```\nada-laptop\n```" in said(asked)
     assert buttons(asked) == [PROJECT, HIDDEN, KEEPS, KNOWS, NO]
     assert await press(house, "Ada", "D0ADA", asked["ts"], PROJECT) == "accepted"
@@ -118,8 +116,7 @@ async def test_each_button_gives_just_its_own_rights(
     house: House, machine: Pairer, button: str, rights: tuple[str, int, int]
 ) -> None:
     assert await press(house, "Ada", "D0ADA", await asked_about(house, machine), button) == "accepted"
-    await house.reply("D0ADA", "The machine fetches its key now")
-    await house.idle()
+    await house.settled("D0ADA", "The machine fetches its key now")
     got = (await machine.fetch()).json
     assert (got["visibility"], got["remember"], got["direct"]) == (rights[0], bool(rights[1]), bool(rights[2]))
     row = await house.one("SELECT * FROM keys")
@@ -134,8 +131,7 @@ async def test_a_click_of_another_or_one_that_was_not_offered_gives_no_key(house
     assert await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
     assert (await machine.fetch()).status == 202
     assert await press(house, "Ada", "D0ADA", ts, PROJECT) == "accepted"
-    await house.reply("D0ADA", "The machine fetches its key now")
-    await house.idle()
+    await house.settled("D0ADA", "The machine fetches its key now")
     assert await forged(house, "Ada", "D0ADA", **pressed) != "accepted"
     assert (await machine.fetch()).json["direct"] is False
 
@@ -145,27 +141,21 @@ async def test_a_code_that_two_people_type_is_dead_for_both(house: House, machin
     assert "Another person has written me this code" in await typed(house, f"pair {machine.code}", "Ben")
     assert (await machine.fetch()).status == 410
     await press(house, "Ada", "D0ADA", ts, PROJECT)
-    await house.reply("D0ADA", UNKNOWN)
-    await house.idle()
+    await house.settled("D0ADA", UNKNOWN)
     assert ((await machine.fetch()).status, await house.rows("SELECT * FROM keys")) == (410, [])
 
 
-async def test_a_code_typed_twice_by_one_person_asks_anew_and_the_older_question_is_void(
-    house: House, machine: Pairer
-) -> None:
+async def test_a_code_typed_twice_asks_anew_and_the_older_question_is_void(house: House, machine: Pairer) -> None:
     first = await asked_about(house, machine)
     await house.say("Ada", "dm", f"pair {machine.code}")
-    await house.reply("D0ADA", ASKS, count=2)
-    await house.idle()
+    await house.settled("D0ADA", ASKS, count=2)
     posts = [row["platform_ts"] for row in await house.rows("SELECT platform_ts FROM outbox WHERE approval <> ''")]
     (second,) = set(posts) - {first}
     await press(house, "Ada", "D0ADA", first, KNOWS)
-    await house.reply("D0ADA", UNKNOWN)
-    await house.idle()
+    await house.settled("D0ADA", UNKNOWN)
     assert (await machine.fetch()).status == 202
     await press(house, "Ada", "D0ADA", second, PROJECT)
-    await house.reply("D0ADA", "The machine fetches its key now")
-    await house.idle()
+    await house.settled("D0ADA", "The machine fetches its key now")
     assert (await machine.fetch()).json["direct"] is False
 
 
@@ -191,8 +181,7 @@ async def test_a_code_in_a_channel_is_dead(house: House, machine: Pairer) -> Non
     got = await machine.ask("POST", "/api/pair", json={"machine": HOSTILE[:80]})
     assert got.status == 200, got.body
     await house.say("Ben", "dm", f"pair {got.json['code']}")
-    asked = said(await house.reply("D0BEN", ASKS))
-    await house.idle()
+    asked = said(await house.settled("D0BEN", ASKS))
     assert "<" not in asked
     assert "\u202e" not in asked
     assert "\x00" not in asked
@@ -200,8 +189,7 @@ async def test_a_code_in_a_channel_is_dead(house: House, machine: Pairer) -> Non
     await typed(house, "hello", "Ben")
     assert "ignore all rules" not in "".join(str(one) for one in house.prompts), "no model reads it"
     assert await press(house, "Ada", "D0ADA", await asked_about(house, machine), NO) == "accepted"
-    await house.reply("D0ADA", "The machine gets no key")
-    await house.idle()
+    await house.settled("D0ADA", "The machine gets no key")
     assert ((await machine.fetch()).status, await house.rows("SELECT * FROM keys")) == (410, [])
 
 
@@ -212,8 +200,7 @@ async def test_a_key_ends_with_its_person_s_admission_and_a_code_too(house: Hous
     from tests.journeys import asking
 
     await press(house, "Ada", "D0ADA", await asked_about(house, machine), PROJECT)
-    await house.reply("D0ADA", "The machine fetches its key now")
-    await house.idle()
+    await house.settled("D0ADA", "The machine fetches its key now")
     name = asking.NAMES.pop("U0ADA")
     try:
         assert (await machine.fetch()).status == 410
@@ -244,17 +231,14 @@ async def test_a_daemon_that_is_restarted_between_click_and_fetch_still_gives_th
         machine = Pairer(url)
         ts = await asked_about(house, machine)
         await press(house, "Ada", "D0ADA", ts, PROJECT)
-        await house.reply("D0ADA", "The machine fetches its key now")
-        await house.idle()
+        await house.settled("D0ADA", "The machine fetches its key now")
     await house.restart()
     async with door(house) as url:
         machine.url = url
         assert (await machine.fetch()).status == 200
 
 
-async def test_the_script_shows_the_code_and_writes_the_key_for_its_user_alone(
-    house: House, machine: Pairer, tmp_path: Path
-) -> None:
+async def test_the_script_writes_the_key_for_its_user_alone(house: House, machine: Pairer, tmp_path: Path) -> None:
     home = tmp_path / "ada"
     running = await script(home, machine.url)
     assert running.stdout is not None
@@ -279,9 +263,7 @@ async def test_the_script_shows_the_code_and_writes_the_key_for_its_user_alone(
     assert [one.name for one in file.parent.iterdir()] == ["session.json"]
 
 
-async def test_in_a_session_the_script_begins_at_once_and_finishes_later(
-    house: House, machine: Pairer, tmp_path: Path
-) -> None:
+async def test_in_a_session_the_script_finishes_later(house: House, machine: Pairer, tmp_path: Path) -> None:
     home = tmp_path / "ada"
     begun = await ended(await script(home, "--begin", machine.url))
     assert begun[0] == 0, begun

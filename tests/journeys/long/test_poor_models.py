@@ -45,8 +45,7 @@ async def test_a_model_that_copies_its_prompt_shows_no_thought_of_the_soul(think
     copied = thinker.prompts[-1].messages[-1].text
     thinker.model.replies.extend([thought(copied), thought(copied), copied, copied])
     await thinker.say("Ada", "dm", "and now?")
-    await thinker.reply("D0ADA", count=3)
-    await thinker.idle()
+    await thinker.settled("D0ADA", count=3)
     assert CANARY not in json.dumps(await thinker.posting_calls())
 
 
@@ -87,7 +86,7 @@ async def test_a_thought_that_breaks_off_behind_its_speech_has_said_it(thinker: 
         ),
     ],
 )
-async def test_where_people_get_apologies_for_answers_the_doctor_says_so_and_what_to_do(
+async def test_where_people_get_apologies_the_doctor_says_so(
     thinker: House, answer: str | Exception, told: str
 ) -> None:
     assert "answers" not in await thinker.command("doctor", "--offline")

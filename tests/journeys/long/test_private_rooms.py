@@ -51,75 +51,41 @@ async def test_a_member_is_reminded_in_their_dm_of_what_was_said_in_a_private_ch
         "dm:D0ADA",
         "dm:D0CHLOE",
     ]
-    await guild.people.join("Chloe", "guild")
-    await guild.acknowledged()
+    await guild.heard(guild.people.join("Chloe", "guild"))
     assert await recalled(guild, "Chloe")
-    await guild.people.leave("Chloe", "guild")
-    await guild.acknowledged()
+    await guild.heard(guild.people.leave("Chloe", "guild"))
     assert not await recalled(guild, "Chloe", words="and why did the kiln crack again?")
 
 
-async def test_no_room_but_a_dm_recalls_another_private_channel(guild: House) -> None:
-    for kind in ("channel", "group", "mpim"):
-        room = await guild.people.add_channel("" if kind == "mpim" else kind, kind=kind, members=["Ada", "Ben"])
-        assert not await recalled(guild, "Ada", str(room["id"])), kind
-    room = await guild.people.add_channel("", kind="mpim", members=["Chloe", "Ben"])
-    await guild.answered("Ben", str(room["id"]), SAID)
-    assert not await recalled(guild, "Chloe"), "a group DM is recalled nowhere else"
-    assert await recalled(guild, "Chloe", str(room["id"]), words="and why does our kiln crack?")
-
-
-async def test_a_guest_of_the_channel_knows_their_dm_alone(guild: House) -> None:
-    assert await recalled(guild, "Ada")
-    await guild.people.change_standing("Ada", "guest")
-    await guild.acknowledged()
-    assert not await recalled(guild, "Ada", words="and why did the kiln crack again?")
-    await guild.people.join("Gus", "guild")
-    await guild.acknowledged()
-    assert not await recalled(guild, "Gus")
-    assert await recalled(guild, "Ben")
-    await guild.people.change_standing("Ada", "member")
-    await guild.acknowledged()
-    once_more = await recalled(guild, "Ada", words="once more: why did the kiln crack?")
-    assert not once_more, "a conversation in which an outsider wrote stays so"
-
-
-async def test_a_reply_under_way_is_begun_anew_when_a_channel_is_made_private_on_which_it_may_rest(
-    empty_house: House,
-) -> None:
-    house = empty_house
-    await house.start()
-    await house.people.add_channel("plans", members=["Ada", "Ben"])
-    await house.answered("Ben", "plans", SAID)
-    flow = house.flow()
-    await house.say("Chloe", "dm", ASKED)
+async def test_a_reply_under_way_is_begun_anew_when_a_channel_is_made_private(empty_house: House) -> None:
+    await empty_house.start()
+    await empty_house.people.add_channel("plans", members=["Ada", "Ben"])
+    await empty_house.answered("Ben", "plans", SAID)
+    flow = empty_house.flow()
+    await empty_house.say("Chloe", "dm", ASKED)
     await flow.asked.wait()
-    assert CANARY in house.last_prompt()
-    await house.people.convert("Ben", "plans", "group")
-    await house.acknowledged()
+    assert CANARY in empty_house.last_prompt()
+    await empty_house.heard(empty_house.people.convert("Ben", "plans", "group"))
     flow.end(f"{OPENING}It is the {CANARY}.", CLOSING)
-    post = await house.reply("D0CHLOE")
-    await house.idle()
-    assert CANARY not in house.last_prompt()
+    post = await empty_house.settled("D0CHLOE")
+    assert CANARY not in empty_house.last_prompt()
     assert CANARY not in said(post)
-    assert await recalled(house, "Ada"), "it is for its members"
-    await house.people.add_channel("works", members=["Ada", "Ben"])
-    await house.answered("Ben", "works", SAID)
-    rooms = house.workspace.workspace.state.channels
+    assert await recalled(empty_house, "Ada"), "it is for its members"
+    await empty_house.people.add_channel("works", members=["Ada", "Ben"])
+    await empty_house.answered("Ben", "works", SAID)
+    rooms = empty_house.workspace.workspace.state.channels
     rooms["C0WORKS"] = replace(rooms["C0WORKS"], kind=ChannelKind.PRIVATE)
-    await house.answered("Ada", "works", "@soul hello")
-    told = await recalled(house, "Chloe", words="and why did the kiln crack again?")
+    await empty_house.answered("Ada", "works", "@soul hello")
+    told = await recalled(empty_house, "Chloe", words="and why did the kiln crack again?")
     assert not told, "where no event told of it, the next reply there finds it"
 
 
 async def test_who_left_the_workspace_is_not_answered_and_their_lists_are_dropped(guild: House) -> None:
     assert await recalled(guild, "Ada")
-    await guild.people.change_standing("Ada", "deactivated")
-    await guild.acknowledged()
+    await guild.heard(guild.people.change_standing("Ada", "deactivated"))
     assert [row["read_ms"] for row in await guild.rows("SELECT read_ms FROM room_lists WHERE person = 'U0ADA'")] == [0]
     await guild.people.change_standing("Ada", "member")
-    await guild.people.leave("Ada", "guild")
-    await guild.acknowledged()
+    await guild.heard(guild.people.leave("Ada", "guild"))
     assert not await recalled(guild, "Ada", words="and why did the kiln crack again?")
 
 
@@ -127,8 +93,7 @@ async def test_a_channel_that_is_gone_or_made_public_is_recalled_no_more(guild: 
     assert await recalled(guild, "Ada")
     await guild.people.post("archive", person="Ben", channel="guild")
     await _is_gone(guild, "Ada")
-    await guild.people.post("archive", person="Ben", channel="guild", end=True)
-    await guild.acknowledged()
+    await guild.heard(guild.people.post("archive", person="Ben", channel="guild", end=True))
     assert await recalled(guild, "Ada", words="once more: why did the kiln crack?")
     await guild.people.convert("Ben", "guild", "channel")
     await _is_gone(guild, "Ada", "Chloe")
@@ -142,25 +107,22 @@ async def _is_gone(guild: House, *people: str) -> None:
 
 
 async def test_a_channel_with_another_name_or_organisation_is_still_known_to_its_members(guild: House) -> None:
-    await guild.people.post("rename", channel="guild", name="potters")
-    await guild.acknowledged()
+    await guild.heard(guild.people.post("rename", channel="guild", name="potters"))
     assert await recalled(guild, "Ada")
-    await guild.people.share("potters")
-    await guild.acknowledged()
+    await guild.heard(guild.people.share("potters"))
     assert await recalled(guild, "Ada", words="once more: why did the kiln crack?")
     assert not await recalled(guild, "Chloe")
 
 
 async def test_a_channel_made_private_while_no_daemon_ran_is_for_its_members_alone(empty_house: House) -> None:
-    house = empty_house
-    await house.start()
-    await house.people.add_channel("plans", members=["Ada", "Ben"])
-    await house.answered("Ben", "plans", SAID)
-    await house.stop()
-    await house.people.convert("Ben", "plans", "group")
-    await house.start()
-    assert not await recalled(house, "Chloe")
-    assert await recalled(house, "Ada")
+    await empty_house.start()
+    await empty_house.people.add_channel("plans", members=["Ada", "Ben"])
+    await empty_house.answered("Ben", "plans", SAID)
+    await empty_house.stop()
+    await empty_house.people.convert("Ben", "plans", "group")
+    await empty_house.start()
+    assert not await recalled(empty_house, "Chloe")
+    assert await recalled(empty_house, "Ada")
 
 
 async def test_a_reply_under_way_is_begun_anew_when_its_reader_leaves_the_room(guild: House) -> None:
@@ -168,11 +130,9 @@ async def test_a_reply_under_way_is_begun_anew_when_its_reader_leaves_the_room(g
     await guild.say("Ada", "dm", ASKED)
     await flow.asked.wait()
     assert CANARY in guild.last_prompt()
-    await guild.people.leave("Ada", "guild")
-    await guild.acknowledged()
+    await guild.heard(guild.people.leave("Ada", "guild"))
     flow.end(f"{OPENING}It is the {CANARY}.", CLOSING)
-    post = await guild.reply("D0ADA")
-    await guild.idle()
+    post = await guild.settled("D0ADA")
     assert CANARY not in guild.last_prompt()
     assert CANARY not in said(post)
 

@@ -39,9 +39,7 @@ async def goal(house: House) -> str:
     return str((await house.one("SELECT state FROM goals ORDER BY seq DESC LIMIT 1"))["state"])
 
 
-async def test_a_goal_that_is_due_is_thought_about_once_with_long_words_cut_and_nothing_is_posted(
-    thinker: House,
-) -> None:
+async def test_a_goal_that_is_due_is_thought_about_once_and_nothing_is_posted(thinker: House) -> None:
     long = "the minutes of the meeting " * 500
     await spoken_to(thinker, long, goal_updates=[adding("look at the import", due="in 2h")])
     assert len(shown(thinker.prompts[-1])) > len(long)
@@ -71,9 +69,7 @@ async def test_a_goal_that_is_due_is_thought_about_once_with_long_words_cut_and_
 
 
 @pytest.mark.slow
-async def test_a_goal_that_stays_open_is_thought_about_again_ever_later_and_the_same_twice_ends_it(
-    thinker: House,
-) -> None:
+async def test_a_goal_that_stays_open_is_thought_about_ever_later_until_it_is_the_same_twice(thinker: House) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
     for number, pause in enumerate((2 * HOUR, HOUR, 2 * HOUR, 4 * HOUR), 1):
         thinker.model.replies.append(thought(None, inner_speech=f"not yet, {number}"))
@@ -87,9 +83,7 @@ async def test_a_goal_that_stays_open_is_thought_about_again_ever_later_and_the_
     assert await goal(thinker) == "open"
 
 
-async def test_a_surprise_wakes_it_and_what_it_expects_then_wakes_it_no_more_until_a_person_writes(
-    thinker: House,
-) -> None:
+async def test_a_surprise_wakes_it_and_its_next_ones_do_not_until_a_person_writes(thinker: House) -> None:
     await spoken_to(thinker, "hello", predictions=[expecting("an answer", 0.9, "in 1h", kind="reply")])
     for number in range(4):
         wrong = [expecting(f"word {number}", 0.9, "in 1h", kind="mention", words=[f"w{number}"])]
@@ -98,13 +92,9 @@ async def test_a_surprise_wakes_it_and_what_it_expects_then_wakes_it_no_more_unt
     row = await thinker.one("SELECT occasion, surprise FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert tuple(row) == ("surprise", pytest.approx(0.9))
     assert "## What came otherwise than you expected" in shown(thinker.prompts[-1])
-
-    async def scored() -> bool:
-        return not await thinker.rows("SELECT 1 FROM predictions WHERE state = 'open' OR woken = 0")
-
     for _ in range(3):
         thinker.clock.turn(2 * HOUR)
-        await thinker.when(scored)
+        await thinker.no_row("SELECT 1 FROM predictions WHERE state = 'open' OR woken = 0")
     assert await counted(thinker) == {"": 1}
     thinker.model.replies.clear()
     await spoken_to(thinker, "and now?", predictions=[expecting("an answer", 0.9, "in 1h", kind="reply")])
@@ -114,9 +104,7 @@ async def test_a_surprise_wakes_it_and_what_it_expects_then_wakes_it_no_more_unt
 
 @pytest.mark.slow
 @pytest.mark.parametrize("days", [0, 2])
-async def test_a_surprise_that_waits_for_the_budget_is_dropped_once_it_is_seen_or_a_day_old(
-    empty_house: House, days: int
-) -> None:
+async def test_a_surprise_that_waits_is_dropped_once_it_is_seen_or_a_day_old(empty_house: House, days: int) -> None:
     more = 'mind = "cycle"\nsubprocesses = []\n'
     write_soul(empty_house.settings.home, more=f"{more}\n[cycle]\ntokens_hour = 100\n")
     await empty_house.start(**ALONE)
@@ -134,11 +122,7 @@ async def test_a_surprise_that_waits_for_the_budget_is_dropped_once_it_is_seen_o
     await empty_house.stop()
     empty_house.clock.turn(HOUR + days * DAY)
     await empty_house.start(**ALONE)
-
-    async def none_waits() -> bool:
-        return not await empty_house.rows("SELECT 1 FROM ticks WHERE due_ms IS NOT NULL OR inbox <> ''")
-
-    await empty_house.when(none_waits)
+    await empty_house.no_row("SELECT 1 FROM ticks WHERE due_ms IS NOT NULL OR inbox <> ''")
     assert (len(empty_house.prompts), await counted(empty_house)) == (calls, {"budget": 1})
 
 
@@ -172,7 +156,7 @@ async def test_a_goal_that_stays_open_is_thought_about_until_it_is_stale_and_sho
         thinker.model.default = thought(None, inner_speech=f"day {day}, still nothing")
         await after(thinker, DAY, day)
     thinker.clock.turn(DAY)
-    await thinker.when(lambda: _waits_no_more(thinker, "G1"))
+    await thinker.no_row("SELECT 1 FROM ticks WHERE about = 'G1' AND due_ms IS NOT NULL")
     await thinker.idle()
     assert await counted(thinker) == {"": 14}
     await after(thinker, DAY + 1, 15)
@@ -206,11 +190,7 @@ async def test_one_that_can_not_be_handled_is_tried_again(thinker: House) -> Non
         f"CREATE TRIGGER broken AFTER INSERT ON inbox WHEN NEW.process = 'reflecting' BEGIN {broken}; END"
     )
     thinker.clock.turn(2 * HOUR + 1)
-
-    async def parked() -> bool:
-        return bool(await thinker.rows("SELECT 1 FROM inbox WHERE state = 'dead' AND process = 'reflecting'"))
-
-    await thinker.when(parked)
+    await thinker.row("SELECT 1 FROM inbox WHERE state = 'dead' AND process = 'reflecting'")
     await thinker.change("DROP TRIGGER broken")
     done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
     thinker.model.replies.append(thought(None, goal_updates=[done]))
@@ -223,7 +203,7 @@ async def test_words_come_first_and_their_thought_is_given_what_was_due(thinker:
     never = asyncio.Event()
     thinker.model.steps["think"].append(until(never, thought(None)))
     thinker.clock.turn(2 * HOUR + 1)
-    await thinker.when(lambda: _asked(thinker, 2))
+    await thinker.called(2)
     await spoken_to(thinker, "and the import?")
     prompt = shown([one for one in thinker.prompts if one.step == "think"][-1])
     assert "Nobody has said anything just now" not in prompt
@@ -231,9 +211,7 @@ async def test_words_come_first_and_their_thought_is_given_what_was_due(thinker:
     assert await counted(thinker) == {"words": 1}
 
 
-async def test_words_that_come_while_it_looks_something_up_are_answered_though_nothing_cut_it(
-    thinker: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_words_that_come_while_it_looks_are_answered(thinker: House, monkeypatch: pytest.MonkeyPatch) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 2h")])
 
     async def uncut(_: object, running: Awaitable[Delivery | None]) -> Delivery | None:
@@ -247,8 +225,7 @@ async def test_words_that_come_while_it_looks_something_up_are_answered_though_n
     monkeypatch.setattr(conversation, "unless_words_come", uncut)
     thinker.model.steps["think"] += [looks, thought(None, inner_speech="nothing found"), thought("I am here.")]
     thinker.clock.turn(2 * HOUR + 1)
-    await thinker.reply("D0ADA", "I am here.")
-    await thinker.idle()
+    await thinker.settled("D0ADA", "I am here.")
     assert [row["state"] for row in await thinker.rows("SELECT state FROM inbox WHERE modality = 'words'")] == [
         "answered",
         "answered",
@@ -261,7 +238,7 @@ async def test_a_phrase_that_the_house_answers_leaves_what_was_due_to_be_thought
     never = asyncio.Event()
     thinker.model.steps["think"].append(until(never, thought(None)))
     thinker.clock.turn(2 * HOUR + 1)
-    await thinker.when(lambda: _asked(thinker, 2))
+    await thinker.called(2)
     done = {"action": "complete", "goal_id": "G1", "why": "it ran"}
     thinker.model.replies.append(thought(None, goal_updates=[done]))
     await thinker.answered("Ada", "dm", "follow up status")
@@ -270,18 +247,8 @@ async def test_a_phrase_that_the_house_answers_leaves_what_was_due_to_be_thought
     assert await goal(thinker) == "done"
 
 
-async def _waits_no_more(house: House, name: str) -> bool:
-    return not await house.rows("SELECT 1 FROM ticks WHERE about = ? AND due_ms IS NOT NULL", name)
-
-
-async def _asked(house: House, calls: int) -> bool:
-    return len(house.prompts) >= calls
-
-
 @pytest.mark.slow
-async def test_a_day_with_hundreds_of_goals_and_conversations_of_which_nothing_is_due_costs_no_call(
-    thinker: House,
-) -> None:
+async def test_a_day_with_hundreds_of_goals_of_which_nothing_is_due_costs_no_call(thinker: House) -> None:
     await spoken_to(thinker, "the import, please", goal_updates=[adding("look at the import", due="in 40h")])
     await thinker.change(
         """
@@ -333,9 +300,7 @@ async def test_it_wakes_by_its_own_wish_and_no_more_after_two_to_no_effect(think
     await after(thinker, 601, 3)
 
 
-async def test_a_thought_of_a_shipped_soul_fits_the_default_budget_of_an_hour_also_for_models_that_think_first(
-    empty_house: House,
-) -> None:
+async def test_a_thought_of_a_shipped_soul_fits_the_default_budget_for_any_model(empty_house: House) -> None:
     folder = empty_house.settings.home / "souls" / "minoan"
     shutil.copytree(ROOT / "souls" / "minoan", folder)
     (folder / "soul.toml").write_text('mind = "cycle"\n' + (folder / "soul.toml").read_text())

@@ -30,9 +30,8 @@ async def test_a_daemon_cut_off_in_such_a_thought_leaves_the_reading_to_the_next
     never = asyncio.Event()
     thinker.model.steps["think"].append(until(never, thought(None)))
     await sensed(thinker, "r1", RED, room=await thinker.person("Ada"))
-    await thinker.when(lambda: _asked(thinker, 2))
-    assert thinker.daemon is not None
-    await thinker.daemon.cut()
+    await thinker.called(2)
+    await thinker.cut()
     thinker.model.replies.append(thought(None, inner_speech="at last"))
     await thinker.start(**ALONE)
     await ticked(thinker, 1)
@@ -99,8 +98,7 @@ async def test_what_waits_in_a_channel_that_is_made_private_stays_with_those_who
     asked = await thinker.say("Ada", "general", "@soul hello")
     await thinker.reply("general")
     await sensed(thinker, "r1", "Quincunx failed.", room="C0GENERAL", thread=asked)
-    await thinker.people.convert(await thinker.person("Ada"), "C0GENERAL", "group")
-    await thinker.acknowledged()
+    await thinker.heard(thinker.people.convert(await thinker.person("Ada"), "C0GENERAL", "group"))
     await spoken_to(thinker, "what of the quincunx?")
     assert "Quincunx failed" not in shown(thinker.prompts[-1])
     thinker.model.replies.append(thought("So."))
@@ -136,7 +134,3 @@ async def test_a_soul_switched_to_its_inner_life_does_not_begin_with_what_is_lon
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
     await spoken_to(empty_house, "and?")
     assert await percepts(empty_house) == [("ci", RED)]
-
-
-async def _asked(house: House, calls: int) -> bool:
-    return len(house.prompts) >= calls

@@ -27,11 +27,7 @@ async def titled(house: House, thread: str) -> str:
 
 async def over(house: House) -> None:
     """Wait until no title is due."""
-
-    async def none_due() -> bool:
-        return not await house.rows("SELECT 1 FROM session_titles WHERE state = 'due'")
-
-    await house.when(none_due)
+    await house.no_row("SELECT 1 FROM session_titles WHERE state = 'due'")
 
 
 async def renames(house: House) -> list[Json]:
@@ -79,9 +75,7 @@ async def test_an_answer_to_what_the_soul_said_by_itself_names_the_session_too(h
     assert await titled(house, own) == "Then please open it for me"
 
 
-async def test_a_channel_gets_no_title_and_one_without_own_words_has_it_in_the_language_of_the_person(
-    house: House,
-) -> None:
+async def test_a_channel_gets_no_title_and_what_has_no_own_words_one_of_the_house(house: House) -> None:
     await house.answered("Ada", "general", "@soul What is the limit of the export API?")
     await over(house)
     assert not await renames(house)
@@ -107,8 +101,7 @@ async def test_after_a_kill_before_the_title_another_daemon_sets_it(house: House
     await house.people.fault("agents.sessions.rename", delay=60.0)
     ts = await house.say("Ada", "dm", QUESTION)
     await house.when(lambda: house.people.met("agents.sessions.rename"))
-    assert house.daemon is not None
-    await house.daemon.cut()
+    await house.cut()
     await house.people.clear_faults()
     house.clock.turn(90)
     await house.start()
@@ -130,12 +123,7 @@ async def test_who_deletes_the_message_before_leaves_no_title(house: House) -> N
     ts = await house.say("Ada", "dm", QUESTION)
     await house.events.until("session.title_put_off")
     await house.people.delete("Ada", "dm", ts)
-    await house.when(lambda: _withdrawn(house))
+    await house.no_row("SELECT 1 FROM inbox WHERE body <> ''")
     house.clock.turn(25)
     await over(house)
     assert not (await titles(house)).get(ts)
-
-
-async def _withdrawn(house: House) -> bool:
-    """Whether the words are gone from the inbox."""
-    return not await house.rows("SELECT 1 FROM inbox WHERE body <> ''")

@@ -18,25 +18,22 @@ async def shared(house: House, key: str) -> dict[str, object]:
 
 
 async def test_what_is_shared_is_in_mind_as_plain_lines_where_it_may_be_read(empty_house: House) -> None:
-    house = empty_house
-    await house.start(shared_contexts=("launch", "unwritten", "mine"))
-    await house.command("context", "set", "launch", '{"phase": "testing", "owners": ["Ada", "Ben"]}')
-    await house.answered("Ada", "dm", "how is it going?")
-    prompt = house.last_prompt()
+    await empty_house.start(shared_contexts=("launch", "unwritten", "mine"))
+    await empty_house.command("context", "set", "launch", '{"phase": "testing", "owners": ["Ada", "Ben"]}')
+    await empty_house.answered("Ada", "dm", "how is it going?")
+    prompt = empty_house.last_prompt()
     assert "owners: Ada, Ben\nphase: testing" in prompt
     assert 'about="launch, shared, version 1 of ' in prompt
     assert "unwritten" not in prompt
-    await house.command("context", "define", "mine", "--audience", "dm:D0ADA")
-    await house.command("context", "set", "mine", '{"canary": "between us"}')
-    await house.answered("Ben", "dm", "hello")
-    assert "between us" not in house.last_prompt()
-    await house.answered("Ada", "dm", "hello")
-    assert "canary: between us" in house.last_prompt()
+    await empty_house.command("context", "define", "mine", "--audience", "dm:D0ADA")
+    await empty_house.command("context", "set", "mine", '{"canary": "between us"}')
+    await empty_house.answered("Ben", "dm", "hello")
+    assert "between us" not in empty_house.last_prompt()
+    await empty_house.answered("Ada", "dm", "hello")
+    assert "canary: between us" in empty_house.last_prompt()
 
 
-async def test_the_loop_changes_what_is_shared_with_its_reply_unless_it_is_garbage_or_was_said_in_private(
-    empty_house: House,
-) -> None:
+async def test_the_loop_changes_what_is_shared_unless_it_is_garbage_or_was_private(empty_house: House) -> None:
     house = empty_house
     await solver(house, shared_contexts=("launch",))
     await house.command("context", "set", "launch", '{"phase": "testing", "left": 2}')
@@ -98,9 +95,7 @@ async def test_others_see_what_a_soul_does_and_only_the_admin_sees_it_in_a_dm(ho
     await flow.asked.wait()
     where = [str((await house.one("SELECT conversation FROM inbox"))["conversation"])]
     await shows(doing="thinking", where=where)
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    awareness = house.daemon.built.store.contexts.awareness
+    awareness = house.built.store.contexts.awareness
     (known,) = await awareness.members("souls", Audience(AudienceKind.DM, "D0BEN"))
     assert known.state == {"doing": "thinking"}
     flow.end(OPENING, "Hello.", CLOSING)

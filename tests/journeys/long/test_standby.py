@@ -54,9 +54,7 @@ async def models(empty_house: House) -> AsyncIterator[Models]:
 
 
 @pytest.mark.slow
-async def test_the_talk_goes_on_with_the_second_model_and_returns_to_the_first(
-    models: Models,
-) -> None:
+async def test_the_talk_goes_on_with_the_second_model_and_returns_to_the_first(models: Models) -> None:
     house = models.house
     models.claude.usual = DOWN
     for number in range(FAILURES_TO_OPEN + 1):
@@ -104,10 +102,3 @@ async def test_a_refusal_and_an_unseen_break_are_answered_by_the_second_model(mo
         assert await models.house.answered("Ada", "dm", f"hello {number}") == "The other one here.", answer
         assert len(models.claude.asked) > asked, answer
         models.house.clock.turn(2 * REST_SECONDS)
-
-
-async def test_after_a_word_was_shown_nobody_else_speaks(models: Models) -> None:
-    models.claude.usual = Answer((f"{OPENING}These words were seen, ", "by everybody. "), ending=Ending.CUT)
-    reply = await models.house.answered("Ada", "dm", "hello")
-    assert reply.startswith(("I'm sorry", "These words were seen"))
-    assert models.gpt.asked == []

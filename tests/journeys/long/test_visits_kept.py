@@ -59,9 +59,7 @@ async def test_a_visit_in_which_nothing_was_learned_is_closed_without_a_call(hou
     assert await house.rows(JOURNAL) == []
 
 
-async def test_the_next_visit_inherits_what_was_left_and_the_journal_is_thought_in_that_audience_alone(
-    house: House,
-) -> None:
+async def test_the_next_visit_inherits_what_was_left_in_that_audience_alone(house: House) -> None:
     await visit(house, "Which valve for pump two?")
     await house.answered("Ada", "dm", "good morning")
     assert "ask Ben for the price" in house.last_prompt()
@@ -76,46 +74,33 @@ async def test_the_next_visit_inherits_what_was_left_and_the_journal_is_thought_
     assert "hold on" not in house.last_prompt()
     assert "ask Ben" not in house.last_prompt()
     audiences = {(row["channel"], row["audience"]) for row in await house.rows(EPISODES)}
-    assert audiences == {
-        ("D0ADA", "dm:D0ADA"),
-        ("D0BEN", "dm:D0BEN"),
-        ("C0GENERAL", "workspace:T0LOCAL"),
-    }, "words for other readers never join an episode"
+    assert audiences == {("D0ADA", "dm:D0ADA"), ("D0BEN", "dm:D0BEN"), ("C0GENERAL", "workspace:T0LOCAL")}, (
+        "words for other readers never join an episode"
+    )
 
 
 async def test_the_next_visit_or_the_sweep_ends_the_one_before_where_no_silence_did(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more='processes = ["greeting", "curious", "engaged"]\n')
-    await house.start(name="tess")
-    await speak(house, "Which valve?")
-    house.clock.turn(5 * HOUR)
-    house.model.steps["close_episode"].append(report())
-    await house.answered("Ada", "dm", "I am back")
-    first, second = await house.rows(EPISODES)
+    write_soul(empty_house.settings.home, more='processes = ["greeting", "curious", "engaged"]\n')
+    await empty_house.start(name="tess")
+    await speak(empty_house, "Which valve?")
+    empty_house.clock.turn(5 * HOUR)
+    empty_house.model.steps["close_episode"].append(report())
+    await empty_house.answered("Ada", "dm", "I am back")
+    first, second = await empty_house.rows(EPISODES)
     assert (first["state"], second["state"]) == ("closed", "open")
     assert json.loads(second["workflow"])["current_task"] == "order the valve"
     assert json.loads(second["situation"])["mission_goal"] == "order the valve"
-    house.clock.turn(5 * HOUR)
-
-    async def closed() -> bool:
-        return bool((await house.rows(EPISODES))[-1]["state"] == "closed")
-
-    await house.when(closed)
+    empty_house.clock.turn(5 * HOUR)
+    await empty_house.row(f"SELECT 1 FROM ({EPISODES}) WHERE id = ? AND state = 'closed'", second["id"])
 
 
 @pytest.mark.slow
-async def test_a_deleted_message_takes_the_words_of_its_visit_its_journal_and_what_the_next_inherited(
-    house: House,
-) -> None:
+async def test_a_deleted_message_takes_the_words_of_its_visit_and_what_was_made_of_them(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     ts = await visit(house, "Which valve for pump two?")
     await house.answered("Ada", "dm", "good morning")
     await house.people.delete("Ada", "dm", ts)
-
-    async def emptied() -> bool:
-        return all(row["text"] == "" for row in await house.rows(EPISODES))
-
-    await house.when(emptied)
+    await house.no_row(f"SELECT 1 FROM ({EPISODES}) WHERE text <> ''")
     first, second = await house.rows(EPISODES)
     assert first["state"] == "closing"
     assert "valve" not in "".join(map(str, tuple(first)))
@@ -123,11 +108,7 @@ async def test_a_deleted_message_takes_the_words_of_its_visit_its_journal_and_wh
     assert await house.rows(JOURNAL) == []
     house.model.steps["close_episode"].append(report(content="Ada said hello.", pending_items=[], current_task=""))
     house.clock.turn(HOUR)
-
-    async def anew() -> bool:
-        return bool((await house.rows(EPISODES))[0]["state"] == "closed")
-
-    await house.when(anew)
+    await house.row(f"SELECT 1 FROM ({EPISODES}) WHERE id = ? AND state = 'closed'", first["id"])
 
 
 async def test_an_edited_message_stays_in_its_visit_which_is_made_anew_from_its_new_words(house: House) -> None:
@@ -135,20 +116,12 @@ async def test_an_edited_message_stays_in_its_visit_which_is_made_anew_from_its_
     [before] = await house.rows(EPISODES)
     house.model.steps["close_episode"].append(report(content="Ada asked for the gate.", future_implication=""))
     await house.people.edit("Ada", "dm", ts, "Which gate for the second dam?")
-
-    async def emptied() -> bool:
-        return bool((await house.rows(EPISODES))[0]["text"] == "")
-
-    await house.when(emptied)
+    await house.row(f"SELECT 1 FROM ({EPISODES}) WHERE id = ? AND text = ''", before["id"])
     links = await house.rows("SELECT * FROM links WHERE origin = ? AND relation = 'turn_refs'", before["id"])
     assert len(links) == 2
     assert await house.rows(JOURNAL) == []
     house.clock.turn(HOUR)
-
-    async def anew() -> bool:
-        return bool((await house.rows(EPISODES))[0]["text"] == "Ada asked for the gate.")
-
-    await house.when(anew)
+    await house.row(f"SELECT 1 FROM ({EPISODES}) WHERE id = ? AND text = 'Ada asked for the gate.'", before["id"])
     closing = [prompt for prompt in house.prompts if prompt.step == "close_episode"][-1]
     assert "Which gate for the second dam?" in shown(closing)
     assert "Which valve" not in shown(closing)
@@ -184,30 +157,27 @@ async def test_while_paused_no_visit_is_kept_and_what_was_said_is_in_no_table_on
     assert "quincunx" in await everything(house)
     assert await house.rows("SELECT * FROM links WHERE origin = ?", before["id"]) == said
     house.clock.turn(END + MINUTE)
-
-    async def erased() -> bool:
-        return "quincunx" not in await everything(house)
-
-    await house.when(erased)
+    await erased(house, "quincunx")
     await house.idle()
     await speak(house, "Another word is quagga.")
     assert len(await house.rows(EPISODES)) == 2
     house.clock.turn(END + MINUTE)
-
-    async def erased_again() -> bool:
-        return "quagga" not in await everything(house)
-
-    await house.when(erased_again)
+    await erased(house, "quagga")
     assert closings(house) == 1, "the visit that was open before the pause is looked through when remembering goes on"
     house.model.steps["close_episode"].append(report(content="Ada goes to Ben."))
     await house.answered("Ada", "dm", "resume remembering")
     house.clock.turn(HOUR)
-
-    async def closed() -> bool:
-        return "Ada goes to Ben." in [row["text"] for row in await house.rows(EPISODES)]
-
-    await house.when(closed)
+    await house.row(f"SELECT 1 FROM ({EPISODES}) WHERE text = 'Ada goes to Ben.'")
     assert "quincunx" not in shown([one for one in house.prompts if one.step == "close_episode"][-1])
+
+
+async def erased(house: House, word: str) -> None:
+    """Wait until no table holds the word."""
+
+    async def gone() -> bool:
+        return word not in await everything(house)
+
+    await house.when(gone)
 
 
 async def everything(house: House) -> str:
@@ -220,30 +190,17 @@ async def everything(house: House) -> str:
 @pytest.mark.slow
 async def test_visits_and_what_was_made_of_them_go_after_their_days_though_nothing_ran_meanwhile(house: House) -> None:
     await visit(house, "Which valve for pump two?")
-    assert house.daemon is not None
-    assert house.daemon.built is not None
     now = house.clock.now_ms()
     [closed] = await house.rows(EPISODES)
-    core = Core(
-        soul=closed["soul"],
-        workspace=closed["workspace"],
-        audience=Audience.parse(closed["audience"]),
-        channel=closed["channel"],
-        text="All about valves.",
-        at_ms=now,
-        trust=Trust.INFERRED,
-        state="closed",
-    )
+    place = {name: closed[name] for name in ("soul", "workspace", "channel")}
+    audience = Audience.parse(closed["audience"])
+    core = Core(**place, audience=audience, text="Valves.", at_ms=now, trust=Trust.INFERRED, state="closed")
     links = [Link("", Relation.SOURCES, closed["id"])]
-    await house.daemon.built.store.database.write(lambda transaction: put(transaction, core, now, links))
+    await house.built.store.database.write(lambda transaction: put(transaction, core, now, links))
     await house.stop()
     house.clock.turn(7 * 24 * HOUR)
     await house.start(episode_days=6)
-
-    async def expired() -> bool:
-        return not await house.rows("SELECT * FROM records WHERE kind IN ('episode', 'core')")
-
-    await house.when(expired)
+    await house.no_row("SELECT * FROM records WHERE kind IN ('episode', 'core')")
     assert await house.rows(JOURNAL) == [], "it was made of the visit"
     assert await house.rows("SELECT * FROM turns WHERE speaker = 'person'") != []
     assert await house.rows("SELECT * FROM links WHERE relation IN ('turn_refs', 'sources')") == []

@@ -34,19 +34,6 @@ async def test_a_topic_that_is_talked_about_again_is_brought_up_where_it_was_ask
     assert len(await reports(house, ADA)) == 1
 
 
-@pytest.mark.slow
-async def test_a_topic_in_german_outlives_a_restart_and_is_brought_up_once(house: House) -> None:
-    await set_for(house, ASKED_IN_GERMAN, asked("Freigabe", what="die Freigabe"))
-    await house.restart()
-    await hears(house, "Ben", "general", "@soul Mittagessen?")
-    assert not await reports(house, ADA)
-    ts = await hears(house, "Ben", "general", "@soul die Freigaben sind durch")
-    assert await reports(house, ADA) == [f"Ben wrote in a channel: {link_to(house, ts)}"]
-    await house.restart()
-    await settled(house)
-    assert len(await reports(house, ADA)) == 1
-
-
 async def test_the_words_of_a_person_are_brought_up_whatever_they_are_about(house: House) -> None:
     await hears(house, "Ben", "general", "@soul good evening")
     confirmed = await set_for(house, "Tell me when Ben is back", asked(who="Ben"))
@@ -90,8 +77,7 @@ async def test_it_is_brought_up_as_often_as_they_said_also_by_an_edit(house: Hou
     assert "2 times at most" in confirmed
     ts = await hears(house, "Ben", "general", "@soul it is out")
     await house.people.edit("Ben", "general", ts, "<@U0SOUL> the release is out")
-    await house.reply(ADA, CAME_UP)
-    await house.idle()
+    await house.settled(ADA, CAME_UP)
     assert len(await reports(house, ADA)) == 1
     for number in range(2):
         await hears(house, "Ben", "general", f"@soul release {number}")
@@ -147,10 +133,8 @@ async def test_the_same_again_takes_its_own_place_and_an_admin_sees_and_cancels_
 async def test_an_edit_that_takes_the_topic_out_and_a_deletion_drop_it_and_another_edit_does_not(house: House) -> None:
     house.model.replies += [wanting("reminder"), asked("the release"), tagged("Noted.")]
     ts = await house.say("Ada", "dm", ASKED)
-    await house.reply(ADA, "Noted.")
-    await house.idle()
-    await house.people.edit("Ada", ADA, ts, f"{ASKED}, please")
-    await house.acknowledged()
+    await house.settled(ADA, "Noted.")
+    await house.heard(house.people.edit("Ada", ADA, ts, f"{ASKED}, please"))
     assert len(await house.rows(WAITING)) == 1
     await house.people.edit("Ada", ADA, ts, "Remind me when the budget is talked about again")
     await house.reply(ADA, "You have changed the message in which you asked me for a reminder")
@@ -158,10 +142,8 @@ async def test_an_edit_that_takes_the_topic_out_and_a_deletion_drop_it_and_anoth
     assert not await house.rows("SELECT 1 FROM cues")
     house.model.replies += [wanting("reminder"), asked("the release"), tagged("Noted.")]
     ts = await house.say("Ada", "dm", ASKED)
-    await house.reply(ADA, "Noted.", count=2)
-    await house.idle()
-    await house.people.delete("Ada", ADA, ts)
-    await house.acknowledged()
+    await house.settled(ADA, "Noted.", count=2)
+    await house.heard(house.people.delete("Ada", ADA, ts))
     assert not await house.rows(WAITING)
     assert not await house.rows("SELECT 1 FROM cues UNION ALL SELECT 1 FROM cue_words")
     await hears(house, "Ben", "general", "@soul the release is out")
@@ -175,20 +157,14 @@ async def test_words_that_are_gone_before_it_is_brought_up_are_not_and_it_waits_
     await house.say("Ada", "dm", "good morning")
     await flow.asked.wait()
     ts = await house.say("Ben", "general", "@soul the release is out")
-    await house.when(lambda: _any(house, "SELECT 1 FROM cues WHERE pending <> ''"))
-    await house.people.delete("Ben", "general", ts)
-    await house.acknowledged()
+    await house.row("SELECT 1 FROM cues WHERE pending <> ''")
+    await house.heard(house.people.delete("Ben", "general", ts))
     flow.end(f"{OPENING}Good morning.", CLOSING)
-    await house.reply(ADA, "Good morning.")
-    await house.idle()
+    await house.settled(ADA, "Good morning.")
     assert not await reports(house, ADA)
     assert [row["fires_left"] for row in await house.rows("SELECT fires_left FROM cues WHERE pending = ''")] == [1]
     await hears(house, "Ben", "general", "@soul once more: the release is out")
     assert len(await reports(house, ADA)) == 1
-
-
-async def _any(house: House, sql: str) -> bool:
-    return bool(await house.rows(sql))
 
 
 @pytest.mark.slow
@@ -217,27 +193,26 @@ async def test_who_is_forgotten_waits_for_nothing_and_is_waited_for_by_no_one(ho
         assert not await house.rows(WAITING), person
 
 
+async def embedded(house: House) -> None:
+    """Turn the clock until nothing waits to be embedded."""
+
+    async def done() -> bool:
+        house.clock.turn(3)
+        return not await house.rows("SELECT 1 FROM vector_queue")
+
+    await house.when(done)
+
+
 @pytest.mark.slow
 async def test_a_topic_is_also_met_by_what_is_meant_without_a_word_in_common(empty_house: House) -> None:
-    house = empty_house
-    await house.start(embedder="local")
-    await set_for(house, "Remind me when the printer is talked about", asked("the printer"))
-
-    async def embedded() -> bool:
-        house.clock.turn(3)
-        return not await house.rows("SELECT 1 FROM vector_queue")
-
-    await house.when(embedded)
-    await hears(house, "Ben", "general", "@soul lunch at noon?")
-    assert not await reports(house, ADA)
-    await hears(house, "Ben", "general", "@soul the copy machine is out of toner")
-    assert len(await reports(house, ADA)) == 1
-
-    async def gone() -> bool:
-        house.clock.turn(3)
-        return not await house.rows("SELECT 1 FROM vector_queue")
-
-    await house.when(gone)
-    stats = json.loads(await house.command("memory", "stats", "--json"))
+    await empty_house.start(embedder="local")
+    await set_for(empty_house, "Remind me when the printer is talked about", asked("the printer"))
+    await embedded(empty_house)
+    await hears(empty_house, "Ben", "general", "@soul lunch at noon?")
+    assert not await reports(empty_house, ADA)
+    await hears(empty_house, "Ben", "general", "@soul the copy machine is out of toner")
+    assert len(await reports(empty_house, ADA)) == 1
+    await embedded(empty_house)
+    stats = json.loads(await empty_house.command("memory", "stats", "--json"))
     assert "cue" not in stats["counts"] or not stats["counts"]["cue"]
     assert stats["vectors"]["have"] == stats["vectors"]["wanted"]

@@ -17,15 +17,13 @@ LOST = "takes nothing from here any more"
 
 async def says(house: House, words: str, call: str) -> SaidInThread:
     """Ada's session says something by itself, as the tool has it do."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    store = house.daemon.built.store
+    store = house.built.store
     session = await store.sessions.one("s1")
     assert session is not None
     came = await ThreadBindings(store.database, house.clock, TEAM).say(
         session, words, said_by(KeyOwner(session.key).author, "s1", call)
     )
-    house.daemon.built.dispatcher.look_again()
+    house.built.dispatcher.look_again()
     return came
 
 
@@ -35,8 +33,7 @@ async def test_a_session_speaks_in_its_own_thread_alone_each_call_once_and_so_mu
     ts = await bound_thread(house)
     came = await asyncio.gather(*(says(house, "The tests <!channel> pass.", "b") for _ in range(4)))
     assert sorted(came) == sorted([SaidInThread.TAKEN, *[SaidInThread.BEFORE] * 3])
-    post = await house.reply("general", "pass.")
-    await house.idle()
+    post = await house.settled("general", "pass.")
     assert post["thread_ts"] == ts
     assert said(post).startswith(f"{HEAD}\n\nThe tests")
     assert "<!channel>" not in str(await house.posting_calls())
@@ -61,13 +58,10 @@ async def test_a_session_speaks_in_its_own_thread_alone_each_call_once_and_so_mu
 @pytest.mark.usefixtures("session")
 async def test_a_key_that_is_revoked_ends_the_binding(house: House) -> None:
     ts = await bound_thread(house)
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    admin = KeyAdmin(house.daemon.built.store.database, house.clock, "root")
+    admin = KeyAdmin(house.built.store.database, house.clock, "root")
     await admin.revoke((await admin.list())[0].id)
     house.clock.turn(3)
-    assert LOST in said(await house.reply("general", LOST))
-    await house.idle()
+    assert LOST in said(await house.settled("general", LOST))
     assert await house.answered("Ada", "general", "@soul so?", thread=ts) == "Echo: so?"
 
 
@@ -76,8 +70,7 @@ async def test_a_session_that_is_hidden_by_now_leaves_its_thread(house: House, s
     session.client.env["SOUL_KEY"] = await new_key(house, visibility=Visibility.HIDDEN)
     await session.client.report("UserPromptSubmit")
     house.clock.turn(3)
-    await house.reply("general", LOST)
-    await house.idle()
+    await house.settled("general", LOST)
     assert await house.rows("SELECT * FROM bound_threads") == []
 
 
@@ -87,22 +80,17 @@ async def test_forget_me_of_the_owner_ends_it_and_leaves_nothing_of_it(house: Ho
     await put(house, "Ada", ts, "ADAS-WORDS")
     await forgotten(house, "Ada")
     house.clock.turn(3)
-    await house.reply("general", LOST)
-    await house.idle()
+    await house.settled("general", LOST)
     left = [
         tuple(row) for one in ("bound_threads", "shared_messages") for row in await house.rows(f"SELECT * FROM {one}")
     ]
     assert left == []
 
 
-async def test_an_owner_who_is_no_longer_admitted_speaks_and_has_spoken_for_no_more(
-    house: House, session: AskedSession
-) -> None:
+async def test_an_owner_who_is_no_longer_admitted_speaks_no_more(house: House, session: AskedSession) -> None:
     ts = await bound_thread(house, "bind ada-api here for everybody")
-    await house.people.change_standing("Ada", "deactivated")
-    await house.acknowledged()
+    await house.heard(house.people.change_standing("Ada", "deactivated"))
     await house.say("Ben", "general", "which migration?", thread=ts)
-    await house.reply("general", LOST)
-    await house.idle()
+    await house.settled("general", LOST)
     assert (await session.ends_turn()).context == ""
     assert await states(house) == []

@@ -1,6 +1,7 @@
 """*Who is working on what?*: the daemon's own list, before full members alone; other words lead to it by a wish."""
 
 from dataclasses import replace
+from typing import Any
 
 from daemon.core.sessions import HookEvent, KeyOwner, Visibility
 from daemon.memory.queues.presence import ProcessIdentity
@@ -22,20 +23,11 @@ async def works(
     process: str = "",
 ) -> None:
     """A session of a person reports that it works."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
     now = house.clock.now_ms()
-    event = HookEvent(
-        *(f"{session}-{hook}", session, hook),
-        *(now, 0, now),
-        process=process or f"far/boot/1/{len(session) + 1}/1",
-        host="far",
-        cwd=root,
-        root=root,
-        branch="main",
-        title="TOPIC",
-    )
-    await house.daemon.built.store.sessions.take(event, owner, {})
+    process = process or f"far/boot/1/{len(session) + 1}/1"
+    place: dict[str, Any] = {"process": process, "host": "far", "cwd": root, "root": root, "branch": "main"}
+    event = HookEvent(f"{session}-{hook}", session, hook, now, 0, now, **place, title="TOPIC")
+    await house.built.store.sessions.take(event, owner, {})
 
 
 async def test_the_exact_phrases_are_answered_by_the_daemon_without_a_model(house: House) -> None:
@@ -95,8 +87,7 @@ async def test_other_words_lead_to_the_list_and_the_model_has_it_in_mind(house: 
 async def test_where_a_guest_reads_none_is_shown_and_none_is_in_mind(house: House) -> None:
     await works(house, ADA, "s1")
     await house.people.add_person("Gus", standing="guest")
-    await house.people.join("Gus", "general")
-    await house.acknowledged()
+    await house.heard(house.people.join("Gus", "general"))
     refused = "I show who is working on what only where no one but full members of the workspace reads."
     assert await house.answered("Ada", "general", "@soul who is working on what?") == refused
     assert await house.answered("Ada", "general", "@soul what is Ada working on?") == refused

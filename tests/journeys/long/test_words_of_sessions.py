@@ -51,9 +51,7 @@ async def everything(house: House) -> str:
     return str([tuple(row) for table in tables for row in await house.rows(f'SELECT * FROM "{table}"')])
 
 
-async def test_it_is_kept_for_its_owner_alone_and_no_evidence_about_people(
-    house: House, remembering: AskedSession
-) -> None:
+async def test_it_is_kept_for_its_owner_alone_and_no_evidence(house: House, remembering: AskedSession) -> None:
     await works(remembering)
     assert await kept(house) == [
         ("Ada Lovelace's session, asked", PROMPT),
@@ -107,9 +105,7 @@ async def test_a_key_keeps_nothing_by_default_and_no_word_is_sent(house: House, 
 
 
 @pytest.mark.slow
-async def test_no_word_leaves_the_machine_before_the_daemon_has_said_that_it_is_kept(
-    house: House, tmp_path: Path
-) -> None:
+async def test_no_word_is_sent_before_the_daemon_has_said_that_it_is_kept(house: House, tmp_path: Path) -> None:
     async with door(house) as url:
         client = Client(tmp_path / "api", "http://127.0.0.1:9", await new_key(house, remember=True))
         session = AskedSession(house, client)
@@ -124,9 +120,7 @@ async def test_no_word_leaves_the_machine_before_the_daemon_has_said_that_it_is_
         assert [body for _, body in await kept(house)] == [PROMPT, ANSWER, SUMMARY]
 
 
-async def test_an_event_twice_counts_once_and_what_is_kept_is_bounded_and_holds_no_key(
-    house: House, remembering: AskedSession
-) -> None:
+async def test_an_event_twice_counts_once_and_words_are_bounded(house: House, remembering: AskedSession) -> None:
     key = "sk-" + "a" * 40
     long = f"\x00use {key} \x1b[31m" + "\U0001f3fa" * 20_000
     body = {"id": "e1", "sent_ms": house.clock.now_ms(), "hook": _hook("UserPromptSubmit", prompt=long)}
@@ -152,7 +146,7 @@ async def test_of_one_key_and_day_so_much_is_kept_and_its_session_hears_once_tha
     client, hears = remembering.client, "What is said from now on until midnight UTC is not kept"
     house.clock.turn(DAY_S - house.clock.now_ms() / 1000 % DAY_S)  # a day begins
     assert [hears in (await client.report("UserPromptSubmit", prompt=f"prompt {n}")).context for n in range(5)] == [
-        *(False, False, True, False, False),
+        *(False, False, True, False, False)
     ]
     assert [body for _, body in await kept(house)] == ["prompt 0", "prompt 1"]
     key = await house.one("SELECT words_kept, words_left_out FROM keys")
@@ -175,15 +169,12 @@ async def test_what_others_ask_a_session_is_kept_once_where_they_asked(house: Ho
         read = (await session.ends_turn()).context
         await client.report("UserPromptSubmit", prompt_id="p1", prompt=read)
         await session.goes_on("ITS-ANSWER")
-        await house.reply("D0ADA", "ITS-ANSWER")
-        await house.idle()
+        await house.settled("D0ADA", "ITS-ANSWER")
         assert await kept(house) == []
 
 
 @pytest.mark.slow
-async def test_nothing_is_kept_while_its_owner_pauses_and_the_admins_is_the_admins(
-    house: House, remembering: AskedSession, tmp_path: Path
-) -> None:
+async def test_nothing_is_kept_while_its_owner_pauses(house: House, remembering: AskedSession, tmp_path: Path) -> None:
     await house.answered("Ada", "dm", "pause remembering")
     await works(remembering)
     assert await kept(house) == []
