@@ -360,10 +360,9 @@ def _plain(name: str, value: object) -> object:
     }
     if nothing_said.get(name):
         return None
-    pair = value.get("training_pair_suggestion")
-    pair = _object_in(pair) if isinstance(pair, str) else pair
-    said = None if isinstance(pair, dict) and not _says_anything(pair) else pair
-    return {**value, "training_pair_suggestion": said} if name == "growth_reflection" else value
+    pair = _object_in(said) if isinstance(said := value.get("training_pair_suggestion"), str) else said
+    pair = None if isinstance(pair, dict) and not _says_anything(pair) else pair
+    return {**value, "training_pair_suggestion": pair} if name == "growth_reflection" else value
 
 
 def _without_nothings(value: object, name: str = "") -> object:
