@@ -170,7 +170,7 @@ async def test_what_a_thought_may_hold_of_its_world_it_is_told_and_shown(empty_h
         assert attribute in told
         assert line in after
     _, after = await asked("Ada", "last_seen", "yesterday")
-    assert "Without effect: world_model_updates: unknown" in after, "the house knows it"
+    assert "Without effect: world_model_updates: unknown" in after, "the daemon knows it"
 
 
 async def rehearse(prompt: Prompt) -> Reply:

@@ -153,7 +153,7 @@ def test_a_word_for_nothing_is_nothing() -> None:
         assert {one.reason for one in read.refused} == {"empty"}, nothing
 
 
-def test_a_pair_to_learn_from_stands_as_text_or_as_an_object() -> None:
+def test_a_pair_to_learn_from_may_be_text_or_an_object() -> None:
     said = {"context": "at noon", "desired_response": "be brief"}
     for pair, kept in ((json.dumps(said), said), (said, said), ("", None), ("{}", None), ("none", None)):
         growth = {"worth_learning": True, "what_to_learn": "", "training_pair_suggestion": pair}

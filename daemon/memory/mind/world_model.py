@@ -28,7 +28,7 @@ SURROUNDINGS: Final = "environment"
 """The entity whose attributes are those of where the soul is."""
 
 _BY_THE_CLOCK: Final = "last_seen"
-"""What the house knows of a person by itself, whatever a thought says."""
+"""An attribute of a person that the daemon knows by itself, whatever a thought says."""
 
 _OF_SURROUNDINGS: Final = frozenset({"context", "safety"})
 _MODEL: Final = MindDocument.WORLD_MODEL

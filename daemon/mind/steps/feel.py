@@ -116,6 +116,7 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
 def qualia_in(words: str) -> Qualia | None:
     """What a whole thought says of it, divided by commas: colour, texture, soundscape, temperature, intensity."""
     said = [part.strip() for part in words.replace("|", ",").split(",")]
+    said = ["", *said] if said[0] and not said[0].startswith("#") else said
     color, texture, soundscape, temperature, intensity = (*said, "", "", "", "")[:5]
     if not texture:
         return None

@@ -386,7 +386,7 @@ def _plain_item(name: str, item: object) -> object:
 
 
 def _object_in(text: str) -> object:
-    """An object that stands as text; the text itself where it holds none, which is then refused."""
+    """An object written as text; the text itself where it holds none, which is then refused."""
     if not text.strip():
         return {}
     try:
