@@ -74,7 +74,11 @@ def _thought(words: str, _: Iterable[str]) -> Mapping[str, object]:
         "calls_for": "nothing",
         "inner_speech": f"So many: {words}.",
         "external_speech": f"I read: {words or 'nothing'}.",
+        "short_answers": f"{label[:50]}|no",
         "emotion_signal": label[:40],
+        "salience_anchor": label[:40],
+        "intent": label,
+        "user_model_check": True,
         "predictions": [
             {"what": text, "confidence": 0.7, "timeframe": "in 2h", "check": {"kind": "mention", "words": [label]}}
         ],
@@ -83,7 +87,7 @@ def _thought(words: str, _: Iterable[str]) -> Mapping[str, object]:
         "self_model_updates": dict.fromkeys(("current_state", "new_uncertainty", "recent_growth"), text),
         "world_model_updates": [{"entity": "the matter", "attribute": "state", "value": text}],
         "goal_updates": [{"action": "add", "goal": text, "due": "in 1h", "why": text}],
-        "emotional_state": {"felt_quality": text[:200]},
+        "emotional_state": {"felt_quality": text[:200], "qualia": f"#b00020, {label[:50]}, {label[:50]}"},
         "growth_reflection": {"worth_learning": True, "what_to_learn": text},
         "value_updates": [{"action": "adopt", "value": label, "meaning": text, "why": text}],
         "identity_update": {"action": "draft", "text": text, "why": text},

@@ -79,8 +79,19 @@ FUNCTION_OF: Final[Mapping[str, Function]] = MappingProxyType(
 )
 """Whose each field of a thought is."""
 
-REPLY_FIELDS: Final = frozenset({"calls_for", "external_speech", "epistemic_mode", "confidence"})
-"""The fields of the reply itself: a person waits for it, and it has no level."""
+REPLY_FIELDS: Final = frozenset(
+    {
+        "calls_for",
+        "external_speech",
+        "short_answers",
+        "epistemic_mode",
+        "confidence",
+        "salience_anchor",
+        "intent",
+        "user_model_check",
+    }
+)
+"""What a reply in words says of itself and of its message, too: a person waits for it, and it has no level."""
 
 WORKSPACE_FIELDS: Final = frozenset({"value_updates", "identity_update"})
 """What holds for the soul everywhere, so that a thought for the whole workspace alone may change it."""

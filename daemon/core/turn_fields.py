@@ -65,7 +65,7 @@ def heard_in(attributes: Mapping[str, str]) -> Heard:
     """What the attributes of a `stimulus_verb` tell; `confidence` is that of the intent."""
     emotion = one_line(attributes.get("emotion_signal", ""))
     anchors = (_plain(one, LONGEST_ANCHOR) for one in _BETWEEN.split(attributes.get("salience_anchor", "")))
-    sure = _share(attributes.get("confidence", ""), 0.0)
+    sure = share_in(attributes.get("confidence", ""), 0.0)
     intent = _plain(attributes.get("intent", ""), LONGEST_INTENT) if sure >= SURE_OF_INTENT else ""
     return Heard(
         emotion_signal=emotion.casefold() if _EMOTION.fullmatch(emotion) else "",
@@ -77,7 +77,7 @@ def heard_in(attributes: Mapping[str, str]) -> Heard:
 
 def stated_in(attributes: Mapping[str, str]) -> Stated:
     """What the attributes of an `external_dialogue` tell."""
-    confidence = _share(attributes.get("confidence", ""), PLAINLY_STATED.confidence)
+    confidence = share_in(attributes.get("confidence", ""), PLAINLY_STATED.confidence)
     return Stated(mode_in(attributes) or PLAINLY_STATED.epistemic_mode, confidence)
 
 
@@ -93,7 +93,7 @@ def _plain(text: str, most: int) -> str:
     return clean_name(text) if 0 < len(text) <= most and re.search(r"\w", clean_name(text)) else ""
 
 
-def _share(text: str, default: float) -> float:
+def share_in(text: str, default: float) -> float:
     """A number from 0 to 1; the default for anything else."""
     if not _NUMBER.fullmatch(text.strip()):
         return default

@@ -13,8 +13,8 @@ from daemon.memory.expectations.settling import DuePredictions
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabits
-from daemon.memory.knowledge.newest_qualia import NewestQualia
 from daemon.memory.knowledge.process_memories import ProcessMemories
+from daemon.memory.knowledge.qualia import NewestQualia
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports.models import ModelRole
+from daemon.core.short_answers import short_answers_in
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.core.working_memory import thought as in_thought
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext, Transition, Wish
 from daemon.mind.offering import offer
@@ -101,15 +103,14 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
     """One streamed thought, of which only the speech is shown; one that can't be read is degraded to the pipeline.
 
     A thought that says nothing but looks into memory or reads with tools is followed by another, `MOST_LOOKS` times.
-    One that says nothing at all is an answer where silence is lawful; what was carried out is said in any case.
+    One that says nothing at all is an answer where silence is lawful; else one plain call puts it in words.
     """
 
     def silence() -> Silence:
         return Silence.REFUSED if context.followed or context.motor.reply else context.cycle.silence()
 
     def may_be_silent(thought: Considered) -> bool:
-        chosen = silence()
-        return chosen is Silence.UNSEEN or (chosen is Silence.NOD and thought.is_chosen_silence)
+        return silence() is Silence.UNSEEN or thought.is_chosen_silence
 
     reading = await reading_tools_of(context)
     context = replace(context, memory=with_results(context.memory, await reading.use_allowed(context)))
@@ -136,6 +137,7 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
         calls_for = wish_word(thought.output.calls_for) or None
         if wish := lead.settle(calls_for, leads=thought.leads):
             return await _follow(context, setting, manner, wish)
+        memory, thought = await _unless_silent(replace(context, memory=memory), manner, thought, silence())
         used = await reading.use(context, thought.output, looks=may_look and not thought.reply)
         take_effect(context, thought, used, shown)
         if thought.reply or look == MOST_LOOKS or not thought.looks:
@@ -147,7 +149,20 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
         return memory
     RoleLock(context).note(thought.stated)
     context.motor.settle(thought.reply, cut=thought.cut)
+    offer(context, short_answers_in(thought.output.short_answers))
     return memory
+
+
+async def _unless_silent(
+    context: ProcessContext, manner: Manner, thought: Considered, silence: Silence
+) -> tuple[WorkingMemory, Considered]:
+    """A thought, with words from one plain call where it chose silence and somebody waits for words."""
+    if not thought.is_chosen_silence or silence is not Silence.REFUSED:
+        return context.memory, thought
+    inner = thought.output.inner_speech
+    private = [in_thought(inner, name=context.soul.display_name)] if inner else []
+    said = await say(replace(context, memory=context.memory.concat(private)), await manner.choose(context))
+    return said, replace(thought, reply=said.at(-1).content, cut=context.motor.cut)
 
 
 async def _unified(

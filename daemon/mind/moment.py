@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from daemon.core.initiative import NEVER_QUIET, QuietHours
 from daemon.core.timeframes import due_time
 from daemon.core.timetable import InThePast, TooFarAhead
+from daemon.soul.field_types import Physio
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,8 @@ class Moment:
 
     `surprise` (0 to 1) is the greatest among what came otherwise than expected. `values` are those of the soul's
     soul.toml, `moods` those that it knows, none where that was checked before; half of one is gone after
-    `half_life_minutes`. `wakes`: the soul may think by itself.
+    `half_life_minutes`. `mood` is the one before, and `physio` what each is in the body.
+    `wakes`: the soul may think by itself.
     `promises` is how many things more it may promise the person whom it answers to come back to, None where it may
     promise nothing here; in `quiet` hours it says nothing unasked.
     """
@@ -24,6 +26,8 @@ class Moment:
     values: tuple[str, ...] = ()
     moods: tuple[str, ...] = ()
     half_life_minutes: float = 120.0
+    mood: str = ""
+    physio: Physio = ()
     wakes: bool = True
     promises: int | None = None
     quiet: QuietHours = NEVER_QUIET

@@ -7,7 +7,7 @@ from typing import Final
 
 from daemon.core.lineage import saw
 from daemon.core.ports.models import JUST_THOUGHT
-from daemon.core.turn_fields import heard_in
+from daemon.core.turn_fields import SURE_OF_INTENT, heard_in
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.stream.new_thought import NewThought
 from daemon.mind.mental_process import ProcessContext
@@ -37,9 +37,10 @@ def take_effect(context: ProcessContext, thought: Considered, used: ToolsUsed, m
     motor, authority = context.motor, context.cycle.thoughts.authority
     output = in_effect(thought.output, authority)
     if thought.reply:
-        motor.describe(heard_in({"emotion_signal": output.emotion_signal}), thought.stated)
+        said = output.model_dump(include={"emotion_signal", "salience_anchor", "intent"})
+        motor.describe(heard_in({**said, "confidence": str(SURE_OF_INTENT)}), thought.stated)
         learned = bool(output.world_model_updates) or (wants_noting(output) and not context.cycle.paused)
-        motor.annotate(monologue=output.inner_speech or None, user_model_check=learned)
+        motor.annotate(monologue=output.inner_speech or None, user_model_check=learned or output.user_model_check)
     motor.think(
         NewThought(
             occasion_of(context.perception),

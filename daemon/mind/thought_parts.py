@@ -14,6 +14,7 @@ from daemon.mind.goal_updates import goals_of
 from daemon.mind.intending import intended_of
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.moment import Moment
+from daemon.mind.recall.mood import current_mood
 from daemon.mind.remembering_parts import remembering_parts
 from daemon.mind.thought import CognitiveOutput
 from daemon.mind.waking import wishes_to_wake
@@ -44,6 +45,8 @@ def moment_of(context: ProcessContext) -> Moment:
         soul.values,
         soul.emotional_states,
         soul.mood.half_life_minutes,
+        current_mood(context.own_state, now_ms, soul),
+        soul.physio,
         wakes=context.cycle.thinks_unasked,
         promises=context.cycle.promises if context.cycle.thoughts.authority.takes_initiative else None,
         quiet=context.cycle.quiet,

@@ -15,8 +15,8 @@ from daemon.core.spending import Charge, TickBudget
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabit, ModelHabits
-from daemon.memory.knowledge.newest_qualia import NewestQualia
 from daemon.memory.knowledge.process_memories import ProcessMemories
+from daemon.memory.knowledge.qualia import NewestQualia
 from daemon.memory.knowledge.senses import Senses
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns

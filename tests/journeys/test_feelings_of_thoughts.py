@@ -14,7 +14,7 @@ MOODS = 'mind = "cycle"\nemotional_states = ["calm", "glad"]\n[mood]\nhalf_life_
 def thought(speech: str, **felt: object) -> str:
     """A thought in the form of the wire, with what it felt."""
     lead = {"calls_for": "nothing", "inner_speech": "So it is.", "external_speech": speech}
-    return json.dumps({**lead, "emotional_state": felt})
+    return json.dumps({**lead, "user_model_check": False, "emotional_state": felt})
 
 
 @pytest.fixture

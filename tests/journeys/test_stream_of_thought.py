@@ -14,7 +14,9 @@ WORDS = "quincunx"
 
 def considered(speech: str, inner: str) -> str:
     """A whole thought, in the form of the wire."""
-    return json.dumps({"calls_for": "nothing", "inner_speech": inner, "external_speech": speech})
+    return json.dumps(
+        {"calls_for": "nothing", "inner_speech": inner, "external_speech": speech, "user_model_check": False}
+    )
 
 
 @pytest.fixture

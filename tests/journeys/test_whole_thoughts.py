@@ -45,7 +45,7 @@ async def test_the_speech_streams_while_the_thought_goes_on(thinker: House) -> N
 
 
 async def test_what_is_no_thought_is_asked_for_once_more(thinker: House) -> None:
-    for broken in ("So: hello.", '{"inner_speech": "zqprivate"', '["zqprivate"]', thought(None)):
+    for broken in ("So: hello.", '{"inner_speech": "zqprivate"', '["zqprivate"]', '{"inner_speech": "zqprivate"}'):
         before = len(thinker.prompts)
         thinker.model.replies.extend([broken, thought("Hello again.")])
         assert await thinker.answered("Ada", "dm", "hello") == "Hello again.", broken

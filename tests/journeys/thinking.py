@@ -6,9 +6,10 @@ CANARY = "zqprivate"
 
 
 def thought(speech: str | None, **parts: object) -> str:
-    """A thought as a model writes it, in the form of the wire."""
+    """A thought as a model writes it, in the form of the wire; unless it says so, it learned nothing of anybody."""
     lead = {"calls_for": parts.pop("calls_for", "nothing"), "inner_speech": parts.pop("inner_speech", CANARY)}
-    return json.dumps({**lead, "external_speech": speech or "", **parts}, ensure_ascii=False)
+    said = {**lead, "external_speech": speech or "", "user_model_check": False, **parts}
+    return json.dumps(said, ensure_ascii=False)
 
 
 def expecting(what: str, sure: float, until: str, **check: object) -> dict[str, object]:

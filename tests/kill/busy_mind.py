@@ -53,7 +53,7 @@ class BusyMind(KilledMind):
 
 
 _NO_TOOL: Final[dict[str, object]] = {"tool": "none", "arguments": {}}
-_SILENT: Final[dict[str, object]] = {"calls_for": "nothing", "external_speech": ""}
+_SILENT: Final[dict[str, object]] = {"calls_for": "nothing", "external_speech": "", "user_model_check": False}
 
 
 def is_unasked(prompt: Prompt) -> bool:
@@ -77,6 +77,7 @@ def _answering(prompt: Prompt) -> dict[str, object]:
         "calls_for": "research" if any("write it down" in one for one in said) else "nothing",
         "inner_speech": _noticed([name for name, _ in _DUE.findall(text)], []),
         "external_speech": f"I heard {', '.join(filter(None, map(marker_in, said)))}.",
+        "user_model_check": False,
         "goal_updates": [_goal(one) for one in said if "plan it" in one or "promise it" in one],
         "predictions": [one for each in said for one in _expected(each, text)][:_MOST_EXPECTED],
     }

@@ -103,7 +103,12 @@ def _newest(prompt: Prompt) -> str:
 
 def _thought(prompt: Prompt) -> dict[str, object]:
     """A thought without words, or one that uses a tool, and the one after it, which speaks."""
-    silent: dict[str, object] = {"calls_for": "nothing", "inner_speech": "No words are needed.", "external_speech": ""}
+    silent: dict[str, object] = {
+        "calls_for": "nothing",
+        "inner_speech": "No words are needed.",
+        "external_speech": "",
+        "user_model_check": False,
+    }
     if ALONE in prompt.messages[-1].text:
         return {**silent, **_alone(prompt)}
     if "plan it" in _newest(prompt):

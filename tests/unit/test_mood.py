@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.working_memory import Role
+from daemon.memory.knowledge.records.kinds import Qualia
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.mind.recall.mood import current_mood, felt_now, state_in_words, with_state
-from daemon.mind.steps.feel import QUESTION_CAP, TASK_CAP, TOPIC_CAP
+from daemon.mind.steps.feel import QUESTION_CAP, TASK_CAP, TOPIC_CAP, qualia_in
 from daemon.mind.steps.respond import respond
 from daemon.soul import Mood, Soul, Verbs, VerbsInMood, find_souls_directory, load_soul
 from daemon.soul_engine import SOUL_STATE, begin, build_prompt
@@ -95,3 +96,16 @@ def test_how_it_feels_is_shown_as_data_to_whole_thoughts_alone() -> None:
         (Role.USER, "warm (valence +0.8, arousal -0.4, dominance +0.0)")
     ]
     assert with_state(begin(SOUL), MOVED, SOUL, MOVED.moved_ms) == with_state(begin(SOUL), GLAD, SOUL, GLAD.felt_ms)
+
+
+def test_how_a_thought_feels_is_read_as_models_write_it_and_within_bounds() -> None:
+    for words, felt in (
+        ("#B00020, sharp, a siren, hot, 0.95", Qualia("#b00020", "sharp", "a siren", "hot", 0.95)),
+        ("smooth, rain, cool, 0.4", Qualia("#808080", "smooth", "rain", "cool", 0.4)),
+        ("#e6e6fa|liquid||warm|7", Qualia("#e6e6fa", "liquid", "", "warm", 0.5)),
+        ("#red, smooth", Qualia("#808080", "smooth")),
+        ("#e6e6fa", None),
+        (", , , ,", None),
+        ("", None),
+    ):
+        assert qualia_in(words) == felt, words

@@ -153,6 +153,17 @@ def test_a_word_for_nothing_is_nothing() -> None:
         assert {one.reason for one in read.refused} == {"empty"}, nothing
 
 
+def test_a_pair_to_learn_from_may_be_text_or_an_object() -> None:
+    said = {"context": "at noon", "desired_response": "be brief"}
+    for pair, kept in ((json.dumps(said), said), (said, said), ("", None), ("{}", None), ("none", None)):
+        growth = {"worth_learning": True, "what_to_learn": "", "training_pair_suggestion": pair}
+        read = read_thought(thought(growth_reflection=growth))
+        found = read.output.growth_reflection
+        assert found is not None
+        assert (found.training_pair_suggestion and found.training_pair_suggestion.model_dump()) == kept, pair
+        assert read.refused == ()
+
+
 def test_a_word_for_nothing_is_not_said() -> None:
     for nothing in ("null", "none", "N/A", "(silence)", "[]", '""', ""):
         assert read_thought(thought(external_speech=nothing)).output.external_speech is None, nothing

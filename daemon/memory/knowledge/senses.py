@@ -7,7 +7,7 @@ from typing import Final
 
 from daemon.core.concurrency import in_background
 from daemon.core.errors import IndexDamaged
-from daemon.core.perception import ConversationKey, Readers
+from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.files import MOST_FILES, FileKind, ReadFile, SharedFile
 from daemon.core.ports.models import Image
@@ -15,6 +15,7 @@ from daemon.core.sentences import Sentence
 from daemon.core.words import terms_of
 from daemon.memory.database import Database, Transaction, one_of
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.qualia import OwnFeeling, keep_feeling
 from daemon.memory.knowledge.ranking import rank_words
 from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import RecordKind, Sense
@@ -184,21 +185,10 @@ class Senses:
 
         return await self._database.write(unit)
 
-    async def feel(self, sense: Sense, conversation: ConversationKey) -> Sense | None:
-        """Store how the soul itself felt after the newest message of a conversation; None where there is none."""
+    async def feel(self, felt: OwnFeeling, where: ConversationKey, audience: Audience) -> None:
+        """Store how the soul itself felt after the newest message of a conversation."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> Sense | None:
-            row = await transaction.one(
-                "SELECT seq FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
-                id=str(conversation),
-            )
-            if row is None:
-                return None
-            evidence = Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, row["seq"]))
-            return await put(transaction, sense, now, [evidence])
-
-        return await self._database.write(unit)
+        await self._database.write(lambda transaction: keep_feeling(transaction, felt, where, audience, now))
 
     async def latest_picture(self, conversation: ConversationKey, ts: Sequence[str]) -> KnownPicture | None:
         """The newest picture that one of these messages of the conversation shows."""

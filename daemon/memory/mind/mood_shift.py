@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from daemon.memory.database import Transaction
+from daemon.memory.knowledge.qualia import OwnFeeling, keep_feeling
+from daemon.memory.queues.remembering import tie
 from daemon.memory.thought_parts import PartsTaken, StoredThought
 
 _AXES: Final = ("valence", "arousal", "dominance")
@@ -14,6 +16,7 @@ class MoodShift:
     """The shift on each axis (-1 to 1), how it feels in words, and the mood, empty where it stays as it is.
 
     Half of what was on an axis is gone after `half_life_minutes`. `unknown`: a mood was named that the soul has not.
+    `feeling` is how the mood feels and what it is in the body, None where the thought did not say.
     """
 
     valence: float
@@ -23,13 +26,14 @@ class MoodShift:
     mood: str
     half_life_minutes: float
     unknown: bool = False
+    feeling: OwnFeeling | None = None
 
     field: ClassVar[str] = "emotional_state"
 
     @property
     def size(self) -> int:
         """See `ThoughtPart`."""
-        return self._moves + self.unknown
+        return (self._moves or self.feeling is not None) + self.unknown
 
     @property
     def _moves(self) -> bool:
@@ -39,7 +43,12 @@ class MoodShift:
         """See `ThoughtPart.take`; what is on the axes by now is moved, and nothing leaves them."""
         if self._moves:
             await self._store(transaction, thought)
-        return PartsTaken(int(self._moves), ["unknown"] * self.unknown)
+        if self.feeling is not None:
+            where, now = thought.conversation, thought.now
+            felt = await keep_feeling(transaction, self.feeling, where, thought.audience, now)
+            if felt is not None:
+                await tie(transaction, felt, thought)
+        return PartsTaken(self.size - self.unknown, ["unknown"] * self.unknown)
 
     async def _store(self, transaction: Transaction, thought: StoredThought) -> None:
         key = thought.conversation

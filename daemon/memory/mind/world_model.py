@@ -18,7 +18,7 @@ from daemon.memory.thought_parts import PartsTaken, StoredThought
 MOST_ENTITIES, MOST_ATTRIBUTES = 50, 8
 """The most entities of one audience, and attributes of an entity."""
 
-BELIEFS: Final = frozenset({"mood", "habit"})
+BELIEFS: Final = frozenset({"mood", "habit", "relationship"})
 """The attributes of a person that are believed for a while; any other is learned from their words, or not at all."""
 
 FADES_MS: Final = 14 * 24 * 60 * MINUTE_MS
@@ -26,6 +26,9 @@ FADES_MS: Final = 14 * 24 * 60 * MINUTE_MS
 
 SURROUNDINGS: Final = "environment"
 """The entity whose attributes are those of where the soul is."""
+
+_BY_THE_CLOCK: Final = "last_seen"
+"""An attribute of a person that the daemon knows by itself, whatever a thought says."""
 
 _OF_SURROUNDINGS: Final = frozenset({"context", "safety"})
 _MODEL: Final = MindDocument.WORLD_MODEL
@@ -75,6 +78,8 @@ async def _part_of(
         known = attribute in _OF_SURROUNDINGS
         return NewPart(_MODEL, SURROUNDINGS, words, attribute) if known else "unknown"
     who = present.called(entity)
+    if who is not None and attribute == _BY_THE_CLOCK:
+        return "unknown"
     if who is not None and attribute in BELIEFS:
         until = thought.now + FADES_MS
         return NewPart(_MODEL, who.name, words, attribute, person=who.id, until_ms=until)

@@ -80,7 +80,7 @@ class Remembered:
             valid_from_ms=now,
             extra={**before, **{name: value for name, value in also if value}},
         )
-        await _tie(transaction, await put(transaction, fact, now, [source]), thought)
+        await tie(transaction, await put(transaction, fact, now, [source]), thought)
         return True
 
     async def _standing(
@@ -145,7 +145,7 @@ class Journaled:
             tags=self.tags,
             extra=_thought_before(thought),
         )
-        await _tie(transaction, await put(transaction, entry, now, [Link("", Relation.SOURCES, said)]), thought)
+        await tie(transaction, await put(transaction, entry, now, [Link("", Relation.SOURCES, said)]), thought)
         return True
 
 
@@ -156,7 +156,7 @@ def _thought_before(thought: StoredThought | None) -> Mapping[str, object]:
     return {READERS: kept_readers(thought.readers)}
 
 
-async def _tie(transaction: Transaction, record: Record, thought: StoredThought | None) -> None:
+async def tie(transaction: Transaction, record: Record, thought: StoredThought | None) -> None:
     """Have a record go with the words of the thought that noted it."""
     if thought is not None:
         await transaction.insert("thought_notes", record=record.id, thought=thought.id)

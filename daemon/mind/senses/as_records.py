@@ -1,4 +1,4 @@
-"""Makes records of what was seen, heard and read, and of how the soul itself felt."""
+"""Makes records of what was seen, heard and read."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -43,7 +43,7 @@ def sense_of_file(
         text=_line(file, seen),
         at_ms=file.said_ms,
         trust=Trust.DOCUMENT,
-        significance=_significance(qualia),
+        significance=qualia.significance,
         conversation=str(where),
         person=file.person,
         data_type=_TYPES[read.kind],
@@ -53,27 +53,6 @@ def sense_of_file(
         bytes=file.kept or file.file.size,
         qualia=qualia,
         features=features,
-        physio_snapshot=physio,
-    )
-
-
-def sense_of_feeling(
-    qualia: Qualia, where: ConversationKey, audience: Audience, physio: Mapping[str, float], *, at_ms: int
-) -> Sense:
-    """The record of how the soul itself felt: without words, so that no search finds it."""
-    return Sense(
-        soul=where.soul,
-        workspace=where.workspace,
-        audience=audience,
-        channel=where.channel,
-        text="",
-        at_ms=at_ms,
-        trust=Trust.INFERRED,
-        significance=_significance(qualia),
-        conversation=str(where),
-        data_type="visual_pattern",
-        source="feeling",
-        qualia=qualia,
         physio_snapshot=physio,
     )
 
@@ -101,8 +80,3 @@ def _qualia(color_hex: str, seen: Seen | None) -> Qualia:
     if seen is None:
         return Qualia(color_hex=color)
     return Qualia(color, seen.texture or "neutral", seen.soundscape, seen.temperature_feel or "neutral", seen.intensity)
-
-
-def _significance(qualia: Qualia) -> int:
-    """From 4 to 8: what is felt strongly matters more."""
-    return 4 + round(4 * qualia.intensity)

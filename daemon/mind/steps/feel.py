@@ -12,6 +12,7 @@ from daemon.core.ports.models import Effort
 from daemon.core.step import Step
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line, shortened
+from daemon.core.turn_fields import share_in
 from daemon.memory.knowledge.records.kinds import Qualia
 from daemon.mind.structured_reply import structured
 from daemon.soul import Soul
@@ -109,6 +110,24 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
         json_schema=_with_states(json_schema, soul.emotional_states),
         placeholder=json.dumps({"emotional_state": soul.emotional_states[0], "topic": "", "task": "", "question": ""}),
         max_output_tokens=384,
+    )
+
+
+def qualia_in(words: str) -> Qualia | None:
+    """What a whole thought says of it, divided by commas: colour, texture, soundscape, temperature, intensity."""
+    said = [part.strip() for part in words.replace("|", ",").split(",")]
+    said = ["", *said] if said[0] and not said[0].startswith("#") else said
+    color, texture, soundscape, temperature, intensity = (*said, "", "", "", "")[:5]
+    if not texture:
+        return None
+    return _felt(
+        _Qualia(
+            color_hex=color,
+            texture=texture,
+            soundscape=soundscape,
+            temperature_feel=temperature,
+            intensity=share_in(intensity, 0.5),
+        )
     )
 
 

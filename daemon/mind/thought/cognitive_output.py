@@ -6,7 +6,7 @@ Only `inner_speech` has to be there. `external_speech` None is silence, which is
 import json
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from daemon.core.turn_fields import EpistemicMode
@@ -22,6 +22,7 @@ DEEPEST_ARGUMENTS: Final = 32
 Words = Annotated[str, Field(min_length=1, max_length=600)]
 Label = Annotated[str, Field(min_length=1, max_length=80)]
 Maybe = Annotated[str, Field(max_length=600)]
+Listed = Annotated[Maybe, BeforeValidator(lambda said: "|".join(map(str, said)) if isinstance(said, list) else said)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Shift = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 
@@ -148,13 +149,14 @@ class ThoughtToolCall(_Part):
 
 
 class EmotionalReport(_Part):
-    """How the soul feels now, in its own words, and how far that moved it on each axis."""
+    """How the soul feels now, in its own words, how far that moved it on each axis, and its qualia (seed 004)."""
 
     felt_quality: Annotated[str, Field(max_length=200)] = ""
     valence_shift: Shift = 0.0
     arousal_shift: Shift = 0.0
     dominance_shift: Shift = 0.0
     mood: Annotated[str, Field(max_length=40)] = ""
+    qualia: Listed = ""
 
 
 class TrainingPair(_Part):
@@ -217,6 +219,10 @@ class CognitiveOutput(_Part):
     epistemic_mode: EpistemicMode | None = None
     confidence: Share | None = None
     emotion_signal: Annotated[str, Field(max_length=40)] = ""
+    salience_anchor: Listed = ""
+    intent: Maybe = ""
+    user_model_check: bool | None = None
+    short_answers: Listed = ""
     value_updates: Annotated[tuple[ValueUpdate, ...], Field(max_length=MOST_OF_A_KIND)] = ()
     identity_update: IdentityUpdate | None = None
     cycle_rate: CycleRate | None = None

@@ -360,8 +360,9 @@ def _plain(name: str, value: object) -> object:
     }
     if nothing_said.get(name):
         return None
-    pair = value.get("training_pair_suggestion")
-    return {**value, "training_pair_suggestion": None} if isinstance(pair, dict) and not _says_anything(pair) else value
+    pair = _object_in(said) if isinstance(said := value.get("training_pair_suggestion"), str) else said
+    pair = None if isinstance(pair, dict) and not _says_anything(pair) else pair
+    return {**value, "training_pair_suggestion": pair} if name == "growth_reflection" else value
 
 
 def _without_nothings(value: object, name: str = "") -> object:
@@ -380,12 +381,12 @@ def _plain_item(name: str, item: object) -> object:
         return item
     zeros: dict[str, object] = {one: None for one in ("significance", "priority") if item.get(one) == 0}
     if name == "tool_calls" and isinstance(arguments := item.get("arguments"), str):
-        zeros["arguments"] = _arguments(arguments)
+        zeros["arguments"] = _object_in(arguments)
     return {**item, **zeros}
 
 
-def _arguments(text: str) -> object:
-    """Arguments that stand as text; the text itself where it holds no object, which is then refused."""
+def _object_in(text: str) -> object:
+    """An object written as text; the text itself where it holds none, which is then refused."""
     if not text.strip():
         return {}
     try:

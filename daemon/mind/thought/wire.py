@@ -32,9 +32,13 @@ WIRE_SCHEMA: Final[Mapping[str, Any]] = _object(
     calls_for=_TEXT,
     inner_speech=_TEXT,
     external_speech=_TEXT,
+    short_answers=_TEXT,
     epistemic_mode=_one_of(*EpistemicMode),
     confidence=_NUMBER,
     emotion_signal=_TEXT,
+    salience_anchor=_TEXT,
+    intent=_TEXT,
+    user_model_check=_TRUTH,
     predictions=_list(
         what=_TEXT,
         confidence=_NUMBER,
@@ -75,18 +79,19 @@ WIRE_SCHEMA: Final[Mapping[str, Any]] = _object(
     ),
     tool_calls=_list(tool=_TEXT, arguments=_TEXT),
     emotional_state=_object(
-        felt_quality=_TEXT, valence_shift=_NUMBER, arousal_shift=_NUMBER, dominance_shift=_NUMBER, mood=_TEXT
+        felt_quality=_TEXT,
+        valence_shift=_NUMBER,
+        arousal_shift=_NUMBER,
+        dominance_shift=_NUMBER,
+        mood=_TEXT,
+        qualia=_TEXT,
     ),
-    growth_reflection=_object(
-        worth_learning=_TRUTH,
-        what_to_learn=_TEXT,
-        training_pair_suggestion=_object(context=_TEXT, desired_response=_TEXT),
-    ),
+    growth_reflection=_object(worth_learning=_TRUTH, what_to_learn=_TEXT, training_pair_suggestion=_TEXT),
     value_updates=_list(action=_one_of("adopt", "reinterpret", "deactivate"), value=_TEXT, meaning=_TEXT, why=_TEXT),
     identity_update=_object(action=_one_of("none", "draft", "commit", "revise", "withdraw"), text=_TEXT, why=_TEXT),
     cycle_rate=_object(seconds=_NUMBER, why=_TEXT),
 )
-"""The schema that `think` asks its answers in. `arguments` is a JSON object as text."""
+"""The schema that `think` asks its answers in. `arguments` and `training_pair_suggestion` are JSON objects as text."""
 
 _NOTHING: Final[Mapping[object, object]] = {"string": "", "number": 0, "integer": 0, "boolean": False}
 

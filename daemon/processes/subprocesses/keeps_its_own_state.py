@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from daemon.core.turn_fields import NOTHING_HEARD, PLAINLY_STATED
+from daemon.memory.knowledge.qualia import OwnFeeling
 from daemon.memory.knowledge.soul_states import NewState
 from daemon.memory.records import Speaks, Turn
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
 from daemon.mind.recall.mood import current_mood, with_state
-from daemon.mind.senses.as_records import sense_of_feeling
 from daemon.mind.steps.feel import feel
 from daemon.mind.steps.mental_query import Weighed, weigh_exchange
 from daemon.soul_engine import begin
@@ -46,9 +46,7 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
     )
     if kept and feeling.qualia is not None:
         physio = soul.physio_in(feeling.emotional_state)
-        where, now = context.conversation, context.clock.now_ms()
-        sense = sense_of_feeling(feeling.qualia, where, context.audience, physio, at_ms=now)
-        await context.senses.feel(sense, where)
+        await context.senses.feel(OwnFeeling(feeling.qualia, physio), context.conversation, context.audience)
     context.emit("soul_state.kept" if kept else "soul_state.outrun", trace=context.trace_id, changed=kept)
 
 

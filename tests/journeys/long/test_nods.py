@@ -13,7 +13,8 @@ NODS = 'mind = "cycle"\n[presence]\nnod = "thumbsup"\n'
 
 def thought(speech: str = "", **parts: object) -> str:
     """A thought in the form of the wire; without speech it says nothing."""
-    return json.dumps({"calls_for": "nothing", "inner_speech": "Nothing to add.", "external_speech": speech, **parts})
+    said = {"calls_for": "nothing", "inner_speech": "Nothing to add.", "external_speech": speech}
+    return json.dumps({**said, "user_model_check": False, **parts})
 
 
 async def nodded(house: House, channel: str, ts: str) -> None:
@@ -71,9 +72,11 @@ async def test_a_mention_is_nodded_at_and_the_next_thought_knows_that_it_said_no
 
 async def test_a_question_is_answered_in_words_whatever_the_model_thinks_of_it(nodder: House) -> None:
     for question in ("when does the import run?", "Wie lange dauert das? Danke!", 'the "why?"'):
-        nodder.model.replies += [thought(), thought("At six.")]
+        before = len(nodder.prompts)
+        nodder.model.replies += [thought(), "At six."]
         assert await nodder.answered("Ada", "dm", question) == "At six.", question
-        assert "they wait for words" in nodder.last_prompt(), question
+        assert [prompt.step for prompt in nodder.prompts[before:]] == ["think", "external_dialog"], question
+        assert "Nothing to add." in nodder.last_prompt(), question
     assert await nodder.people.calls("reactions.add") == []
     before = len(nodder.prompts)
     forgotten = json.dumps({"calls_for": "nothing", "inner_speech": "So.", "speech": "You're welcome."})
@@ -85,7 +88,7 @@ async def test_a_question_is_answered_in_words_whatever_the_model_thinks_of_it(n
     nodder.model.replies += [looking, looking, looking, looking]
     assert await nodder.answered("Ada", "dm", "tell me about the bees") == "Echo: tell me about the bees"
     assert [prompt.step for prompt in nodder.prompts[before:]] == ["think"] * 4 + ["respond"]
-    nodder.model.replies += [thought(calls_for="reminder"), thought(), thought("I'll remind you.")]
+    nodder.model.replies += [thought(calls_for="reminder"), thought(), "I'll remind you."]
     nodder.model.steps["intend"].append(json.dumps({"when": "in 2h", "what": "Water the bees.", "drop": []}))
     answer = await nodder.answered("Ada", "dm", "remind me in 2 hours to water the bees")
     assert "I'll remind you." in answer
@@ -126,22 +129,18 @@ async def test_with_marks_a_message_that_it_leaves_alone_is_not_marked_as_answer
     await empty_house.people.wait_for(both)
 
 
-async def test_without_the_scope_it_is_asked_once_for_words(empty_house: House) -> None:
+async def test_without_the_scope_one_more_call_puts_it_in_words(empty_house: House) -> None:
     await empty_house.people.scopes(*SCOPES)
     await empty_house.start(name=write_soul(empty_house.settings.home, more=NODS))
-    empty_house.model.replies += [thought(), thought("You're welcome.")]
+    empty_house.model.replies += [thought(), "You're welcome."]
     assert await empty_house.answered("Ada", "dm", "thanks!") == "You're welcome."
-    assert [prompt.step for prompt in empty_house.prompts] == ["think", "think"]
-    assert "they wait for words" in empty_house.last_prompt()
+    assert [prompt.step for prompt in empty_house.prompts] == ["think", "external_dialog"]
     assert await empty_house.people.calls("reactions.add") == []
-    empty_house.model.replies += [thought(), thought()]
-    assert await empty_house.answered("Ben", "dm", "thanks!") == "Echo: thanks!"
-    assert [prompt.step for prompt in empty_house.prompts[2:]] == ["think", "think", "respond"]
 
 
 async def test_a_soul_without_a_nod_says_something(empty_house: House) -> None:
     await empty_house.start(name=write_soul(empty_house.settings.home, more='mind = "cycle"\n'))
-    empty_house.model.replies += [thought(), thought("You're welcome.")]
+    empty_house.model.replies += [thought(), "You're welcome."]
     assert await empty_house.answered("Ada", "general", "@soul thanks!") == "You're welcome."
 
 

@@ -174,6 +174,11 @@ class Qualia:
     temperature_feel: str = "neutral"
     intensity: float = 0.5
 
+    @property
+    def significance(self) -> int:
+        """From 4 to 8: what is felt strongly matters more."""
+        return 4 + round(4 * self.intensity)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sense(Record):
