@@ -43,9 +43,7 @@ async def _standing(person: str) -> GateDecision:
 @asynccontextmanager
 async def door(house: House) -> AsyncIterator[str]:
     """The HTTP API of the newest daemon, until the block ends; gives its address."""
-    assert house.daemon is not None
-    built = house.daemon.built
-    assert built is not None
+    built = house.built
     settings = house.settings.model_copy(update={"http_port": 0, "http_token": SecretStr(TOKEN)})
     souls, soul = souls_of(settings, house.events), settings.name
     http = HttpChannel(
@@ -127,9 +125,7 @@ async def new_key(
     house: House, person: str = "U0ADA", visibility: Visibility = Visibility.PROJECT, *, remember: bool = False
 ) -> str:
     """A new key of a person."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    admin = KeyAdmin(house.daemon.built.store.database, house.clock, "root")
+    admin = KeyAdmin(house.built.store.database, house.clock, "root")
     return (await admin.add(person, visibility, remember=remember))[1]
 
 
@@ -155,12 +151,10 @@ async def allowed(house: House) -> None:
 
 async def forgotten(house: House, *people: str) -> None:
     """These people are forgotten, as by their own word."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
     for person in people:
         who, now = await house.person(person), house.clock.now_ms()
         gone = partial(erase, workspace=TEAM, person=who, spared=Spared(), now=now, said_ms=now)
-        await house.daemon.built.store.database.write(gone)
+        await house.built.store.database.write(gone)
 
 
 async def states(house: House) -> list[str]:

@@ -16,9 +16,7 @@ async def note(
     house: House, person: str, text: str, quote: str, *, topic: Topic = Topic.WORK, by: str = "", about: str = ""
 ) -> str:
     """Note a fact from a person's own turn that holds the quotation; a claim, if it is said `by` another."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    database, now = house.daemon.built.store.database, house.clock.now_ms()
+    database, now = house.built.store.database, house.clock.now_ms()
     row = await database.one(
         "SELECT * FROM turns WHERE author = :author AND body LIKE '%' || :quote || '%' ORDER BY seq DESC",
         author=by or person,

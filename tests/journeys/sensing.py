@@ -54,8 +54,7 @@ async def posted(
     house: House, body: bytes, headers: dict[str, str], *, source: str = "", at: SlackDaemon | None = None
 ) -> tuple[int, Any]:
     """Post a body as it is to the door of a daemon, the newest one unless another is named."""
-    daemon = at or house.daemon
-    assert daemon is not None
+    daemon = at or house.running
     assert daemon.http is not None
     params = {"source": source} if source else {}
     url = f"{daemon.http.url}/api/soul/sense"
@@ -92,6 +91,4 @@ async def percepts(house: House) -> list[tuple[str, str]]:
 
 def inside(house: House) -> Daemon:
     """The newest daemon's parts."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    return house.daemon.built
+    return house.built

@@ -36,9 +36,7 @@ async def test_a_message_has_eyes_while_it_is_worked_on_and_a_check_only_if_it_i
     await marked(marking, room, ts)
     await marking.idle()
     marking.model.replies += [ModelUnavailable("down")] * 8
-    ts = await marking.say("Ada", "general", "@soul are you there?")
-    await marking.reply("general", count=2)
-    await marking.idle()
+    ts = await marking.told("Ada", "general", "@soul are you there?")
     await marked(marking, "general", ts)
     flow, ts = await marking.asking("Ada", "general", "@soul how deep is the well?")
     await marked(marking, "general", ts, "eyes")

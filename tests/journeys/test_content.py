@@ -23,9 +23,7 @@ async def test_thirty_thousand_characters_arrive_whole_in_order_also_where_a_par
     await house.restart()
     for room, person in (("D0ADA", "Ada"), ("D0BEN", "Ben")):
         house.model.replies.append(tagged(reply))
-        await house.say(person, "dm", "everything, please")
-        await house.reply(room)
-        await house.idle()
+        await house.answered(person, "dm", "everything, please")
         parts = await house.replies(room)
         assert 3 <= len(parts) <= 4
         assert all(len(part) <= 12_000 for part in parts)

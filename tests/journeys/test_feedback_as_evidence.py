@@ -20,10 +20,8 @@ IN_DM = Readers(Audience(AudienceKind.DM, "D0ADA"), members_only=True)
 
 async def score(house: House, readers: Readers = EVERYBODY, channel: str = "C0GENERAL") -> float:
     """How well Ben's words fit the question for these readers."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
     here = ConversationKey("minoan", "T0LOCAL", channel, "" if channel.startswith("D") else "1.000000")
-    found = await house.daemon.built.surfacing.find(here, readers, [QUESTION], 9, floor=Floor.NONE, again=True)
+    found = await house.built.surfacing.find(here, readers, [QUESTION], 9, floor=Floor.NONE, again=True)
     return next(one.score for one in found.hits if one.text.endswith(GLAZE))
 
 

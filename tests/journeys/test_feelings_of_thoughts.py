@@ -57,9 +57,7 @@ async def test_how_it_feels_with_one_person_stays_there_and_goes_with_an_edited_
         thought("Hello."),
         thought("Hm."),
     ]
-    first = await feeling.say("Ada", "dm", "the word is zqhurt")
-    await feeling.reply("D0ADA")
-    await feeling.idle()
+    first = await feeling.told("Ada", "dm", "the word is zqhurt")
     await feeling.answered("Ben", "general", "@soul hello")
     assert "zqhurt" not in feeling.last_prompt()
     assert "valence" not in str((await given_last(feeling)).emotional_state.model_dump(exclude_defaults=True))

@@ -133,19 +133,18 @@ def test_kothar_has_every_sentence_of_the_house_in_german() -> None:
 
 
 async def test_a_thread_is_handed_over_in_german(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, "rolf", shown="Rolf", personality="You are Rolf, a sailor.")
-    await house.start(souls=("rolf",), souls_dir=None)
-    room = await dora(house)
-    refused = await house.answered("Dora", "dm", "gib diesen Thread an Cleo")
+    write_soul(empty_house.settings.home, "rolf", shown="Rolf", personality="You are Rolf, a sailor.")
+    await empty_house.start(souls=("rolf",), souls_dir=None)
+    room = await dora(empty_house)
+    refused = await empty_house.answered("Dora", "dm", "gib diesen Thread an Cleo")
     assert refused.startswith("Eine Seele namens Cleo ist gerade nicht da, also antworte ich weiter.")
-    await house.say("Dora", "dm", "Gib diesen Thread an Rolf weiter.")
-    given = await house.reply(room, "Ab jetzt antwortet hier Rolf; was gesagt wurde, ist übergeben.")
-    await house.reply(room, "From now on I answer here in place of Kothar")  # Rolf has no German
-    await house.idle()
+    await empty_house.say("Dora", "dm", "Gib diesen Thread an Rolf weiter.")
+    given = await empty_house.reply(room, "Ab jetzt antwortet hier Rolf; was gesagt wurde, ist übergeben.")
+    await empty_house.reply(room, "From now on I answer here in place of Kothar")  # Rolf has no German
+    await empty_house.idle()
     assert given["thread_ts"]
-    await house.answered("Dora", "dm", "Hallo")
-    assert "You are Rolf" in house.last_prompt()
+    await empty_house.answered("Dora", "dm", "Hallo")
+    assert "You are Rolf" in empty_house.last_prompt()
 
 
 async def test_what_the_house_itself_says_is_german(house: House) -> None:

@@ -75,23 +75,22 @@ async def test_it_speaks_of_what_is_set_up_and_in_the_language_of_who_invited_it
 
 
 async def test_each_soul_speaks_for_itself_and_one_may_keep_silent(empty_house: House) -> None:
-    house = empty_house
-    room, quiet = await market(house), await market(house, "quiet")
-    write_soul(house.settings.home)
-    write_soul(house.settings.home, "rolf", f'channels = ["{room}"]', shown="Rolf")
+    room, quiet = await market(empty_house), await market(empty_house, "quiet")
+    write_soul(empty_house.settings.home)
+    write_soul(empty_house.settings.home, "rolf", f'channels = ["{room}"]', shown="Rolf")
     silent = f'channels = ["{quiet}"]\n[presence]\nintroduces_itself = false\n'
-    write_soul(house.settings.home, "mute", silent, shown="Mute")
-    await house.start(name="tess", souls=("rolf", "mute"))
-    await invited(house, room)
-    await invited(house, quiet)
-    [post] = await posts(house, room)
+    write_soul(empty_house.settings.home, "mute", silent, shown="Mute")
+    await empty_house.start(name="tess", souls=("rolf", "mute"))
+    await invited(empty_house, room)
+    await invited(empty_house, quiet)
+    [post] = await posts(empty_house, room)
     assert post["username"] == "Rolf"
-    assert (await words(house, room))[0].startswith("Hello, I am Rolf; here I can")
-    assert await words(house, quiet) == []
-    write_soul(house.settings.home, "mute", silent.replace("false", "true"), shown="Mute")
-    await house.people.leave(APP, quiet)
-    await invited(house, quiet)
-    assert len(await words(house, quiet)) == 1
+    assert (await words(empty_house, room))[0].startswith("Hello, I am Rolf; here I can")
+    assert await words(empty_house, quiet) == []
+    write_soul(empty_house.settings.home, "mute", silent.replace("false", "true"), shown="Mute")
+    await empty_house.people.leave(APP, quiet)
+    await invited(empty_house, quiet)
+    assert len(await words(empty_house, quiet)) == 1
 
 
 async def test_a_guests_invitation_is_passed_over_and_a_members_counts(house: House) -> None:

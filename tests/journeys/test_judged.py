@@ -83,10 +83,7 @@ async def test_a_verdict_is_given_by_what_was_said_and_reported_apart(empty_hous
     assert "the quokka demo pleases them" not in shown(house.prompts[-1])
     ticks = "SELECT tick FROM llm_calls WHERE step = 'judge'"
 
-    async def recorded() -> bool:  # a moment after the score
-        return bool(await house.rows(ticks))
-
-    await house.when(recorded)
+    await house.row(ticks)  # a moment after the score
     assert (await house.one(ticks))["tick"] == 1
 
 

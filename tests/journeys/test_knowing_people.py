@@ -73,9 +73,7 @@ async def test_words_of_a_private_message_never_show_in_a_channel(house: House) 
 
 
 async def test_words_of_one_user_about_another_become_no_note(house: House) -> None:
-    root = await house.say("Ada", "general", "@soul hello, I weave")
-    await house.reply("general", "I weave")
-    await house.idle()
+    root = await house.told("Ada", "general", "@soul hello, I weave")
     will_learn(house.model, "thinks of looms", quote="Ada is lazy, I think")
     house.model.replies += [tagged("I see."), tagged("Well.", learned=True)]
     await house.answered("Ben", "general", "@soul hello from Ben", thread=root)
@@ -116,32 +114,30 @@ async def move(house: House, room: str, state: str, topic: str = "", task: str =
 
 
 async def test_a_mood_changes_the_verbs_until_it_has_faded(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more=MOODS)
-    await house.start(name="tess")
-    await move(house, "dm", "glad")
-    await house.answered("Ada", "dm", "and now?")
-    assert "Your mood: glad. It shows in how you speak (sang) and think (rejoiced)" in house.last_prompt()
-    house.clock.turn(20 * MINUTE)
-    await house.answered("Ada", "dm", "and later?")
-    assert "Your mood: glad, less than before." in house.last_prompt()
-    house.clock.turn(11 * MINUTE)
-    await house.answered("Ada", "dm", "and in the end?")
-    assert "Your mood:" not in house.last_prompt()
-    assert "sang" not in house.last_prompt()
+    write_soul(empty_house.settings.home, more=MOODS)
+    await empty_house.start(name="tess")
+    await move(empty_house, "dm", "glad")
+    await empty_house.answered("Ada", "dm", "and now?")
+    assert "Your mood: glad. It shows in how you speak (sang) and think (rejoiced)" in empty_house.last_prompt()
+    empty_house.clock.turn(20 * MINUTE)
+    await empty_house.answered("Ada", "dm", "and later?")
+    assert "Your mood: glad, less than before." in empty_house.last_prompt()
+    empty_house.clock.turn(11 * MINUTE)
+    await empty_house.answered("Ada", "dm", "and in the end?")
+    assert "Your mood:" not in empty_house.last_prompt()
+    assert "sang" not in empty_house.last_prompt()
 
 
 async def test_topic_task_and_mood_of_a_dm_stay_in_the_dm(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more=MOODS)
-    await house.start(name="tess")
-    await move(house, "dm", "glad", "CANARY-TOPIC", "CANARY-TASK")
+    write_soul(empty_house.settings.home, more=MOODS)
+    await empty_house.start(name="tess")
+    await move(empty_house, "dm", "glad", "CANARY-TOPIC", "CANARY-TASK")
     for person, room in (("Ada", "general"), ("Ada", "founders"), ("Ben", "dm")):
-        await house.answered(person, room, "@soul what are you at?")
-        assert "CANARY" not in house.last_prompt()
-        assert "Your mood:" not in house.last_prompt()
-    await house.answered("Ada", "dm", "what are you at?")
-    prompt = house.last_prompt()
+        await empty_house.answered(person, room, "@soul what are you at?")
+        assert "CANARY" not in empty_house.last_prompt()
+        assert "Your mood:" not in empty_house.last_prompt()
+    await empty_house.answered("Ada", "dm", "what are you at?")
+    prompt = empty_house.last_prompt()
     for canary in ("CANARY-TOPIC", "CANARY-TASK"):
         assert re.search(rf"<note-(\w+)[^>]*>\s*{canary}\s*</note-\1", prompt)
 

@@ -70,10 +70,7 @@ async def test_for_a_quarter_of_an_hour_it_is_told_to_its_person_alone_after_a_r
     assert HEADING in await prompted(house)
     house.clock.turn(LASTS_MS / 1000 + 60)
 
-    async def gone() -> bool:
-        return not await house.rows("SELECT 1 FROM looked_at")
-
-    await house.when(gone)
+    await house.no_row("SELECT 1 FROM looked_at")
     assert HEADING not in await prompted(house)
 
 

@@ -50,21 +50,20 @@ def cards_of(post: Json) -> list[tuple[str, str]]:
 
 
 async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house: House, docs: Path) -> None:
-    house = empty_house
-    await reader(house, library=(docs,))
-    await indexed(house, 1)
-    script(house, SEARCH, chosen(("Read", "1")), chosen(("Read", "1 page 2")), RESPOND)
-    flow = house.flow()
-    await house.say("Ada", "dm", PROBLEM)
+    await reader(empty_house, library=(docs,))
+    await indexed(empty_house, 1)
+    script(empty_house, SEARCH, chosen(("Read", "1")), chosen(("Read", "1 page 2")), RESPOND)
+    flow = empty_house.flow()
+    await empty_house.say("Ada", "dm", PROBLEM)
     async with asyncio.timeout(TIMEOUT):
         await flow.asked.wait()
 
     async def cards() -> list[tuple[str, str]] | None:
-        posts = await house.people.posts_by_bot("D0ADA")
+        posts = await empty_house.people.posts_by_bot("D0ADA")
         seen = cards_of(posts[-1]) if posts else []
         return seen if len(seen) == 5 else None
 
-    assert await house.until(cards) == [
+    assert await empty_house.until(cards) == [
         ("Looked up what I know: 2", ""),
         ("Looking up “kilns crack”", "kilns crack (in handbook, earlier talk)"),
         ("Reading handbook/kilns.md:1", "passage 1"),
@@ -73,10 +72,10 @@ async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house
     ]
     cites = "See the last chapter [1], 60 degrees [8]."
     flow.end(cites)
-    answer = said(await house.reply("D0ADA", "See the last chapter"))
+    answer = said(await empty_house.reply("D0ADA", "See the last chapter"))
     assert answer.startswith(f"{cites}\n\n[1] `handbook/kilns.md:1`\n[8] `handbook/kilns")
-    assert HEAT in house.last_prompt()
-    offered = actions(house)
+    assert HEAT in empty_house.last_prompt()
+    offered = actions(empty_house)
     assert "the folder handbook (1 document) and earlier talk" in offered
     assert not any(name in offered for name in ("Remind", "Escalate"))
 
@@ -85,61 +84,57 @@ async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house
 async def test_told_not_to_or_with_nothing_to_look_in_it_answers_by_itself(
     empty_house: House, docs: Path, ism: bool | None
 ) -> None:
-    house = empty_house
     (docs / "kilns.md").rename(docs / ("kilns.md" if ism is False else ".kilns.md"))
-    await reader(house, library=(docs,), ism_enabled=ism)
-    script(house, SEARCH)
-    assert await house.answered("Ada", "dm", PROBLEM) == "It leads nowhere."
-    assert not any(prompt.step == "choose_actions" for prompt in house.prompts)
-    assert not any(step.startswith("move") and "problem_solving" in step for step in await house.path())
+    await reader(empty_house, library=(docs,), ism_enabled=ism)
+    script(empty_house, SEARCH)
+    assert await empty_house.answered("Ada", "dm", PROBLEM) == "It leads nowhere."
+    assert not any(prompt.step == "choose_actions" for prompt in empty_house.prompts)
+    assert not any(step.startswith("move") and "problem_solving" in step for step in await empty_house.path())
 
 
 async def test_a_setting_that_is_neither_leaves_out_what_needs_a_click(empty_house: House, tmp_path: Path) -> None:
-    house = empty_house
-    await reader(house, mcp_servers=shelf(tmp_path))
-    script(house, chosen(("Research", "the word")), RESPOND, use_tool=using("shelf/look_up", word="clay"))
-    script(house, enters=False, external_dialog="A word [1].")
-    assert await house.answered("Ada", "dm", PROBLEM) == "A word [1].\n\n[1] `shelf/look_up`"
-    choice = next(shown(prompt) for prompt in house.prompts if prompt.step == "use_tool")
+    await reader(empty_house, mcp_servers=shelf(tmp_path))
+    script(empty_house, chosen(("Research", "the word")), RESPOND, use_tool=using("shelf/look_up", word="clay"))
+    script(empty_house, enters=False, external_dialog="A word [1].")
+    assert await empty_house.answered("Ada", "dm", PROBLEM) == "A word [1].\n\n[1] `shelf/look_up`"
+    choice = next(shown(prompt) for prompt in empty_house.prompts if prompt.step == "use_tool")
     assert "shelf/look_up" in choice
     assert "shelf/write_down" not in choice
-    assert "write_down" not in actions(house)
+    assert "write_down" not in actions(empty_house)
 
 
 # -- what is not there -------------------------------------------------------------------------------------------------
 
 
 async def test_a_document_that_vanished_after_it_was_found_is_one_sentence(empty_house: House, docs: Path) -> None:
-    house = empty_house
-    await reader(house, library=(docs,))
-    await indexed(house, 1)
+    await reader(empty_house, library=(docs,))
+    await indexed(empty_house, 1)
 
     async def read_too_late(_: object) -> str:
         (docs / "kilns.md").unlink()  # one file
         return chosen(("Read", "1"))
 
-    script(house, SEARCH)
-    house.model.steps["choose_actions"].extend([read_too_late, RESPOND])
-    house.model.steps["external_dialog"].append("Only so much [1].")
-    answer = await house.answered("Ada", "dm", PROBLEM)
+    script(empty_house, SEARCH)
+    empty_house.model.steps["choose_actions"].extend([read_too_late, RESPOND])
+    empty_house.model.steps["external_dialog"].append("Only so much [1].")
+    answer = await empty_house.answered("Ada", "dm", PROBLEM)
     assert answer.startswith("Only so much [1].")
-    assert "handbook/kilns.md can't be opened any more; this is what was found of it." in house.last_prompt()
+    assert "handbook/kilns.md can't be opened any more; this is what was found of it." in empty_house.last_prompt()
 
 
 async def test_a_number_that_nothing_has_is_one_sentence_and_private_thoughts_stand_on_no_card(
     empty_house: House, docs: Path
 ) -> None:
-    house = empty_house
-    await reader(house, library=(docs,))
-    await indexed(house, 1)
-    script(house, chosen(("Read", "1")), SEARCH, chosen(("Read", "99")), RESPOND, external_dialog="So far.")
-    assert await house.answered("Ada", "dm", PROBLEM) == "So far."
-    assert "Nothing was found yet that could be opened." in house.last_prompt()
-    assert "There is no such passage; give the number of one, from 1 to " in house.last_prompt()
+    await reader(empty_house, library=(docs,))
+    await indexed(empty_house, 1)
+    script(empty_house, chosen(("Read", "1")), SEARCH, chosen(("Read", "99")), RESPOND, external_dialog="So far.")
+    assert await empty_house.answered("Ada", "dm", PROBLEM) == "So far."
+    assert "Nothing was found yet that could be opened." in empty_house.last_prompt()
+    assert "There is no such passage; give the number of one, from 1 to " in empty_house.last_prompt()
     private = "<internal_monologue>CANARY</internal_monologue> kilns <@U0BEN>"
-    script(house, chosen(("Research", private), ("Think", "CANARY")), RESPOND, external_dialog="So.")
-    assert await house.answered("Ben", "dm", PROBLEM) == "So."
-    left = await posted(house)
+    script(empty_house, chosen(("Research", private), ("Think", "CANARY")), RESPOND, external_dialog="So.")
+    assert await empty_house.answered("Ben", "dm", PROBLEM) == "So."
+    left = await posted(empty_house)
     assert "CANARY" not in left
     assert "<@U0BEN>" not in left
 
@@ -150,19 +145,16 @@ async def test_a_number_that_nothing_has_is_one_sentence_and_private_thoughts_st
 async def test_what_was_found_keeps_its_number_while_a_question_waits_through_a_restart(
     empty_house: House, docs: Path
 ) -> None:
-    house = empty_house
-    await reader(house, library=(docs,))
-    await indexed(house, 1)
-    script(house, SEARCH, chosen(("Ask", "which kiln")), external_dialog="Which kiln?")
-    await house.say("Ada", "dm", PROBLEM)
-    await house.reply("D0ADA", "Which kiln?")
-    await house.idle()
-    await house.restart(name="tess", library=(docs,))
-    assert await parked(house)
-    goes_on(house)
-    script(house, chosen(("Read", "1")), RESPOND, enters=False, external_dialog="The big one [1].")
-    await house.say("Ada", "dm", "the big one")
-    assert said(await house.reply("D0ADA", "The big one")).endswith("[1] `handbook/kilns.md:1`")
-    await house.idle()
-    assert "[1] handbook/kilns.md:1\n# Kilns" in house.last_prompt()
-    assert not await parked(house)
+    await reader(empty_house, library=(docs,))
+    await indexed(empty_house, 1)
+    script(empty_house, SEARCH, chosen(("Ask", "which kiln")), external_dialog="Which kiln?")
+    await empty_house.answered("Ada", "dm", PROBLEM)
+    await empty_house.restart(name="tess", library=(docs,))
+    assert await parked(empty_house)
+    goes_on(empty_house)
+    script(empty_house, chosen(("Read", "1")), RESPOND, enters=False, external_dialog="The big one [1].")
+    await empty_house.say("Ada", "dm", "the big one")
+    assert said(await empty_house.reply("D0ADA", "The big one")).endswith("[1] `handbook/kilns.md:1`")
+    await empty_house.idle()
+    assert "[1] handbook/kilns.md:1\n# Kilns" in empty_house.last_prompt()
+    assert not await parked(empty_house)

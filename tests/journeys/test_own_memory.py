@@ -126,10 +126,7 @@ async def test_while_paused_nothing_is_found_or_learned_and_the_words_go_with_th
     assert "keeps bees" not in house.last_prompt().partition("my secret")[0].rpartition("<note")[2]
     house.clock.turn(house.settings.visit_silence + 60)
 
-    async def erased() -> bool:
-        return not await house.rows("SELECT * FROM turns WHERE body LIKE '%quincunx%'")
-
-    await house.when(erased)
+    await house.no_row("SELECT * FROM turns WHERE body LIKE '%quincunx%'")
     assert await house.rows("SELECT * FROM inbox WHERE body LIKE '%quincunx%'") == []
     assert len(await house.rows("SELECT * FROM turns WHERE body LIKE '%bees%' AND author = 'U0ADA'")) == 1
     await house.answered("Ada", "dm", "resume remembering")
@@ -138,13 +135,12 @@ async def test_while_paused_nothing_is_found_or_learned_and_the_words_go_with_th
 
 
 async def test_the_first_direct_reply_says_once_that_the_soul_remembers(empty_house: House) -> None:
-    house = empty_house
-    await house.start(tell_of_memory=True)
-    assert "pause remembering" not in await house.answered("Ada", "general", "@soul hello")
-    assert "I remember what we talk about." in await house.answered("Ada", "dm", "hello")
-    assert "I remember" not in await house.answered("Ada", "dm", "hello again")
-    await house.restart(tell_of_memory=True)
-    assert "I remember" not in await house.answered("Ada", "dm", "and now?")
+    await empty_house.start(tell_of_memory=True)
+    assert "pause remembering" not in await empty_house.answered("Ada", "general", "@soul hello")
+    assert "I remember what we talk about." in await empty_house.answered("Ada", "dm", "hello")
+    assert "I remember" not in await empty_house.answered("Ada", "dm", "hello again")
+    await empty_house.restart(tell_of_memory=True)
+    assert "I remember" not in await empty_house.answered("Ada", "dm", "and now?")
 
 
 async def test_the_export_is_a_file_that_holds_everything_and_is_sent_once(house: House) -> None:
@@ -187,8 +183,7 @@ async def test_the_export_is_a_file_that_holds_everything_and_is_sent_once(house
 
 
 async def test_correcting_or_forgetting_a_fact_changes_what_quotes_it_and_nothing_else(empty_house: House) -> None:
-    house = empty_house
-    await house.start(name=write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n'))
+    await empty_house.start(name=write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n'))
     first = thought(
         "Good to know: you run the pump-house rebuild. And a cat!",
         goal_updates=[adding("send Ada the tide table"), adding("ask how the pump house rebuild runs")],
@@ -197,30 +192,30 @@ async def test_correcting_or_forgetting_a_fact_changes_what_quotes_it_and_nothin
         world_model_updates=[{"entity": "Ada", "attribute": "mood", "value": "glad"}],
         memory_ops=[{"type": "write_semantic", "content": "Runs the pump-house rebuild"}],
     )
-    house.model.replies.append(first)
-    await house.answered("Ada", "dm", "I run the pump-house rebuild. My cat is called Tom.")
-    await note(house, "U0ADA", "Ada runs the pump-house rebuild", "run the pump-house rebuild")
-    await note(house, "U0ADA", "has a cat called Tom", "My cat is called Tom", topic=Topic.OTHER)
+    empty_house.model.replies.append(first)
+    await empty_house.answered("Ada", "dm", "I run the pump-house rebuild. My cat is called Tom.")
+    await note(empty_house, "U0ADA", "Ada runs the pump-house rebuild", "run the pump-house rebuild")
+    await note(empty_house, "U0ADA", "has a cat called Tom", "My cat is called Tom", topic=Topic.OTHER)
     mind = (
         "SELECT goal AS w FROM goals UNION ALL SELECT words FROM mind_documents UNION ALL SELECT what FROM predictions"
     )
 
     async def held() -> list[str]:
-        return sorted(row["w"] for row in await house.rows(mind))
+        return sorted(row["w"] for row in await empty_house.rows(mind))
 
     before = await held()
     assert len(before) == 5
-    assert len(await house.rows("SELECT 1 FROM facts")) == 3, "the thought's note is the twin of what was learned"
-    await house.answered("Ada", "dm", KNOWN)
-    await house.answered("Ada", "dm", "wrong 2: My cat is called Tim")
+    assert len(await empty_house.rows("SELECT 1 FROM facts")) == 3, "the thought's note is the twin of what was learned"
+    await empty_house.answered("Ada", "dm", KNOWN)
+    await empty_house.answered("Ada", "dm", "wrong 2: My cat is called Tim")
     assert await held() == before
-    assert await house.answered("Ada", "dm", "forget 1") == "Forgotten: Ada runs the pump-house rebuild"
+    assert await empty_house.answered("Ada", "dm", "forget 1") == "Forgotten: Ada runs the pump-house rebuild"
     assert await held() == [one for one in before if "pump" not in one]
-    facts = await house.rows("SELECT text FROM records r JOIN facts USING (id) WHERE valid_until_ms IS NULL")
+    facts = await empty_house.rows("SELECT text FROM records r JOIN facts USING (id) WHERE valid_until_ms IS NULL")
     assert [row["text"] for row in facts] == ["My cat is called Tim"]
-    house.model.replies.append(thought("Fine."))
-    await house.answered("Ada", "dm", "how are things?")
-    prompt = house.last_prompt()
+    empty_house.model.replies.append(thought("Fine."))
+    await empty_house.answered("Ada", "dm", "how are things?")
+    prompt = empty_house.last_prompt()
     assert "My cat is called Tom" in prompt
     assert "send Ada the tide table" in prompt
     assert "rebuild" not in prompt

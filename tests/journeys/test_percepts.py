@@ -79,17 +79,11 @@ async def test_a_soul_that_answers_in_words_alone_keeps_none_of_it(house: House)
     ts = str((await house.reply("D0ADA"))["ts"])
     await house.people.click("Ada", "dm", ts, "soul_feedback", "bad")
 
-    async def judged() -> bool:
-        return bool(await house.rows("SELECT 1 FROM feedback"))
-
-    await house.when(judged)
+    await house.row("SELECT 1 FROM feedback")
     (row,) = await house.rows("SELECT ts FROM inbox")
     await house.people.edit("Ada", "dm", row["ts"], "good day")
 
-    async def reworded() -> bool:
-        return bool(await house.rows("SELECT 1 FROM turns WHERE body = 'good day'"))
-
-    await house.when(reworded)
+    await house.row("SELECT 1 FROM turns WHERE body = 'good day'")
     assert not await house.rows("SELECT 1 FROM readings")
     for words in ("hello", "and now?", "still here?"):
         await house.answered("Ada", "dm", words)

@@ -48,22 +48,21 @@ async def test_a_message_that_calls_for_research_starts_the_loop_with_a_status_l
 
 
 async def test_a_plan_of_cards_grows_while_it_works_and_is_complete_at_the_end(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, THINK, RESPOND)
-    flow = house.flow()
-    await house.say("Ada", "dm", PROBLEM)
+    await solver(empty_house)
+    script(empty_house, THINK, RESPOND)
+    flow = empty_house.flow()
+    await empty_house.say("Ada", "dm", PROBLEM)
     async with asyncio.timeout(TIMEOUT):
         await flow.asked.wait()
 
     async def cards() -> dict[str, str] | None:
-        posts = await house.people.posts_by_bot("D0ADA")
+        posts = await empty_house.people.posts_by_bot("D0ADA")
         shown_now = cards_of(posts[-1]) if posts else {}
         return shown_now if len(shown_now) == 2 else None
 
-    assert await house.until(cards) == {"Thinking it through": "complete", "Writing the answer": "in_progress"}
+    assert await empty_house.until(cards) == {"Thinking it through": "complete", "Writing the answer": "in_progress"}
     flow.end("It cools too fast.")
-    post = await house.reply("D0ADA", "It cools too fast.")
+    post = await empty_house.reply("D0ADA", "It cools too fast.")
     assert cards_of(post) == {"Thinking it through": "complete", "Writing the answer": "complete"}
 
 
@@ -86,22 +85,21 @@ def cards_of(post: dict[str, object]) -> dict[str, str]:
 
 
 async def test_where_the_loop_is_off_nothing_of_it_is_reachable(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, chosen(("Ask", "which kiln")), external_dialog="Which kiln?")
-    assert await house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
-    assert await parked(house)
-    soul = house.settings.home / "souls" / "tess" / "soul.toml"
-    await house.stop()
+    await solver(empty_house)
+    script(empty_house, chosen(("Ask", "which kiln")), external_dialog="Which kiln?")
+    assert await empty_house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
+    assert await parked(empty_house)
+    soul = empty_house.settings.home / "souls" / "tess" / "soul.toml"
+    await empty_house.stop()
     soul.write_text(soul.read_text(encoding="utf-8").replace("enabled = true", "enabled = false"), encoding="utf-8")
-    await house.start(name="tess")
-    goes_on(house)
-    house.model.steps["external_dialog"].append("Then I can only guess.")
-    before = len(house.prompts)
-    assert await house.answered("Ada", "dm", "the big one") == "Then I can only guess."
-    assert not await parked(house)
-    await house.answered("Ada", "dm", PROBLEM)
-    assert steps(house)[before:] == ["mental_query", "external_dialog", "respond"]
+    await empty_house.start(name="tess")
+    goes_on(empty_house)
+    empty_house.model.steps["external_dialog"].append("Then I can only guess.")
+    before = len(empty_house.prompts)
+    assert await empty_house.answered("Ada", "dm", "the big one") == "Then I can only guess."
+    assert not await parked(empty_house)
+    await empty_house.answered("Ada", "dm", PROBLEM)
+    assert steps(empty_house)[before:] == ["mental_query", "external_dialog", "respond"]
 
 
 # -- steering ----------------------------------------------------------------------------------------------------------
@@ -134,30 +132,27 @@ async def _ends_in_one(house: House, words: str) -> None:
 
 
 async def test_a_plain_reply_steers_the_work_and_one_reply_answers_both(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    ts, _ = await _at_work(house)
-    script(house, RESPOND, enters=False, external_dialog="Then it is the clay.")
-    await house.say("Ada", "general", "it is the RED kiln", thread=ts)
-    await _ends_in_one(house, "Then it is the clay.")
-    cut = await house.rows("SELECT step FROM llm_calls WHERE outcome = 'cancelled'")
+    await solver(empty_house)
+    ts, _ = await _at_work(empty_house)
+    script(empty_house, RESPOND, enters=False, external_dialog="Then it is the clay.")
+    await empty_house.say("Ada", "general", "it is the RED kiln", thread=ts)
+    await _ends_in_one(empty_house, "Then it is the clay.")
+    cut = await empty_house.rows("SELECT step FROM llm_calls WHERE outcome = 'cancelled'")
     assert [row["step"] for row in cut] == ["internal_monologue"], "what it thought was cut off"
-    [_, second] = [shown(prompt) for prompt in house.prompts if prompt.step == "choose_actions"]
+    [_, second] = [shown(prompt) for prompt in empty_house.prompts if prompt.step == "choose_actions"]
     assert "it is the RED kiln" in second
-    assert [row["state"] for row in await house.rows("SELECT state FROM inbox")] == ["answered"] * 2
+    assert [row["state"] for row in await empty_house.rows("SELECT state FROM inbox")] == ["answered"] * 2
 
 
 async def test_a_daemon_cut_off_in_the_middle_of_the_work_loses_and_doubles_nothing(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    await _at_work(house)
-    assert house.daemon is not None
-    await house.daemon.cut()
-    script(house, RESPOND, external_dialog="It cools too fast.")
-    await house.start(name="tess")
-    await house.reply("general", "It cools too fast.")
-    await house.idle()
-    assert await house.replies("general") == ["It cools too fast."]
+    await solver(empty_house)
+    await _at_work(empty_house)
+    await empty_house.cut()
+    script(empty_house, RESPOND, external_dialog="It cools too fast.")
+    await empty_house.start(name="tess")
+    await empty_house.reply("general", "It cools too fast.")
+    await empty_house.idle()
+    assert await empty_house.replies("general") == ["It cools too fast."]
 
 
 # -- limits ------------------------------------------------------------------------------------------------------------

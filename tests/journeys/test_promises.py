@@ -201,10 +201,7 @@ async def test_what_no_post_says_is_no_promise(thinker: House) -> None:
     before = await posts(thinker)
     thinker.clock.turn(2 * HOUR + 1)
 
-    async def counted() -> bool:
-        return bool(await thinker.rows("SELECT 1 FROM tick_counts"))
-
-    await thinker.when(counted)
+    await thinker.row("SELECT 1 FROM tick_counts")
     assert await posts(thinker) == before
     row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert row["refused"] == '[["external_speech", "not_invited"]]'

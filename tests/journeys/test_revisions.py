@@ -11,25 +11,24 @@ _LONG = "This reply is long enough to be shown while it is still being made, whi
 async def test_a_message_that_waits_is_answered_by_its_newest_text_and_not_at_all_once_it_is_deleted(
     empty_house: House,
 ) -> None:
-    house = empty_house
-    await house.start(max_cycles=1)
-    flow = house.flow()
-    await house.say("Ben", "dm", "busy")
+    await empty_house.start(max_cycles=1)
+    flow = empty_house.flow()
+    await empty_house.say("Ben", "dm", "busy")
     await flow.asked.wait()
-    ts = await house.say("Ada", "dm", "what is 2 + 2?")
-    await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
-    gone = await house.say("Chloe", "dm", "a canary")
-    await house.people.delete("Chloe", "dm", gone)
-    await house.acknowledged()
+    ts = await empty_house.say("Ada", "dm", "what is 2 + 2?")
+    await empty_house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
+    gone = await empty_house.say("Chloe", "dm", "a canary")
+    await empty_house.people.delete("Chloe", "dm", gone)
+    await empty_house.acknowledged()
     flow.end(tagged("Done."))
-    await house.reply("D0ADA")
-    await house.idle()
-    assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
-    assert await house.replies("D0CHLOE") == []
-    seen = "".join(map(shown, house.prompts))
+    await empty_house.reply("D0ADA")
+    await empty_house.idle()
+    assert await empty_house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
+    assert await empty_house.replies("D0CHLOE") == []
+    seen = "".join(map(shown, empty_house.prompts))
     assert "2 + 2" not in seen
     assert "canary" not in seen
-    assert (await house.one("SELECT body, envelope FROM inbox WHERE ts = ?", gone))["body"] == ""
+    assert (await empty_house.one("SELECT body, envelope FROM inbox WHERE ts = ?", gone))["body"] == ""
 
 
 async def test_a_message_edited_while_the_model_thinks_is_answered_anew_in_the_place_of_its_draft(house: House) -> None:
@@ -114,9 +113,7 @@ async def test_a_message_edited_or_deleted_after_its_answer_is_corrected_in_or_g
     house: House,
 ) -> None:
     house.model.replies.append(tagged("I see."))
-    ts = await house.say("Ada", "dm", "the canary sings")
-    await house.reply("D0ADA")
-    await house.idle()
+    ts = await house.told("Ada", "dm", "the canary sings")
     await house.people.edit("Ada", "dm", ts, "the heron sings")
     await house.acknowledged()
     await house.idle()
@@ -138,9 +135,7 @@ async def test_words_taken_away_while_a_later_message_is_thought_about_are_in_no
     house: House, change: str
 ) -> None:
     house.model.replies.append(tagged("I see."))
-    ts = await house.say("Ada", "dm", "the canary sings")
-    await house.reply("D0ADA")
-    await house.idle()
+    ts = await house.told("Ada", "dm", "the canary sings")
     flow = house.flow()
     await house.say("Ada", "dm", "what did I say?")
     await flow.asked.wait()
@@ -164,9 +159,7 @@ async def test_words_taken_away_while_a_later_message_is_thought_about_are_in_no
 async def test_a_poem_is_not_kept_that_was_mended_while_the_words_it_was_made_of_were_deleted(house: House) -> None:
     respond = house.model.steps["respond"]
     respond += [wanting("poem"), tagged("Sing, canary.", calls_for="poem")]
-    ts = await house.say("Ada", "dm", "write me a poem: the canary sings")
-    await house.reply("D0ADA", "Sing, canary.")
-    await house.idle()
+    ts = await house.told("Ada", "dm", "write me a poem: the canary sings")
     flow = house.flow()
     await house.say("Ada", "dm", "make it shorter")
     await flow.asked.wait()

@@ -59,9 +59,7 @@ async def test_in_direct_messages_the_answer_to_a_click_stands_below_and_what_is
     answer = await house.reply("D0ADA", "Echo: Postgres")
     assert answer["thread_ts"] == question["thread_ts"]
     house.model.steps["respond"].append(offering("Which mill is it?", "the old one | the new one"))
-    await house.say("Ada", "dm", "hello")
-    await house.reply("D0ADA", "Which mill")
-    await house.idle()
+    await house.answered("Ada", "dm", "hello")
     assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''")
     await house.answered("Ada", "dm", "forget me")
     await house.answered("Ada", "dm", "yes, forget me")
@@ -131,10 +129,7 @@ async def pick_by_either(house: House, other: object, ts: str) -> None:
     """Press a button that one of two daemons hears."""
     assert await house.people.click("Ada", "general", ts, "soul_answer_0")
 
-    async def heard() -> bool:
-        return bool(await house.rows(PICKED))
-
-    await house.when(heard)
+    await house.row(PICKED)
 
 
 async def test_an_answer_in_words_closes_the_buttons(house: House) -> None:
@@ -161,22 +156,21 @@ async def test_after_a_day_nothing_is_offered_any_more(house: House) -> None:
 
 
 async def test_a_problem_that_waits_for_an_answer_goes_on_with_a_click(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, chosen(("Ask", "which kiln | the big one | the small one")), external_dialog="Which kiln?")
-    await house.say("Ada", "dm", PROBLEM)
-    question = await house.reply("D0ADA", "Which kiln?")
-    await house.idle()
+    await solver(empty_house)
+    script(empty_house, chosen(("Ask", "which kiln | the big one | the small one")), external_dialog="Which kiln?")
+    await empty_house.say("Ada", "dm", PROBLEM)
+    question = await empty_house.reply("D0ADA", "Which kiln?")
+    await empty_house.idle()
     assert offered(question) == ["the big one", "the small one"]
-    assert await parked(house)
-    goes_on(house)
-    script(house, chosen("Respond"), enters=False, external_dialog="Then it cools too fast.")
-    assert await pick(house, "Ada", "dm", question["ts"], 0) == "accepted"
-    answer = await house.reply("D0ADA", "Then it cools too fast.")
+    assert await parked(empty_house)
+    goes_on(empty_house)
+    script(empty_house, chosen("Respond"), enters=False, external_dialog="Then it cools too fast.")
+    assert await pick(empty_house, "Ada", "dm", question["ts"], 0) == "accepted"
+    answer = await empty_house.reply("D0ADA", "Then it cools too fast.")
     assert answer["thread_ts"] == question["thread_ts"]
-    await house.idle()
-    assert not await parked(house)
-    assert "the big one" in house.last_prompt()
+    await empty_house.idle()
+    assert not await parked(empty_house)
+    assert "the big one" in empty_house.last_prompt()
 
 
 def test_labels_that_are_odd_are_no_buttons_and_equal_answers_are_one() -> None:

@@ -13,12 +13,8 @@ ANSWER = "The kiln is fired on Thursdays."
 
 async def _asked(house: House, person: str = "Ada", answer: str = ANSWER) -> str:
     """A question in a channel and its answer; gives the thread."""
-    before = len(await house.replies("general"))
     house.model.replies.append(tagged(answer))
-    thread = await house.say(person, "general", "@soul when is the kiln fired?")
-    await house.reply("general", count=before + 1)
-    await house.idle()
-    return thread
+    return await house.told(person, "general", "@soul when is the kiln fired?")
 
 
 async def _whispered(house: House, person: str, room: str = "general", count: int = 1) -> str:
@@ -129,9 +125,7 @@ async def test_of_two_daemons_one_shows_it(house: House) -> None:
 @pytest.mark.slow
 async def test_of_a_reply_in_several_messages_the_first_is_shown(house: House) -> None:
     house.model.replies.append(tagged("\n\n".join("brick " * 250 for _ in range(10))))
-    thread = await house.say("Ada", "general", "@soul count the bricks")
-    await house.reply("general", count=2)
-    await house.idle()
+    thread = await house.told("Ada", "general", "@soul count the bricks")
     posts = await house.people.posts_by_bot("general")
     assert len(posts) > 1
     await house.say("Ada", "general", ASK, thread=thread)

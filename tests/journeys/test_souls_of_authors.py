@@ -28,38 +28,36 @@ def write_state(home: Path, state: str, text: str, soul: str = "tess") -> None:
 
 
 async def test_a_states_file_changes_what_the_model_reads_without_a_restart(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    write_state(house.settings.home, "greeting", "Offer them a thread and ask its colour.")
-    await house.start(name="tess")
-    await house.answered("Ada", "dm", "hello")
-    assert "Offer them a thread and ask its colour." in house.last_prompt()
-    assert "You have not met this person here before" not in house.last_prompt(), "it stands in the house's place"
-    write_state(house.settings.home, "curious", "Look at their hands.")
-    await house.answered("Ada", "dm", "I weave")
-    assert "Look at their hands." in house.last_prompt()
-    write_state(house.settings.home, "curius", "Look away.")
-    await house.answered("Ada", "dm", "still here")
-    assert "Look at their hands." in house.last_prompt(), "the last valid soul stays in use"
-    [broken] = house.events.named("soul.broken")
+    write_soul(empty_house.settings.home)
+    write_state(empty_house.settings.home, "greeting", "Offer them a thread and ask its colour.")
+    await empty_house.start(name="tess")
+    await empty_house.answered("Ada", "dm", "hello")
+    assert "Offer them a thread and ask its colour." in empty_house.last_prompt()
+    assert "You have not met this person here before" not in empty_house.last_prompt(), "it stands in the house's place"
+    write_state(empty_house.settings.home, "curious", "Look at their hands.")
+    await empty_house.answered("Ada", "dm", "I weave")
+    assert "Look at their hands." in empty_house.last_prompt()
+    write_state(empty_house.settings.home, "curius", "Look away.")
+    await empty_house.answered("Ada", "dm", "still here")
+    assert "Look at their hands." in empty_house.last_prompt(), "the last valid soul stays in use"
+    [broken] = empty_house.events.named("soul.broken")
     assert "states/curius.md: there is no state 'curius'; did you mean curious.md?" in str(broken["reason"])
 
 
 async def test_an_apology_and_the_buttons_are_in_the_persons_language(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more=GERMAN)
-    await house.start(name="tess")
-    await house.people.add_person("Dora", locale="de-DE")
-    house.model.replies.extend([ModelUnavailable("it is down")] * 4)
-    await house.say("Dora", "general", "@soul bist du da?")
-    apology = await house.reply("general", "Verzeih")
+    write_soul(empty_house.settings.home, more=GERMAN)
+    await empty_house.start(name="tess")
+    await empty_house.people.add_person("Dora", locale="de-DE")
+    empty_house.model.replies.extend([ModelUnavailable("it is down")] * 4)
+    await empty_house.say("Dora", "general", "@soul bist du da?")
+    apology = await empty_house.reply("general", "Verzeih")
     assert said(apology).startswith("Verzeih: mein Kopf ist nicht zu erreichen. Versuch es später. (")
-    await house.idle()
-    house.model.replies.clear()
-    await house.say("Dora", "general", "@soul und jetzt?")
-    assert "Gut gewebt" in str((await house.reply("general", "und jetzt"))["blocks"])
-    await house.say("Ada", "general", "@soul and now?")
-    assert "Good answer" in str((await house.reply("general", "and now"))["blocks"])
+    await empty_house.idle()
+    empty_house.model.replies.clear()
+    await empty_house.say("Dora", "general", "@soul und jetzt?")
+    assert "Gut gewebt" in str((await empty_house.reply("general", "und jetzt"))["blocks"])
+    await empty_house.say("Ada", "general", "@soul and now?")
+    assert "Good answer" in str((await empty_house.reply("general", "and now"))["blocks"])
 
 
 @pytest.mark.slow

@@ -140,24 +140,23 @@ async def test_the_daemon_that_hears_it_stops_the_one_that_thinks(house: House) 
 
 
 async def test_a_hard_problem_is_given_up_with_its_cards_closed(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, chosen(("Think", "the glaze")), chosen("Respond"))
-    flow = house.flow()
-    ts = await house.say("Ada", "dm", PROBLEM)
+    await solver(empty_house)
+    script(empty_house, chosen(("Think", "the glaze")), chosen("Respond"))
+    flow = empty_house.flow()
+    ts = await empty_house.say("Ada", "dm", PROBLEM)
     await flow.asked.wait()
 
     async def cards() -> list[Json]:
-        return [one for post in await house.people.posts_by_bot("D0ADA") for one in post.get("chunks", ())]
+        return [one for post in await empty_house.people.posts_by_bot("D0ADA") for one in post.get("chunks", ())]
 
-    await house.until(cards)
-    await house.people.stop("Ada", "dm", ts)
-    post = await house.reply("D0ADA", "Stopped")
-    await house.idle()
+    await empty_house.until(cards)
+    await empty_house.people.stop("Ada", "dm", ts)
+    post = await empty_house.reply("D0ADA", "Stopped")
+    await empty_house.idle()
     states = {chunk.get("status") for chunk in post["chunks"] if chunk["type"] == "task_update"}
     assert states == {"complete"}
-    assert await house.process() == "engaged"
-    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+    assert await empty_house.process() == "engaged"
+    assert len(await empty_house.people.posts_by_bot("D0ADA")) == 1
 
 
 @pytest.mark.slow

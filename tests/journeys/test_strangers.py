@@ -65,9 +65,7 @@ PATHS = {"dm": _by_dm, "mention": _by_mention, "reply": _by_reply, "edit": _by_e
 
 
 async def test_a_message_that_the_gate_refuses_reaches_neither_the_model_nor_the_transcript(house: House) -> None:
-    root = await house.say("Ada", "general", "@soul hello")
-    await house.reply("general")
-    await house.idle()
+    root = await house.told("Ada", "general", "@soul hello")
     for standing, path in product(FORBIDDEN, PATHS):
         case = (standing, path)
         user = await _newcomer(house, standing, f"{standing} by {path}")
@@ -144,9 +142,7 @@ async def test_a_message_waits_while_slack_can_not_say_who_its_author_is(house: 
 
 
 async def test_a_gate_that_fails_refuses_the_message_and_stops_nothing_else(house: House) -> None:
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    channel = house.daemon.built.channel
+    channel = house.built.channel
     admit = channel.admit
 
     async def broken(perception: object) -> object:
@@ -179,18 +175,17 @@ async def test_a_refused_guest_does_not_make_the_soul_part_of_the_thread(house: 
 
 
 async def test_catch_up_ignores_messages_that_the_gate_refuses(empty_house: House) -> None:
-    house = empty_house
-    await house.start()
-    root = await house.say("Ada", "general", "@soul hello")
-    await house.reply("general")
-    await house.stop()
-    await _newcomer(house, "guest")
-    await house.say("Nora", "general", f"@soul {_WORD}", thread=root)
-    await house.people.add_person("Zed", standing="stranger")
-    await house.people.join("Zed", "general")
-    await house.say("Zed", "general", f"@soul {_WORD}", thread=root)
-    house.clock.turn(600)
-    await house.start()
-    await house.idle()
-    assert len(house.prompts) == 1
-    assert not await house.rows("SELECT * FROM turns WHERE body LIKE ?", f"%{_WORD}%")
+    await empty_house.start()
+    root = await empty_house.say("Ada", "general", "@soul hello")
+    await empty_house.reply("general")
+    await empty_house.stop()
+    await _newcomer(empty_house, "guest")
+    await empty_house.say("Nora", "general", f"@soul {_WORD}", thread=root)
+    await empty_house.people.add_person("Zed", standing="stranger")
+    await empty_house.people.join("Zed", "general")
+    await empty_house.say("Zed", "general", f"@soul {_WORD}", thread=root)
+    empty_house.clock.turn(600)
+    await empty_house.start()
+    await empty_house.idle()
+    assert len(empty_house.prompts) == 1
+    assert not await empty_house.rows("SELECT * FROM turns WHERE body LIKE ?", f"%{_WORD}%")

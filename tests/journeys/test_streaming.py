@@ -159,23 +159,22 @@ async def _status(house: House, room: str, ts: str, words: str) -> None:
 
 @pytest.mark.parametrize("ending", ["reply", "withdrawal"])
 async def test_the_status_line_is_shown_kept_alive_and_gone_in_the_end(empty_house: House, ending: str) -> None:
-    house = empty_house
-    await house.start(deadline=600.0, lease=600.0)
-    flow = house.flow()
-    ts = await house.say("Ada", "dm", "think long")
-    await _status(house, "D0ADA", ts, "is thinking…")
-    async with _turning(house, 31):  # it may be about to sleep
-        await _calls(house, lambda calls: len(calls) >= 2)
-    await _status(house, "D0ADA", ts, "is thinking…")
+    await empty_house.start(deadline=600.0, lease=600.0)
+    flow = empty_house.flow()
+    ts = await empty_house.say("Ada", "dm", "think long")
+    await _status(empty_house, "D0ADA", ts, "is thinking…")
+    async with _turning(empty_house, 31):  # it may be about to sleep
+        await _calls(empty_house, lambda calls: len(calls) >= 2)
+    await _status(empty_house, "D0ADA", ts, "is thinking…")
     if ending == "reply":
         flow.end(OPENING, "Done.", CLOSING)
     else:
-        await house.people.delete("Ada", "dm", ts)
+        await empty_house.people.delete("Ada", "dm", ts)
         flow.end(OPENING, "Done.", CLOSING)
-    await _calls(house, lambda calls: calls[-1]["args"]["status"] == "")
-    await _status(house, "D0ADA", ts, "")
-    await house.idle()
-    assert len(await house.people.posts_by_bot("D0ADA")) == (0 if ending == "withdrawal" else 1)
+    await _calls(empty_house, lambda calls: calls[-1]["args"]["status"] == "")
+    await _status(empty_house, "D0ADA", ts, "")
+    await empty_house.idle()
+    assert len(await empty_house.people.posts_by_bot("D0ADA")) == (0 if ending == "withdrawal" else 1)
 
 
 async def _calls(house: House, holds: Callable[[list[Json]], bool]) -> None:

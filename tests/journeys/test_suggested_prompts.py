@@ -46,11 +46,10 @@ async def calls(house: House) -> int:
 
 
 async def test_a_souls_own_come_from_its_file_by_language(empty_house: House) -> None:
-    house = empty_house
-    await house.start(name=write_soul(house.settings.home, more=OWN))
-    await opened(house, "Ada", "Weave", "Unpick")
-    await house.people.add_person("Dora", locale="de-AT")
-    await opened(house, "Dora", "Weben")
+    await empty_house.start(name=write_soul(empty_house.settings.home, more=OWN))
+    await opened(empty_house, "Ada", "Weave", "Unpick")
+    await empty_house.people.add_person("Dora", locale="de-AT")
+    await opened(empty_house, "Dora", "Weben")
 
 
 async def test_the_next_reminder_of_a_person_comes_first_for_them_alone_and_its_message_lists_them(

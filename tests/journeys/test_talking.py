@@ -24,9 +24,7 @@ async def test_a_reply_in_a_thread_that_the_soul_is_in_needs_no_mention(house: H
 
 
 async def test_messages_between_people_get_no_reply_but_stand_in_later_prompts(house: House) -> None:
-    ts = await house.say("Ada", "general", "@soul hello")
-    await house.reply("general", "hello")
-    await house.idle()
+    ts = await house.told("Ada", "general", "@soul hello")
     await house.people.join("Gus", "general")
     for person, words in (
         ("Ada", "@Ben could you look at the blue one?"),
@@ -73,9 +71,7 @@ async def test_asked_into_a_thread_the_soul_reads_its_messages_as_data_with_name
 async def test_earlier_messages_of_a_dm_stand_in_the_next_prompt_and_in_the_threads_below_an_answer(
     house: House,
 ) -> None:
-    ts = await house.say("Ada", "dm", "my cat is called Minos")
-    await house.reply("D0ADA", "Minos")
-    await house.idle()
+    ts = await house.told("Ada", "dm", "my cat is called Minos")
     await house.answered("Ada", "dm", "what is she called?", thread=ts)
     assert "Echo: my cat is called Minos" in house.last_prompt()
     await house.answered("Ada", "dm", "are you sure?", thread=ts)

@@ -73,19 +73,18 @@ async def test_a_model_that_hangs_past_the_deadline_means_an_apology_in_time(emp
 async def test_a_model_that_drips_past_the_deadline_is_cut_off_and_its_draft_becomes_the_apology(
     empty_house: House,
 ) -> None:
-    house = empty_house
-    await house.start(deadline=60.0, lease=600.0)
+    await empty_house.start(deadline=60.0, lease=600.0)
     flow = Flow()
-    house.model.flows.append(flow)
-    await house.say("Ada", "dm", "hello?")
+    empty_house.model.flows.append(flow)
+    await empty_house.say("Ada", "dm", "hello?")
     await flow.asked.wait()
     flow.say('<external_dialogue verb="said">', "Let me think about this for a long, long while, " * 4)
-    await house.draft("D0ADA", "long while")
-    house.clock.turn(60)
-    post = await house.reply("D0ADA", "I took too long")
-    await house.idle()
-    assert house.model.cut == 1
-    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+    await empty_house.draft("D0ADA", "long while")
+    empty_house.clock.turn(60)
+    post = await empty_house.reply("D0ADA", "I took too long")
+    await empty_house.idle()
+    assert empty_house.model.cut == 1
+    assert len(await empty_house.people.posts_by_bot("D0ADA")) == 1
     assert "long while" not in said(post)
 
 

@@ -10,19 +10,17 @@ from tests.journeys.house import House
 
 async def _followed(house: House, have: int) -> dict[str, Any]:
     """The statistics, once as many memories as are there have their vectors."""
-    assert house.daemon is not None
     while True:
-        seen = len(house.daemon.events.named("vectors.followed"))
+        seen = len(house.events.named("vectors.followed"))
         stats: dict[str, Any] = json.loads(await house.command("memory", "stats", "--json"))
         if stats["vectors"] == {"wanted": have, "have": have, "queued": 0}:
             return stats
-        await house.daemon.events.until("vectors.followed", times=seen + 1)
+        await house.events.until("vectors.followed", times=seen + 1)
 
 
 @pytest.mark.slow
 async def test_in_a_house_that_is_days_old_other_words_find_it_too_and_thanks_find_nothing(empty_house: House) -> None:
-    house = empty_house
-    await house.start(embedder="local")
+    await empty_house.start(embedder="local")
     said = (
         "Our plumber repairs the radiators on Friday.",
         "We had pasta for lunch.",
@@ -32,11 +30,11 @@ async def test_in_a_house_that_is_days_old_other_words_find_it_too_and_thanks_fi
         "The invoice went out this morning.",
     )
     for words in said:
-        await house.say("Ada", "general", f"@soul {words}")
-        await house.reply("general", words)
-    await house.idle()
-    await _followed(house, have=2 * len(said))
-    await house.answered("Ben", "dm", "Who fixes the heating?")
-    assert "plumber repairs the radiators" in house.last_prompt()
-    await house.answered("Ben", "dm", "Thanks a lot!")
-    assert "surfaced from memory" not in house.last_prompt()
+        await empty_house.say("Ada", "general", f"@soul {words}")
+        await empty_house.reply("general", words)
+    await empty_house.idle()
+    await _followed(empty_house, have=2 * len(said))
+    await empty_house.answered("Ben", "dm", "Who fixes the heating?")
+    assert "plumber repairs the radiators" in empty_house.last_prompt()
+    await empty_house.answered("Ben", "dm", "Thanks a lot!")
+    assert "surfaced from memory" not in empty_house.last_prompt()

@@ -27,10 +27,9 @@ def _write(docs: Path) -> None:
 
 
 async def test_a_sentence_that_cites_a_document_leads_to_it(empty_house: House, tmp_path: Path) -> None:
-    house = empty_house
-    await _documents(house, tmp_path / "docs")
-    await house.answered("Ada", "dm", PROBLEM)
-    answer = await house.answered("Ada", "dm", "why")
+    await _documents(empty_house, tmp_path / "docs")
+    await empty_house.answered("Ada", "dm", PROBLEM)
+    answer = await empty_house.answered("Ada", "dm", "why")
     cited, rest = answer.split("\n\n")[1:]
     assert re.fullmatch(r"> They cool too fast\.\n- I read it in `.*kilns\.md:\d+`", cited)
     assert rest == f"> Or so I hear.\n{NOTHING}"
@@ -55,22 +54,20 @@ async def _none(house: House, sql: str) -> bool:
 
 
 async def test_what_was_found_in_earlier_talk_leads_to_the_message(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    await house.answered("Ben", "general", "@soul kilns that crack cool too fast")
-    script(house, KILNS, RESPOND, external_dialog="Ben knows why [1].")
-    await house.answered("Ada", "dm", PROBLEM)
-    answer = await house.answered("Ada", "dm", "why")
+    await solver(empty_house)
+    await empty_house.answered("Ben", "general", "@soul kilns that crack cool too fast")
+    script(empty_house, KILNS, RESPOND, external_dialog="Ben knows why [1].")
+    await empty_house.answered("Ada", "dm", PROBLEM)
+    answer = await empty_house.answered("Ada", "dm", "why")
     assert "> Ben knows why.\n- “kilns that crack cool too fast” (Ben, " in answer
     assert "/archives/C0GENERAL/p" in answer
 
 
 @pytest.mark.slow
 async def test_what_a_tool_said_is_named_as_the_reply_names_it(empty_house: House, tmp_path: Path) -> None:
-    house = empty_house
-    await solver(house, mcp_servers=shelf(tmp_path))
+    await solver(empty_house, mcp_servers=shelf(tmp_path))
     look_up = using("shelf/look_up", word="kiln")
-    script(house, chosen(("Research", "the word")), RESPOND, use_tool=look_up, external_dialog="A long word [1].")
-    await house.answered("Ada", "dm", PROBLEM)
-    answer = await house.answered("Ada", "dm", "why")
+    script(empty_house, chosen(("Research", "the word")), RESPOND, use_tool=look_up, external_dialog="A long word [1].")
+    await empty_house.answered("Ada", "dm", PROBLEM)
+    answer = await empty_house.answered("Ada", "dm", "why")
     assert answer.endswith("> A long word.\n- I looked it up in `shelf/look_up`")

@@ -16,17 +16,16 @@ GLAZE = "heliotrope glaze"
 @pytest.fixture
 async def studio(empty_house: House) -> tuple[House, str]:
     """In a channel the soul said what Ben had said in another one; gives the ts of its message."""
-    house = empty_house
-    await house.start(allow_guests=True)
-    await house.people.add_channel("studio", members=["Ada", "Ben", "Gus"])
-    await house.answered("Ben", "general", f"@soul the kiln cracks because of the {GLAZE}")
-    await house.people.leave("Gus", "studio")
-    await house.acknowledged()
-    house.model.replies.append(tagged("It is the glaze [m1]. The sky is blue."))
-    await house.say("Ada", "studio", "@soul why does the kiln crack?")
-    reply = await house.reply("studio")
-    await house.idle()
-    return house, str(reply["ts"])
+    await empty_house.start(allow_guests=True)
+    await empty_house.people.add_channel("studio", members=["Ada", "Ben", "Gus"])
+    await empty_house.answered("Ben", "general", f"@soul the kiln cracks because of the {GLAZE}")
+    await empty_house.people.leave("Gus", "studio")
+    await empty_house.acknowledged()
+    empty_house.model.replies.append(tagged("It is the glaze [m1]. The sky is blue."))
+    await empty_house.say("Ada", "studio", "@soul why does the kiln crack?")
+    reply = await empty_house.reply("studio")
+    await empty_house.idle()
+    return empty_house, str(reply["ts"])
 
 
 async def _ask(house: House, person: str, room: str, ts: str) -> None:
@@ -111,8 +110,7 @@ async def test_one_use_is_answered_once_although_it_comes_twice_and_the_daemon_i
     await _ask(house, "Ben", "studio", ts)
     await house.when(lambda: house.people.met("conversations.open"))
     [sent] = [one for one in await house.people.deliveries() if one["event_type"] == "message_action"]
-    assert house.daemon is not None
-    await house.daemon.cut()
+    await house.cut()
     await house.people.clear_faults()
     await house.start(allow_guests=True)
     assert "Where it comes from" in said(await house.reply("D0BEN"))

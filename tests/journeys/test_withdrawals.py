@@ -80,11 +80,10 @@ async def test_the_person_who_was_answered_takes_the_reply_back(house: House, ro
 
 
 async def test_an_approver_takes_any_reply_back(empty_house: House) -> None:
-    house = empty_house
-    await house.start(approvers=("U0BEN",))
-    post = await says(house)
-    assert await cross(house, "Ben", "general", post["ts"]) == "accepted"
-    await gone(house, "C0GENERAL")
+    await empty_house.start(approvers=("U0BEN",))
+    post = await says(empty_house)
+    assert await cross(empty_house, "Ben", "general", post["ts"]) == "accepted"
+    await gone(empty_house, "C0GENERAL")
 
 
 async def test_others_other_emoji_and_removed_crosses_take_nothing_back(house: House) -> None:
