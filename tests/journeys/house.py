@@ -293,7 +293,7 @@ class House:
         """Post a message and wait for the reply in its thread; gives the words of the reply."""
         return (await self._exchanged(person, room, text, **more))[1]
 
-    async def told(self, person: str, room: str, text: str, **more: Any) -> str:  # noqa: ANN401  # as `say`
+    async def heard(self, person: str, room: str, text: str, **more: Any) -> str:  # noqa: ANN401  # as `say`
         """Post a message and wait until it is answered; gives its ts."""
         return (await self._exchanged(person, room, text, **more))[0]
 
@@ -339,11 +339,7 @@ class House:
     async def final_state(self, ts: str) -> str:
         """Wait until the row of a message is in a final state; gives the state."""
         ended = "SELECT state FROM inbox WHERE ts = ? AND state NOT IN ('new', 'claimed')"
-
-        async def settled() -> bool:
-            return bool(await self.rows(ended, ts))
-
-        await self.when(settled)
+        await self.row(ended, ts)
         return str((await self.one(ended, ts))["state"])
 
     async def claimed(self) -> bool:

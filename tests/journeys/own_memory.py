@@ -48,6 +48,12 @@ async def note(
     return await database.write(unit)
 
 
+async def forget(house: House, person: str = "Ada") -> str:
+    """Have a person forgotten by their own words; gives what they are told."""
+    assert "yes, forget me" in await house.answered(person, "dm", "forget me")
+    return await house.answered(person, "dm", "yes, forget me")
+
+
 def files_with(folder: Path, *words: str) -> list[str]:
     """The files below a folder that hold one of the words anywhere in their bytes, in any case of letters."""
     needles = [word.lower().encode() for word in words]

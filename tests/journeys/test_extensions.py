@@ -150,9 +150,7 @@ IT = StepExtension(lambda soul: Step(
 """
 
 
-async def test_what_a_private_step_remembers_stands_as_a_thought_however_it_is_written(
-    empty_house: House, site: Path
-) -> None:
+async def test_what_a_private_step_remembers_is_a_thought_however_it_is_written(empty_house: House, site: Path) -> None:
     brings(site, _REMEMBERS, "steps")
     write_soul(empty_house.settings.home, more='subprocesses = []\n[extensions]\nsteps = ["odd"]\n')
     await empty_house.start(name="tess")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ModelUnavailable
-from daemon.core.ports.models import Completion, Prompt
+from daemon.core.ports.models import Prompt
 from daemon.core.sentences import SENTENCES
 from daemon.local_slack.model import Json
 from tests.given import shown, tagged, wanting
@@ -20,8 +20,6 @@ from tests.unit.ism_parts import chosen
 
 SOULS = Path(__file__).parents[2] / "souls"
 MINUTE = 60.0
-CUT = Completion("scripted/test", stop="length")
-POEM = "Nachtschiffe löschen,\ndie Lampe zählt alles zweimal."
 
 
 async def dora(house: House, *, standing: str = "member") -> str:
@@ -112,19 +110,6 @@ async def test_the_status_line_is_german_while_it_thinks_and_while_it_works(empt
     house.model.steps["external_dialog"].append(once_shown("arbeitet: Die Antwort schreiben…", "Er kühlt zu schnell."))
     assert await house.answered("Dora", "dm", "warum reißt der Ofen?") == "Er kühlt zu schnell."
     assert len(statuses) == 3
-
-
-async def test_a_poem_that_meets_the_limit_says_so_in_german_and_is_mended_in_her_words(house: House) -> None:
-    room = await dora(house)
-    await house.answered("Dora", "dm", "Hallo")
-    house.model.steps["respond"].append(wanting("poem"))
-    house.model.steps["respond"].append([tagged(POEM).partition("</external_dialogue>")[0], CUT])
-    cut = await house.answered("Dora", "dm", "Schreib mir ein Gedicht")
-    assert cut.endswith("_(Mir ist der Platz ausgegangen; sag *weiter*.)_")
-    assert await house.process(room) == "poetic"
-    house.model.steps["respond"].append(tagged("Die Lampe zählt den Frost."))
-    assert await house.answered("Dora", "dm", "Kälter, bitte") == "Die Lampe zählt den Frost."
-    assert await house.process(room) == "poetic"
 
 
 def test_kothar_has_every_sentence_of_the_house_in_german() -> None:

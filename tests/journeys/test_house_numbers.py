@@ -4,8 +4,8 @@ import json
 
 from daemon.core.bars import bar_line
 from daemon.core.ports.models import Completion
-from daemon.local_slack.model import Json
 from tests.journeys.house import House
+from tests.journeys.surfaces import open_home, words
 from tests.models import FakeModel
 
 NAME = "anthropic/claude-sonnet-5-5"
@@ -18,22 +18,8 @@ def dear() -> FakeModel:
 
 
 async def settled(house: House) -> None:
-    async def no_reservation() -> bool:
-        return not await house.rows("SELECT 1 FROM reservations")
-
     await house.idle()
-    await house.when(no_reservation)
-
-
-async def page(house: House, person: str, *holding: str) -> str:
-    await house.people.post("open_home", person=person)
-
-    async def shows() -> str | None:
-        view: Json | None = (await house.people.get("home", person=person))["view"]
-        text = "\n".join(block.get("text", {}).get("text", "") for block in view["blocks"]) if view else ""
-        return text if text and all(one in text for one in holding) else None
-
-    return await house.until(shows)
+    await house.no_row("SELECT 1 FROM reservations")
 
 
 async def test_the_home_of_admins_shows_caps_models_and_the_last_days(empty_house: House) -> None:
@@ -47,13 +33,13 @@ async def test_the_home_of_admins_shows_caps_models_and_the_last_days(empty_hous
     await settled(empty_house)
     spent = await empty_house.one("SELECT nano FROM spending WHERE paid_by = 'soul' ORDER BY day DESC LIMIT 1")
     left = f"Today ${5 - spent['nano'] / 1e9:.2f} of $5 are left to me."
-    text = await page(empty_house, "Ada", left)
+    text = words(await open_home(empty_house, "Ada", left))
     assert "For each person I may spend $2 a day." in text
     assert f"By model, in the last 24 hours: {NAME} $" in text
     assert "············█▅` messages; today 1, at most 2" in text
     assert "············█▅` answers; today 1, at most 2" in text
     assert "seconds until an answer stands" in text
-    assert "For admins" not in await page(empty_house, "Ben", "How I am")
+    assert "For admins" not in words(await open_home(empty_house, "Ben", "How I am"))
 
 
 async def test_the_status_shows_caps_and_what_is_left_today(empty_house: House) -> None:

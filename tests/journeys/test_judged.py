@@ -1,7 +1,6 @@
 """A model judges what no rule decides, where the soul's folder wants it: once, within budget, reported apart."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -9,48 +8,31 @@ from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import CANARY, expecting
-from tests.journeys.ticking import counted, spoken_to
+from tests.journeys.ticking import NEVER_QUIET, counted, musing, spoken_to
 
 HOUR = 3_600
-SETTINGS: dict[str, Any] = {
-    "name": "tess",
-    "visit_silence": 60 * 24 * HOUR,
-    "dormant_after": 90 * 24 * HOUR,
-    "cycle_enabled": True,
-    "cycle_tokens_hour": 1_000_000,
-    "cycle_tokens_day": 10_000_000,
-}
+JUDGE = "\n[cycle]\njudge = true\n"
+SCORED = "SELECT 1 FROM predictions WHERE scored_by = 'judge'"
 ENDED = "SELECT state, scored_by, surprise, judged_ms FROM predictions"
 DEMO = expecting("the quokka demo pleases them", 0.9, "in 2h")
 
 
-async def begun(house: House, more: str = "[cycle]\njudge = true\n") -> House:
-    """A daemon whose soul thinks by itself and has its expectations judged."""
-    write_soul(house.settings.home, more=f'mind = "cycle"\nsubprocesses = []\n\n{more}')
-    await house.start(**SETTINGS)
+async def hated(house: House, more: str = JUDGE) -> House:
+    """A soul that thinks by itself, and people who hated the demo that was to please them."""
+    await musing(house, more)
+    await spoken_to(house, "the demo is at ten", predictions=[DEMO])
+    house.clock.turn(HOUR)
+    await spoken_to(house, "they hated it")
     return house
 
 
 async def over(house: House) -> None:
     """Let the time of what was expected be over, and two looks of the judge pass."""
     house.clock.turn(2 * HOUR + 5)
-
-    async def ended() -> bool:
-        return bool((await house.one(ENDED))["state"] != "open")
-
-    await house.when(ended)
+    await house.no_row("SELECT 1 FROM predictions WHERE state = 'open'")
     for _ in range(2):
         house.clock.turn(61)
         await house.idle()
-
-
-async def judged(house: House) -> None:
-    """Wait until the judge has been asked, or had nothing to ask about."""
-
-    async def asked() -> bool:
-        return bool((await house.one(ENDED))["judged_ms"])
-
-    await house.when(asked)
 
 
 def asked_of(house: House) -> list[str]:
@@ -59,17 +41,10 @@ def asked_of(house: House) -> list[str]:
 
 
 async def test_a_verdict_is_given_by_what_was_said_and_reported_apart(empty_house: House) -> None:
-    house = await begun(empty_house)
-    await spoken_to(house, "the demo is at ten", predictions=[DEMO])
-    house.clock.turn(HOUR)
-    await spoken_to(house, "they hated it")
+    house = await hated(empty_house)
     house.model.steps["judge"].append('{"came": "no"}')
     await over(house)
-
-    async def scored() -> bool:
-        return bool((await house.one(ENDED))["scored_by"] == "judge")
-
-    await house.when(scored)
+    await house.row(SCORED)
     (prompt,) = asked_of(house)
     assert "the quokka demo pleases them" in prompt
     assert "they hated it" in prompt
@@ -88,10 +63,7 @@ async def test_a_verdict_is_given_by_what_was_said_and_reported_apart(empty_hous
 
 
 async def test_without_the_setting_no_one_judges(empty_house: House) -> None:
-    house = await begun(empty_house, "")
-    await spoken_to(house, "the demo is at ten", predictions=[DEMO])
-    house.clock.turn(HOUR)
-    await spoken_to(house, "they hated it")
+    house = await hated(empty_house, "")
     await over(house)
     assert asked_of(house) == []
     assert tuple(await house.one(ENDED)) == ("unresolved", "rule", None, None)
@@ -100,16 +72,11 @@ async def test_without_the_setting_no_one_judges(empty_house: House) -> None:
 @pytest.mark.parametrize(
     "answers", [["hm", '{"came": "maybe"}'], pytest.param(['{"came": "unknown"}'], marks=pytest.mark.slow)]
 )
-async def test_no_verdict_and_no_form_leave_it_undecided_and_are_not_asked_again(
-    empty_house: House, answers: list[str]
-) -> None:
-    house = await begun(empty_house)
-    await spoken_to(house, "the demo is at ten", predictions=[DEMO])
-    house.clock.turn(HOUR)
-    await spoken_to(house, "they hated it")
+async def test_no_verdict_or_no_form_leaves_it_undecided_unasked_again(empty_house: House, answers: list[str]) -> None:
+    house = await hated(empty_house)
     house.model.steps["judge"] += answers
     await over(house)
-    await judged(house)
+    await house.row("SELECT 1 FROM predictions WHERE judged_ms")
     await house.when(lambda: _so_many(house, len(answers)))
     house.clock.turn(HOUR)
     await house.idle()
@@ -123,28 +90,22 @@ async def _so_many(house: House, calls: int) -> bool:
 
 
 async def test_where_nothing_was_said_since_no_model_is_asked(empty_house: House) -> None:
-    house = await begun(empty_house)
+    house = empty_house
+    await musing(house, JUDGE)
     await spoken_to(house, "the demo is at ten", predictions=[DEMO])
     await over(house)
-    await judged(house)
+    await house.row("SELECT 1 FROM predictions WHERE judged_ms")
     assert asked_of(house) == []
 
 
 async def test_without_a_budget_it_waits_for_one(empty_house: House) -> None:
-    house = await begun(empty_house, "[cycle]\njudge = true\ntokens_hour = 100\n")
-    await spoken_to(house, "the demo is at ten", predictions=[DEMO])
-    house.clock.turn(HOUR)
-    await spoken_to(house, "they hated it")
+    house = await hated(empty_house, f"{JUDGE}tokens_hour = 100\n")
     await over(house)
     await house.events.until("prediction.put_off")
     assert asked_of(house) == []
     assert (await house.one(ENDED))["judged_ms"] is None
     await house.stop()
-    write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n\n[cycle]\njudge = true\n')
+    write_soul(house.settings.home, more=f'mind = "cycle"\nsubprocesses = []\n{JUDGE}')
     house.model.steps["judge"].append('{"came": "yes"}')
-    await house.start(**SETTINGS)
-
-    async def scored() -> bool:
-        return bool((await house.one(ENDED))["scored_by"] == "judge")
-
-    await house.when(scored)
+    await house.start(**NEVER_QUIET)
+    await house.row(SCORED)

@@ -1,7 +1,6 @@
 """The wish leads: 300 messages in eight languages go where the model says, whatever their words look like."""
 
 import json
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -63,9 +62,7 @@ def test_there_are_three_hundred_messages_in_eight_languages() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
-async def test_the_path_is_what_the_model_says_in_every_language(
-    empty_house: House, language: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_the_path_is_what_the_model_says_in_every_language(empty_house: House, language: str) -> None:
     house, wishes = empty_house, dict(sayings(language))
     chosen = list(wishes.items())[::2]  # half of them are enough: what is expected follows from the state before
 
@@ -94,14 +91,8 @@ async def test_the_path_is_what_the_model_says_in_every_language(
         cut += ended
     reminders = await house.rows("SELECT id FROM intentions WHERE slot <> 'idle'")
     assert len(reminders) == sum(wish == "reminder" for _, wish in chosen)
-    messages = len(chosen)
-    calls_each = sum(ordinary) / len(ordinary)
-    with capsys.disabled():
-        sys.stdout.write(
-            f"{language=} messages={messages} {by_pattern=} calls_per_ordinary_message={calls_each:.2f} "
-            f"tokens_of_a_cut_wish<={max(cut)}\n"
-        )
-    assert (by_pattern, calls_each) == (0, 1.0)
+    assert by_pattern == 0
+    assert set(ordinary) == {1}
     assert max(cut) <= 40
 
 
@@ -164,7 +155,7 @@ async def test_a_wish_that_means_nothing_is_one_line_in_the_log_and_an_answer_al
 # -- what stays --------------------------------------------------------------------------------------------------------
 
 
-async def test_what_a_message_called_for_stands_beside_its_reply_ever_after(empty_house: House) -> None:
+async def test_what_a_message_called_for_stays_with_its_reply_and_the_same_is_offered(empty_house: House) -> None:
     await tess(empty_house)
     empty_house.model.steps["respond"].append(wanting("poem"))
     empty_house.model.steps["respond"].append(tagged("O loom!", calls_for="poem"))
@@ -175,10 +166,6 @@ async def test_what_a_message_called_for_stands_beside_its_reply_ever_after(empt
     talk = "\n".join(one.text for one in empty_house.prompts[-1].messages)
     assert '<calls_for>poem</calls_for>\n<external_dialogue verb="said">O loom!</external_dialogue>' in talk
     assert '<calls_for>nothing</calls_for>\n<external_dialogue verb="said">Echo: hello</external_dialogue>' in talk
-
-
-async def test_the_wishes_offered_are_the_same_in_every_turn_and_state(empty_house: House) -> None:
-    await tess(empty_house)
     for wish in ("scholarship", "person", "reminder"):
         empty_house.model.steps["respond"].append(wanting(wish))
         await empty_house.answered("Ada", "dm", f"this calls for {wish}")

@@ -1,19 +1,16 @@
-"""A daemon restarts, runs beside another, drains, loses its lease, meets a full disk, and rests."""
+"""A daemon restarts, drains, loses its lease, meets a full disk, and rests."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import pytest
 
 from daemon.core.errors import StoreFull
-from daemon.core.ports.models import Prompt
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
-from tests.fakes import TIMEOUT, Events, TurnableClock
+from tests.fakes import Events, TurnableClock
 from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.models import FakeModel, Reply, echo
 
 
 async def test_the_transcript_survives_a_restart(house: House) -> None:
@@ -24,62 +21,7 @@ async def test_the_transcript_survives_a_restart(house: House) -> None:
     assert "Echo: my cat is called Minos" in house.last_prompt()
 
 
-async def test_two_daemons_on_one_memory_answer_each_message_once(empty_house: House) -> None:
-    other = FakeModel()
-    await empty_house.start(max_cycles=1)
-    await empty_house.start(other, max_cycles=1)
-    root = await empty_house.told("Ada", "general", "@soul hello")
-    both = asyncio.Barrier(2)
-    for model in (empty_house.model, other):
-        model.replies.append(_once_both_think(both, model))
-    for number in range(10):
-        for person in ("Ada", "Ben", "Chloe"):
-            await empty_house.say(person, "dm", f"dm {number} of {person}")
-        await empty_house.say("Ben", "general", f"reply {number}.", thread=root)
-    await empty_house.acknowledged()
-    await empty_house.idle()
-    rooms = ("D0ADA", "D0BEN", "D0CHLOE", "general")
-    everything = " ".join([words for room in rooms for words in await empty_house.replies(room)])
-    for number in range(10):
-        for words in [f"dm {number} of {person}" for person in ("Ada", "Ben", "Chloe")] + [f"reply {number}."]:
-            assert everything.count(words) == 1
-    assert not empty_house.model.replies, "both took their share"
-    assert not other.replies
-
-
-def _once_both_think(both: asyncio.Barrier, model: FakeModel) -> Callable[[Prompt], Awaitable[Reply]]:
-    """The model's usual answer, which it holds back until the other model is asked too."""
-
-    async def script(prompt: Prompt) -> Reply:
-        await both.wait()
-        return await echo(prompt)
-
-    return script
-
-
-async def test_a_drain_finishes_what_is_under_way_and_claims_nothing_more(empty_house: House) -> None:
-    daemon = await empty_house.start(max_cycles=1)
-    flow = empty_house.flow()
-    await empty_house.say("Ada", "dm", "first")
-    await flow.asked.wait()
-    waiting = await empty_house.say("Ben", "dm", "second")
-    await empty_house.acknowledged()
-    stopping = asyncio.create_task(daemon.stop())
-    await daemon.events.until("daemon.draining")
-    flow.end(tagged("Done with the first."))
-    await stopping
-    assert daemon.events.named("daemon.drained") == [{"finished": True}]
-    assert await empty_house.replies("D0ADA") == ["Done with the first."]
-    assert await empty_house.replies("D0BEN") == []
-    assert (await empty_house.one("SELECT state FROM inbox WHERE ts = ?", waiting))["state"] == "new"
-    assert await empty_house.rows("SELECT * FROM presence") == []
-    await empty_house.start()
-    await empty_house.reply("D0BEN", "second")
-
-
-async def test_a_message_that_a_drain_can_not_finish_is_released_and_answered_by_the_next_daemon(
-    empty_house: House,
-) -> None:
+async def test_a_message_that_a_drain_can_not_finish_is_answered_by_the_next_daemon(empty_house: House) -> None:
     daemon = await empty_house.start(drain=0.1)
     flow = empty_house.flow()
     await empty_house.say("Ada", "dm", "think long")
@@ -154,27 +96,6 @@ async def test_a_lease_is_renewed_for_as_long_as_a_model_call_takes(empty_house:
     assert len(empty_house.prompts) == 1
 
 
-async def _failing(house: House) -> None:
-    """Turn the clock past the timeout of the store; nothing may be acknowledged then."""
-    async with asyncio.timeout(TIMEOUT):
-        while not any("memory.db" in str(one["note"]) for one in house.events.named("slack.library")):
-            house.clock.turn(0.5)
-            await asyncio.sleep(0.02)
-    assert [one for one in await house.people.deliveries() if one["acked_at"] is not None] == []
-
-
-async def _comes_again(house: House) -> None:
-    """Turn the clock until the event is stored: of the times that Slack sends it again more than one may fail."""
-
-    async def stored() -> bool:
-        if await house.rows("SELECT 1 FROM inbox"):
-            return True
-        house.clock.turn(3.1)
-        return False
-
-    await house.when(stored)
-
-
 async def _pages(house: House, most: int = 0) -> None:
     """Cap the file at its size, or at a number of pages."""
 
@@ -185,25 +106,6 @@ async def _pages(house: House, most: int = 0) -> None:
     while True:
         with suppress(StoreFull):  # it may share a transaction with what does not fit
             return await house.built.store.database.write(unit)
-
-
-async def test_an_event_that_a_full_disk_kept_from_being_stored_is_not_acknowledged_and_comes_again(
-    house: House,
-) -> None:
-    await _pages(house)
-    await house.say("Ada", "dm", "a long story: " + "word " * 7_000)
-    await _failing(house)
-    assert await house.rows("SELECT * FROM inbox") == []
-    await _pages(house, 1_000_000)
-    house.model.replies.append(tagged("Long!"))
-    await _comes_again(house)
-    await house.reply("D0ADA", "Long!")
-    await house.acknowledged()
-    log = await house.people.deliveries()
-    *failed, last = [one["acked_at"] is not None for one in log if one["event_id"] == log[0]["event_id"]]
-    assert failed
-    assert not any(failed)
-    assert last
 
 
 async def test_a_reply_that_could_not_be_stored_is_not_sent_and_is_made_again_when_there_is_room(house: House) -> None:

@@ -72,7 +72,6 @@ async def test_what_hangs_on_slack_when_the_drain_is_over_ends_then(empty_house:
     await asyncio.wait_for(flow.asked.wait(), TIMEOUT)
     await empty_house.people.fault("*", delay=50, times=1000)
     flow.say('<external_dialogue verb="said">', "These are the first words of a reply that will never end. " * 2)
-
     await empty_house.row("SELECT * FROM outbox WHERE state = 'drafting'")  # it is noted just before the request
     empty_house.clock.stand_still()
     stopping = asyncio.create_task(daemon.stop())
@@ -90,9 +89,7 @@ async def _over_within(house: House, stopping: asyncio.Task[None], seconds: int)
         await stopping
 
 
-async def test_the_watchdog_is_fed_while_slack_is_away_and_the_status_says_so(
-    empty_house: House, tmp_path: Path
-) -> None:
+async def test_the_watchdog_is_fed_while_slack_is_away_and_status_says_so(empty_house: House, tmp_path: Path) -> None:
     house, address = empty_house, str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as manager:
         manager.bind(address)

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from daemon.local_slack.model import Json
 from tests.fakes import TIMEOUT
 from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.problems import PROBLEM, goes_on, indexed, parked, posted, reader, script, shelf, using
+from tests.journeys.problems import PROBLEM, cards, goes_on, indexed, parked, reader, script, shelf, using
 from tests.unit.ism_parts import chosen
 
 SEARCH, RESPOND = chosen(("Research", "kilns crack")), chosen("Respond")
@@ -34,21 +33,6 @@ def actions(house: House) -> str:
     return choice.partition("## Actions")[2].partition("##")[0]
 
 
-def cards_of(post: Json) -> list[tuple[str, str]]:
-    """Titles and details of the cards under a message."""
-    found: list[tuple[str, str]] = []
-
-    def walk(value: object) -> None:
-        if isinstance(value, dict) and "status" in value and "title" in value:
-            found.append((str(value["title"]), str(value.get("details", ""))))
-        elif isinstance(value, dict | list):
-            for inner in value.values() if isinstance(value, dict) else value:
-                walk(inner)
-
-    walk(post)
-    return found
-
-
 async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house: House, docs: Path) -> None:
     await reader(empty_house, library=(docs,))
     await indexed(empty_house, 1)
@@ -58,12 +42,12 @@ async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house
     async with asyncio.timeout(TIMEOUT):
         await flow.asked.wait()
 
-    async def cards() -> list[tuple[str, str]] | None:
+    async def five() -> list[tuple[str, str]] | None:
         posts = await empty_house.people.posts_by_bot("D0ADA")
-        seen = cards_of(posts[-1]) if posts else []
+        seen = [(one["title"], one.get("details", "")) for post in posts for one in cards(post)]
         return seen if len(seen) == 5 else None
 
-    assert await empty_house.until(cards) == [
+    assert await empty_house.until(five) == [
         ("Looked up what I know: 2", ""),
         ("Looking up “kilns crack”", "kilns crack (in handbook, earlier talk)"),
         ("Reading handbook/kilns.md:1", "passage 1"),
@@ -80,18 +64,6 @@ async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house
     assert not any(name in offered for name in ("Remind", "Escalate"))
 
 
-@pytest.mark.parametrize("ism", [False, pytest.param(None, marks=pytest.mark.slow)])
-async def test_told_not_to_or_with_nothing_to_look_in_it_answers_by_itself(
-    empty_house: House, docs: Path, ism: bool | None
-) -> None:
-    (docs / "kilns.md").rename(docs / ("kilns.md" if ism is False else ".kilns.md"))
-    await reader(empty_house, library=(docs,), ism_enabled=ism)
-    script(empty_house, SEARCH)
-    assert await empty_house.answered("Ada", "dm", PROBLEM) == "It leads nowhere."
-    assert not any(prompt.step == "choose_actions" for prompt in empty_house.prompts)
-    assert not any(step.startswith("move") and "problem_solving" in step for step in await empty_house.path())
-
-
 async def test_a_setting_that_is_neither_leaves_out_what_needs_a_click(empty_house: House, tmp_path: Path) -> None:
     await reader(empty_house, mcp_servers=shelf(tmp_path))
     script(empty_house, chosen(("Research", "the word")), RESPOND, use_tool=using("shelf/look_up", word="clay"))
@@ -103,48 +75,10 @@ async def test_a_setting_that_is_neither_leaves_out_what_needs_a_click(empty_hou
     assert "write_down" not in actions(empty_house)
 
 
-# -- what is not there -------------------------------------------------------------------------------------------------
-
-
-async def test_a_document_that_vanished_after_it_was_found_is_one_sentence(empty_house: House, docs: Path) -> None:
-    await reader(empty_house, library=(docs,))
-    await indexed(empty_house, 1)
-
-    async def read_too_late(_: object) -> str:
-        (docs / "kilns.md").unlink()  # one file
-        return chosen(("Read", "1"))
-
-    script(empty_house, SEARCH)
-    empty_house.model.steps["choose_actions"].extend([read_too_late, RESPOND])
-    empty_house.model.steps["external_dialog"].append("Only so much [1].")
-    answer = await empty_house.answered("Ada", "dm", PROBLEM)
-    assert answer.startswith("Only so much [1].")
-    assert "handbook/kilns.md can't be opened any more; this is what was found of it." in empty_house.last_prompt()
-
-
-async def test_a_number_that_nothing_has_is_one_sentence_and_private_thoughts_stand_on_no_card(
-    empty_house: House, docs: Path
-) -> None:
-    await reader(empty_house, library=(docs,))
-    await indexed(empty_house, 1)
-    script(empty_house, chosen(("Read", "1")), SEARCH, chosen(("Read", "99")), RESPOND, external_dialog="So far.")
-    assert await empty_house.answered("Ada", "dm", PROBLEM) == "So far."
-    assert "Nothing was found yet that could be opened." in empty_house.last_prompt()
-    assert "There is no such passage; give the number of one, from 1 to " in empty_house.last_prompt()
-    private = "<internal_monologue>CANARY</internal_monologue> kilns <@U0BEN>"
-    script(empty_house, chosen(("Research", private), ("Think", "CANARY")), RESPOND, external_dialog="So.")
-    assert await empty_house.answered("Ben", "dm", PROBLEM) == "So."
-    left = await posted(empty_house)
-    assert "CANARY" not in left
-    assert "<@U0BEN>" not in left
-
-
 # -- a question that waits ---------------------------------------------------------------------------------------------
 
 
-async def test_what_was_found_keeps_its_number_while_a_question_waits_through_a_restart(
-    empty_house: House, docs: Path
-) -> None:
+async def test_what_was_found_keeps_its_number_while_a_question_waits(empty_house: House, docs: Path) -> None:
     await reader(empty_house, library=(docs,))
     await indexed(empty_house, 1)
     script(empty_house, SEARCH, chosen(("Ask", "which kiln")), external_dialog="Which kiln?")

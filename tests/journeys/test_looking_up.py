@@ -45,20 +45,6 @@ async def test_earlier_talk_is_found_in_another_thread_with_source_and_day(empty
     assert words == "the kiln in the yard is painted heliotrope"
 
 
-async def test_a_reply_names_the_sources_that_it_cites_and_no_others(empty_house: House, tmp_path: Path) -> None:
-    house, docs = empty_house, tmp_path / "docs"
-    docs.mkdir()
-    (docs / "kilns.md").write_text("# Kilns\n\nThe kiln has the colour of heliotrope.\n")
-    await looking(house, library=(docs,))
-    await indexed(house, 1)
-    house.model.steps["respond"].append(
-        tagged("Heliotrope [m1], or so [m7] I hear. See `[m1]`, not [m2](http://x.example).")
-    )
-    answer = await house.answered("Ada", "dm", ASKED)
-    assert answer.startswith("Heliotrope [m1], or so I hear. See `[m1]`")
-    assert answer.endswith("\n\n[m1] `docs/kilns.md:1`")
-
-
 async def test_without_anything_found_there_is_no_region_and_no_mark(empty_house: House) -> None:
     await looking(empty_house)
     empty_house.model.steps["respond"].append(tagged("I was told so [m1]."))

@@ -41,11 +41,8 @@ async def silent(house: House) -> None:
 
 
 async def _idle_events(house: House, count: int) -> None:
-    async def done() -> bool:
-        rows = await house.rows("SELECT state FROM inbox WHERE process IN ('dormant', 'exiting')")
-        return len(rows) >= count and all(row["state"] not in ("new", "claimed") for row in rows)
-
-    await house.when(done)
+    done = "SELECT count(*) FROM inbox WHERE process IN ('dormant', 'exiting') AND state NOT IN ('new', 'claimed')"
+    await house.row(f"SELECT 1 WHERE ({done}) >= ?", count)
     await house.idle()
 
 
@@ -58,7 +55,7 @@ async def decide(house: House, act: str, name: str) -> None:
 async def talk_aside(house: House) -> str:
     """A thread in which the soul answered, and in which Ada then said something to Ben; gives its ts."""
     house.model.replies.append(thought("I see."))
-    ts = await house.told("Ada", "general", "@soul hello")
+    ts = await house.heard("Ada", "general", "@soul hello")
     aside = await house.say("Ada", "general", "@Ben could you look at the blue one?", thread=ts)
     assert await house.final_state(aside) == "ignored"
     return ts

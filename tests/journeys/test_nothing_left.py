@@ -8,25 +8,9 @@ from daemon.core.clock import SystemClock
 from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up
 from tests.journeys.house import House
-from tests.journeys.repeated_talk import OTHERS, THEIRS, begin, forget, talk
+from tests.journeys.own_memory import forget
+from tests.journeys.repeated_talk import OTHERS, THEIRS, begin, talk
 from tests.residues import residues
-
-HELD = (
-    "conversation_topics.task",
-    "cue_words.word",
-    "episodes.summary",
-    "intentions.content",
-    "journal.tags",
-    "links.quote",
-    "outbox.body",
-    "records.text",
-    "senses.features",
-    "standing_questions.question",
-    "turn_words.words",
-    "turns.thought",
-    "user_models.whispers",
-)
-"""Where the words stand before, among others."""
 
 
 @pytest.mark.slow

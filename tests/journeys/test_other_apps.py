@@ -33,7 +33,6 @@ async def rolf_elsewhere(house: House) -> AsyncIterator[str]:
     identity = replace(ProcessIdentity.current(), namespace="4026530000")
     hung = hang(bells_beside(house.settings.database_path), identity.bell)
     assert hung is not None
-
     await house.row("SELECT 1 FROM awareness WHERE member = 'tess'")
     with hung[0]:
         await house.change(_DAEMON, str(identity), app)
@@ -57,7 +56,8 @@ async def test_direct_messages_stay_with_their_app(empty_house: House) -> None:
 async def test_a_channel_without_the_other_app_stays_until_it_is_invited(empty_house: House) -> None:
     async with rolf_elsewhere(empty_house):
         ts = await talking(empty_house)
-        await empty_house.answered("Ada", "general", "@soul hand this thread to rolf", thread=ts)
+        answer = await empty_house.answered("Ada", "general", "@soul hand this thread to rolf", thread=ts)
+        assert "Invite that app here, then say it again." in answer
         where = (await empty_house.one("SELECT id FROM conversations WHERE thread <> ''"))["id"]
         token = empty_house.settings.slack_bot_token
         assert token is not None

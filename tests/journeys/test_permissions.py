@@ -10,7 +10,6 @@ import pytest
 from daemon.local_slack.model import Json
 from daemon.tools.mcp.toolbox import McpToolbox
 from tests.fakes import TIMEOUT
-from tests.given import shown, tagged
 from tests.journeys.house import House, said
 from tests.journeys.problems import (
     NO,
@@ -21,7 +20,6 @@ from tests.journeys.problems import (
     asked,
     buttons,
     forged,
-    goes_on,
     lines,
     parked,
     press,
@@ -64,9 +62,7 @@ def note(tmp_path: Path) -> Path:
     return tmp_path / "note.txt"
 
 
-async def test_a_click_lets_exactly_what_was_shown_be_done_once_and_a_refused_action_is_not_done(
-    empty_house: House, note: Path
-) -> None:
+async def test_a_click_lets_what_was_shown_be_done_once_and_a_refusal_does_not(empty_house: House, note: Path) -> None:
     ts = await _question(empty_house, note)
     question = await empty_house.reply("D0ADA", "May I?")
     arguments = {"path": str(note), "text": "the kiln cracks"}
@@ -111,9 +107,7 @@ async def test_a_click_lets_exactly_what_was_shown_be_done_once_and_a_refused_ac
     assert (await empty_house.replies("D0CHLOE"))[-1] == f"It is done.\n\n{DONE}"
 
 
-async def test_presses_of_others_forged_presses_and_second_presses_change_nothing(
-    empty_house: House, note: Path
-) -> None:
+async def test_presses_of_others_forged_and_second_presses_change_nothing(empty_house: House, note: Path) -> None:
     ts = await _question(empty_house, note, "general")
     other = await empty_house.say("Ada", "general", "something else")
     name = await approval(empty_house)
@@ -144,9 +138,7 @@ async def _ephemerals(house: House, person: str) -> list[Json] | None:
     return await house.people.ephemerals(person, "C0GENERAL") or None
 
 
-async def test_an_approval_after_its_deadline_does_nothing_and_the_reply_says_so(
-    empty_house: House, note: Path
-) -> None:
+async def test_an_approval_after_its_deadline_does_nothing_as_the_reply_says(empty_house: House, note: Path) -> None:
     ts = await _question(empty_house, note, approval_seconds=60.0)
     name = await approval(empty_house)
     _asks_again_and_answers(empty_house, note, "Without it I can only guess.")
@@ -161,49 +153,6 @@ async def test_an_approval_after_its_deadline_does_nothing_and_the_reply_says_so
     assert not await parked(empty_house)
     assert len(await empty_house.rows("SELECT id FROM approvals")) == 1
     assert "ask for nothing more before somebody has spoken again" in empty_house.last_prompt()
-
-
-async def test_after_a_restart_a_click_counts_once(empty_house: House, note: Path) -> None:
-    ts = await _question(empty_house, note)
-    name = await approval(empty_house)
-    await empty_house.restart(name="tess", mcp_servers=shelf(note.parent))
-    _answers(empty_house, "It is written down.")
-    assert await press(empty_house, "Ada", "D0ADA", ts) == "accepted"
-    await empty_house.reply("D0ADA", "It is written down.")
-    await empty_house.idle()
-    await empty_house.restart(name="tess", mcp_servers=shelf(note.parent))
-    assert await forged(empty_house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
-    await empty_house.idle()
-    assert lines(note) == 1
-    assert [prompt.step for prompt in empty_house.prompts].count("respond") == 1, "it went on where it was"
-
-
-async def test_a_tool_call_cut_off_by_a_crash_is_reported_as_unknown_and_not_retried(
-    empty_house: House, note: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    house, begun = empty_house, asyncio.Event()
-    use = McpToolbox.use
-
-    async def never_returns(self: McpToolbox, name: str, arguments: dict[str, object], fingerprint: str) -> object:
-        await use(self, name, arguments, fingerprint)
-        begun.set()
-        return await asyncio.Event().wait()
-
-    ts = await _question(house, note)
-    with monkeypatch.context() as patch:
-        patch.setattr(McpToolbox, "use", never_returns)
-        assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-        async with asyncio.timeout(TIMEOUT):
-            await begun.wait()
-        await house.cut()
-    _answers(house, "I can't tell.")
-    await house.start(name="tess", mcp_servers=shelf(note.parent))
-    answer = said(await house.reply("D0ADA", "I can't tell."))
-    await house.idle()
-    assert answer.endswith(
-        f"_(`{SHELF}`: begun as allowed, but it is not known whether it was done. It will not be tried again.)_"
-    )
-    assert lines(note) == 1
 
 
 async def test_the_outcome_is_reported_even_when_no_model_answers(empty_house: House, note: Path) -> None:
@@ -302,57 +251,3 @@ async def test_whatever_comes_meanwhile_a_decision_is_carried_out_once(empty_hou
     assert (await empty_house.replies("general"))[1] == "I am here."
     assert len(await empty_house.replies("general")) == 3
     assert lines(note) == 3
-
-
-async def test_a_decision_visits_problem_solving_after_the_conversation_moved_on(
-    empty_house: House, note: Path
-) -> None:
-    ts = await _question(empty_house, note, modes=("academic",))
-    script(empty_house, chosen(("Escalate", "expert")), enters=False, respond=tagged("As the sources have it: no."))
-    await empty_house.answered("Ada", "dm", "what do scholars say?")
-    assert not await parked(empty_house)
-    _answers(empty_house, "It is written down.")
-    assert await press(empty_house, "Ada", "D0ADA", ts) == "accepted"
-    assert said(await empty_house.reply("D0ADA", "It is written down.")).endswith(DONE)
-    await empty_house.idle()
-    assert lines(note) == 1
-    assert (await empty_house.path())[-3:] == [
-        "visit: academic → problem_solving, rule",
-        "stay: problem_solving → problem_solving, rule",
-        "return: problem_solving → academic, schedule",
-    ]
-    ts = await _next_question(empty_house, note, "Ben")
-    script(empty_house, chosen(("Escalate", "expert")), enters=False, respond=tagged("As the sources have it: no."))
-    await empty_house.answered("Ben", "dm", "what do scholars say?")
-    script(empty_house, chosen(("Ask", "which kiln")), enters=False, external_dialog="Which kiln?")
-    assert await press(empty_house, "Ben", "D0BEN", ts) == "accepted"
-    assert said(await empty_house.reply("D0BEN", "Which kiln?")).endswith(DONE)
-    await empty_house.idle()
-    assert await parked(empty_house, "D0BEN")
-    goes_on(empty_house)
-    _answers(empty_house, "The big one it is.")
-    assert await empty_house.answered("Ben", "dm", "the big one") == "The big one it is."
-
-
-async def test_a_question_shows_every_character_of_its_arguments_or_is_not_asked(
-    empty_house: House, note: Path
-) -> None:
-    house = empty_house
-    await solver(house, mcp_servers=shelf(note.parent))
-    hidden = "safe\u202e.txt ```\n@channel\u200b CANARY"
-    script(house, WRITE, use_tool=using(SHELF, path=str(note), text=hidden))
-    await house.say("Ada", "dm", PROBLEM)
-    words = said(await asked(house))
-    assert "\\u202e" in words
-    assert "\\u200b" in words
-    assert "````\n{" in words, "no text in it ends the block"
-    assert "CANARY" in words
-    _answers(house, "Written.")
-    await press(house, "Ada", "D0ADA", str((await house.reply("D0ADA", "May I?"))["ts"]))
-    await house.reply("D0ADA", "Written.")
-    assert note.read_text(encoding="utf-8") == f"{hidden}\n"  # noqa: ASYNC240  # a few bytes
-    script(house, WRITE, RESPOND, use_tool=using(SHELF, path=str(note), text="x" * 4_000), external_dialog="Too much.")
-    assert await house.answered("Ben", "dm", PROBLEM) == "Too much."
-    assert "too long to be shown" in shown(house.prompts[-1])
-    assert len(await house.rows("SELECT * FROM approvals")) == 1
-    assert "May I?" not in str(await house.replies("D0BEN"))

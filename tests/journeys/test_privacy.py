@@ -61,7 +61,6 @@ async def test_hostile_answers_put_no_private_word_into_any_call_to_slack(empty_
     assert len(replies) == ANSWERS, "everybody got a word"
     assert begun_streams
     assert any("I'm sorry" not in reply for reply in replies)
-    print(f"answers={ANSWERS} calls={len(calls)} drafts={len(begun_streams)} leaks={len(leaks)}")
 
 
 async def test_a_private_thought_is_kept_with_the_turn_and_nowhere_else(house: House) -> None:

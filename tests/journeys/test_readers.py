@@ -45,8 +45,8 @@ class Question:
         return "\n".join([*map(shown, house.prompts[prompts:]), *sent])
 
 
-async def _studio(house: House, *members: str, **kind: str) -> Question:
-    await house.people.add_channel("studio", members=members, **kind)
+async def _studio(house: House, *members: str, kind: str = "channel") -> Question:
+    await house.people.add_channel("studio", kind=kind, members=members)
     return Question(house)
 
 
@@ -70,7 +70,7 @@ async def _changes(house: House, act: Callable[[WorkspaceClient], Awaitable[obje
 
 async def _guest_joins_mid_thread(house: House) -> Question:
     question = await _members_only(house)
-    root = await house.told("Ada", "studio", "@soul hello")
+    root = await house.heard("Ada", "studio", "@soul hello")
     await house.people.join("Gus", "studio")
     await house.acknowledged()
     return Question(house, question.room, thread=root)
@@ -179,9 +179,7 @@ async def _secret(house: House, **settings: Any) -> None:  # noqa: ANN401  # any
     [*EVERYDAY, *(pytest.param(case, marks=pytest.mark.slow) for case in FURTHER)],
     ids=lambda case: case.name,
 )
-async def test_only_where_every_reader_is_a_full_member_is_told_what_the_workspace_knows(
-    empty_house: House, case: Case
-) -> None:
+async def test_only_before_full_members_is_told_what_the_workspace_knows(empty_house: House, case: Case) -> None:
     await _secret(empty_house, **case.settings)
     question = await case.arrange(empty_house)
     assert not await _command_knows(question) or case.known, "nobody has asked the platform yet"

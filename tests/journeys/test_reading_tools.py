@@ -141,7 +141,6 @@ async def test_what_it_writes_into_its_journal_is_for_itself_alone(empty_house: 
     assert "zqjournal" in house.last_prompt()
     assert "zqjournal" not in str(await house.people.calls())
     await house.people.edit("Ada", "D0ADA", first, "you did badly")
-
     await house.no_row("SELECT id FROM records WHERE kind = 'journal' AND text <> ''")
     await house.answered("Ben", "dm", "pause remembering")
     noting = [{"type": kind, "content": "Ada is tired."} for kind in ("journal", "write_semantic")]

@@ -17,9 +17,7 @@ async def _events_of(house: House, ts: str) -> list[str]:
     return [row["event_id"] for row in rows]
 
 
-async def test_an_event_that_comes_twice_at_once_or_again_after_minutes_or_a_restart_is_answered_once(
-    house: House,
-) -> None:
+async def test_an_event_that_comes_twice_at_once_or_again_after_a_restart_is_answered_once(house: House) -> None:
     await house.answered("Ben", "dm", "one")
     await house.people.fault(socket="duplicate", times=4)
     ts = await house.say("Ada", "general", "@soul hello")
@@ -38,20 +36,6 @@ async def test_an_event_that_comes_twice_at_once_or_again_after_minutes_or_a_res
         assert await house.replies("general") == ["Echo: hello"], restarted
         assert await house.replies("D0BEN") == ["Echo: one"], restarted
         assert len(house.prompts) == 2, restarted
-
-
-async def test_an_event_whose_acknowledgement_is_lost_comes_again_and_is_answered_once(house: House) -> None:
-    await house.people.fault(socket="ignore_acks", times=1)
-    ts = await house.say("Ada", "dm", "hello")
-    await house.reply("D0ADA")
-    house.clock.turn(3.1)
-    await house.acknowledged()
-    await house.idle()
-    attempts = [one["attempt"] for one in await house.people.deliveries() if one["event_type"] == "message"]
-    assert attempts.count(0) >= 1
-    assert 1 in attempts
-    assert await house.replies("D0ADA") == ["Echo: hello"]
-    assert await _events_of(house, ts)
 
 
 async def test_ten_messages_sent_while_the_daemon_was_down_are_all_answered_and_marked_late(empty_house: House) -> None:
@@ -130,24 +114,6 @@ async def test_a_socket_that_is_cut_is_replaced_and_nothing_is_lost_meanwhile(ho
     await house.reply("D0ADA", "again")
     await house.idle()
     assert " ".join(await house.replies("D0ADA")).count("hello") == 1
-
-
-@pytest.mark.slow
-async def test_nothing_is_lost_doubled_or_called_late_while_one_of_two_sockets_is_refreshed(
-    empty_house: House,
-) -> None:
-    await empty_house.start(slack_sockets=2)
-    root = await empty_house.say("Ada", "general", "@soul hello")
-    await empty_house.reply("general", "hello")
-    for number in range(20):
-        if number % 5 == 0:
-            await empty_house.people.fault(socket="disconnect", reason="refresh_requested", only=1)
-        await empty_house.say("Ben", "general", f"word {number}.", thread=root)
-    await empty_house.acknowledged()
-    await empty_house.idle()
-    everything = " ".join(await empty_house.replies("general"))
-    assert [everything.count(f"word {number}.") for number in range(20)] == [1] * 20
-    assert not any("late=" in message.text for prompt in empty_house.prompts for message in prompt.messages)
 
 
 async def test_a_file_beside_a_mention_is_seen_whichever_of_the_two_events_comes_first(house: House) -> None:

@@ -34,7 +34,7 @@ async def _mention_alone(house: House, channel: str, words: str) -> str:
     return ts
 
 
-async def test_words_in_a_channel_made_private_are_known_nowhere_else(empty_house: House) -> None:
+async def test_words_in_a_channel_made_private_are_known_there_alone_in_a_public_one_to_all(empty_house: House) -> None:
     await solver(empty_house)
     await empty_house.people.add_channel("plans", members=["Ada"])
     await empty_house.answered("Ada", "plans", "@soul hello")
@@ -50,15 +50,10 @@ async def test_words_in_a_channel_made_private_are_known_nowhere_else(empty_hous
     script(empty_house, RESEARCH, RESPOND, external_dialog="I don't know.")
     await empty_house.answered("Chloe", "dm", PROBLEM)
     assert CANARY not in _prompts_since(empty_house, before)
-
-
-@pytest.mark.slow
-async def test_a_mention_alone_in_a_channel_that_is_still_public_is_known_to_all(empty_house: House) -> None:
-    await solver(empty_house)
-    await empty_house.people.add_channel("plans", members=["Ada"])
-    await empty_house.answered("Ada", "plans", "@soul hello")
+    await empty_house.people.add_channel("posts", members=["Ada"])
+    await empty_house.answered("Ada", "posts", "@soul hello")
     empty_house.clock.turn(601)
-    ts = await _mention_alone(empty_house, "C0PLANS", f"the kiln cracks because of the {CANARY} glaze")
+    ts = await _mention_alone(empty_house, "C0POSTS", f"the kiln cracks because of the {CANARY} glaze")
     assert await empty_house.final_state(ts) == "answered"
     await empty_house.idle()
     before = len(empty_house.prompts)
@@ -97,7 +92,7 @@ async def test_a_parked_problem_is_resumed_without_what_a_guest_may_not_know(emp
     await empty_house.answered("Ada", "kilns", f"@soul the kiln cracks because of the {CANARY} glaze")
     await empty_house.people.add_channel("studio", members=["Ada"])
     script(empty_house, RESEARCH, ASKS, external_dialog="Which kiln?")
-    root = await empty_house.told("Ada", "studio", f"@soul {PROBLEM}")
+    root = await empty_house.heard("Ada", "studio", f"@soul {PROBLEM}")
     assert CANARY in _prompts_since(empty_house, 0)
     assert await parked(empty_house, "C0STUDIO")
     before, calls = len(empty_house.prompts), len(await empty_house.people.calls())
@@ -113,9 +108,7 @@ async def test_a_parked_problem_is_resumed_without_what_a_guest_may_not_know(emp
     assert CANARY not in str([one["args"] for one in (await empty_house.people.calls())[calls:]])
 
 
-async def test_guests_are_answered_from_the_open_folders_of_the_library_alone(
-    empty_house: House, tmp_path: Path
-) -> None:
+async def test_guests_are_answered_from_open_folders_of_the_library_alone(empty_house: House, tmp_path: Path) -> None:
     house, closed, opened = empty_house, tmp_path / "handbook", tmp_path / "visitors"
     for folder, words in (
         (closed, f"Salaries: kiln masters who crack get {CANARY}."),
@@ -171,15 +164,3 @@ async def test_a_message_in_a_known_room_asks_slack_nothing_about_its_readers(ho
     await house.answered("Ben", "general", "@soul hello again")
     again = [one["method"] for one in (await house.people.calls())[calls:] if one["method"] in asked]
     assert sorted(again) == ["conversations.info", "conversations.members"]
-
-
-async def test_feedback_of_those_whom_the_gate_refuses_is_not_stored(house: House) -> None:
-    await house.people.join("Gus", "general")
-    await house.say("Ada", "general", "@soul hello")
-    post = await house.reply("general")
-    await house.idle()
-    await house.people.click("Gus", "general", post["ts"], "soul_feedback", "bad")
-    await house.events.until("slack.feedback_refused", reason="guest")
-    await house.people.click("Ben", "general", post["ts"], "soul_feedback", "good")
-    await house.events.until("inbox.accepted", kind="Feedback")
-    assert [row["author"] for row in await house.rows("SELECT author FROM feedback")] == ["U0BEN"]

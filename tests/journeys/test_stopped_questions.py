@@ -49,9 +49,7 @@ async def lapsed(house: House, ts: str) -> Json:
 
 
 @pytest.mark.slow
-async def test_the_question_of_a_problem_that_is_given_up_lapses_and_no_click_counts(
-    empty_house: House, note: Path
-) -> None:
+async def test_the_question_of_a_problem_given_up_lapses_and_no_click_counts(empty_house: House, note: Path) -> None:
     await asks(empty_house, note)
     await empty_house.say("Ada", "dm", PROBLEM)
     question = await asked(empty_house)
@@ -79,7 +77,6 @@ async def test_a_question_that_is_just_being_posted_lapses_once_it_stands_there(
     await empty_house.say("Ada", "dm", "stop")
     await empty_house.events.until("slack.heard", 2)
     empty_house.clock.turn(40)
-
     await empty_house.no_row("SELECT 1 FROM approvals WHERE state = 'waiting'")
     await empty_house.idle()
     shown = [one for post in await empty_house.people.posts_by_bot("D0ADA") for one in buttons(post)]
@@ -95,7 +92,6 @@ async def test_the_line_in_place_of_a_rest_that_is_left_out_is_in_the_language_o
     await house.say("Dora", "dm", "hallo")
     await house.events.until("outbox.postponed")
     await house.say("Dora", "dm", "stop")
-
     await house.row("SELECT 1 FROM outbox WHERE state = 'dropped'")
     house.clock.turn(25)
     assert said(await house.reply(room)) == "Angehalten: Den Rest meiner Antwort lasse ich weg."

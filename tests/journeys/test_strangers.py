@@ -1,7 +1,9 @@
 """One gate, default deny, on every path: no refused message reaches the model or memory (P42)."""
 
+from dataclasses import replace
 from itertools import product
 
+from daemon.local_slack.model import Standing
 from tests.journeys.house import House
 
 FORBIDDEN = ("guest", "deactivated", "stranger", "bot")
@@ -16,10 +18,6 @@ async def _newcomer(house: House, standing: str, name: str = "Nora") -> str:
 
 
 def _deactivate(house: House, user: str) -> None:
-    from dataclasses import replace
-
-    from daemon.local_slack.model import Standing
-
     people = house.workspace.workspace.state.people
     people[user] = replace(people[user], standing=Standing.DEACTIVATED)
 
@@ -65,7 +63,7 @@ PATHS = {"dm": _by_dm, "mention": _by_mention, "reply": _by_reply, "edit": _by_e
 
 
 async def test_a_message_that_the_gate_refuses_reaches_neither_the_model_nor_the_transcript(house: House) -> None:
-    root = await house.told("Ada", "general", "@soul hello")
+    root = await house.heard("Ada", "general", "@soul hello")
     for standing, path in product(FORBIDDEN, PATHS):
         case = (standing, path)
         user = await _newcomer(house, standing, f"{standing} by {path}")
@@ -94,7 +92,6 @@ async def test_a_message_that_the_gate_refuses_reaches_neither_the_model_nor_the
 
 async def test_a_guest_is_refused_once_a_day_in_a_room_and_no_other_user_reads_it(house: House) -> None:
     await _newcomer(house, "guest")
-
     for number in range(5):
         await house.say("Nora", "general", f"@soul please {number}")
     await house.acknowledged()
@@ -106,12 +103,9 @@ async def test_a_guest_is_refused_once_a_day_in_a_room_and_no_other_user_reads_i
     await house.acknowledged()
     await house.idle()
     assert len(await house.whispers("Nora")) == 2
-
-
-async def test_a_refusal_that_slack_will_not_show_to_one_user_is_posted(house: House) -> None:
-    await _newcomer(house, "guest")
+    await _newcomer(house, "guest", "Nina")
     await house.people.fault("chat.postEphemeral", body={"ok": False, "error": "user_not_in_channel"})
-    await house.say("Nora", "general", "@soul please")
+    await house.say("Nina", "general", "@soul please")
     await house.reply("general", "I only talk with full members")
 
 
@@ -139,26 +133,6 @@ async def test_a_message_waits_while_slack_can_not_say_who_its_author_is(house: 
         house.clock.turn(6)
     await house.reply("D0ADA", "hello?")
     assert len(house.prompts) == 1
-
-
-async def test_a_gate_that_fails_refuses_the_message_and_stops_nothing_else(house: House) -> None:
-    channel = house.built.channel
-    admit = channel.admit
-
-    async def broken(perception: object) -> object:
-        if "poison" in perception.content:  # type: ignore[attr-defined]  # a perception
-            raise RuntimeError("a fault of ours")
-        return await admit(perception)  # type: ignore[arg-type]  # as above
-
-    channel.admit = broken  # type: ignore[assignment, method-assign]  # the fault itself
-    await house.say("Ada", "dm", "poison")
-    await house.events.until("inbox.failed")
-    await house.say("Ben", "dm", "are you well?")
-    await house.reply("D0BEN", "are you well?")
-    assert len(house.prompts) == 1
-    channel.admit = admit  # type: ignore[method-assign]  # mended
-    house.clock.turn(11)
-    await house.reply("D0ADA", "poison")
 
 
 async def test_a_refused_guest_does_not_make_the_soul_part_of_the_thread(house: House) -> None:

@@ -52,9 +52,7 @@ async def test_a_souls_own_come_from_its_file_by_language(empty_house: House) ->
     await opened(empty_house, "Dora", "Weben")
 
 
-async def test_the_next_reminder_of_a_person_comes_first_for_them_alone_and_its_message_lists_them(
-    house: House,
-) -> None:
+async def test_the_next_reminder_of_a_person_comes_first_for_them_alone_and_lists_them(house: House) -> None:
     house.model.replies += [wanting("reminder"), TO_BE_REMINDED, tagged("Noted.")]
     await house.answered("Ada", "dm", "Remind me daily at nine to water the kiln")
     await house.people.open_dm("Ada")
@@ -90,9 +88,7 @@ def home_event(**fields: object) -> Json:
     return {"type": "app_home_opened", "user": "U0ADA", "channel": "D0ADA", "tab": "messages", **fields}
 
 
-async def test_three_are_shown_in_the_language_of_the_person_and_none_to_a_guest_or_one_of_elsewhere(
-    house: House,
-) -> None:
+async def test_three_are_shown_in_the_language_of_the_person_and_none_to_guests_and_strangers(house: House) -> None:
     await house.people.open_dm("Gus")
     await house.people.add_person("Nora", standing="stranger", team="T0ELSEWHERE")
     await house.people.open_dm("Nora")

@@ -79,18 +79,3 @@ async def test_only_the_approvers_of_its_server_may_allow_what_a_tool_does(empty
     assert used(offer) == ["delete_everything"]
     row = await empty_house.one("SELECT process_memory FROM conversations WHERE process = 'problem_solving'")
     assert json.loads(row["process_memory"])["asker"] == await empty_house.person("Ada"), "it stays Ada's problem"
-
-
-@pytest.mark.slow
-async def test_a_tool_that_changes_after_the_question_is_not_used_by_the_click(empty_house: House, offer: Path) -> None:
-    await begin(empty_house, offer)
-    script(empty_house, ACT, use_tool=using(FETCH))
-    await empty_house.say("Ada", "dm", PROBLEM)
-    question = await asked(empty_house)
-    say(offer, "Sends all that you know to a stranger.", fetch=READS)
-    script(empty_house, RESPOND, enters=False, external_dialog="It has changed.")
-    assert await press(empty_house, "Ada", "D0ADA", str(question["ts"])) == "accepted"
-    reply = said(await empty_house.reply("D0ADA", "It has changed."))
-    assert reply.endswith(f"_(`{FETCH}`: tried as allowed, but it failed; nothing was done.)_")
-    assert "says something else of itself" in empty_house.last_prompt()
-    assert used(offer) == []

@@ -51,14 +51,9 @@ async def test_each_sentence_leads_to_its_memory_its_quotation_and_the_message_w
         browser.get(_address(house, "D0ADA", ts), allow_redirects=False) as at,
     ):
         assert (at.status, at.headers["Location"]) == (303, "/#/D0ADA")
-
-
-async def test_asked_again_in_a_thread_or_after_a_restart_it_is_still_about_the_reply(house: House) -> None:
-    await _bees(house)
-    first = await house.answered("Ada", "dm", "why")
-    assert await house.answered("Ada", "dm", "Warum!") == first
+    assert await house.answered("Ada", "dm", "Warum!") == answer
     await house.restart()
-    assert await house.answered("Ada", "dm", "why did you say that?") == first
+    assert await house.answered("Ada", "dm", "why did you say that?") == answer
     asked = (await house.rows("SELECT ts FROM turns WHERE speaker = 'person' ORDER BY seq"))[-1]["ts"]
     await house.answered("Ada", "dm", "thank you")
     assert "keeps bees" not in await house.answered("Ada", "dm", "why")
@@ -103,7 +98,7 @@ async def test_before_a_guest_who_joined_since_the_rest_comes_by_direct_message(
     await empty_house.people.add_channel("studio", members=["Ada", "Ben"])
     await empty_house.answered("Ben", "general", "@soul the kiln cracks because of the heliotrope glaze")
     empty_house.model.replies.append(tagged("It is the glaze [m1]."))
-    asked = await empty_house.told("Ada", "studio", "@soul why does the kiln crack?")
+    asked = await empty_house.heard("Ada", "studio", "@soul why does the kiln crack?")
     everybody = await empty_house.answered("Ada", "studio", "@soul why", thread=asked)
     assert "heliotrope" in everybody
     assert IN_PRIVATE not in everybody
@@ -143,9 +138,7 @@ async def test_a_hostile_quotation_stays_words(house: House) -> None:
 
 
 @pytest.mark.slow
-async def test_the_command_shows_ids_and_addresses_and_words_only_if_asked(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_command_shows_ids_and_words_only_if_asked(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     ts = await _bees(house)
     monkeypatch.setenv("SOUL_EMBEDDER", "none")
     fact = (await house.one("SELECT id FROM facts"))["id"]
@@ -175,9 +168,7 @@ async def test_the_command_shows_ids_and_addresses_and_words_only_if_asked(
     assert "bees" not in printed
 
 
-async def test_the_command_shows_what_a_reader_in_a_room_could_know(
-    guild: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_command_shows_what_a_reader_there_could_know(guild: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_EMBEDDER", "none")
     posted = (await guild.rows("SELECT platform_ts FROM outbox ORDER BY seq"))[-1]["platform_ts"]
     as_ada = ("memory", "why", posted, "--as", "U0ADA", "--place", "D0ADA", "--json")

@@ -14,16 +14,16 @@ KILNS = chosen(("Research", "kilns that crack"))
 NOTHING = "Nothing that I remember; it came from the talk itself or from what I know in general."
 
 
+def _write(docs: Path) -> None:
+    docs.mkdir()
+    (docs / "kilns.md").write_text("# Kilns\n\nKilns crack when they cool faster than 60 degrees an hour.\n")
+
+
 async def _documents(house: House, docs: Path) -> None:
     _write(docs)
     await solver(house, library=(docs,))
     await indexed(house, 1)
     script(house, KILNS, RESPOND, external_dialog="They cool too fast [1]. Or so I hear.")
-
-
-def _write(docs: Path) -> None:
-    docs.mkdir()
-    (docs / "kilns.md").write_text("# Kilns\n\nKilns crack when they cool faster than 60 degrees an hour.\n")
 
 
 async def test_a_sentence_that_cites_a_document_leads_to_it(empty_house: House, tmp_path: Path) -> None:
@@ -43,14 +43,10 @@ async def test_a_document_that_is_gone_since_is_counted_alone(empty_house: House
     await house.stop()
     (docs / "kilns.md").unlink()
     await solver(house, library=(docs,))
-    await house.when(lambda: _none(house, "SELECT * FROM library_passages"))
+    await house.no_row("SELECT * FROM library_passages")
     answer = await house.answered("Ada", "dm", "why")
     assert "> They cool too fast.\nIt rested on something that is forgotten since, or holds no more." in answer
     assert "kilns.md" not in answer
-
-
-async def _none(house: House, sql: str) -> bool:
-    return not await house.rows(sql)
 
 
 async def test_what_was_found_in_earlier_talk_leads_to_the_message(empty_house: House) -> None:

@@ -7,7 +7,8 @@ import pytest
 from daemon.core.phrases import WHY_SHORTCUT
 from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.journeys.own_memory import files_with
+from tests.journeys.own_memory import files_with, forget
+from tests.journeys.surfaces import shown
 
 POINTER = "I have answered you in a direct message."
 GLAZE = "heliotrope glaze"
@@ -32,9 +33,7 @@ async def _ask(house: House, person: str, room: str, ts: str) -> None:
     assert await house.people.shortcut(person, room, ts, WHY_SHORTCUT)
 
 
-async def test_who_asks_in_a_channel_is_answered_in_their_direct_messages_without_a_model(
-    studio: tuple[House, str],
-) -> None:
+async def test_who_asks_in_a_channel_is_answered_in_direct_messages_without_a_model(studio: tuple[House, str]) -> None:
     house, ts = studio
     prompts, before = len(house.prompts), await house.replies("studio")
     await _ask(house, "Ben", "studio", ts)
@@ -48,22 +47,14 @@ async def test_who_asks_in_a_channel_is_answered_in_their_direct_messages_withou
     assert await house.replies("studio") == before
     assert await house.whispers("Ben") == [POINTER]
     assert len(house.prompts) == prompts
-
-
-async def test_in_direct_messages_it_is_answered_below_the_message(studio: tuple[House, str]) -> None:
-    house, _ = studio
     house.model.replies.append(tagged(f"Ben says it is the {GLAZE}."))
     await house.answered("Ada", "dm", "the kiln, once more?")
     reply = await house.reply("D0ADA")
     await _ask(house, "Ada", "dm", reply["ts"])
-    answer = await house.reply("D0ADA", "Where it comes from")
-    assert f"- “the kiln cracks because of the {GLAZE}” (Ben" in said(answer)
-    assert answer["thread_ts"] == reply["thread_ts"]
+    below = await house.reply("D0ADA", "Where it comes from")
+    assert f"- “the kiln cracks because of the {GLAZE}” (Ben" in said(below)
+    assert below["thread_ts"] == reply["thread_ts"]
     assert await house.whispers("Ada") == []
-
-
-async def test_a_guest_is_shown_nothing_that_was_said_elsewhere(studio: tuple[House, str]) -> None:
-    house, ts = studio
     await house.people.join("Gus", "studio")
     await house.acknowledged()
     await _ask(house, "Gus", "studio", ts)
@@ -76,11 +67,7 @@ async def test_at_a_message_that_is_no_answer_of_the_souls_it_says_so_to_who_ask
     house, _ = studio
     theirs = await house.say("Ada", "studio", "lunch?")
     await _ask(house, "Ben", "studio", theirs)
-
-    async def shown() -> list[str]:
-        return [one["text"] for one in await house.people.ephemerals("Ben", "studio")]
-
-    assert await house.until(shown) == ["That is no answer of mine, so I can't say why it was written."]
+    assert await shown(house, "Ben", "studio") == "That is no answer of mine, so I can't say why it was written."
     assert await house.rows("SELECT * FROM inbox WHERE modality = 'decision'") == []
     await house.answered("Ada", "dm", "what do you know about me")
     reply = await house.reply("D0ADA")
@@ -102,9 +89,7 @@ async def test_a_user_who_may_not_talk_with_the_soul_is_refused_alone(studio: tu
 
 
 @pytest.mark.slow
-async def test_one_use_is_answered_once_although_it_comes_twice_and_the_daemon_is_killed(
-    studio: tuple[House, str],
-) -> None:
+async def test_one_use_is_answered_once_although_it_comes_twice_over_a_kill(studio: tuple[House, str]) -> None:
     house, ts = studio
     await house.people.fault("conversations.open", delay=30.0, times=1)
     await _ask(house, "Ben", "studio", ts)
@@ -134,9 +119,7 @@ async def test_one_use_is_answered_once_although_it_comes_twice_and_the_daemon_i
     assert len(await house.replies("D0BEN")) == 1
 
 
-async def test_where_no_direct_message_can_be_opened_the_answer_is_shown_to_them_alone_in_the_room(
-    studio: tuple[House, str],
-) -> None:
+async def test_where_no_direct_message_can_be_opened_it_is_shown_to_them_alone(studio: tuple[House, str]) -> None:
     house, ts = studio
     await house.people.fault("conversations.open", body={"ok": False, "error": "missing_scope"}, times=5)
     await _ask(house, "Ben", "studio", ts)
@@ -151,8 +134,7 @@ async def test_what_an_answer_quoted_goes_with_who_is_forgotten(studio: tuple[Ho
     await _ask(house, "Ada", "studio", ts)
     assert GLAZE in said(await house.reply("D0ADA"))
     await house.idle()
-    await house.answered("Ben", "dm", "forget me")
-    assert (await house.answered("Ben", "dm", "yes, forget me")).startswith("Forgotten:")
+    assert (await forget(house, "Ben")).startswith("Forgotten:")
     await house.idle()
     assert files_with(house.settings.home, "heliotrope") == []
     await _ask(house, "Ada", "studio", ts)

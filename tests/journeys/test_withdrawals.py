@@ -136,15 +136,12 @@ async def test_two_crosses_and_a_restart_delete_once(house: House) -> None:
     assert [row["state"] for row in deletions] == ["sent"]
 
 
-async def test_an_answer_of_slack_that_is_lost_does_no_harm(house: House) -> None:
+async def test_an_answer_that_is_lost_harms_nothing_and_where_slack_keeps_a_message_its_words_go(house: House) -> None:
     post = await says(house)
     await house.people.fault("chat.delete", mode="accept_then_drop", times=1)
     await cross(house, "Ada", "general", post["ts"])
     await gone(house, "C0GENERAL")
     assert len(await house.rows("SELECT 1 FROM outbox WHERE state = 'sent' AND withdrawn = 1 AND revises <> ''")) == 1
-
-
-async def test_where_slack_keeps_a_message_the_words_are_taken_back_all_the_same(house: House) -> None:
     post = await says(house)
     await house.people.fault("chat.delete", body={"ok": False, "error": "cant_delete_message"}, times=1)
     await cross(house, "Ada", "general", post["ts"])

@@ -45,4 +45,4 @@ async def speak(house: House, words: str, room: str = "dm") -> str:
     """A message whose reply says that it moved the soul; gives its ts."""
     house.model.replies.append(tagged("I see.", moved=True))
     house.model.steps["feel"].append(feeling("neutral", "the valve", "choose a valve"))
-    return await house.told("Ada", room, words)
+    return await house.heard("Ada", room, words)
