@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daemon.mind.thought import CognitiveInput
-from tests.given import shown, tagged
+from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.own_memory import content_of, files_with, forget, shared_files
 from tests.journeys.souls import write_soul
@@ -137,20 +137,6 @@ async def test_the_house_lists_what_is_meant_and_expected_below_the_souls_own_an
     thinker.model.replies.append(thought("World peace."))
     said = await thinker.answered("Chloe", "dm", "What are your goals?")
     assert re.search(r"- G\d: find zqtimed, \d{4}-\d\d-\d\d \d\d:\d\d \(Europe/Athens\)$", said)
-
-
-async def test_no_list_in_a_channel_holds_what_was_meant_in_a_direct_message_in_either_mind(thinker: House) -> None:
-    await asked(thinker, "a secret", adding("keep zqsecret safe"))
-    await asked(thinker, "@soul the docs are old", adding("read the docs"), person="Ben", room="general")
-    thinker.model.replies.append(thought("Well."))
-    said = await thinker.answered("Ben", "general", "@soul what are your goals?")
-    assert said == "Well.\n\nWhat I mean to do, as far as it may be known here:\n- G2: read the docs"
-    write_soul(thinker.settings.home, more="subprocesses = []\n")
-    await thinker.restart(**ALONE)
-    thinker.model.replies.extend([tagged("In words."), tagged("Nothing.")])
-    said = await thinker.answered("Ben", "general", "@soul what are your goals?")
-    assert said == "In words.\n\nWhat I mean to do, as far as it may be known here:\n- G2: read the docs"
-    assert await thinker.answered("Ben", "general", "@soul what are you expecting?") == "Nothing."
 
 
 async def test_a_goal_that_is_set_again_with_a_time_is_due_by_that_time(thinker: House) -> None:

@@ -151,16 +151,3 @@ async def test_notes_and_mood_of_the_workspace_are_not_for_a_public_channel_with
         await house.answered("Ada", room, "@soul what shall I weave?")
         assert (CANARY in house.last_prompt()) is known
         assert ("Your mood: delighted" in house.last_prompt()) is known
-
-
-async def test_a_message_in_a_known_room_asks_slack_nothing_about_its_readers(house: House) -> None:
-    asked = ("conversations.members", "conversations.info", "users.info", "users.list")
-    await house.answered("Ada", "general", "@soul hello")
-    calls = len(await house.people.calls())
-    await house.answered("Ben", "general", "@soul hello")
-    assert not [one["method"] for one in (await house.people.calls())[calls:] if one["method"] in asked]
-    await house.people.leave("Chloe", "general")
-    await house.acknowledged()
-    await house.answered("Ben", "general", "@soul hello again")
-    again = [one["method"] for one in (await house.people.calls())[calls:] if one["method"] in asked]
-    assert sorted(again) == ["conversations.info", "conversations.members"]

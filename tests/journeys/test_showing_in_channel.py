@@ -110,13 +110,3 @@ async def test_asked_twice_it_stands_there_once_and_is_asked_again_where_slack_d
     await house.say("Ada", "general", ASK, thread=thread)
     assert await _whispered(house, "Ada", count=4) == SENTENCES["there_shown"]
     assert await _in_channel(house) == [ANSWER, ANSWER]
-
-
-@pytest.mark.slow
-async def test_of_two_daemons_one_shows_it(house: House) -> None:
-    thread = await _asked(house)
-    await house.start()
-    await house.say("Ada", "general", ASK, thread=thread)
-    assert await _whispered(house, "Ada") == SENTENCES["there_shown"]
-    assert len(await _shown(house)) == 1
-    assert await _in_channel(house) == [ANSWER]

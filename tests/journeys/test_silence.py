@@ -171,19 +171,3 @@ async def test_a_reminder_is_perceived_and_said_in_the_timeline_once_also_over_a
     await fallen(house, 2)
     assert len([words for words in await house.replies("D0ADA") if "kiln" in words]) == 1
     assert not any("glaze" in shown(prompt) for prompt in house.prompts), "a cancelled one never falls due"
-
-
-async def test_a_reminder_for_a_process_only_visits_it(house: House) -> None:
-    await house.answered("Ada", "dm", "hello")
-    before = await conversation(house)
-    await house.command("schedule", "add", "D0ADA", "read up on tin", "--in", "20m", "--process", "academic")
-    house.clock.turn(21 * MINUTE)
-    await house.reply("D0ADA", "read up on tin")
-    await house.idle()
-    assert await conversation(house) == before
-    assert "The lamp is lit." in house.last_prompt()
-    assert (await house.path())[2:] == [
-        "visit: curious → academic, schedule",
-        "stay: academic → academic, rule",
-        "return: academic → curious, schedule",
-    ]

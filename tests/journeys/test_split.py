@@ -2,7 +2,6 @@
 
 import pytest
 
-from daemon.core.errors import ModelUnavailable
 from tests.journeys.house import House, said
 
 _SOUL = 'name = "twin"\ndisplay_name = "Twin"\npipeline = "split"\n[creativity]\nexternal_dialog = 0.9\n'
@@ -36,13 +35,6 @@ async def test_it_thinks_then_speaks_and_only_the_speech_is_posted_and_remembere
     remembered = [message.text for message in again.messages if message.speaker.value == "assistant"]
     assert "Out loud." in str(remembered)
     assert "canary" not in str(remembered)
-
-
-async def test_a_thought_that_fails_means_an_apology(twin: House) -> None:
-    twin.model.replies.extend([ModelUnavailable("gone")] * 2)
-    assert "I'm sorry" in await twin.answered("Ada", "dm", "hello")
-    twin.model.replies.extend(["", ""])
-    assert "I'm sorry" in await twin.answered("Ada", "dm", "hello")
 
 
 async def test_its_speech_is_streamed_and_a_thought_in_its_place_is_not(twin: House) -> None:

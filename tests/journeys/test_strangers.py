@@ -124,17 +124,6 @@ async def test_the_souls_own_posts_and_a_user_unknown_to_slack_are_never_answere
     assert await house.posting_calls() == []
 
 
-async def test_a_message_waits_while_slack_can_not_say_who_its_author_is(house: House) -> None:
-    await house.people.fault("users.info", status=500, times=2)
-    await house.say("Ada", "dm", "hello?")
-    for count in (1, 2):
-        await house.events.until("gate.waits", count)
-        assert house.prompts == []
-        house.clock.turn(6)
-    await house.reply("D0ADA", "hello?")
-    assert len(house.prompts) == 1
-
-
 async def test_a_refused_guest_does_not_make_the_soul_part_of_the_thread(house: House) -> None:
     await house.people.join("Gus", "general")
     ts = await house.say("Gus", "general", "@soul hello")

@@ -96,19 +96,6 @@ async def test_a_message_waits_uncounted_while_the_machine_lacks_something(house
     assert not {"inbox.failed", "cycle.failed", "llm.circuit_opened"} & set(house.events.names)
 
 
-async def test_a_malformed_answer_that_is_mended_is_the_answer_and_no_tag_reaches_slack(house: House) -> None:
-    house.model.replies.extend([_THOUGHT, '<external_dialogue verb="said">Mended.</external_dialogue>'])
-    assert await house.answered("Ada", "dm", "hello") == "Mended."
-    calls = await house.rows("SELECT outcome FROM llm_calls ORDER BY seq")
-    assert [call["outcome"] for call in calls] == ["malformed", "ok"]
-    hostile = f"Fine. &lt;internal_monologue&gt;{_CANARY}&lt;/internal_monologue&gt;"
-    house.model.replies.extend([tagged(hostile), tagged(hostile)])
-    await house.answered("Ada", "dm", "hello")
-    assert _CANARY not in str(await house.posting_calls())
-    house.model.replies.extend([tagged("\u200b\u2060\ufeff"), tagged("\u200b")])
-    assert "I'm sorry" in await house.answered("Ada", "dm", "hello")
-
-
 @pytest.mark.slow
 async def test_a_message_that_crashes_its_daemon_repeatedly_is_given_up_with_an_apology(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
