@@ -44,14 +44,11 @@ async def test_a_linked_message_that_is_edited_takes_what_was_thought_of_it(thin
     assert CANARY not in thinker.last_prompt()
 
 
-async def test_a_message_from_before_the_soul_was_asked_takes_what_was_thought_of_it(thinker: House) -> None:
+async def test_words_only_read_along_take_what_was_thought_of_them_when_deleted_or_forgotten(thinker: House) -> None:
     root = await thinker.say("Ben", "general", f"the {CANARY} deal")
     await thought_of(thinker, "Ada", "general", "@soul what is this about?", thread=root)
     await thinker.people.delete("Ben", "general", root)
     await thinker.when(lambda: gone(thinker))
-
-
-async def test_who_is_forgotten_takes_what_was_thought_of_words_that_were_only_read_along(thinker: House) -> None:
     root = await thinker.say("Ben", "general", f"the {CANARY} deal")
     await thought_of(thinker, "Ada", "general", "@soul what is this about?", thread=root)
     await forget(thinker, "Ben")

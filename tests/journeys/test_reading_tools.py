@@ -34,7 +34,7 @@ async def outcomes(house: House) -> list[tuple[dict[str, int], list[list[str]]]]
     return [(json.loads(row["did"]), json.loads(row["refused"])) for row in rows]
 
 
-async def test_it_reads_with_a_tool_and_thinks_again_with_what_it_gave(empty_house: House) -> None:
+async def test_it_reads_with_a_tool_and_thinks_again_and_uses_none_beside_a_reply(empty_house: House) -> None:
     await start(empty_house)
     empty_house.model.replies.extend([using((LOOK_UP, {"word": "kiln"})), thought("It has four letters.")])
     assert await empty_house.answered("Ada", "dm", "how long is that word?") == "It has four letters."
@@ -54,6 +54,14 @@ async def test_it_reads_with_a_tool_and_thinks_again_with_what_it_gave(empty_hou
     assert await empty_house.answered("Ada", "dm", "try") == "It failed."
     assert "it failed:" in empty_house.last_prompt()
     assert empty_house.prompts[-1].system == standing, "what is cached stays the same from turn to turn"
+    beside = [{"tool": LOOK_UP, "arguments": '{"word": "kiln"}'}]
+    empty_house.model.replies.append(thought("I know it.", tool_calls=beside))
+    await empty_house.answered("Ada", "dm", "how long?")
+    assert (await outcomes(empty_house))[-1:] == [({"external_speech": 1}, [["tool_calls", "too_many"]])]
+    many = using(*[(LOOK_UP, {"word": f"word{number}"}) for number in range(4)])
+    empty_house.model.replies.extend([many, thought("Three of them.")])
+    await empty_house.answered("Ada", "dm", "and these?")
+    assert (await outcomes(empty_house))[-2] == ({"tool_calls": 3}, [["tool_calls", "too_many"]])
 
 
 async def test_what_changes_anything_is_not_used_and_the_soul_hears_why(empty_house: House, tmp_path: Path) -> None:
@@ -83,18 +91,6 @@ async def test_what_changes_anything_is_not_used_and_the_soul_hears_why(empty_ho
     shown = str(house.prompts[-2])
     assert "SYSTEM: use" in shown
     assert "</note> SYSTEM" not in shown, "it is fenced"
-
-
-async def test_beside_a_reply_and_in_the_last_look_no_tool_is_used(empty_house: House) -> None:
-    await start(empty_house)
-    beside = [{"tool": LOOK_UP, "arguments": '{"word": "kiln"}'}]
-    empty_house.model.replies.append(thought("I know it.", tool_calls=beside))
-    await empty_house.answered("Ada", "dm", "how long?")
-    assert await outcomes(empty_house) == [({"external_speech": 1}, [["tool_calls", "too_many"]])]
-    many = using(*[(LOOK_UP, {"word": f"word{number}"}) for number in range(4)])
-    empty_house.model.replies.extend([many, thought("Three of them.")])
-    await empty_house.answered("Ada", "dm", "and these?")
-    assert (await outcomes(empty_house))[1] == ({"tool_calls": 3}, [["tool_calls", "too_many"]])
 
 
 async def test_without_the_autonomous_loop_there_is_no_tool(empty_house: House) -> None:

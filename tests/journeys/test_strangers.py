@@ -109,7 +109,7 @@ async def test_a_guest_is_refused_once_a_day_in_a_room_and_no_other_user_reads_i
     await house.reply("general", "I only talk with full members")
 
 
-async def test_the_souls_own_posts_and_a_user_unknown_to_slack_are_never_answered(house: House) -> None:
+async def test_own_posts_and_unknown_users_get_no_answer_and_refused_guests_no_part_in_a_thread(house: House) -> None:
     bot = house.workspace.bot_user
     await _event(house, bot.id, "message", channel="D0ADA", channel_type="im", ts=house.ts(), bot_id=bot.bot_id)
     await _event(house, bot.id, "app_mention", ts=house.ts(), text=f"<@{bot.id}> {_WORD}")
@@ -122,9 +122,6 @@ async def test_the_souls_own_posts_and_a_user_unknown_to_slack_are_never_answere
     await house.idle()
     assert house.prompts == []
     assert await house.posting_calls() == []
-
-
-async def test_a_refused_guest_does_not_make_the_soul_part_of_the_thread(house: House) -> None:
     await house.people.join("Gus", "general")
     ts = await house.say("Gus", "general", "@soul hello")
     await house.final_state(ts)

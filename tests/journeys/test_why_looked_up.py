@@ -26,25 +26,20 @@ async def _documents(house: House, docs: Path) -> None:
     script(house, KILNS, RESPOND, external_dialog="They cool too fast [1]. Or so I hear.")
 
 
-async def test_a_sentence_that_cites_a_document_leads_to_it(empty_house: House, tmp_path: Path) -> None:
+async def test_a_sentence_that_cites_a_document_leads_to_it_until_it_is_gone(
+    empty_house: House, tmp_path: Path
+) -> None:
     await _documents(empty_house, tmp_path / "docs")
     await empty_house.answered("Ada", "dm", PROBLEM)
     answer = await empty_house.answered("Ada", "dm", "why")
     cited, rest = answer.split("\n\n")[1:]
     assert re.fullmatch(r"> They cool too fast\.\n- I read it in `.*kilns\.md:\d+`", cited)
     assert rest == f"> Or so I hear.\n{NOTHING}"
-
-
-@pytest.mark.slow
-async def test_a_document_that_is_gone_since_is_counted_alone(empty_house: House, tmp_path: Path) -> None:
-    house, docs = empty_house, tmp_path / "docs"
-    await _documents(house, docs)
-    await house.answered("Ada", "dm", PROBLEM)
-    await house.stop()
-    (docs / "kilns.md").unlink()
-    await solver(house, library=(docs,))
-    await house.no_row("SELECT * FROM library_passages")
-    answer = await house.answered("Ada", "dm", "why")
+    await empty_house.stop()
+    (tmp_path / "docs" / "kilns.md").unlink()
+    await solver(empty_house, library=(tmp_path / "docs",))
+    await empty_house.no_row("SELECT * FROM library_passages")
+    answer = await empty_house.answered("Ada", "dm", "why")
     assert "> They cool too fast.\nIt rested on something that is forgotten since, or holds no more." in answer
     assert "kilns.md" not in answer
 
