@@ -3,8 +3,6 @@
 import asyncio
 from contextlib import suppress
 
-import pytest
-
 from daemon.core.errors import StoreFull
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
@@ -75,25 +73,6 @@ async def test_a_lease_lost_during_a_model_call_cancels_the_call(empty_house: Ho
     await empty_house.events.until("cycle.lost")
     assert empty_house.model.cut == 1
     assert await empty_house.posting_calls() == []
-
-
-@pytest.mark.slow
-async def test_a_lease_is_renewed_for_as_long_as_a_model_call_takes(empty_house: House) -> None:
-    await empty_house.start(deadline=600.0)
-    flow = empty_house.flow()
-    await empty_house.say("Ada", "dm", "think long")
-    await flow.asked.wait()
-
-    async def held() -> bool:
-        until = (await empty_house.one("SELECT lease_until FROM conversations"))["lease_until"]
-        return bool(until >= empty_house.clock.now_ms() + 50_000)
-
-    for _ in range(4):
-        empty_house.clock.turn(21)
-        await empty_house.when(held)
-    flow.end(tagged("Done."))
-    await empty_house.reply("D0ADA", "Done.")
-    assert len(empty_house.prompts) == 1
 
 
 async def _pages(house: House, most: int = 0) -> None:
