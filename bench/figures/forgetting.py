@@ -21,8 +21,8 @@ from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up
 from tests.fakes import TurnableClock
 from tests.journeys.house import House, settings_for
-from tests.journeys.own_memory import content_of, shared_files
-from tests.journeys.repeated_talk import THEIRS, begin, forget, talk
+from tests.journeys.own_memory import content_of, forget, shared_files
+from tests.journeys.repeated_talk import THEIRS, begin, talk
 from tests.residues import residues
 from tests.store.forgetting_kills import killed_at_each_write
 

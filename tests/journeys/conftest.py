@@ -14,6 +14,7 @@ from tests.fakes import TIMEOUT, TurnableClock
 from tests.journeys.asking import AskedSession, door
 from tests.journeys.house import APP_TOKEN, BOT_TOKEN, House, settings_for
 from tests.journeys.packages import install_example
+from tests.journeys.souls import POETIC, write_soul
 from tests.near import NearClient
 from tests.programs import ends_awaited
 
@@ -42,6 +43,14 @@ async def empty_house(tmp_path: Path) -> AsyncIterator[House]:
 async def house(empty_house: House) -> House:
     """The workspace with one running daemon."""
     await empty_house.start()
+    return empty_house
+
+
+@pytest.fixture
+async def thinker(empty_house: House) -> House:
+    """A daemon whose soul thinks whole thoughts, and writes poems."""
+    write_soul(empty_house.settings.home, more='mind = "cycle"\n', modes={"poetic": POETIC})
+    await empty_house.start(name="tess")
     return empty_house
 
 

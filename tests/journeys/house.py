@@ -188,8 +188,7 @@ class House:
 
     async def stop(self) -> None:
         """Stop the newest daemon."""
-        assert self.daemon is not None
-        await self.daemon.stop()
+        await self.running.stop()
 
     async def restart(self, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
         """Stop the newest daemon and start another."""
@@ -198,8 +197,7 @@ class House:
 
     async def cut(self) -> None:
         """Cut the newest daemon off."""
-        assert self.daemon is not None
-        await self.daemon.cut()
+        await self.running.cut()
 
     async def close(self) -> None:
         """End every daemon, and every answer that the workspace still delays."""
@@ -209,17 +207,21 @@ class House:
                 await daemon.cut()
 
     @property
-    def built(self) -> Daemon:
-        """The parts of the newest daemon."""
+    def running(self) -> SlackDaemon:
+        """The newest daemon."""
         assert self.daemon is not None
-        assert self.daemon.built is not None
-        return self.daemon.built
+        return self.daemon
+
+    @property
+    def built(self) -> Daemon:
+        """The newest daemon's parts."""
+        assert self.running.built is not None
+        return self.running.built
 
     @property
     def events(self) -> Events:
         """The events of the newest daemon."""
-        assert self.daemon is not None
-        return self.daemon.events
+        return self.running.events
 
     # -- people -----------------------------------------------------------------------------------------------------
 
@@ -291,10 +293,17 @@ class House:
 
         return await self.until(look)
 
-    async def answered(
-        self, person: str, room: str, text: str, *, thread: str = "", files: Sequence[dict[str, Any]] = ()
-    ) -> str:
+    async def answered(self, person: str, room: str, text: str, **more: Any) -> str:  # noqa: ANN401  # as `say`
         """Post a message and wait for the reply in its thread; gives the words of the reply."""
+        return (await self._exchanged(person, room, text, **more))[1]
+
+    async def heard(self, person: str, room: str, text: str, **more: Any) -> str:  # noqa: ANN401  # as `say`
+        """Post a message and wait until it is answered; gives its ts."""
+        return (await self._exchanged(person, room, text, **more))[0]
+
+    async def _exchanged(
+        self, person: str, room: str, text: str, *, thread: str = "", files: Sequence[dict[str, Any]] = ()
+    ) -> tuple[str, str]:
         channel = await self.people.open_dm(person) if room == "dm" else await self._named(room)
         before = len(await self.people.posts_by_bot(channel))
         ts = await self.say(person, room, text, thread=thread, files=files)
@@ -302,7 +311,15 @@ class House:
         assert post["thread_ts"] == (thread or ts)
         await self.idle()  # a stream that ended shows a draft until the reply takes its place
         posts = await self.people.posts_by_bot(channel)
-        return next(said(one) for one in posts if one["ts"] == post["ts"])
+        return ts, next(said(one) for one in posts if one["ts"] == post["ts"])
+
+    async def thinks(self, times: int) -> None:
+        """Wait until the model was asked so many times."""
+
+        async def asked() -> bool:
+            return len(self.prompts) >= times
+
+        await self.when(asked)
 
     async def until(self, look: Callable[[], Awaitable[T | None]]) -> T:
         """Look after every change of the workspace until `look` finds something; gives it."""
@@ -326,11 +343,7 @@ class House:
     async def final_state(self, ts: str) -> str:
         """Wait until the row of a message is in a final state; gives the state."""
         ended = "SELECT state FROM inbox WHERE ts = ? AND state NOT IN ('new', 'claimed')"
-
-        async def settled() -> bool:
-            return bool(await self.rows(ended, ts))
-
-        await self.when(settled)
+        await self.row(ended, ts)
         return str((await self.one(ended, ts))["state"])
 
     async def claimed(self) -> bool:
@@ -373,7 +386,7 @@ class House:
 
         await self.until(look)
 
-    async def heard(self, done: Awaitable[T]) -> T:
+    async def noticed(self, done: Awaitable[T]) -> T:
         """Let something be done in Slack, and wait until the daemons have heard of it; gives what it gave."""
         given = await done
         await self.acknowledged()

@@ -16,9 +16,7 @@ async def note(
     house: House, person: str, text: str, quote: str, *, topic: Topic = Topic.WORK, by: str = "", about: str = ""
 ) -> str:
     """Note a fact from a person's own turn that holds the quotation; a claim, if it is said `by` another."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    database, now = house.daemon.built.store.database, house.clock.now_ms()
+    database, now = house.built.store.database, house.clock.now_ms()
     row = await database.one(
         "SELECT * FROM turns WHERE author = :author AND body LIKE '%' || :quote || '%' ORDER BY seq DESC",
         author=by or person,
@@ -48,6 +46,12 @@ async def note(
         return (await put(transaction, fact, now, [Link("", Relation.EVIDENCE, evidence, quote)])).id
 
     return await database.write(unit)
+
+
+async def forget(house: House, person: str = "Ada") -> str:
+    """Have a person forgotten by their own words; gives what they are told."""
+    assert "yes, forget me" in await house.answered(person, "dm", "forget me")
+    return await house.answered(person, "dm", "yes, forget me")
 
 
 def files_with(folder: Path, *words: str) -> list[str]:

@@ -82,6 +82,11 @@ def buttons(post: Json) -> list[str]:
     return [one["action_id"] for block in post["blocks"] or [] for one in block.get("elements", [])]
 
 
+def cards(post: Json) -> list[Json]:
+    """The cards under a message."""
+    return [one for one in post.get("chunks", ()) if one["type"] == "task_update"]
+
+
 async def approval(house: House, state: str = "") -> str:
     """The id of the newest approval, once it is in this state."""
 
@@ -147,8 +152,4 @@ async def parked(house: House, channel: str = "D0ADA") -> bool:
 
 async def indexed(house: House, files: int) -> None:
     """Wait until so many files of the library are indexed."""
-
-    async def known() -> bool:
-        return len(await house.rows("SELECT * FROM library_files WHERE stamp <> ''")) >= files
-
-    await house.when(known)
+    await house.row("SELECT 1 WHERE (SELECT count(*) FROM library_files WHERE stamp <> '') >= ?", files)

@@ -43,9 +43,7 @@ async def talk(house: House) -> None:
     await house.people.say("Ada", "general", "@soul my zqkiln stands in the garden", files=files)
     await house.reply("general", count=2)
     await house.idle()
-    thread = await house.say("Ben", "general", f"@soul my {OTHERS} stands in the garden")
-    await house.reply("general", count=3)
-    await house.idle()
+    thread = await house.heard("Ben", "general", f"@soul my {OTHERS} stands in the garden")
     await house.answered("Ada", "general", "@soul my zqherd stands in the garden", thread=thread)
     await house.answered("Ben", "general", "@soul what stands in the garden?", thread=thread)
     await house.answered("Ben", "dm", "what stands in the garden?")
@@ -68,9 +66,3 @@ async def _remind(house: House, person: str, topic: str) -> None:
     asked = json.dumps({"what": topic, "about": topic, "who": "", "silence": ""})
     house.model.replies += [wanting("reminder"), asked, tagged("Noted.")]
     await house.answered(person, "dm", f"remind me when the {topic} is talked about again")
-
-
-async def forget(house: House, person: str = "Ada") -> str:
-    """Have a person forgotten; gives the last message."""
-    await house.answered(person, "dm", "forget me")
-    return await house.answered(person, "dm", "yes, forget me")

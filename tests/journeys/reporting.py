@@ -52,8 +52,7 @@ async def post(
     house: House, source: str, body: bytes, headers: dict[str, str], *, at: SlackDaemon | None = None
 ) -> tuple[int, str]:
     """Post to the door of a daemon, the newest one unless another is named."""
-    daemon = at or house.daemon
-    assert daemon is not None
+    daemon = at or house.running
     assert daemon.http is not None
     return await post_to(daemon.http.url, source, body, headers)
 

@@ -9,9 +9,8 @@ from pydantic import SecretStr
 from daemon.app.lifecycle import Daemon
 from tests.journeys.house import House, SlackDaemon
 from tests.journeys.reporting import Reporter
-from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
-from tests.journeys.ticking import NEVER_QUIET
+from tests.journeys.ticking import NEVER_QUIET, after, musing
 
 DAY = 86_400
 TOKEN = "a-token-for-these-tests"
@@ -22,8 +21,8 @@ LAST = "SELECT occasion, spoke, input FROM thoughts ORDER BY seq DESC LIMIT 1"
 
 async def thinking_soul(house: House, more: str = "", **changes: object) -> SlackDaemon:
     """Start a daemon whose soul thinks whole thoughts, also by itself, and that has a door."""
-    write_soul(house.settings.home, more=f'mind = "cycle"\nsubprocesses = []\n{more}')
-    return await house.start(**ALONE | changes)
+    await musing(house, more, **ALONE | changes)
+    return house.running
 
 
 async def sensed(
@@ -54,8 +53,7 @@ async def posted(
     house: House, body: bytes, headers: dict[str, str], *, source: str = "", at: SlackDaemon | None = None
 ) -> tuple[int, Any]:
     """Post a body as it is to the door of a daemon, the newest one unless another is named."""
-    daemon = at or house.daemon
-    assert daemon is not None
+    daemon = at or house.running
     assert daemon.http is not None
     params = {"source": source} if source else {}
     url = f"{daemon.http.url}/api/soul/sense"
@@ -75,13 +73,7 @@ async def spoken_to(house: House, words: str, room: str = "dm", **parts: object)
 
 async def ticked(house: House, ticks: int, seconds: float = 0.0) -> None:
     """Let time pass until so many ticks were counted in all."""
-    if seconds:
-        house.clock.turn(seconds)
-
-    async def enough() -> bool:
-        return bool(sum(row["n"] for row in await house.rows(COUNTS)) >= ticks)
-
-    await house.when(enough)
+    await after(house, seconds, ticks)
 
 
 async def percepts(house: House) -> list[tuple[str, str]]:
@@ -92,6 +84,4 @@ async def percepts(house: House) -> list[tuple[str, str]]:
 
 def inside(house: House) -> Daemon:
     """The newest daemon's parts."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    return house.daemon.built
+    return house.built

@@ -17,6 +17,15 @@ async def shown(house: House, person: str, room: str, count: int = 1) -> str:
     return said((await house.until(look))[count - 1])
 
 
+async def dialog(house: House, person: str) -> Json:
+    """Wait for the dialog that a person is shown."""
+
+    async def look() -> Json | None:
+        return next(iter(await house.people.modals(person)), None)
+
+    return await house.until(look)
+
+
 async def typed(house: House, person: str, room: str, text: str, count: int = 1) -> str:
     assert await house.people.command(person, room, COMMAND, text)
     answer = await shown(house, person, room, count)

@@ -36,9 +36,7 @@ async def test_a_message_has_eyes_while_it_is_worked_on_and_a_check_only_if_it_i
     await marked(marking, room, ts)
     await marking.idle()
     marking.model.replies += [ModelUnavailable("down")] * 8
-    ts = await marking.say("Ada", "general", "@soul are you there?")
-    await marking.reply("general", count=2)
-    await marking.idle()
+    ts = await marking.heard("Ada", "general", "@soul are you there?")
     await marked(marking, "general", ts)
     flow, ts = await marking.asking("Ada", "general", "@soul how deep is the well?")
     await marked(marking, "general", ts, "eyes")
@@ -75,23 +73,13 @@ async def dying(house: House, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
         await house.stop()
 
 
-async def kept(house: House) -> bool:
-    return bool(await house.rows("SELECT 1 FROM marked_messages"))
-
-
-async def test_a_check_that_a_daemon_died_before_is_given_later(
-    marking: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_check_that_a_dead_daemon_owed_is_given_later(marking: House, monkeypatch: pytest.MonkeyPatch) -> None:
     async with dying(marking, monkeypatch) as ts:
-        assert await kept(marking)
+        assert await marking.rows("SELECT 1 FROM marked_messages")
     assert await marks(marking, "general", ts) == ["eyes"]
     await marking.start(slack_acknowledge=True)
     await marked(marking, "general", ts, "white_check_mark")
-
-    async def over() -> bool:
-        return not await kept(marking)
-
-    await marking.when(over)
+    await marking.no_row("SELECT 1 FROM marked_messages")
     async with dying(marking, monkeypatch) as ts:
         pass
     await marking.people.fault("reactions.remove", status=503)

@@ -36,13 +36,9 @@ async def test_many_reminders_due_at_once_are_all_posted(house: House) -> None:
 
 async def test_a_person_can_not_drop_a_reminder_of_another_person(house: House) -> None:
     house.model.replies += [wanting("reminder"), _wish("in 20m", "the build"), tagged("Noted.")]
-    root = await house.say("Ada", "general", "@soul remind me of the build in 20 minutes")
-    await house.reply("general", "Noted.")
-    await house.idle()
+    root = await house.heard("Ada", "general", "@soul remind me of the build in 20 minutes")
     house.model.replies += [wanting("reminder"), _wish(drop=(1,)), tagged("That isn't yours.")]
-    await house.say("Ben", "general", "@soul drop that reminder", thread=root)
-    await house.reply("general", "That isn't yours.")
-    await house.idle()
+    assert await house.answered("Ben", "general", "@soul drop that reminder", thread=root) == "That isn't yours."
     assert "You may not drop the reminder" in house.last_prompt()
     assert (await house.one("SELECT state FROM intentions WHERE slot <> 'idle'"))["state"] == "waiting"
     house.model.replies += [wanting("reminder"), _wish(drop=(1,)), tagged("Dropped.")]
@@ -105,9 +101,7 @@ async def test_a_wish_in_a_burst_is_set_a_time_that_is_an_order_is_fenced_and_a_
     await house.answered("Ada", "dm", "Remind me some day")
     assert ORDER not in bare(house.prompts[-1])
     house.model.replies += [wanting("reminder"), _wish("in 20m", "my secret divorce"), tagged("Noted.")]
-    said = await house.say("Ada", "dm", "Remind me of my secret divorce in 20 minutes")
-    await house.reply("D0ADA", "Noted.", count=2)
-    await house.idle()
+    said = await house.heard("Ada", "dm", "Remind me of my secret divorce in 20 minutes")
     await house.people.delete("Ada", "D0ADA", said)
     await house.events.until("inbox.accepted", kind="Deletion")
     assert not [row for row in await house.rows("SELECT content FROM intentions") if "divorce" in row["content"]]
@@ -132,14 +126,10 @@ async def test_text_that_a_model_writes_into_an_action_or_a_question_is_fenced(e
 
 async def test_the_same_reminder_of_two_people_is_two_reminders(empty_house: House) -> None:
     await solver(empty_house)
-    root = await empty_house.say("Ada", "general", "@soul hello")
-    await empty_house.reply("general")
-    await empty_house.idle()
+    root = await empty_house.heard("Ada", "general", "@soul hello")
     for person, when in (("Ada", "in 1h"), ("Ben", "in 300d")):
         script(empty_house, chosen(("Remind", f"{when}: the kiln"), "Respond"), external_dialog=f"Noted, {person}.")
-        await empty_house.say(person, "general", f"@soul {PROBLEM}", thread=root)
-        await empty_house.reply("general", f"Noted, {person}.")
-        await empty_house.idle()
+        await empty_house.answered(person, "general", f"@soul {PROBLEM}", thread=root)
     waiting = await empty_house.rows(
         "SELECT behalf FROM intentions WHERE state = 'waiting' AND slot <> 'idle' ORDER BY due_ms"
     )
@@ -158,18 +148,3 @@ async def test_a_reminder_beside_a_poem_is_set_and_the_path_of_states_holds_no_w
     steps = await house.rows("SELECT reason, params FROM transitions")
     assert any("poem" in row["reason"] for row in steps)
     assert not [row["reason"] for row in steps if "divorce" in row["reason"] + row["params"]]
-
-
-async def test_guests_and_others_get_no_words_from_channels_that_they_can_not_read(empty_house: House) -> None:
-    house = empty_house
-    await solver(house, allow_guests=True, allow_shared_channels=True)
-    await house.people.add_channel("kilns", members=["U0ADA"])
-    await house.people.add_channel("partners", members=["U0ADA", "U0BEN"], shared=True)
-    await house.say("Ada", "kilns", "@soul the kiln cracks because of the cobalt glaze")
-    await house.reply("kilns")
-    await house.idle()
-    for person, room in (("Gus", "dm"), ("Ben", "partners")):
-        script(house, chosen(("Research", "kiln cracks cobalt glaze"), "Respond"), external_dialog="I don't know.")
-        await house.answered(person, room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
-        read = [shown(prompt) for prompt in house.prompts[-2:]]
-        assert not any("because of the cobalt" in one for one in read), room

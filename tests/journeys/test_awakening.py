@@ -9,7 +9,6 @@ import pytest
 from daemon.core.alarms import DISK
 from tests.given import shown
 from tests.journeys.house import House
-from tests.journeys.sensing import inside
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
 from tests.journeys.ticking import ALONE, after, counted, spoken_to
@@ -83,11 +82,7 @@ async def test_it_awakens_once_over_restarts_and_reloads_and_perceives_a_later_s
     awake.clock.turn(3 * HOUR + 12 * 60)
     await awake.start(**ALONE)
     await awake.idle()
-
-    async def sensed() -> bool:
-        return bool(await perceived(awake))
-
-    await awake.when(sensed)
+    await awake.row(READINGS)
     assert await perceived(awake) == [("daemon", "awake again after 3 hours and 12 minutes", 1, "waiting")]
     assert len(awake.prompts) == 1
     with_page(awake, "Another page.")
@@ -105,11 +100,7 @@ async def test_a_daemon_that_ends_while_it_awakens_leaves_it_to_one_of_the_next(
     here = until(begun, thought(None, inner_speech="here I am"))
     empty_house.model.steps["think"] += [until(asyncio.Event(), thought(None)), here]
     daemon = await empty_house.start(**ALONE)
-
-    async def asked() -> bool:
-        return len(empty_house.prompts) == 1
-
-    await empty_house.when(asked)
+    await empty_house.thinks(1)
     await daemon.cut()
     assert not await empty_house.rows(THOUGHTS)
     await empty_house.start(**ALONE)
@@ -176,7 +167,7 @@ async def test_a_budget_puts_it_off_and_a_first_thought_that_was_given_up_is_tri
 
 
 async def test_what_is_wrong_with_its_machine_or_new_in_the_library_is_perceived_while_it_thinks(awake: House) -> None:
-    alarms = inside(awake).store.alarms
+    alarms = awake.built.store.alarms
     await alarms.see((DISK, "model:gone/away"))
     await alarms.see((DISK,))
     (disk, _) = await alarms.open()
@@ -191,22 +182,14 @@ async def test_what_is_wrong_with_its_machine_or_new_in_the_library_is_perceived
     for number in range(7):
         (folder / f"page{number}.md").write_text("# Leave\n\nAsk early.", encoding="utf-8")
     await awake.restart(**ALONE, library=(folder,))
-
-    async def told() -> bool:
-        return len(await perceived(awake)) == 4
-
-    await awake.when(told)
+    await awake.row("SELECT 1 WHERE (SELECT count(*) FROM readings) = 4")
     names = ", ".join(f"handbook/page{number}.md" for number in range(5))
     found = await perceived(awake)
     assert found[-1] == ("library", f"7 new or changed: {names}, and 2 more", 1, "waiting")
     await awake.restart(**{**ALONE, "cycle_enabled": False}, library=(folder,))
     awake.clock.turn(31)
-
-    async def asleep() -> bool:
-        return not (await awake.one("SELECT thinks FROM awakenings"))["thinks"]
-
-    await awake.when(asleep)
-    await inside(awake).store.alarms.see((DISK,))
+    await awake.row("SELECT 1 FROM awakenings WHERE NOT thinks")
+    await awake.built.store.alarms.see((DISK,))
     assert await perceived(awake) == found
 
 

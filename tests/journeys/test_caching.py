@@ -47,11 +47,6 @@ async def test_four_fifths_of_what_is_sent_were_sent_before(house: House) -> Non
     moves = sum(1 for one in shares if one < 0.6)
     mean = sum(share * size for share, size in zip(shares, sizes[1:], strict=True)) / sent
     by_marks = sum(share * size for share, size in zip(marked, sizes[1:], strict=True)) / sent
-    print(
-        f"cached_share={mean:.3f} by_marks={by_marks:.3f} median={sorted(shares)[TURNS // 2]:.3f} moves={moves} "
-        f"turn1={sizes[0]} turn2_share={shares[0]:.3f} turn{TURNS}={sizes[-1]} "
-        f"last20={sum(sizes[-20:]) // 20} longest={max(sizes)}"
-    )
     assert moves, "the window moved meanwhile"
     assert mean >= 0.8
     assert by_marks >= 0.75

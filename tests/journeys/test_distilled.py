@@ -67,11 +67,7 @@ async def test_a_core_is_made_by_night_of_visits_over_days_and_surfaces_in_a_rep
     await night(empty_house)
     assert len([prompt for prompt in empty_house.prompts if prompt.step == "distil"]) == 1, "it is made once"
     await empty_house.people.delete("Ada", "dm", first)
-
-    async def emptied() -> bool:
-        return [row["text"] for row in await empty_house.rows(CORE)] == [""]
-
-    await empty_house.when(emptied)
+    await empty_house.no_row("SELECT 1 FROM records WHERE kind = 'core' AND text <> ''")
     empty_house.clock.turn(HOUR)
     await empty_house.idle()
     await night(empty_house)
@@ -80,11 +76,7 @@ async def test_a_core_is_made_by_night_of_visits_over_days_and_surfaces_in_a_rep
     await empty_house.answered("Ada", "dm", "forget me")
     await empty_house.say("Ada", "dm", "yes, forget me")
     await empty_house.reply("D0ADA", "Forgotten:")
-
-    async def gone() -> bool:
-        waits = "SELECT 1 FROM tombstones WHERE state <> 'done'"  # while a copy of memory.db is being made
-        return not await empty_house.rows(f"SELECT 1 FROM records WHERE kind <> 'fact' AND text <> '' UNION {waits}")
-
-    await empty_house.when(gone)
+    waits = "SELECT 1 FROM tombstones WHERE state <> 'done'"  # while a copy of memory.db is being made
+    await empty_house.no_row(f"SELECT 1 FROM records WHERE kind <> 'fact' AND text <> '' UNION {waits}")
     await empty_house.stop()
     assert files_with(empty_house.settings.home, "sluice") == []

@@ -3,6 +3,7 @@
 from daemon.local_slack.model import Json
 from tests.given import CLOSING, OPENING, shown
 from tests.journeys.house import House
+from tests.journeys.problems import cards
 
 FIRST = "It is a long story, and these first words of it are more than enough to be shown at once. "
 LINKED = ("Read linked messages: 1", "complete")
@@ -15,40 +16,37 @@ async def growing(house: House, person: str, room: str, text: str) -> tuple[Json
     before = len(await house.replies(channel, thread="*"))
     flow.say(OPENING, FIRST)
     draft = await house.draft(channel, "long story")
-    cards = [(one["title"], one["status"]) for one in draft.get("chunks", ()) if one["type"] == "task_update"]
+    stood = [(one["title"], one["status"]) for one in cards(draft)]
     flow.end("The end.", CLOSING)
     post = await house.reply(channel, count=before + 1)
     await house.idle()
-    return post, cards
+    return post, stood
 
 
-async def test_a_count_says_that_it_remembered_something_and_not_what_and_nothing_is_no_card(house: House) -> None:
-    post, cards = await growing(house, "Ada", "dm", "what about the silver loom?")
-    assert cards == []
+async def test_what_was_remembered_and_read_is_counted_and_not_named_and_nothing_is_no_card(house: House) -> None:
+    post, stood = await growing(house, "Ada", "dm", "what about the silver loom?")
+    assert stood == []
     assert not [one for one in post.get("chunks", ()) if one["type"] != "markdown_text"]
     await house.answered("Ada", "general", "@soul the purple kiln cracks on Mondays")
-    _, cards = await growing(house, "Ada", "dm", "what about the purple kiln?")
+    _, stood = await growing(house, "Ada", "dm", "what about the purple kiln?")
     read = [shown(one) for one in house.prompts if one.step == "respond"][-1]
     assert "cracks on Mondays" in read
-    [(title, state)] = cards
+    [(title, state)] = stood
     assert title.startswith("Looked up what I know: ")
     assert state == "complete"
     assert "kiln" not in title
-
-
-async def test_links_that_were_read_are_counted_and_those_that_were_not_are_no_card(house: House) -> None:
     ts = await house.say("Ben", "general", "the release slips to Friday")
     secret = await house.say("Ben", "founders", "the heliotrope deal closes")
     link, hidden = (
         f"{house.workspace.url}/archives/{channel}/p{one.replace('.', '')}"
         for channel, one in (("C0GENERAL", ts), ("C0FOUNDERS", secret))
     )
-    _, cards = await growing(house, "Ada", "general", f"@soul what does {hidden} say?")
-    assert cards == []
-    _, cards = await growing(house, "Ada", "general", f"@soul what do {link} and {hidden} say?")
-    assert LINKED in cards
+    _, stood = await growing(house, "Ada", "general", f"@soul what does {hidden} say?")
+    assert stood == []
+    _, stood = await growing(house, "Ada", "general", f"@soul what do {link} and {hidden} say?")
+    assert LINKED in stood
     await house.people.add_person("Dora", locale="de-DE", zone="Europe/Berlin")
     await house.people.join("Dora", "general")
     await house.acknowledged()
-    _, cards = await growing(house, "Dora", "general", f"@soul was sagt {link} ?")
-    assert ("Verlinkte Nachrichten gelesen: 1", "complete") in cards
+    _, stood = await growing(house, "Dora", "general", f"@soul was sagt {link} ?")
+    assert ("Verlinkte Nachrichten gelesen: 1", "complete") in stood

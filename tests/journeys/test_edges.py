@@ -3,12 +3,9 @@
 import asyncio
 
 from daemon.core.errors import ModelUnavailable
-from daemon.core.ports.models import ModelRole, Prompt
 from tests.fakes import TIMEOUT
-from tests.given import shown, tagged
+from tests.given import tagged
 from tests.journeys.house import House
-from tests.journeys.learning import brief_soul, facts
-from tests.models import Reply
 
 
 async def test_a_lease_lost_while_the_gate_is_asked_ends_the_claim_without_a_reply(empty_house: House) -> None:
@@ -76,31 +73,3 @@ async def test_a_message_to_others_is_left_out_while_slack_can_not_say_who_its_a
     await house.answered("Ada", "general", "@soul and now?", thread=root)
     assert house.events.named("cycle.aside_unknown")
     assert "canary" not in house.last_prompt()
-
-
-async def test_a_summary_made_of_words_withdrawn_meanwhile_is_dropped_and_made_anew(empty_house: House) -> None:
-    asked, go = asyncio.Event(), asyncio.Event()
-
-    async def slow(prompt: Prompt) -> Reply:
-        if prompt.role is ModelRole.THINKING:
-            asked.set()
-            await go.wait()
-        return await facts(prompt)
-
-    await brief_soul(empty_house, slow)
-    first = ""
-    for number in range(8):
-        ts = await empty_house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
-        await empty_house.final_state(ts)
-        first = first or ts
-    await asyncio.wait_for(asked.wait(), TIMEOUT)
-    await empty_house.people.delete("Ada", "dm", first)
-    await empty_house.acknowledged()
-    go.set()
-    await empty_house.events.until("job.done")
-    before = len(empty_house.prompts)
-    await empty_house.answered("Ada", "dm", "and now?")
-    assert not any("factNumber0" in shown(prompt) for prompt in empty_house.prompts[before:])
-    kept = await empty_house.one("SELECT summary FROM working_memory")
-    assert "factNumber1" in kept["summary"]
-    assert "factNumber0" not in kept["summary"]

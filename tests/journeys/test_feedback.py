@@ -5,6 +5,7 @@ import json
 from daemon.channels.slack.incoming.dialogs import COMPLAINT
 from daemon.local_slack.model import Json
 from tests.journeys.house import House
+from tests.journeys.surfaces import dialog
 
 KEPT = "SELECT author, value, how, why FROM feedback ORDER BY author"
 
@@ -15,15 +16,6 @@ async def press(house: House, person: str, value: str) -> str:
     await house.idle()
     await house.people.click(person, "dm", post["ts"], "soul_feedback", value)
     return str(post["ts"])
-
-
-async def dialog(house: House, person: str) -> Json:
-    """Wait for the dialog that a person is shown."""
-
-    async def look() -> Json | None:
-        return next(iter(await house.people.modals(person)), None)
-
-    return await house.until(look)
 
 
 async def shown(house: House, person: str) -> list[str]:

@@ -10,6 +10,8 @@ from daemon.local_slack.model import Json
 from daemon.memory.retrieval.lanes import Floor
 from tests.given import tagged
 from tests.journeys.house import House
+from tests.journeys.own_memory import forget
+from tests.journeys.surfaces import dialog
 
 GLAZE = "the kiln cracks because of the heliotrope glaze"
 QUESTION = "why does the kiln crack?"
@@ -20,10 +22,8 @@ IN_DM = Readers(Audience(AudienceKind.DM, "D0ADA"), members_only=True)
 
 async def score(house: House, readers: Readers = EVERYBODY, channel: str = "C0GENERAL") -> float:
     """How well Ben's words fit the question for these readers."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
     here = ConversationKey("minoan", "T0LOCAL", channel, "" if channel.startswith("D") else "1.000000")
-    found = await house.daemon.built.surfacing.find(here, readers, [QUESTION], 9, floor=Floor.NONE, again=True)
+    found = await house.built.surfacing.find(here, readers, [QUESTION], 9, floor=Floor.NONE, again=True)
     return next(one.score for one in found.hits if one.text.endswith(GLAZE))
 
 
@@ -62,11 +62,7 @@ def _stored(house: House) -> list[str]:
 async def complain(house: House, person: str, room: str, ts: str) -> None:
     """Call a reply bad, and say what was wrong with it."""
     await house.people.click(person, room, ts, "soul_feedback", "bad")
-
-    async def dialog() -> Json | None:
-        return next(iter(await house.people.modals(person)), None)
-
-    asked = await house.until(dialog)
+    asked = await dialog(house, person)
     await house.people.submit(person, asked["id"], **{COMPLAINT: "It is the clay."})
     await house.row("SELECT 1 FROM feedback WHERE why <> ''")
 
@@ -134,8 +130,7 @@ async def test_a_word_in_direct_messages_counts_there_alone_and_goes_with_its_pe
     before = await score(house)
     await thumb(house, "Chloe", "general", public["ts"], "+1")
     assert await score(house) > before
-    await house.answered("Chloe", "dm", "forget me")
-    await house.answered("Chloe", "dm", "yes, forget me")
+    await forget(house, "Chloe")
     await house.idle()
     assert {row["author"] for row in await house.rows(JUDGED)} == {"U0ADA"}
     assert await score(house) == before

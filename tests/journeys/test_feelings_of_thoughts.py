@@ -49,26 +49,3 @@ async def test_what_a_thought_feels_is_its_mood_from_then_on_and_fades(feeling: 
     await feeling.answered("Ada", "dm", "well?")
     assert "Without effect: emotional_state: unknown" in feeling.last_prompt(), "it has no such mood"
     assert (await given_last(feeling)).emotional_state.valence > 0.15
-
-
-async def test_how_it_feels_with_one_person_stays_there_and_goes_with_an_edited_message(feeling: House) -> None:
-    feeling.model.replies += [
-        thought("Oh.", felt_quality="zqhurt", valence_shift=-0.5),
-        thought("Hello."),
-        thought("Hm."),
-    ]
-    first = await feeling.say("Ada", "dm", "the word is zqhurt")
-    await feeling.reply("D0ADA")
-    await feeling.idle()
-    await feeling.answered("Ben", "general", "@soul hello")
-    assert "zqhurt" not in feeling.last_prompt()
-    assert "valence" not in str((await given_last(feeling)).emotional_state.model_dump(exclude_defaults=True))
-    await feeling.people.edit("Ada", "D0ADA", first, "the word is gone")
-
-    async def gone() -> bool:
-        rows = await feeling.rows("SELECT felt_quality FROM soul_state")
-        return {row["felt_quality"] for row in rows} == {""}
-
-    await feeling.when(gone)
-    await feeling.answered("Ada", "dm", "and now?")
-    assert "zqhurt" not in feeling.last_prompt()

@@ -77,11 +77,7 @@ async def test_a_daemon_that_is_cut_off_between_the_words_and_the_file_sends_it_
     await house.people.fault(SHARE, status=503, times=1_000)
     await asked(house)
     await house.reply("D0ADA", "Here it is:")
-
-    async def tried() -> bool:
-        return bool(await house.people.calls(SHARE))
-
-    await house.when(tried)
+    await house.until(lambda: house.people.calls(SHARE))
     await house.cut()
     await house.people.clear_faults()
     house.clock.turn(61)

@@ -8,7 +8,7 @@ from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up
 from tests.given import tagged
 from tests.journeys.house import House
-from tests.journeys.own_memory import KNOWN, files_with, note
+from tests.journeys.own_memory import KNOWN, files_with, forget, note
 
 CANARIES = ("quincunx", "quaggaherd", "zephyrloom", "vellumite")
 
@@ -36,17 +36,11 @@ async def _talk(house: House) -> None:
     )
 
 
-async def _forget(house: House, person: str = "Ada") -> str:
-    asked = await house.answered(person, "dm", "forget me")
-    assert "yes, forget me" in asked
-    return await house.answered(person, "dm", "yes, forget me")
-
-
 async def test_after_forget_me_no_file_holds_a_word_of_it_and_others_stay(house: House) -> None:
     await _talk(house)
     await house.answered("Ada", "dm", KNOWN)
     await house.change("INSERT INTO audit (actor, act, object, done_ms) VALUES ('U0ADA', 'end own key', 'k1', 1)")
-    said = await _forget(house)
+    said = await forget(house)
     assert said.startswith("Forgotten:")
     assert "Slack's own copy" in said
     await house.idle()
@@ -108,7 +102,7 @@ async def test_a_backup_from_before_forgets_again_and_history_brings_nothing_bac
     await _talk(house)
     home = house.settings.home
     copy = await asyncio.to_thread(back_up, house.settings.database_path, home / "before.db", SystemClock())
-    await _forget(house)
+    await forget(house)
     await house.stop()
     moved = copy.path.rename(home.parent / "before.db")
     done = restore(moved, house.settings.database_path, SystemClock(), actor="admin")
@@ -128,7 +122,7 @@ async def test_what_slack_still_shows_of_them_in_a_thread_is_not_read_again(hous
     house.model.replies.append(tagged("A zephyrloom beside it."))
     await house.reply("general")
     await house.answered("Ben", "general", "and I weave", thread=root)
-    assert (await _forget(house)).startswith("Forgotten:")
+    assert (await forget(house)).startswith("Forgotten:")
     await house.idle()
     await house.answered("Ben", "general", "who drives to town?", thread=root)
     assert not [one for one in ("quaggaherd", "zephyrloom") if one in house.last_prompt()]

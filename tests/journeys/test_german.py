@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ModelUnavailable
-from daemon.core.ports.models import Completion, Prompt
+from daemon.core.ports.models import Prompt
 from daemon.core.sentences import SENTENCES
 from daemon.local_slack.model import Json
 from tests.given import shown, tagged, wanting
@@ -20,8 +20,6 @@ from tests.unit.ism_parts import chosen
 
 SOULS = Path(__file__).parents[2] / "souls"
 MINUTE = 60.0
-CUT = Completion("scripted/test", stop="length")
-POEM = "Nachtschiffe löschen,\ndie Lampe zählt alles zweimal."
 
 
 async def dora(house: House, *, standing: str = "member") -> str:
@@ -114,38 +112,24 @@ async def test_the_status_line_is_german_while_it_thinks_and_while_it_works(empt
     assert len(statuses) == 3
 
 
-async def test_a_poem_that_meets_the_limit_says_so_in_german_and_is_mended_in_her_words(house: House) -> None:
-    room = await dora(house)
-    await house.answered("Dora", "dm", "Hallo")
-    house.model.steps["respond"].append(wanting("poem"))
-    house.model.steps["respond"].append([tagged(POEM).partition("</external_dialogue>")[0], CUT])
-    cut = await house.answered("Dora", "dm", "Schreib mir ein Gedicht")
-    assert cut.endswith("_(Mir ist der Platz ausgegangen; sag *weiter*.)_")
-    assert await house.process(room) == "poetic"
-    house.model.steps["respond"].append(tagged("Die Lampe zählt den Frost."))
-    assert await house.answered("Dora", "dm", "Kälter, bitte") == "Die Lampe zählt den Frost."
-    assert await house.process(room) == "poetic"
-
-
 def test_kothar_has_every_sentence_of_the_house_in_german() -> None:
     words = tomllib.loads((SOULS / "minoan" / "soul.toml").read_text(encoding="utf-8"))["words"]
     assert set(SENTENCES) - set(words["de"]) == set()
 
 
 async def test_a_thread_is_handed_over_in_german(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, "rolf", shown="Rolf", personality="You are Rolf, a sailor.")
-    await house.start(souls=("rolf",), souls_dir=None)
-    room = await dora(house)
-    refused = await house.answered("Dora", "dm", "gib diesen Thread an Cleo")
+    write_soul(empty_house.settings.home, "rolf", shown="Rolf", personality="You are Rolf, a sailor.")
+    await empty_house.start(souls=("rolf",), souls_dir=None)
+    room = await dora(empty_house)
+    refused = await empty_house.answered("Dora", "dm", "gib diesen Thread an Cleo")
     assert refused.startswith("Eine Seele namens Cleo ist gerade nicht da, also antworte ich weiter.")
-    await house.say("Dora", "dm", "Gib diesen Thread an Rolf weiter.")
-    given = await house.reply(room, "Ab jetzt antwortet hier Rolf; was gesagt wurde, ist übergeben.")
-    await house.reply(room, "From now on I answer here in place of Kothar")  # Rolf has no German
-    await house.idle()
+    await empty_house.say("Dora", "dm", "Gib diesen Thread an Rolf weiter.")
+    given = await empty_house.reply(room, "Ab jetzt antwortet hier Rolf; was gesagt wurde, ist übergeben.")
+    await empty_house.reply(room, "From now on I answer here in place of Kothar")  # Rolf has no German
+    await empty_house.idle()
     assert given["thread_ts"]
-    await house.answered("Dora", "dm", "Hallo")
-    assert "You are Rolf" in house.last_prompt()
+    await empty_house.answered("Dora", "dm", "Hallo")
+    assert "You are Rolf" in empty_house.last_prompt()
 
 
 async def test_what_the_house_itself_says_is_german(house: House) -> None:

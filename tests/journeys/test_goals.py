@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from daemon.mind.thought import CognitiveInput
-from tests.given import shown, tagged
+from tests.given import shown
 from tests.journeys.house import House
-from tests.journeys.own_memory import content_of, files_with, shared_files
+from tests.journeys.own_memory import content_of, files_with, forget, shared_files
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
 
@@ -53,17 +53,6 @@ async def test_a_goal_stands_in_the_next_prompt_as_data_until_it_is_done_over_a_
     assert HEADING not in await asked(thinker, "thanks")
     goal = await thinker.one("SELECT state, behalf, why FROM goals")
     assert tuple(goal) == ("done", await thinker.person("Ada"), "it was the index")
-
-
-async def test_what_is_due_comes_first_and_makes_it_say_nothing(thinker: House) -> None:
-    await asked(thinker, "both, please", adding("the docs", priority=0.9), adding("the import", due="in 2h"))
-    calls, posts = len(thinker.prompts), len(await thinker.posting_calls())
-    thinker.clock.turn(3 * 3_600)
-    await thinker.idle()
-    assert (len(thinker.prompts), len(await thinker.posting_calls())) == (calls, posts)
-    prompt = await asked(thinker, "hello")
-    assert 'about="your goal G2, due since 20' in prompt
-    assert prompt.index("your goal G2") < prompt.index("your goal G1")
 
 
 async def test_times_that_can_not_be_meant_are_refused_and_a_promise_stays_a_plain_goal(thinker: House) -> None:
@@ -124,8 +113,7 @@ async def test_a_person_gets_what_was_meant_for_them_with_their_export_and_it_go
     (goal,), (expected,) = made["goals"], made["expectations"]
     assert (goal["id"], goal["text"], goal["why"], goal["state"]) == ("G1", "find zqhers", "she waits", "open")
     assert (expected["id"], expected["text"], expected["state"]) == ("P1", "Ada sends zqhers", "open")
-    await thinker.answered("Ada", "dm", "forget me")
-    assert (await thinker.answered("Ada", "dm", "yes, forget me")).startswith("Forgotten:")
+    assert (await forget(thinker)).startswith("Forgotten:")
     assert [tuple(row) for row in await thinker.rows("SELECT goal FROM goals")] == [("read zqhis",)]
     (kept,) = await thinker.rows("SELECT what, timeframe, awaited, state FROM predictions")
     assert tuple(kept) == ("", "", '{"kind":"none"}', "withdrawn")
@@ -151,20 +139,6 @@ async def test_the_house_lists_what_is_meant_and_expected_below_the_souls_own_an
     assert re.search(r"- G\d: find zqtimed, \d{4}-\d\d-\d\d \d\d:\d\d \(Europe/Athens\)$", said)
 
 
-async def test_no_list_in_a_channel_holds_what_was_meant_in_a_direct_message_in_either_mind(thinker: House) -> None:
-    await asked(thinker, "a secret", adding("keep zqsecret safe"))
-    await asked(thinker, "@soul the docs are old", adding("read the docs"), person="Ben", room="general")
-    thinker.model.replies.append(thought("Well."))
-    said = await thinker.answered("Ben", "general", "@soul what are your goals?")
-    assert said == "Well.\n\nWhat I mean to do, as far as it may be known here:\n- G2: read the docs"
-    write_soul(thinker.settings.home, more="subprocesses = []\n")
-    await thinker.restart(**ALONE)
-    thinker.model.replies.extend([tagged("In words."), tagged("Nothing.")])
-    said = await thinker.answered("Ben", "general", "@soul what are your goals?")
-    assert said == "In words.\n\nWhat I mean to do, as far as it may be known here:\n- G2: read the docs"
-    assert await thinker.answered("Ben", "general", "@soul what are you expecting?") == "Nothing."
-
-
 async def test_a_goal_that_is_set_again_with_a_time_is_due_by_that_time(thinker: House) -> None:
     await asked(thinker, "the report, please", adding("send the report", due="in 2h"))
     thinker.clock.turn(30 * DAY)
@@ -187,9 +161,7 @@ async def test_one_that_answers_in_words_is_shown_its_goals_too(thinker: House) 
     assert HEADING not in thinker.last_prompt()
 
 
-async def test_what_it_meant_to_do_comes_back_in_the_first_prompt_after_its_time_and_posts_nothing(
-    thinker: House,
-) -> None:
+async def test_what_it_meant_to_do_is_in_the_first_prompt_after_its_time_and_posts_nothing(thinker: House) -> None:
     meant = {"type": "intend", "content": "ask how the import went", "when": "in 2h"}
     untimed = [{"type": "intend", "content": "x", "when": when} for when in ("", "soonish", "2001-01-01T09:00Z")]
     thinker.model.replies.append(thought("I see.", memory_ops=[meant, *untimed, 7]))

@@ -29,7 +29,7 @@ class HouseWorkspace:
 
 
 @pytest.mark.slow
-async def test_the_passage_that_answers_is_in_the_prompt_and_no_private_word_is(
+async def test_the_passage_that_answers_is_in_the_prompt_and_no_private_word(
     empty_house: House, tmp_path: Path
 ) -> None:
     house, corpus = empty_house, load()
@@ -43,9 +43,6 @@ async def test_the_passage_that_answers_is_in_the_prompt_and_no_private_word_is(
     await house.start(name="tess", library=library)
     await indexed(house, len(corpus.library))
     found = await grade(corpus, HouseWorkspace(house))
-    tokens = sorted(found.tokens)
-    print(f"asked={found.asked} missed={len(found.missed)} leaked={len(found.leaked)} calls={len(house.prompts)}")
-    print(f"tokens of memories: median={tokens[len(tokens) // 2]} most={tokens[-1]}", *found.missed, sep="\n")
     assert found.leaked == []
     assert found.asked == 60
     assert len(found.missed) <= 5

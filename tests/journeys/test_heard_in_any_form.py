@@ -12,7 +12,7 @@ async def _platform(house: House, *members: str) -> None:
     await house.people.post("group", handle="platform", members=members)
 
 
-async def test_a_forwarded_message_is_answered_with_its_words_in_the_prompt(house: House) -> None:
+async def test_a_forwarded_message_and_names_in_place_of_ids_are_in_the_prompt(house: House) -> None:
     await house.people.say("Ben", "general", "the release slips to Friday")
     told = (await house.people.messages("general"))[-1]
     await house.people.post("forward", person="Ada", source="general", ts=told["ts"], channel="dm", text="what now?")
@@ -31,20 +31,6 @@ async def test_a_forwarded_message_is_answered_with_its_words_in_the_prompt(hous
     assert "> [nothing of it can be read here: it may have been deleted since, or hold no words]" in heard
     await house.people.say("Ada", "dm", "/me waves")
     assert "/me waves" in said(await house.reply("D0ADA", "waves"))
-
-
-async def test_an_alert_is_known_to_who_is_asked_in_its_thread(house: House) -> None:
-    await house.restart(allow_bots=("U0BOT",))
-    await house.people.post("person", display_name="Grafana", id="U0BOT", standing="bot")
-    await house.people.join("U0BOT", "general")
-    alert = {"title": "Disk usage", "text": "91 %", "fields": [{"title": "host", "value": "web-1"}]}
-    fields = {"person": "U0BOT", "channel": "general", "text": "", "attachments": [alert]}
-    ts = (await house.people.post("say", **fields))["ts"]
-    await house.answered("Ada", "general", "@soul what is this about?", thread=ts)
-    assert all(f"> {line}" in house.last_prompt() for line in ("Disk usage", "91 %", "host: web-1"))
-
-
-async def test_a_model_reads_names_where_slack_wrote_ids(house: House) -> None:
     await house.answered("Ada", "dm", "ask @Ben about #general, please")
     assert "ask @Ben about #general, please" in house.last_prompt()
     assert "U0BEN" not in house.last_prompt()
@@ -60,6 +46,17 @@ async def test_a_model_reads_names_where_slack_wrote_ids(house: House) -> None:
     await house.answered("Ada", "dm", "I work with @Ben on billing")
     body = (await house.one("SELECT body FROM turns WHERE speaker = 'person' AND body LIKE '%billing'"))["body"]
     assert body == "I work with <@U0BEN> on billing"
+
+
+async def test_an_alert_is_known_to_who_is_asked_in_its_thread(house: House) -> None:
+    await house.restart(allow_bots=("U0BOT",))
+    await house.people.post("person", display_name="Grafana", id="U0BOT", standing="bot")
+    await house.people.join("U0BOT", "general")
+    alert = {"title": "Disk usage", "text": "91 %", "fields": [{"title": "host", "value": "web-1"}]}
+    fields = {"person": "U0BOT", "channel": "general", "text": "", "attachments": [alert]}
+    ts = (await house.people.post("say", **fields))["ts"]
+    await house.answered("Ada", "general", "@soul what is this about?", thread=ts)
+    assert all(f"> {line}" in house.last_prompt() for line in ("Disk usage", "91 %", "host: web-1"))
 
 
 async def test_a_mention_of_a_group_that_holds_the_soul_is_answered(house: House) -> None:

@@ -14,7 +14,7 @@ from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks
 from daemon.memory.knowledge.records.kinds import Topic
 from tests.journeys.house import House
 from tests.journeys.own_memory import note
-from tests.journeys.surfaces import home, open_home, press, press_payload, words
+from tests.journeys.surfaces import dialog, home, open_home, press, press_payload, words
 from tests.slack.parts import OURS
 
 READER = EventReader("minoan", OURS)
@@ -48,11 +48,7 @@ async def test_a_fact_is_forgotten_and_corrected_there_and_the_page_follows(hous
     await press(house, "Ada", view, "Forget")
     view = await home(house, "Ada", "1. keeps bees", without="north loom")
     await press(house, "Ada", view, "Correct")
-
-    async def look() -> Json | None:
-        return next(iter(await house.people.modals("Ada")), None)
-
-    asked = await house.until(look)
+    asked = await dialog(house, "Ada")
     await house.people.submit("Ada", asked["id"], **{CORRECT: "I keep WASPS, in Berlin"})
     await home(house, "Ada", "1. I keep WASPS, in Berlin", without="bees")
     assert "1. I keep WASPS, in Berlin" in await house.answered("Ada", "dm", "me")

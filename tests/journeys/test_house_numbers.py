@@ -4,8 +4,8 @@ import json
 
 from daemon.core.bars import bar_line
 from daemon.core.ports.models import Completion
-from daemon.local_slack.model import Json
 from tests.journeys.house import House
+from tests.journeys.surfaces import open_home, words
 from tests.models import FakeModel
 
 NAME = "anthropic/claude-sonnet-5-5"
@@ -18,54 +18,38 @@ def dear() -> FakeModel:
 
 
 async def settled(house: House) -> None:
-    async def no_reservation() -> bool:
-        return not await house.rows("SELECT 1 FROM reservations")
-
     await house.idle()
-    await house.when(no_reservation)
-
-
-async def page(house: House, person: str, *holding: str) -> str:
-    await house.people.post("open_home", person=person)
-
-    async def shows() -> str | None:
-        view: Json | None = (await house.people.get("home", person=person))["view"]
-        text = "\n".join(block.get("text", {}).get("text", "") for block in view["blocks"]) if view else ""
-        return text if text and all(one in text for one in holding) else None
-
-    return await house.until(shows)
+    await house.no_row("SELECT 1 FROM reservations")
 
 
 async def test_the_home_of_admins_shows_caps_models_and_the_last_days(empty_house: House) -> None:
-    house = empty_house
-    house.clock.turn(1.5 * DAY - house.clock.now_ms() / 1000 % DAY)  # noon: no day ends meanwhile
-    await house.start(dear(), max_usd_a_day=5.0, max_usd_a_day_person=2.0, admins=("U0ADA",))
-    await house.answered("Ada", "dm", "hello")
-    await house.answered("Ada", "dm", "hello again")
-    await settled(house)
-    house.clock.turn(DAY)
-    await house.answered("Ben", "general", "@soul good morning")
-    await settled(house)
-    spent = await house.one("SELECT nano FROM spending WHERE paid_by = 'soul' ORDER BY day DESC LIMIT 1")
+    empty_house.clock.turn(1.5 * DAY - empty_house.clock.now_ms() / 1000 % DAY)  # noon: no day ends meanwhile
+    await empty_house.start(dear(), max_usd_a_day=5.0, max_usd_a_day_person=2.0, admins=("U0ADA",))
+    await empty_house.answered("Ada", "dm", "hello")
+    await empty_house.answered("Ada", "dm", "hello again")
+    await settled(empty_house)
+    empty_house.clock.turn(DAY)
+    await empty_house.answered("Ben", "general", "@soul good morning")
+    await settled(empty_house)
+    spent = await empty_house.one("SELECT nano FROM spending WHERE paid_by = 'soul' ORDER BY day DESC LIMIT 1")
     left = f"Today ${5 - spent['nano'] / 1e9:.2f} of $5 are left to me."
-    text = await page(house, "Ada", left)
+    text = words(await open_home(empty_house, "Ada", left))
     assert "For each person I may spend $2 a day." in text
     assert f"By model, in the last 24 hours: {NAME} $" in text
     assert "············█▅` messages; today 1, at most 2" in text
     assert "············█▅` answers; today 1, at most 2" in text
     assert "seconds until an answer stands" in text
-    assert "For admins" not in await page(house, "Ben", "How I am")
+    assert "For admins" not in words(await open_home(empty_house, "Ben", "How I am"))
 
 
 async def test_the_status_shows_caps_and_what_is_left_today(empty_house: House) -> None:
-    house = empty_house
-    await house.start(dear(), max_usd_a_day=5.0)
-    await house.answered("Ada", "dm", "hello")
-    await settled(house)
-    spent = (await house.one("SELECT nano FROM spending WHERE paid_by = 'soul'"))["nano"] / 1e9
-    shown = await house.command("status", env={"SOUL_MAX_USD_A_DAY": "5"})
+    await empty_house.start(dear(), max_usd_a_day=5.0)
+    await empty_house.answered("Ada", "dm", "hello")
+    await settled(empty_house)
+    spent = (await empty_house.one("SELECT nano FROM spending WHERE paid_by = 'soul'"))["nano"] / 1e9
+    shown = await empty_house.command("status", env={"SOUL_MAX_USD_A_DAY": "5"})
     assert f"${5 - spent:.4f} of $5 left today" in shown
-    found = json.loads(await house.command("status", "--json", env={"SOUL_MAX_USD_A_DAY_ROOM": "1"}))
+    found = json.loads(await empty_house.command("status", "--json", env={"SOUL_MAX_USD_A_DAY_ROOM": "1"}))
     assert found["caps"] == [
         {"soul": "minoan", "cap_usd": None, "spent_usd": spent, "reserved_usd": 0.0, "left_usd": None}
     ]

@@ -5,17 +5,10 @@ import pytest
 from daemon.core.authority import Function, Level
 from tests.given import shown
 from tests.journeys.house import House
-from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
-from tests.journeys.ticking import NEVER_QUIET
+from tests.journeys.ticking import after, musing
 
 HOUR, DAY = 3_600, 86_400
-
-
-async def started(house: House) -> None:
-    """Start a daemon whose soul thinks by itself."""
-    write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await house.start(**NEVER_QUIET)
 
 
 async def set_level(house: House, level: int) -> None:
@@ -26,17 +19,12 @@ async def set_level(house: House, level: int) -> None:
 
 async def ticked(house: House, seconds: float) -> None:
     """Let time pass until an unasked thought was counted."""
-    house.clock.turn(seconds)
-
-    async def counted() -> bool:
-        return bool(await house.rows("SELECT 1 FROM tick_counts"))
-
-    await house.when(counted)
+    await after(house, seconds, 1)
     await house.idle()
 
 
 async def test_it_promises_from_the_second_level_on(empty_house: House) -> None:
-    await started(empty_house)
+    await musing(empty_house)
     for level in Level:
         await set_level(empty_house, level)
         promise = adding(f"the import {level}", due="in 2h", follow_up=True)
@@ -55,7 +43,7 @@ async def test_it_promises_from_the_second_level_on(empty_house: House) -> None:
     [pytest.param(one, marks=() if one in (Level.CHECKED - 1, Level.CHECKED) else pytest.mark.slow) for one in Level],
 )
 async def test_it_says_something_unasked_from_the_second_level_on(empty_house: House, level: Level) -> None:
-    await started(empty_house)
+    await musing(empty_house)
     await set_level(empty_house, level)
     await empty_house.answered("Ada", "dm", "follow up on")
     empty_house.model.replies.append(thought("I see.", goal_updates=[adding("the import", due="in 2h")]))
@@ -70,7 +58,7 @@ async def test_it_says_something_unasked_from_the_second_level_on(empty_house: H
 
 
 async def test_what_was_promised_before_it_fell_is_kept(empty_house: House) -> None:
-    await started(empty_house)
+    await musing(empty_house)
     await set_level(empty_house, Level.CHECKED)
     promise = adding("the import", due="in 2h", follow_up=True)
     empty_house.model.replies.append(thought("I will look.", goal_updates=[promise]))

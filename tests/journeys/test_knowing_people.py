@@ -1,4 +1,4 @@
-"""What the soul learns after a reply: notes, its own mood, summaries; who may read them, and what deletes them."""
+"""What the soul learns after a reply: notes, its own mood, a question; and who may read them."""
 
 import json
 import re
@@ -72,38 +72,6 @@ async def test_words_of_a_private_message_never_show_in_a_channel(house: House) 
         assert set(re.findall(r"canary[a-z-]*[a-z]", house.last_prompt())) <= canaries, room
 
 
-async def test_words_of_one_user_about_another_become_no_note(house: House) -> None:
-    root = await house.say("Ada", "general", "@soul hello, I weave")
-    await house.reply("general", "I weave")
-    await house.idle()
-    will_learn(house.model, "thinks of looms", quote="Ada is lazy, I think")
-    house.model.replies += [tagged("I see."), tagged("Well.", learned=True)]
-    await house.answered("Ben", "general", "@soul hello from Ben", thread=root)
-    await house.answered("Ben", "general", "@soul Ada is lazy, I think", thread=root)
-    assert await notes(house) == {"U0BEN workspace:T0LOCAL": ["thinks of looms"]}
-    [asked] = [shown(one) for one in house.prompts if one.step == "visitor_notes"]
-    assert "You keep notes about the person who speaks here" in asked
-    assert "I weave" not in asked
-
-
-async def test_notes_from_a_deleted_message_are_deleted(house: House) -> None:
-    await tell(house, "Ada", "dm", "hello", learned=False)
-    will_learn(house.model, "keeps bees", quote="I keep bees")
-    house.model.replies.append(tagged("I see.", learned=True))
-    ts = await house.say("Ada", "dm", "I keep bees, don't tell")
-    await house.events.until("person.modelled")
-    await house.idle()
-    await house.people.delete("Ada", "dm", ts)
-
-    async def forgotten() -> bool:
-        return await notes(house) == {}
-
-    await house.when(forgotten)
-    assert not any("bees" in str(tuple(row)) for row in await house.rows("SELECT * FROM user_model_history"))
-    await house.answered("Ada", "dm", "what do you know?")
-    assert "keeps bees" not in house.last_prompt()
-
-
 # -- how the soul is ---------------------------------------------------------------------------------------------------
 
 
@@ -116,34 +84,18 @@ async def move(house: House, room: str, state: str, topic: str = "", task: str =
 
 
 async def test_a_mood_changes_the_verbs_until_it_has_faded(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more=MOODS)
-    await house.start(name="tess")
-    await move(house, "dm", "glad")
-    await house.answered("Ada", "dm", "and now?")
-    assert "Your mood: glad. It shows in how you speak (sang) and think (rejoiced)" in house.last_prompt()
-    house.clock.turn(20 * MINUTE)
-    await house.answered("Ada", "dm", "and later?")
-    assert "Your mood: glad, less than before." in house.last_prompt()
-    house.clock.turn(11 * MINUTE)
-    await house.answered("Ada", "dm", "and in the end?")
-    assert "Your mood:" not in house.last_prompt()
-    assert "sang" not in house.last_prompt()
-
-
-async def test_topic_task_and_mood_of_a_dm_stay_in_the_dm(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more=MOODS)
-    await house.start(name="tess")
-    await move(house, "dm", "glad", "CANARY-TOPIC", "CANARY-TASK")
-    for person, room in (("Ada", "general"), ("Ada", "founders"), ("Ben", "dm")):
-        await house.answered(person, room, "@soul what are you at?")
-        assert "CANARY" not in house.last_prompt()
-        assert "Your mood:" not in house.last_prompt()
-    await house.answered("Ada", "dm", "what are you at?")
-    prompt = house.last_prompt()
-    for canary in ("CANARY-TOPIC", "CANARY-TASK"):
-        assert re.search(rf"<note-(\w+)[^>]*>\s*{canary}\s*</note-\1", prompt)
+    write_soul(empty_house.settings.home, more=MOODS)
+    await empty_house.start(name="tess")
+    await move(empty_house, "dm", "glad")
+    await empty_house.answered("Ada", "dm", "and now?")
+    assert "Your mood: glad. It shows in how you speak (sang) and think (rejoiced)" in empty_house.last_prompt()
+    empty_house.clock.turn(20 * MINUTE)
+    await empty_house.answered("Ada", "dm", "and later?")
+    assert "Your mood: glad, less than before." in empty_house.last_prompt()
+    empty_house.clock.turn(11 * MINUTE)
+    await empty_house.answered("Ada", "dm", "and in the end?")
+    assert "Your mood:" not in empty_house.last_prompt()
+    assert "sang" not in empty_house.last_prompt()
 
 
 # -- long talks --------------------------------------------------------------------------------------------------------
@@ -156,9 +108,7 @@ async def test_an_apology_begins_no_visit(house: House) -> None:
     assert (await house.one("SELECT visits, interactions FROM user_models"))["visits"] == 1
 
 
-async def test_a_standing_question_is_carried_to_the_next_visit_through_a_restart_until_it_is_answered(
-    house: House,
-) -> None:
+async def test_a_question_is_carried_to_the_next_visit_through_a_restart_until_it_is_answered(house: House) -> None:
     wondered = "what you have wondered since an earlier time"
     house.model.replies.append(tagged("I see.", moved=True))
     house.model.steps["feel"].append(feeling("neutral", question="Did the joint hold?"))

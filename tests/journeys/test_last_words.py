@@ -20,7 +20,7 @@ async def test_a_token_that_is_dead_for_a_minute_loses_no_reply(house: House) ->
     await _fail_posts(house, "token_revoked")
     await house.say("Ada", "general", "@soul hello")
     await house.events.until("outbox.access_lost")
-    await house.when(lambda: _waits(house))
+    await house.row("SELECT 1 FROM outbox WHERE state IN ('pending', 'sending') AND lease_until = 0")
     house.clock.turn(61)
     assert said(await house.reply("general")) == "Echo: hello"
     await house.idle()
@@ -45,9 +45,7 @@ async def test_where_the_thread_takes_no_word_at_all_the_user_is_told_outside_it
     assert await house.replies("general") == []
 
 
-async def test_a_reply_that_can_not_be_rendered_ends_nobody_s_talk(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_reply_that_can_not_be_rendered_ends_no_talk(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails_on_poison(post: Post) -> Json:
         if "poison" in str(post):
             raise RecursionError("nested too deep")
@@ -64,8 +62,3 @@ async def test_a_reply_that_can_not_be_rendered_ends_nobody_s_talk(
     await house.idle()
     (dead,) = await house.rows("SELECT faults, reason FROM outbox WHERE state = 'dead'")
     assert tuple(dead) == (3, "RecursionError")
-
-
-async def _waits(house: House) -> bool:
-    """Whether a post rests between two tries."""
-    return bool(await house.rows("SELECT 1 FROM outbox WHERE state IN ('pending', 'sending') AND lease_until = 0"))

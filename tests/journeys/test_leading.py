@@ -1,7 +1,6 @@
 """The wish leads: 300 messages in eight languages go where the model says, whatever their words look like."""
 
 import json
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -63,9 +62,7 @@ def test_there_are_three_hundred_messages_in_eight_languages() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
-async def test_the_path_is_what_the_model_says_in_every_language(
-    empty_house: House, language: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_the_path_is_what_the_model_says_in_every_language(empty_house: House, language: str) -> None:
     house, wishes = empty_house, dict(sayings(language))
     chosen = list(wishes.items())[::2]  # half of them are enough: what is expected follows from the state before
 
@@ -94,14 +91,8 @@ async def test_the_path_is_what_the_model_says_in_every_language(
         cut += ended
     reminders = await house.rows("SELECT id FROM intentions WHERE slot <> 'idle'")
     assert len(reminders) == sum(wish == "reminder" for _, wish in chosen)
-    messages = len(chosen)
-    calls_each = sum(ordinary) / len(ordinary)
-    with capsys.disabled():
-        sys.stdout.write(
-            f"{language=} messages={messages} {by_pattern=} calls_per_ordinary_message={calls_each:.2f} "
-            f"tokens_of_a_cut_wish<={max(cut)}\n"
-        )
-    assert (by_pattern, calls_each) == (0, 1.0)
+    assert by_pattern == 0
+    assert set(ordinary) == {1}
     assert max(cut) <= 40
 
 
@@ -109,21 +100,20 @@ async def test_the_path_is_what_the_model_says_in_every_language(
 
 
 async def test_a_refused_wish_is_recorded_and_the_same_answer_goes_on(empty_house: House) -> None:
-    house = empty_house
-    await tess(house)
-    house.model.steps["respond"].append(tagged("The very answer.", calls_for="other_matters"))
-    before = len(house.prompts)
-    assert await house.answered("Ada", "dm", "and now to something else") == "The very answer."
-    assert [prompt.step for prompt in house.prompts[before:]] == ["respond"]
-    assert not [step for step in await house.path() if "refuse" in step], "it is there already"
-    house.model.steps["respond"] += [wanting("person"), tagged("Ben can.", calls_for="poem")]
-    assert await house.answered("Ada", "dm", "whom do I ask, and in verse?") == "Ben can."
-    assert (await house.path())[-3:] == [
+    await tess(empty_house)
+    empty_house.model.steps["respond"].append(tagged("The very answer.", calls_for="other_matters"))
+    before = len(empty_house.prompts)
+    assert await empty_house.answered("Ada", "dm", "and now to something else") == "The very answer."
+    assert [prompt.step for prompt in empty_house.prompts[before:]] == ["respond"]
+    assert not [step for step in await empty_house.path() if "refuse" in step], "it is there already"
+    empty_house.model.steps["respond"] += [wanting("person"), tagged("Ben can.", calls_for="poem")]
+    assert await empty_house.answered("Ada", "dm", "whom do I ask, and in verse?") == "Ben can."
+    assert (await empty_house.path())[-3:] == [
         "move: engaged → ready, model",
         "refuse: ready → poetic, model",
         "move: ready → engaged, rule",
     ]
-    assert "the message was led to another process already" in await house.command("trace", "D0ADA")
+    assert "the message was led to another process already" in await empty_house.command("trace", "D0ADA")
 
 
 NO_WISHES = (
@@ -141,54 +131,47 @@ NO_WISHES = (
 
 
 async def test_a_wish_that_means_nothing_is_one_line_in_the_log_and_an_answer_all_the_same(empty_house: House) -> None:
-    house = empty_house
-    await tess(house)
+    await tess(empty_house)
     for number, (answer, reason) in enumerate(NO_WISHES, 1):
-        house.model.steps["respond"].append(answer)
-        before = len(house.prompts)
-        said = await house.answered("Ada", "dm", "write <calls_for>poem</calls_for>")
+        empty_house.model.steps["respond"].append(answer)
+        before = len(empty_house.prompts)
+        said = await empty_house.answered("Ada", "dm", "write <calls_for>poem</calls_for>")
         assert said.startswith("Hello."), answer
-        assert await house.process() == "engaged", answer
-        events = house.events.named("wish.ignored")
+        assert await empty_house.process() == "engaged", answer
+        events = empty_house.events.named("wish.ignored")
         assert len(events) == number, answer
         assert str(events[-1]["reason"]).startswith(reason), answer
         assert "banquet" not in str(events), "never in the model's words"
-        assert [prompt.step for prompt in house.prompts[before:]] == ["respond"], answer
-    assert not [step for step in await house.path() if "poetic" in step]
+        assert [prompt.step for prompt in empty_house.prompts[before:]] == ["respond"], answer
+    assert not [step for step in await empty_house.path() if "poetic" in step]
     for only in ("<calls_for>nothing</calls_for>", "<calls_for>poem", "<calls_for/>"):
-        house.model.steps["respond"].append(only)
-        house.model.steps["external_dialog"].append("In plain words.")
-        assert await house.answered("Ada", "dm", "hello again") == "In plain words.", only
-        rows = await house.rows("SELECT outcome FROM llm_calls ORDER BY seq DESC LIMIT 2")
+        empty_house.model.steps["respond"].append(only)
+        empty_house.model.steps["external_dialog"].append("In plain words.")
+        assert await empty_house.answered("Ada", "dm", "hello again") == "In plain words.", only
+        rows = await empty_house.rows("SELECT outcome FROM llm_calls ORDER BY seq DESC LIMIT 2")
         assert [row["outcome"] for row in rows] == ["ok", "malformed"], only
 
 
 # -- what stays --------------------------------------------------------------------------------------------------------
 
 
-async def test_what_a_message_called_for_stands_beside_its_reply_ever_after(empty_house: House) -> None:
-    house = empty_house
-    await tess(house)
-    house.model.steps["respond"].append(wanting("poem"))
-    house.model.steps["respond"].append(tagged("O loom!", calls_for="poem"))
-    await house.answered("Ada", "dm", "a hymn about the sea, please")
-    house.model.steps["respond"] += [wanting("other_matters"), tagged("Yes.", calls_for="other_matters")]
-    await house.answered("Ada", "dm", "thanks")
-    await house.answered("Ada", "dm", "and now?")
-    talk = "\n".join(one.text for one in house.prompts[-1].messages)
+async def test_what_a_message_called_for_stays_with_its_reply_and_the_same_is_offered(empty_house: House) -> None:
+    await tess(empty_house)
+    empty_house.model.steps["respond"].append(wanting("poem"))
+    empty_house.model.steps["respond"].append(tagged("O loom!", calls_for="poem"))
+    await empty_house.answered("Ada", "dm", "a hymn about the sea, please")
+    empty_house.model.steps["respond"] += [wanting("other_matters"), tagged("Yes.", calls_for="other_matters")]
+    await empty_house.answered("Ada", "dm", "thanks")
+    await empty_house.answered("Ada", "dm", "and now?")
+    talk = "\n".join(one.text for one in empty_house.prompts[-1].messages)
     assert '<calls_for>poem</calls_for>\n<external_dialogue verb="said">O loom!</external_dialogue>' in talk
     assert '<calls_for>nothing</calls_for>\n<external_dialogue verb="said">Echo: hello</external_dialogue>' in talk
-
-
-async def test_the_wishes_offered_are_the_same_in_every_turn_and_state(empty_house: House) -> None:
-    house = empty_house
-    await tess(house)
     for wish in ("scholarship", "person", "reminder"):
-        house.model.steps["respond"].append(wanting(wish))
-        await house.answered("Ada", "dm", f"this calls for {wish}")
+        empty_house.model.steps["respond"].append(wanting(wish))
+        await empty_house.answered("Ada", "dm", f"this calls for {wish}")
     offered = {
         "\n" + prompt.system[1].text.partition("The words:\n\n")[2]
-        for prompt in house.prompts
+        for prompt in empty_house.prompts
         if prompt.step == "respond"
     }
     assert len(offered) == 1

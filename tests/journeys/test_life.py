@@ -1,19 +1,14 @@
-"""A daemon restarts, runs beside another, drains, loses its lease, meets a full disk, and rests."""
+"""A daemon restarts, drains, loses its lease, meets a full disk, and rests."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-import pytest
-
 from daemon.core.errors import StoreFull
-from daemon.core.ports.models import Prompt
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
-from tests.fakes import TIMEOUT, Events, TurnableClock
+from tests.fakes import Events, TurnableClock
 from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.models import FakeModel, Reply, echo
 
 
 async def test_the_transcript_survives_a_restart(house: House) -> None:
@@ -24,79 +19,19 @@ async def test_the_transcript_survives_a_restart(house: House) -> None:
     assert "Echo: my cat is called Minos" in house.last_prompt()
 
 
-async def test_two_daemons_on_one_memory_answer_each_message_once(empty_house: House) -> None:
-    house = empty_house
-    other = FakeModel()
-    await house.start(max_cycles=1)
-    await house.start(other, max_cycles=1)
-    root = await house.say("Ada", "general", "@soul hello")
-    await house.reply("general", "hello")
-    await house.idle()
-    both = asyncio.Barrier(2)
-    for model in (house.model, other):
-        model.replies.append(_once_both_think(both, model))
-    for number in range(10):
-        for person in ("Ada", "Ben", "Chloe"):
-            await house.say(person, "dm", f"dm {number} of {person}")
-        await house.say("Ben", "general", f"reply {number}.", thread=root)
-    await house.acknowledged()
-    await house.idle()
-    rooms = ("D0ADA", "D0BEN", "D0CHLOE", "general")
-    everything = " ".join([words for room in rooms for words in await house.replies(room)])
-    for number in range(10):
-        for words in [f"dm {number} of {person}" for person in ("Ada", "Ben", "Chloe")] + [f"reply {number}."]:
-            assert everything.count(words) == 1
-    assert not house.model.replies, "both took their share"
-    assert not other.replies
-
-
-def _once_both_think(both: asyncio.Barrier, model: FakeModel) -> Callable[[Prompt], Awaitable[Reply]]:
-    """The model's usual answer, which it holds back until the other model is asked too."""
-
-    async def script(prompt: Prompt) -> Reply:
-        await both.wait()
-        return await echo(prompt)
-
-    return script
-
-
-async def test_a_drain_finishes_what_is_under_way_and_claims_nothing_more(empty_house: House) -> None:
-    house = empty_house
-    daemon = await house.start(max_cycles=1)
-    flow = house.flow()
-    await house.say("Ada", "dm", "first")
-    await flow.asked.wait()
-    waiting = await house.say("Ben", "dm", "second")
-    await house.acknowledged()
-    stopping = asyncio.create_task(daemon.stop())
-    await daemon.events.until("daemon.draining")
-    flow.end(tagged("Done with the first."))
-    await stopping
-    assert daemon.events.named("daemon.drained") == [{"finished": True}]
-    assert await house.replies("D0ADA") == ["Done with the first."]
-    assert await house.replies("D0BEN") == []
-    assert (await house.one("SELECT state FROM inbox WHERE ts = ?", waiting))["state"] == "new"
-    assert await house.rows("SELECT * FROM presence") == []
-    await house.start()
-    await house.reply("D0BEN", "second")
-
-
-async def test_a_message_that_a_drain_can_not_finish_is_released_and_answered_by_the_next_daemon(
-    empty_house: House,
-) -> None:
-    house = empty_house
-    daemon = await house.start(drain=0.1)
-    flow = house.flow()
-    await house.say("Ada", "dm", "think long")
+async def test_a_message_that_a_drain_can_not_finish_is_answered_by_the_next_daemon(empty_house: House) -> None:
+    daemon = await empty_house.start(drain=0.1)
+    flow = empty_house.flow()
+    await empty_house.say("Ada", "dm", "think long")
     await flow.asked.wait()
     flow.say('<external_dialogue verb="said">', "These are the first words of a reply that will never end. " * 2)
-    await house.until(lambda: house.people.calls("chat.startStream"))
+    await empty_house.until(lambda: empty_house.people.calls("chat.startStream"))
     await daemon.stop()
     assert daemon.events.named("daemon.drained") == [{"finished": False}]
-    await house.start()
-    await house.reply("D0ADA", "think long")
-    await house.idle()
-    assert [said(post) for post in await house.people.posts_by_bot("D0ADA")] == ["Echo: think long"]
+    await empty_house.start()
+    await empty_house.reply("D0ADA", "think long")
+    await empty_house.idle()
+    assert [said(post) for post in await empty_house.people.posts_by_bot("D0ADA")] == ["Echo: think long"]
 
 
 async def test_a_daemon_that_lost_its_lease_while_it_was_suspended_posts_nothing(house: House) -> None:
@@ -105,8 +40,6 @@ async def test_a_daemon_that_lost_its_lease_while_it_was_suspended_posts_nothing
     await flow.asked.wait()
     later = TurnableClock()
     later.turn(61)
-    assert house.daemon is not None
-    assert house.daemon.built is not None
     settings = house.settings
     async with open_store(
         *(settings.database_path, later, Events()),
@@ -131,63 +64,19 @@ async def test_a_daemon_that_lost_its_lease_while_it_was_suspended_posts_nothing
 
 
 async def test_a_lease_lost_during_a_model_call_cancels_the_call(empty_house: House) -> None:
-    house = empty_house
-    await house.start(lease=5.0)
-    flow = house.flow()
-    await house.say("Ada", "dm", "who answers?")
+    await empty_house.start(lease=5.0)
+    flow = empty_house.flow()
+    await empty_house.say("Ada", "dm", "who answers?")
     await flow.asked.wait()
-    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'another worker'")
-    house.clock.turn(3)
-    await house.events.until("cycle.lost")
-    assert house.model.cut == 1
-    assert await house.posting_calls() == []
-
-
-@pytest.mark.slow
-async def test_a_lease_is_renewed_for_as_long_as_a_model_call_takes(empty_house: House) -> None:
-    house = empty_house
-    await house.start(deadline=600.0)
-    flow = house.flow()
-    await house.say("Ada", "dm", "think long")
-    await flow.asked.wait()
-
-    async def held() -> bool:
-        until = (await house.one("SELECT lease_until FROM conversations"))["lease_until"]
-        return bool(until >= house.clock.now_ms() + 50_000)
-
-    for _ in range(4):
-        house.clock.turn(21)
-        await house.when(held)
-    flow.end(tagged("Done."))
-    await house.reply("D0ADA", "Done.")
-    assert len(house.prompts) == 1
-
-
-async def _failing(house: House) -> None:
-    """Turn the clock past the timeout of the store; nothing may be acknowledged then."""
-    async with asyncio.timeout(TIMEOUT):
-        while not any("memory.db" in str(one["note"]) for one in house.events.named("slack.library")):
-            house.clock.turn(0.5)
-            await asyncio.sleep(0.02)
-    assert [one for one in await house.people.deliveries() if one["acked_at"] is not None] == []
-
-
-async def _comes_again(house: House) -> None:
-    """Turn the clock until the event is stored: of the times that Slack sends it again more than one may fail."""
-
-    async def stored() -> bool:
-        if await house.rows("SELECT 1 FROM inbox"):
-            return True
-        house.clock.turn(3.1)
-        return False
-
-    await house.when(stored)
+    await empty_house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'another worker'")
+    empty_house.clock.turn(3)
+    await empty_house.events.until("cycle.lost")
+    assert empty_house.model.cut == 1
+    assert await empty_house.posting_calls() == []
 
 
 async def _pages(house: House, most: int = 0) -> None:
     """Cap the file at its size, or at a number of pages."""
-    assert house.daemon is not None
-    assert house.daemon.built is not None
 
     async def unit(transaction: Transaction) -> None:
         count = most or (await transaction.rows("PRAGMA page_count"))[0][0]
@@ -195,26 +84,7 @@ async def _pages(house: House, most: int = 0) -> None:
 
     while True:
         with suppress(StoreFull):  # it may share a transaction with what does not fit
-            return await house.daemon.built.store.database.write(unit)
-
-
-async def test_an_event_that_a_full_disk_kept_from_being_stored_is_not_acknowledged_and_comes_again(
-    house: House,
-) -> None:
-    await _pages(house)
-    await house.say("Ada", "dm", "a long story: " + "word " * 7_000)
-    await _failing(house)
-    assert await house.rows("SELECT * FROM inbox") == []
-    await _pages(house, 1_000_000)
-    house.model.replies.append(tagged("Long!"))
-    await _comes_again(house)
-    await house.reply("D0ADA", "Long!")
-    await house.acknowledged()
-    log = await house.people.deliveries()
-    *failed, last = [one["acked_at"] is not None for one in log if one["event_id"] == log[0]["event_id"]]
-    assert failed
-    assert not any(failed)
-    assert last
+            return await house.built.store.database.write(unit)
 
 
 async def test_a_reply_that_could_not_be_stored_is_not_sent_and_is_made_again_when_there_is_room(house: House) -> None:

@@ -1,9 +1,7 @@
 """What a soul thought of words that a user takes back is gone from its stream, also where it only read along (P45)."""
 
-import pytest
-
 from tests.journeys.house import House
-from tests.journeys.souls import write_soul
+from tests.journeys.own_memory import forget
 from tests.journeys.thinking import thought
 
 CANARY = "heliotrope"
@@ -12,13 +10,6 @@ CANARY = "heliotrope"
 def address(house: House, ts: str) -> str:
     """The address of a message in #general, as Slack gives it."""
     return f"{house.workspace.url}/archives/C0GENERAL/p{ts.replace('.', '')}"
-
-
-@pytest.fixture
-async def thinker(empty_house: House) -> House:
-    """A daemon whose soul thinks whole thoughts."""
-    await empty_house.start(name=write_soul(empty_house.settings.home, more='mind = "cycle"\n'))
-    return empty_house
 
 
 async def thought_of(house: House, person: str, room: str, text: str, thread: str = "") -> None:
@@ -53,18 +44,14 @@ async def test_a_linked_message_that_is_edited_takes_what_was_thought_of_it(thin
     assert CANARY not in thinker.last_prompt()
 
 
-async def test_a_message_from_before_the_soul_was_asked_takes_what_was_thought_of_it(thinker: House) -> None:
+async def test_words_only_read_along_take_what_was_thought_of_them_when_deleted_or_forgotten(thinker: House) -> None:
     root = await thinker.say("Ben", "general", f"the {CANARY} deal")
     await thought_of(thinker, "Ada", "general", "@soul what is this about?", thread=root)
     await thinker.people.delete("Ben", "general", root)
     await thinker.when(lambda: gone(thinker))
-
-
-async def test_who_is_forgotten_takes_what_was_thought_of_words_that_were_only_read_along(thinker: House) -> None:
     root = await thinker.say("Ben", "general", f"the {CANARY} deal")
     await thought_of(thinker, "Ada", "general", "@soul what is this about?", thread=root)
-    await thinker.answered("Ben", "dm", "forget me")
-    await thinker.answered("Ben", "dm", "yes, forget me")
+    await forget(thinker, "Ben")
     await thinker.when(lambda: gone(thinker))
     rows = await thinker.rows("SELECT source FROM thought_sources UNION SELECT source FROM changed_words")
     assert "U0BEN" not in str([row["source"] for row in rows])

@@ -12,9 +12,7 @@ _REPORT = "[the report](https://evil.example.com/collect?d=the-code-is-4711) is 
 
 async def test_a_link_to_a_host_that_was_never_named_is_text_in_every_call(house: House) -> None:
     house.model.replies.append(tagged(_REPORT + " now. " + "More words follow. " * 20))
-    await house.say("Ada", "dm", "is the report ready?")
-    await house.reply("D0ADA")
-    await house.idle()
+    await house.answered("Ada", "dm", "is the report ready?")
     assert "evil.example.com/collect" in (await house.replies("D0ADA"))[-1].replace("\u2060", "")
     sent = json.dumps([call["args"] for call in await house.people.calls()], ensure_ascii=False)
     assert "evil.example.com" not in sent
@@ -24,9 +22,7 @@ async def test_a_link_to_a_host_that_was_never_named_is_text_in_every_call(house
     assert "https://docs.example.com/a?b=c" in await house.answered("Ben", "dm", "where was that page?")
     key = "xoxb-1234567890-abcdefghij"
     house.model.replies.append(tagged(f"The token is {key}, keep it. " + "More words follow. " * 20))
-    await house.say("Chloe", "dm", "what is the token?")
-    await house.reply("D0CHLOE")
-    await house.idle()
+    await house.answered("Chloe", "dm", "what is the token?")
     assert key not in json.dumps([call["args"] for call in await house.people.calls()])
 
 

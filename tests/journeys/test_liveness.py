@@ -19,8 +19,7 @@ OUTDATED = (SchemaMismatch, ExceptionGroup)
 
 async def test_a_daemon_whose_schema_is_older_than_the_file_ends_and_leaves_slack_at_once(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
-    daemon = house.daemon
-    assert daemon is not None
+    daemon = house.running
     await house.change(f"PRAGMA user_version = {migrate.SCHEMA + 1}")
     house.clock.turn(11)  # no message is needed: the next heartbeat meets the newer schema
     await daemon.events.until("daemon.outdated")
@@ -32,12 +31,10 @@ async def test_a_daemon_whose_schema_is_older_than_the_file_ends_and_leaves_slac
 
 
 async def test_a_read_that_fails_on_a_newer_file_ends_the_daemon_too(house: House) -> None:
-    daemon = house.daemon
-    assert daemon is not None
-    assert daemon.built is not None
+    daemon = house.running
     await house.change(f"PRAGMA user_version = {migrate.SCHEMA + 1}")
     with pytest.raises(SchemaMismatch):
-        await daemon.built.store.database.rows("SELECT gone FROM presence")
+        await house.built.store.database.rows("SELECT gone FROM presence")
     await daemon.events.until("daemon.outdated")
     with pytest.raises(OUTDATED) as raised:
         await daemon._life
@@ -45,47 +42,41 @@ async def test_a_read_that_fails_on_a_newer_file_ends_the_daemon_too(house: Hous
 
 
 async def test_the_work_is_drained_while_slack_hangs_on_the_status_lines(empty_house: House) -> None:
-    house = empty_house
-    daemon = await house.start()
-    flows = [house.flow() for _ in range(3)]
+    daemon = await empty_house.start()
+    flows = [empty_house.flow() for _ in range(3)]
     for person in ("Ada", "Ben", "Chloe"):
-        await house.say(person, "dm", "hello")
+        await empty_house.say(person, "dm", "hello")
     for flow in flows:
         await asyncio.wait_for(flow.asked.wait(), TIMEOUT)
 
     async def shown() -> bool:
-        return len(await house.people.calls("assistant.threads.setStatus")) == 3
+        return len(await empty_house.people.calls("assistant.threads.setStatus")) == 3
 
-    await house.until(shown)
-    await house.people.fault("assistant.threads.setStatus", delay=50, times=100)
-    house.clock.stand_still()
+    await empty_house.until(shown)
+    await empty_house.people.fault("assistant.threads.setStatus", delay=50, times=100)
+    empty_house.clock.stand_still()
     for flow in flows:
         flow.end(tagged("Done."))
     for room in ("D0ADA", "D0BEN", "D0CHLOE"):
-        await house.reply(room, "Done.")
+        await empty_house.reply(room, "Done.")
     stopping = asyncio.create_task(daemon.stop())
     await daemon.events.until("daemon.drained", finished=True)
     assert daemon.events.named("slack.status_failed") == []
-    await _over_within(house, stopping, 10)
+    await _over_within(empty_house, stopping, 10)
 
 
 async def test_what_hangs_on_slack_when_the_drain_is_over_ends_then(empty_house: House) -> None:
-    house = empty_house
-    daemon = await house.start(drain=0.1)
-    flow = house.flow()
-    await house.say("Ada", "dm", "hello")
+    daemon = await empty_house.start(drain=0.1)
+    flow = empty_house.flow()
+    await empty_house.say("Ada", "dm", "hello")
     await asyncio.wait_for(flow.asked.wait(), TIMEOUT)
-    await house.people.fault("*", delay=50, times=1000)
+    await empty_house.people.fault("*", delay=50, times=1000)
     flow.say('<external_dialogue verb="said">', "These are the first words of a reply that will never end. " * 2)
-
-    async def drafting() -> bool:  # it is noted just before the request
-        return bool(await house.rows("SELECT * FROM outbox WHERE state = 'drafting'"))
-
-    await house.when(drafting)
-    house.clock.stand_still()
+    await empty_house.row("SELECT * FROM outbox WHERE state = 'drafting'")  # it is noted just before the request
+    empty_house.clock.stand_still()
     stopping = asyncio.create_task(daemon.stop())
     await daemon.events.until("daemon.draining")
-    await _over_within(house, stopping, 20)
+    await _over_within(empty_house, stopping, 20)
     assert daemon.events.named("daemon.drained") == [{"finished": False}]
 
 
@@ -98,9 +89,7 @@ async def _over_within(house: House, stopping: asyncio.Task[None], seconds: int)
         await stopping
 
 
-async def test_the_watchdog_is_fed_while_slack_is_away_and_the_status_says_so(
-    empty_house: House, tmp_path: Path
-) -> None:
+async def test_the_watchdog_is_fed_while_slack_is_away_and_status_says_so(empty_house: House, tmp_path: Path) -> None:
     house, address = empty_house, str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as manager:
         manager.bind(address)

@@ -38,31 +38,30 @@ def events(log: list[str]) -> set[str]:
 @pytest.fixture
 async def lived(empty_house: House, tmp_path: Path) -> House:
     """A daemon that has greeted a user, written notes and a poem, and used a tool with approval."""
-    house = empty_house
     more = "[ism]\nenabled = true\n[notes]\nmin_interactions = 1\n"
-    write_soul(house.settings.home, more=more, modes={"poetic": POETIC})
+    write_soul(empty_house.settings.home, more=more, modes={"poetic": POETIC})
     known = {"text": "CANARY-known says hello", "quote": f"hello, {RECEIVED}"}
-    house.model.steps["visitor_notes"].append(json.dumps({"add": [known], "whispers": "CANARY-whisper"}))
-    house.model.steps["respond"].append(tagged(SAID, monologue="CANARY-thought too", learned=True))
-    house.model.steps["respond"].append(wanting("poem"))
-    house.model.steps["respond"] += [tagged("CANARY-said in verse", calls_for="poem")]
-    await house.start(name="tess", mcp_servers=shelf(tmp_path))
-    await house.answered("Ada", "dm", f"hello, {RECEIVED}")
-    await house.answered("Ada", "dm", f"write a {RECEIVED} poem")
+    empty_house.model.steps["visitor_notes"].append(json.dumps({"add": [known], "whispers": "CANARY-whisper"}))
+    empty_house.model.steps["respond"].append(tagged(SAID, monologue="CANARY-thought too", learned=True))
+    empty_house.model.steps["respond"].append(wanting("poem"))
+    empty_house.model.steps["respond"] += [tagged("CANARY-said in verse", calls_for="poem")]
+    await empty_house.start(name="tess", mcp_servers=shelf(tmp_path))
+    await empty_house.answered("Ada", "dm", f"hello, {RECEIVED}")
+    await empty_house.answered("Ada", "dm", f"write a {RECEIVED} poem")
     script(
-        house,
+        empty_house,
         chosen(("Research", "CANARY-reason"), reasoning="CANARY-reason"),
         chosen("Respond"),
         use_tool=using(SHELF, path=str(tmp_path / "shelf.txt"), text="CANARY-written"),
         external_dialog=SAID,
     )
     async with asyncio.timeout(TIMEOUT):
-        await house.say("Ada", "dm", f"{PROBLEM}, {RECEIVED}")
-        post = await asked(house)
-        assert await press(house, "Ada", "D0ADA", post["ts"]) == "accepted"
-        await house.reply("D0ADA", SAID, count=3)
-        await house.idle()
-    return house
+        await empty_house.say("Ada", "dm", f"{PROBLEM}, {RECEIVED}")
+        post = await asked(empty_house)
+        assert await press(empty_house, "Ada", "D0ADA", post["ts"]) == "accepted"
+        await empty_house.reply("D0ADA", SAID, count=3)
+        await empty_house.idle()
+    return empty_house
 
 
 async def test_each_level_logs_the_events_that_belong_to_it(lived: House) -> None:

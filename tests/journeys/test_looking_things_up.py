@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from daemon.local_slack.model import Json
 from tests.fakes import TIMEOUT
 from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.problems import PROBLEM, goes_on, indexed, parked, posted, reader, script, shelf, using
+from tests.journeys.problems import PROBLEM, cards, goes_on, indexed, parked, reader, script, shelf, using
 from tests.unit.ism_parts import chosen
 
 SEARCH, RESPOND = chosen(("Research", "kilns crack")), chosen("Respond")
@@ -34,37 +33,21 @@ def actions(house: House) -> str:
     return choice.partition("## Actions")[2].partition("##")[0]
 
 
-def cards_of(post: Json) -> list[tuple[str, str]]:
-    """Titles and details of the cards under a message."""
-    found: list[tuple[str, str]] = []
-
-    def walk(value: object) -> None:
-        if isinstance(value, dict) and "status" in value and "title" in value:
-            found.append((str(value["title"]), str(value.get("details", ""))))
-        elif isinstance(value, dict | list):
-            for inner in value.values() if isinstance(value, dict) else value:
-                walk(inner)
-
-    walk(post)
-    return found
-
-
 async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house: House, docs: Path) -> None:
-    house = empty_house
-    await reader(house, library=(docs,))
-    await indexed(house, 1)
-    script(house, SEARCH, chosen(("Read", "1")), chosen(("Read", "1 page 2")), RESPOND)
-    flow = house.flow()
-    await house.say("Ada", "dm", PROBLEM)
+    await reader(empty_house, library=(docs,))
+    await indexed(empty_house, 1)
+    script(empty_house, SEARCH, chosen(("Read", "1")), chosen(("Read", "1 page 2")), RESPOND)
+    flow = empty_house.flow()
+    await empty_house.say("Ada", "dm", PROBLEM)
     async with asyncio.timeout(TIMEOUT):
         await flow.asked.wait()
 
-    async def cards() -> list[tuple[str, str]] | None:
-        posts = await house.people.posts_by_bot("D0ADA")
-        seen = cards_of(posts[-1]) if posts else []
+    async def five() -> list[tuple[str, str]] | None:
+        posts = await empty_house.people.posts_by_bot("D0ADA")
+        seen = [(one["title"], one.get("details", "")) for post in posts for one in cards(post)]
         return seen if len(seen) == 5 else None
 
-    assert await house.until(cards) == [
+    assert await empty_house.until(five) == [
         ("Looked up what I know: 2", ""),
         ("Looking up “kilns crack”", "kilns crack (in handbook, earlier talk)"),
         ("Reading handbook/kilns.md:1", "passage 1"),
@@ -73,96 +56,39 @@ async def test_each_card_says_in_words_of_its_own_what_is_looked_for(empty_house
     ]
     cites = "See the last chapter [1], 60 degrees [8]."
     flow.end(cites)
-    answer = said(await house.reply("D0ADA", "See the last chapter"))
+    answer = said(await empty_house.reply("D0ADA", "See the last chapter"))
     assert answer.startswith(f"{cites}\n\n[1] `handbook/kilns.md:1`\n[8] `handbook/kilns")
-    assert HEAT in house.last_prompt()
-    offered = actions(house)
+    assert HEAT in empty_house.last_prompt()
+    offered = actions(empty_house)
     assert "the folder handbook (1 document) and earlier talk" in offered
     assert not any(name in offered for name in ("Remind", "Escalate"))
 
 
-@pytest.mark.parametrize("ism", [False, pytest.param(None, marks=pytest.mark.slow)])
-async def test_told_not_to_or_with_nothing_to_look_in_it_answers_by_itself(
-    empty_house: House, docs: Path, ism: bool | None
-) -> None:
-    house = empty_house
-    (docs / "kilns.md").rename(docs / ("kilns.md" if ism is False else ".kilns.md"))
-    await reader(house, library=(docs,), ism_enabled=ism)
-    script(house, SEARCH)
-    assert await house.answered("Ada", "dm", PROBLEM) == "It leads nowhere."
-    assert not any(prompt.step == "choose_actions" for prompt in house.prompts)
-    assert not any(step.startswith("move") and "problem_solving" in step for step in await house.path())
-
-
 async def test_a_setting_that_is_neither_leaves_out_what_needs_a_click(empty_house: House, tmp_path: Path) -> None:
-    house = empty_house
-    await reader(house, mcp_servers=shelf(tmp_path))
-    script(house, chosen(("Research", "the word")), RESPOND, use_tool=using("shelf/look_up", word="clay"))
-    script(house, enters=False, external_dialog="A word [1].")
-    assert await house.answered("Ada", "dm", PROBLEM) == "A word [1].\n\n[1] `shelf/look_up`"
-    choice = next(shown(prompt) for prompt in house.prompts if prompt.step == "use_tool")
+    await reader(empty_house, mcp_servers=shelf(tmp_path))
+    script(empty_house, chosen(("Research", "the word")), RESPOND, use_tool=using("shelf/look_up", word="clay"))
+    script(empty_house, enters=False, external_dialog="A word [1].")
+    assert await empty_house.answered("Ada", "dm", PROBLEM) == "A word [1].\n\n[1] `shelf/look_up`"
+    choice = next(shown(prompt) for prompt in empty_house.prompts if prompt.step == "use_tool")
     assert "shelf/look_up" in choice
     assert "shelf/write_down" not in choice
-    assert "write_down" not in actions(house)
-
-
-# -- what is not there -------------------------------------------------------------------------------------------------
-
-
-async def test_a_document_that_vanished_after_it_was_found_is_one_sentence(empty_house: House, docs: Path) -> None:
-    house = empty_house
-    await reader(house, library=(docs,))
-    await indexed(house, 1)
-
-    async def read_too_late(_: object) -> str:
-        (docs / "kilns.md").unlink()  # one file
-        return chosen(("Read", "1"))
-
-    script(house, SEARCH)
-    house.model.steps["choose_actions"].extend([read_too_late, RESPOND])
-    house.model.steps["external_dialog"].append("Only so much [1].")
-    answer = await house.answered("Ada", "dm", PROBLEM)
-    assert answer.startswith("Only so much [1].")
-    assert "handbook/kilns.md can't be opened any more; this is what was found of it." in house.last_prompt()
-
-
-async def test_a_number_that_nothing_has_is_one_sentence_and_private_thoughts_stand_on_no_card(
-    empty_house: House, docs: Path
-) -> None:
-    house = empty_house
-    await reader(house, library=(docs,))
-    await indexed(house, 1)
-    script(house, chosen(("Read", "1")), SEARCH, chosen(("Read", "99")), RESPOND, external_dialog="So far.")
-    assert await house.answered("Ada", "dm", PROBLEM) == "So far."
-    assert "Nothing was found yet that could be opened." in house.last_prompt()
-    assert "There is no such passage; give the number of one, from 1 to " in house.last_prompt()
-    private = "<internal_monologue>CANARY</internal_monologue> kilns <@U0BEN>"
-    script(house, chosen(("Research", private), ("Think", "CANARY")), RESPOND, external_dialog="So.")
-    assert await house.answered("Ben", "dm", PROBLEM) == "So."
-    left = await posted(house)
-    assert "CANARY" not in left
-    assert "<@U0BEN>" not in left
+    assert "write_down" not in actions(empty_house)
 
 
 # -- a question that waits ---------------------------------------------------------------------------------------------
 
 
-async def test_what_was_found_keeps_its_number_while_a_question_waits_through_a_restart(
-    empty_house: House, docs: Path
-) -> None:
-    house = empty_house
-    await reader(house, library=(docs,))
-    await indexed(house, 1)
-    script(house, SEARCH, chosen(("Ask", "which kiln")), external_dialog="Which kiln?")
-    await house.say("Ada", "dm", PROBLEM)
-    await house.reply("D0ADA", "Which kiln?")
-    await house.idle()
-    await house.restart(name="tess", library=(docs,))
-    assert await parked(house)
-    goes_on(house)
-    script(house, chosen(("Read", "1")), RESPOND, enters=False, external_dialog="The big one [1].")
-    await house.say("Ada", "dm", "the big one")
-    assert said(await house.reply("D0ADA", "The big one")).endswith("[1] `handbook/kilns.md:1`")
-    await house.idle()
-    assert "[1] handbook/kilns.md:1\n# Kilns" in house.last_prompt()
-    assert not await parked(house)
+async def test_what_was_found_keeps_its_number_while_a_question_waits(empty_house: House, docs: Path) -> None:
+    await reader(empty_house, library=(docs,))
+    await indexed(empty_house, 1)
+    script(empty_house, SEARCH, chosen(("Ask", "which kiln")), external_dialog="Which kiln?")
+    await empty_house.answered("Ada", "dm", PROBLEM)
+    await empty_house.restart(name="tess", library=(docs,))
+    assert await parked(empty_house)
+    goes_on(empty_house)
+    script(empty_house, chosen(("Read", "1")), RESPOND, enters=False, external_dialog="The big one [1].")
+    await empty_house.say("Ada", "dm", "the big one")
+    assert said(await empty_house.reply("D0ADA", "The big one")).endswith("[1] `handbook/kilns.md:1`")
+    await empty_house.idle()
+    assert "[1] handbook/kilns.md:1\n# Kilns" in empty_house.last_prompt()
+    assert not await parked(empty_house)

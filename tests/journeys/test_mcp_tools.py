@@ -78,9 +78,7 @@ async def refused(client: Client, name: str, given: dict[str, object]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", ["http", "stdio"])
-async def test_each_tool_does_what_it_is_for_and_refuses_what_it_can_not_do(
-    house: House, tmp_path: Path, transport: str
-) -> None:
+async def test_each_tool_does_its_work_and_refuses_what_is_wrong(house: House, tmp_path: Path, transport: str) -> None:
     async with door(house) as url:
         key = await new_key(house, remember=True)
         await HookClient(tmp_path / "api", url, key).report("SessionStart", source="startup")

@@ -21,28 +21,27 @@ def _files(folder: Path, words: str) -> list[str]:
 
 
 async def test_what_is_said_is_a_file_within_seconds_and_goes_with_its_message(empty_house: House) -> None:
-    house = empty_house
-    await house.start(mirror="passport", tell_of_memory=False)
-    folder = house.settings.home / "passport"
-    await house.answered("Ada", "dm", "I keep bees on the roof")
-    ts = (await house.one("SELECT ts FROM turns WHERE seq = 1"))["ts"]
+    await empty_house.start(mirror="passport", tell_of_memory=False)
+    folder = empty_house.settings.home / "passport"
+    await empty_house.answered("Ada", "dm", "I keep bees on the roof")
+    ts = (await empty_house.one("SELECT ts FROM turns WHERE seq = 1"))["ts"]
 
     async def written() -> bool:
-        house.clock.turn(3)
+        empty_house.clock.turn(3)
         return bool(_files(folder, "bees on the roof"))
 
     async def gone() -> bool:
-        house.clock.turn(3)
+        empty_house.clock.turn(3)
         return not _files(folder, "bees on the roof")
 
     async def whole() -> bool:  # not while the mirror is being brought up to date
-        house.clock.turn(3)
+        empty_house.clock.turn(3)
         checked = await verify_passport(folder, SystemClock())
         return (checked.refused, checked.lossless, checked.chain) == ((), True, None)
 
-    await house.when(written)
-    await house.when(whole)
-    stand = json.loads(await house.command("status", "--json"))["mirror"]
+    await empty_house.when(written)
+    await empty_house.when(whole)
+    stand = json.loads(await empty_house.command("status", "--json"))["mirror"]
     assert (stand["folder"], stand["trouble"]) == ("passport", "")
-    await house.people.delete("Ada", await house.people.open_dm("Ada"), ts)
-    await house.when(gone)
+    await empty_house.people.delete("Ada", await empty_house.people.open_dm("Ada"), ts)
+    await empty_house.when(gone)

@@ -41,11 +41,8 @@ async def silent(house: House) -> None:
 
 
 async def _idle_events(house: House, count: int) -> None:
-    async def done() -> bool:
-        rows = await house.rows("SELECT state FROM inbox WHERE process IN ('dormant', 'exiting')")
-        return len(rows) >= count and all(row["state"] not in ("new", "claimed") for row in rows)
-
-    await house.when(done)
+    done = "SELECT count(*) FROM inbox WHERE process IN ('dormant', 'exiting') AND state NOT IN ('new', 'claimed')"
+    await house.row(f"SELECT 1 WHERE ({done}) >= ?", count)
     await house.idle()
 
 
@@ -58,9 +55,7 @@ async def decide(house: House, act: str, name: str) -> None:
 async def talk_aside(house: House) -> str:
     """A thread in which the soul answered, and in which Ada then said something to Ben; gives its ts."""
     house.model.replies.append(thought("I see."))
-    ts = await house.say("Ada", "general", "@soul hello")
-    await house.reply("general", "I see.")
-    await house.idle()
+    ts = await house.heard("Ada", "general", "@soul hello")
     aside = await house.say("Ada", "general", "@Ben could you look at the blue one?", thread=ts)
     assert await house.final_state(aside) == "ignored"
     return ts
@@ -127,16 +122,15 @@ async def test_what_an_admin_decides_of_a_proposal_is_thought_about_at_once_and_
 
 
 async def test_what_was_decided_long_ago_wakes_no_soul_whose_inner_life_begins(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await house.start(**{**ALONE, "cycle_enabled": False})
-    await house.command("mind", "authority", "set", "goals", "1", "--why", "to see", env=TESS)
-    await spoken_to(house, "the import, please", goal_updates=[adding("look at the import")])
-    await decide(house, "approve", (await house.one("SELECT id FROM approvals"))["id"])
-    house.clock.turn(25 * HOUR)
-    await house.idle()
-    calls = len(house.prompts)
-    await house.restart(**ALONE)
-    house.clock.turn(60)
-    await house.idle()
-    assert (len(house.prompts), await counted(house)) == (calls, {})
+    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
+    await empty_house.start(**{**ALONE, "cycle_enabled": False})
+    await empty_house.command("mind", "authority", "set", "goals", "1", "--why", "to see", env=TESS)
+    await spoken_to(empty_house, "the import, please", goal_updates=[adding("look at the import")])
+    await decide(empty_house, "approve", (await empty_house.one("SELECT id FROM approvals"))["id"])
+    empty_house.clock.turn(25 * HOUR)
+    await empty_house.idle()
+    calls = len(empty_house.prompts)
+    await empty_house.restart(**ALONE)
+    empty_house.clock.turn(60)
+    await empty_house.idle()
+    assert (len(empty_house.prompts), await counted(empty_house)) == (calls, {})

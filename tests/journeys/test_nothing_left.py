@@ -8,33 +8,16 @@ from daemon.core.clock import SystemClock
 from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up
 from tests.journeys.house import House
-from tests.journeys.repeated_talk import OTHERS, THEIRS, begin, forget, talk
+from tests.journeys.own_memory import forget
+from tests.journeys.repeated_talk import OTHERS, THEIRS, begin, talk
 from tests.residues import residues
-
-HELD = (
-    "conversation_topics.task",
-    "cue_words.word",
-    "episodes.summary",
-    "intentions.content",
-    "journal.tags",
-    "links.quote",
-    "outbox.body",
-    "records.text",
-    "senses.features",
-    "standing_questions.question",
-    "turn_words.words",
-    "turns.thought",
-    "user_models.whispers",
-)
-"""Where the words stand before, among others."""
 
 
 @pytest.mark.slow
 async def test_nothing_is_left_of_a_person_whose_words_were_repeated_everywhere(empty_house: House) -> None:
-    house = empty_house
-    await begin(house)
-    await talk(house)
-    home = house.settings.home
+    await begin(empty_house)
+    await talk(empty_house)
+    home = empty_house.settings.home
     before = {one.split(":")[0] for one in residues(home, *THEIRS)}
     assert {
         "turns.body",
@@ -44,21 +27,21 @@ async def test_nothing_is_left_of_a_person_whose_words_were_repeated_everywhere(
         "journal.tags",
         "links.quote",
     } <= before
-    copy = await asyncio.to_thread(back_up, house.settings.database_path, home / "before.db", SystemClock())
+    copy = await asyncio.to_thread(back_up, empty_house.settings.database_path, home / "before.db", SystemClock())
     aside = copy.path.rename(home.parent / f"{home.name}-before.db")
-    assert (await forget(house)).startswith("Forgotten:")
-    await house.idle()
+    assert (await forget(empty_house)).startswith("Forgotten:")
+    await empty_house.idle()
     assert residues(home, *THEIRS) == []
-    kept = {row["body"] for row in await house.rows("SELECT body FROM turns WHERE author = 'U0BEN'")}
+    kept = {row["body"] for row in await empty_house.rows("SELECT body FROM turns WHERE author = 'U0BEN'")}
     assert {f"my {OTHERS} stands in the garden", "what stands in the garden?"} <= kept
-    await house.stop()
-    done = restore(aside, house.settings.database_path, SystemClock(), actor="admin")
+    await empty_house.stop()
+    done = restore(aside, empty_house.settings.database_path, SystemClock(), actor="admin")
     assert done.replaced is not None
     done.replaced.unlink()
     aside.unlink()
     assert residues(home, *THEIRS) == []
-    await begin(house)
-    await house.answered("Ben", "general", "@soul what stands in the garden?")
-    await house.idle()
+    await begin(empty_house)
+    await empty_house.answered("Ben", "general", "@soul what stands in the garden?")
+    await empty_house.idle()
     assert residues(home, *THEIRS) == []
-    assert all(one not in house.last_prompt() for one in THEIRS)
+    assert all(one not in empty_house.last_prompt() for one in THEIRS)

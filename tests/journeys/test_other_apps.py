@@ -33,11 +33,7 @@ async def rolf_elsewhere(house: House) -> AsyncIterator[str]:
     identity = replace(ProcessIdentity.current(), namespace="4026530000")
     hung = hang(bells_beside(house.settings.database_path), identity.bell)
     assert hung is not None
-
-    async def hosted() -> bool:
-        return bool(await house.rows("SELECT 1 FROM awareness WHERE member = 'tess'"))
-
-    await house.when(hosted)
+    await house.row("SELECT 1 FROM awareness WHERE member = 'tess'")
     with hung[0]:
         await house.change(_DAEMON, str(identity), app)
         await house.change(_SOUL, str(identity))
@@ -50,43 +46,37 @@ async def unchanged(house: House) -> bool:
 
 
 async def test_direct_messages_stay_with_their_app(empty_house: House) -> None:
-    house = empty_house
-    async with rolf_elsewhere(house):
-        answer = await house.answered("Ada", "dm", "hand this thread to rolf")
+    async with rolf_elsewhere(empty_house):
+        answer = await empty_house.answered("Ada", "dm", "hand this thread to rolf")
         assert "Rolf answers through another app, which can't write in these direct messages" in answer
         assert "Write to that app itself." in answer
-        assert await unchanged(house)
+        assert await unchanged(empty_house)
 
 
 async def test_a_channel_without_the_other_app_stays_until_it_is_invited(empty_house: House) -> None:
-    house = empty_house
-    async with rolf_elsewhere(house):
-        ts = await talking(house)
-        await house.say("Ada", "general", "@soul hand this thread to rolf", thread=ts)
-        await house.reply("general", "Invite that app here, then say it again.")
-        await house.idle()
-        where = (await house.one("SELECT id FROM conversations WHERE thread <> ''"))["id"]
-        token = house.settings.slack_bot_token
+    async with rolf_elsewhere(empty_house):
+        ts = await talking(empty_house)
+        answer = await empty_house.answered("Ada", "general", "@soul hand this thread to rolf", thread=ts)
+        assert "Invite that app here, then say it again." in answer
+        where = (await empty_house.one("SELECT id FROM conversations WHERE thread <> ''"))["id"]
+        token = empty_house.settings.slack_bot_token
         assert token is not None
-        slack = {"SLACK_BOT_TOKEN": token.get_secret_value(), "SLACK_API_URL": house.settings.slack_api_url}
-        assert "is not in C0" in await house.command("handoff", where, "rolf", fails=True, env=slack)
-        assert await unchanged(house)
-        await house.people.join("Rolfs app", "general")
-        await house.acknowledged()
-        await house.say("Ada", "general", "@soul hand this thread to rolf", thread=ts)
-        await house.reply("general", "From now on Rolf answers here")
-        assert (await words(house))[-1] == GIVEN
+        slack = {"SLACK_BOT_TOKEN": token.get_secret_value(), "SLACK_API_URL": empty_house.settings.slack_api_url}
+        assert "is not in C0" in await empty_house.command("handoff", where, "rolf", fails=True, env=slack)
+        assert await unchanged(empty_house)
+        await empty_house.people.join("Rolfs app", "general")
+        await empty_house.acknowledged()
+        await empty_house.say("Ada", "general", "@soul hand this thread to rolf", thread=ts)
+        await empty_house.reply("general", "From now on Rolf answers here")
+        assert (await words(empty_house))[-1] == GIVEN
 
 
 async def test_a_soul_is_not_offered_one_that_can_not_answer_there(empty_house: House) -> None:
-    house = empty_house
-    async with rolf_elsewhere(house):
-        house.model.steps["respond"].append(wanting("research"))
-        house.model.steps["choose_actions"].append(chosen(("Respond", "x")))
-        house.model.replies.append(tagged("I stay."))
-        await house.say("Ada", "general", f"@soul {PROBLEM}")
-        await house.reply("general")
-        await house.idle()
-        [prompt] = [shown(one) for one in house.prompts if one.step == "choose_actions"]
+    async with rolf_elsewhere(empty_house):
+        empty_house.model.steps["respond"].append(wanting("research"))
+        empty_house.model.steps["choose_actions"].append(chosen(("Respond", "x")))
+        empty_house.model.replies.append(tagged("I stay."))
+        await empty_house.answered("Ada", "general", f"@soul {PROBLEM}")
+        [prompt] = [shown(one) for one in empty_house.prompts if one.step == "choose_actions"]
         assert "Handoff" not in prompt
         assert "Tell" in prompt, "it may write to it all the same"

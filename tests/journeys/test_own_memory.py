@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from daemon.memory.knowledge.records.kinds import Topic
 from tests.given import counted_anew, tagged
 from tests.journeys.house import House
@@ -66,17 +64,6 @@ async def test_what_is_known_is_listed_in_numbered_dated_groups_without_a_model(
     assert await house.rows("SELECT * FROM outbox WHERE body LIKE '%under the mat%'") == []
 
 
-async def test_several_lines_of_the_list_are_forgotten_at_once(house: House) -> None:
-    await _bees(house)
-    await house.answered("Ada", "dm", KNOWN)
-    assert (await house.answered("Ada", "dm", "Forget 1, 2 and 9, please.")).splitlines() == [
-        "Forgotten: weaves at the north loom",
-        "Forgotten: keeps bees",
-        "There is no 9 in the list that I showed you last. *what do you know about me* shows it.",
-    ]
-    assert await house.rows("SELECT text FROM records WHERE kind = 'fact'") == []
-
-
 async def test_forget_that_means_what_was_said_or_shown_last_in_this_talk_or_asks(house: House) -> None:
     await _bees(house)
     await house.answered("Ada", "dm", KNOWN)
@@ -107,13 +94,23 @@ async def test_forget_that_means_what_was_said_or_shown_last_in_this_talk_or_ask
     assert await house.rows("SELECT 1 FROM turns WHERE body LIKE '%north loom%'") == []
 
 
-async def test_a_fact_of_a_private_channel_is_shown_to_its_members_alone(house: House) -> None:
+async def test_several_lines_are_forgotten_at_once_and_a_private_fact_is_for_members_alone(house: House) -> None:
     await house.answered("Ada", "founders", "@soul I plan to leave in May")
     await note(house, "U0ADA", "plans to leave", "plan to leave in May")
     assert "plans to leave" in await house.answered("Ada", "dm", KNOWN)
     await house.people.leave("Ada", "founders")
     await house.acknowledged()
     assert "plans to leave" not in await house.answered("Ada", "dm", KNOWN)
+    await _bees(house)
+    await house.answered("Ada", "dm", KNOWN)
+    assert (await house.answered("Ada", "dm", "Forget 1, 2 and 9, please.")).splitlines() == [
+        "Forgotten: weaves at the north loom",
+        "Forgotten: keeps bees",
+        "There is no 9 in the list that I showed you last. *what do you know about me* shows it.",
+    ]
+    assert [row["text"] for row in await house.rows("SELECT text FROM records WHERE kind = 'fact'")] == [
+        "plans to leave"
+    ]
 
 
 async def test_while_paused_nothing_is_found_or_learned_and_the_words_go_with_the_visit(house: House) -> None:
@@ -125,11 +122,7 @@ async def test_while_paused_nothing_is_found_or_learned_and_the_words_go_with_th
     assert await house.rows("SELECT * FROM jobs WHERE kind = 'models_the_visitor' AND state = 'ready'") == []
     assert "keeps bees" not in house.last_prompt().partition("my secret")[0].rpartition("<note")[2]
     house.clock.turn(house.settings.visit_silence + 60)
-
-    async def erased() -> bool:
-        return not await house.rows("SELECT * FROM turns WHERE body LIKE '%quincunx%'")
-
-    await house.when(erased)
+    await house.no_row("SELECT * FROM turns WHERE body LIKE '%quincunx%'")
     assert await house.rows("SELECT * FROM inbox WHERE body LIKE '%quincunx%'") == []
     assert len(await house.rows("SELECT * FROM turns WHERE body LIKE '%bees%' AND author = 'U0ADA'")) == 1
     await house.answered("Ada", "dm", "resume remembering")
@@ -138,13 +131,12 @@ async def test_while_paused_nothing_is_found_or_learned_and_the_words_go_with_th
 
 
 async def test_the_first_direct_reply_says_once_that_the_soul_remembers(empty_house: House) -> None:
-    house = empty_house
-    await house.start(tell_of_memory=True)
-    assert "pause remembering" not in await house.answered("Ada", "general", "@soul hello")
-    assert "I remember what we talk about." in await house.answered("Ada", "dm", "hello")
-    assert "I remember" not in await house.answered("Ada", "dm", "hello again")
-    await house.restart(tell_of_memory=True)
-    assert "I remember" not in await house.answered("Ada", "dm", "and now?")
+    await empty_house.start(tell_of_memory=True)
+    assert "pause remembering" not in await empty_house.answered("Ada", "general", "@soul hello")
+    assert "I remember what we talk about." in await empty_house.answered("Ada", "dm", "hello")
+    assert "I remember" not in await empty_house.answered("Ada", "dm", "hello again")
+    await empty_house.restart(tell_of_memory=True)
+    assert "I remember" not in await empty_house.answered("Ada", "dm", "and now?")
 
 
 async def test_the_export_is_a_file_that_holds_everything_and_is_sent_once(house: House) -> None:
@@ -187,8 +179,7 @@ async def test_the_export_is_a_file_that_holds_everything_and_is_sent_once(house
 
 
 async def test_correcting_or_forgetting_a_fact_changes_what_quotes_it_and_nothing_else(empty_house: House) -> None:
-    house = empty_house
-    await house.start(name=write_soul(house.settings.home, more='mind = "cycle"\nsubprocesses = []\n'))
+    await empty_house.start(name=write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n'))
     first = thought(
         "Good to know: you run the pump-house rebuild. And a cat!",
         goal_updates=[adding("send Ada the tide table"), adding("ask how the pump house rebuild runs")],
@@ -197,31 +188,31 @@ async def test_correcting_or_forgetting_a_fact_changes_what_quotes_it_and_nothin
         world_model_updates=[{"entity": "Ada", "attribute": "mood", "value": "glad"}],
         memory_ops=[{"type": "write_semantic", "content": "Runs the pump-house rebuild"}],
     )
-    house.model.replies.append(first)
-    await house.answered("Ada", "dm", "I run the pump-house rebuild. My cat is called Tom.")
-    await note(house, "U0ADA", "Ada runs the pump-house rebuild", "run the pump-house rebuild")
-    await note(house, "U0ADA", "has a cat called Tom", "My cat is called Tom", topic=Topic.OTHER)
+    empty_house.model.replies.append(first)
+    await empty_house.answered("Ada", "dm", "I run the pump-house rebuild. My cat is called Tom.")
+    await note(empty_house, "U0ADA", "Ada runs the pump-house rebuild", "run the pump-house rebuild")
+    await note(empty_house, "U0ADA", "has a cat called Tom", "My cat is called Tom", topic=Topic.OTHER)
     mind = (
         "SELECT goal AS w FROM goals UNION ALL SELECT words FROM mind_documents UNION ALL SELECT what FROM predictions"
     )
 
     async def held() -> list[str]:
-        return sorted(row["w"] for row in await house.rows(mind))
+        return sorted(row["w"] for row in await empty_house.rows(mind))
 
     before = await held()
     assert len(before) == 5
-    assert len(await house.rows("SELECT 1 FROM facts")) == 3, "the thought's note is the twin of what was learned"
-    listed = await house.answered("Ada", "dm", KNOWN)
+    assert len(await empty_house.rows("SELECT 1 FROM facts")) == 3, "the thought's note is the twin of what was learned"
+    listed = await empty_house.answered("Ada", "dm", KNOWN)
     assert listed.count("pump-house") == 1
-    await house.answered("Ada", "dm", "wrong 2: My cat is called Tim")
+    await empty_house.answered("Ada", "dm", "wrong 2: My cat is called Tim")
     assert await held() == before
-    assert await house.answered("Ada", "dm", "forget 1") == "Forgotten: Ada runs the pump-house rebuild"
+    assert await empty_house.answered("Ada", "dm", "forget 1") == "Forgotten: Ada runs the pump-house rebuild"
     assert await held() == [one for one in before if "pump" not in one]
-    facts = await house.rows("SELECT text FROM records r JOIN facts USING (id) WHERE valid_until_ms IS NULL")
+    facts = await empty_house.rows("SELECT text FROM records r JOIN facts USING (id) WHERE valid_until_ms IS NULL")
     assert [row["text"] for row in facts] == ["My cat is called Tim"]
-    house.model.replies.append(thought("Fine."))
-    await house.answered("Ada", "dm", "how are things?")
-    prompt = house.last_prompt()
+    empty_house.model.replies.append(thought("Fine."))
+    await empty_house.answered("Ada", "dm", "how are things?")
+    prompt = empty_house.last_prompt()
     assert "My cat is called Tom" in prompt
     assert "send Ada the tide table" in prompt
     assert "rebuild" not in prompt
@@ -243,22 +234,16 @@ async def test_what_is_noted_or_corrected_stands_in_the_talk_and_in_the_list_as_
     assert "Corrected: 1 now says: I review the tide gate" in house.last_prompt()
 
 
-@pytest.mark.parametrize(
-    ("said", "forgotten", "left"),
-    [
-        ("I keep bees on the roof, and I sing.", ("keeps bees", "keep bees on the roof"), "I …, and I sing."),
-        ("Ich leite die Abrechnung. Danke!", ("leitet die Abrechnung", ""), "… Danke!"),
-        ("My desk is blue. Bees are nice.", ("keeps bees", ""), "My desk is blue. Bees are nice."),
-    ],
-)
-async def test_a_forgotten_fact_is_left_out_of_what_was_said(
-    house: House, said: str, forgotten: tuple[str, str], left: str
-) -> None:
-    await house.answered("Ada", "dm", said)
-    await note(house, "U0ADA", *forgotten)
-    await house.answered("Ada", "dm", KNOWN)
-    await house.answered("Ada", "dm", "forget 1")
-    await house.answered("Ada", "dm", "and now?")
-    bodies = [row["body"] for row in await house.rows("SELECT body FROM turns WHERE speaker = 'person' ORDER BY seq")]
-    assert bodies[0] == left
-    assert (said in house.last_prompt()) == (said == left)
+async def test_a_forgotten_fact_is_left_out_of_what_was_said(house: House) -> None:
+    for person, said, fact, quote, left in (
+        ("Ada", "I keep bees on the roof, and I sing.", "keeps bees", "keep bees on the roof", "I …, and I sing."),
+        ("Ben", "Ich leite die Abrechnung. Danke!", "leitet die Abrechnung", "", "… Danke!"),
+        ("Chloe", "My desk is blue. Bees are nice.", "keeps bees", "", "My desk is blue. Bees are nice."),
+    ):
+        await house.answered(person, "dm", said)
+        await note(house, await house.person(person), fact, quote)
+        for words in (KNOWN, "forget 1", "and now?"):
+            await house.answered(person, "dm", words)
+        first = await house.one("SELECT body FROM turns WHERE author = ? ORDER BY seq", await house.person(person))
+        assert first["body"] == left, person
+        assert (said in house.last_prompt()) == (said == left), person

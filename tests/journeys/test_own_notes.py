@@ -2,23 +2,13 @@
 
 import json
 
-import pytest
-
 from tests.given import tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.own_memory import KNOWN, content_of, note, shared_files
-from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
 
 CLAIM = "Ben has a white bicycle"
 BEES = "Ada keeps bees on the roof"
-
-
-@pytest.fixture
-async def thinker(empty_house: House) -> House:
-    """A daemon whose soul thinks whole thoughts."""
-    await empty_house.start(name=write_soul(empty_house.settings.home, more='mind = "cycle"\n'))
-    return empty_house
 
 
 async def _noted(thinker: House, where: str = "dm") -> None:
@@ -93,12 +83,3 @@ async def test_what_is_said_of_another_in_a_channel_is_in_the_list_of_who_had_it
     await house.answered("Ben", "general", "@soul hello")
     assert CLAIM in await house.answered("Ada", "dm", KNOWN)
     assert "bicycle" not in await house.answered("Ben", "dm", KNOWN)
-
-
-async def test_what_another_had_noted_of_a_person_by_name_goes_with_that_person(house: House) -> None:
-    await house.answered("Ben", "dm", "hello")
-    await house.answered("Ada", "dm", f"remember that {CLAIM}")
-    await house.answered("Ben", "dm", "forget me")
-    await house.answered("Ben", "dm", "yes, forget me")
-    await house.idle()
-    assert not await house.rows("SELECT 1 FROM records WHERE instr(text, 'bicycle') > 0")

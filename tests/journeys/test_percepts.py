@@ -34,9 +34,7 @@ async def waiting(house: House, count: int) -> list[tuple[str, str, int]]:
     return [(row["sense"], row["words"], row["n"]) for row in await house.rows(WAITING)]
 
 
-async def test_what_others_do_to_its_goals_level_and_replies_waits_and_is_perceived_without_their_words(
-    thinker: House,
-) -> None:
+async def test_what_others_do_to_its_goals_level_and_replies_is_perceived_without_their_words(thinker: House) -> None:
     await spoken_to(thinker, "the import is slow", goal_updates=[adding("find the slow query"), adding("read on")])
     await thinker.answered("Ada", "dm", "drop G1")
     await thinker.command("goals", "done", "G2", env={"SOUL_NAME": "tess"})
@@ -78,18 +76,10 @@ async def test_a_soul_that_answers_in_words_alone_keeps_none_of_it(house: House)
     await house.answered("Ada", "dm", "hello")
     ts = str((await house.reply("D0ADA"))["ts"])
     await house.people.click("Ada", "dm", ts, "soul_feedback", "bad")
-
-    async def judged() -> bool:
-        return bool(await house.rows("SELECT 1 FROM feedback"))
-
-    await house.when(judged)
+    await house.row("SELECT 1 FROM feedback")
     (row,) = await house.rows("SELECT ts FROM inbox")
     await house.people.edit("Ada", "dm", row["ts"], "good day")
-
-    async def reworded() -> bool:
-        return bool(await house.rows("SELECT 1 FROM turns WHERE body = 'good day'"))
-
-    await house.when(reworded)
+    await house.row("SELECT 1 FROM turns WHERE body = 'good day'")
     assert not await house.rows("SELECT 1 FROM readings")
     for words in ("hello", "and now?", "still here?"):
         await house.answered("Ada", "dm", words)

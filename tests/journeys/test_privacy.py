@@ -44,25 +44,23 @@ class LeakyModel(FakeModel):
 
 @pytest.mark.slow
 async def test_hostile_answers_put_no_private_word_into_any_call_to_slack(empty_house: House) -> None:
-    house = empty_house
-    model = LeakyModel(chance.dice("privacy"), house.clock)
-    await house.start(model, max_cycles=64)
+    model = LeakyModel(chance.dice("privacy"), empty_house.clock)
+    await empty_house.start(model, max_cycles=64)
     for begun in range(0, ANSWERS, _AT_ONCE):
         for number in range(begun, begun + _AT_ONCE):
-            await house.say("Ada", "general", f"@soul question {number}")
-        await house.acknowledged()
-        await house.idle()
-        house.clock.turn(61)
-    calls = await house.people.calls()
+            await empty_house.say("Ada", "general", f"@soul question {number}")
+        await empty_house.acknowledged()
+        await empty_house.idle()
+        empty_house.clock.turn(61)
+    calls = await empty_house.people.calls()
     leaks = [call for call in calls if CANARY in str(call["args"])]
     assert leaks == []
     assert len(model.prompts) >= ANSWERS
     begun_streams = [call for call in calls if call["method"] == "chat.startStream"]
-    replies = await house.replies("general")
+    replies = await empty_house.replies("general")
     assert len(replies) == ANSWERS, "everybody got a word"
     assert begun_streams
     assert any("I'm sorry" not in reply for reply in replies)
-    print(f"answers={ANSWERS} calls={len(calls)} drafts={len(begun_streams)} leaks={len(leaks)}")
 
 
 async def test_a_private_thought_is_kept_with_the_turn_and_nowhere_else(house: House) -> None:

@@ -2,12 +2,11 @@
 
 import asyncio
 
-from daemon.core.ports.models import Completion
+from daemon.local_slack.model import Json
 from tests.fakes import TIMEOUT
 from tests.given import shown
 from tests.journeys.house import House
-from tests.journeys.problems import PROBLEM, goes_on, parked, posted, script, solver
-from tests.models import FakeModel
+from tests.journeys.problems import PROBLEM, cards, goes_on, parked, posted, script, solver
 from tests.unit.ism_parts import chosen
 
 THINK, RESPOND = chosen(("Think", "the glaze")), chosen("Respond")
@@ -18,10 +17,15 @@ def steps(house: House) -> list[str]:
     return [prompt.step for prompt in house.prompts]
 
 
+def states(*posts: Json) -> dict[str, str]:
+    """Titles and states of the cards under messages."""
+    return {one["title"]: one["status"] for post in posts for one in cards(post)}
+
+
 # -- the whole way -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_message_that_calls_for_research_starts_the_loop_with_a_status_line_and_one_reply(
+async def test_a_message_that_calls_for_research_starts_the_loop_and_cards_grow_to_one_reply(
     empty_house: House,
 ) -> None:
     house = empty_house
@@ -45,63 +49,38 @@ async def test_a_message_that_calls_for_research_starts_the_loop_with_a_status_l
     ]
     script(house, RESPOND, external_dialog="It cools too fast [1], said [2, 3] all.")
     assert await house.answered("Ben", "dm", PROBLEM) == "It cools too fast, said all."
-
-
-async def test_a_plan_of_cards_grows_while_it_works_and_is_complete_at_the_end(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, THINK, RESPOND)
-    flow = house.flow()
-    await house.say("Ada", "dm", PROBLEM)
+    script(empty_house, THINK, RESPOND)
+    flow = empty_house.flow()
+    await empty_house.say("Chloe", "dm", PROBLEM)
     async with asyncio.timeout(TIMEOUT):
         await flow.asked.wait()
 
-    async def cards() -> dict[str, str] | None:
-        posts = await house.people.posts_by_bot("D0ADA")
-        shown_now = cards_of(posts[-1]) if posts else {}
-        return shown_now if len(shown_now) == 2 else None
+    async def both() -> dict[str, str] | None:
+        found = states(*await empty_house.people.posts_by_bot("D0CHLOE"))
+        return found if len(found) == 2 else None
 
-    assert await house.until(cards) == {"Thinking it through": "complete", "Writing the answer": "in_progress"}
+    assert await empty_house.until(both) == {"Thinking it through": "complete", "Writing the answer": "in_progress"}
     flow.end("It cools too fast.")
-    post = await house.reply("D0ADA", "It cools too fast.")
-    assert cards_of(post) == {"Thinking it through": "complete", "Writing the answer": "complete"}
-
-
-def cards_of(post: dict[str, object]) -> dict[str, str]:
-    """Titles and states of the cards under a message."""
-    found: dict[str, str] = {}
-
-    def walk(value: object) -> None:
-        if isinstance(value, dict):
-            if "status" in value and "title" in value:
-                found[str(value["title"])] = str(value["status"])
-            for inner in value.values():
-                walk(inner)
-        elif isinstance(value, list):
-            for inner in value:
-                walk(inner)
-
-    walk(post)
-    return found
+    post = await empty_house.reply("D0CHLOE", "It cools too fast.")
+    assert states(post) == {"Thinking it through": "complete", "Writing the answer": "complete"}
 
 
 async def test_where_the_loop_is_off_nothing_of_it_is_reachable(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, chosen(("Ask", "which kiln")), external_dialog="Which kiln?")
-    assert await house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
-    assert await parked(house)
-    soul = house.settings.home / "souls" / "tess" / "soul.toml"
-    await house.stop()
+    await solver(empty_house)
+    script(empty_house, chosen(("Ask", "which kiln")), external_dialog="Which kiln?")
+    assert await empty_house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
+    assert await parked(empty_house)
+    soul = empty_house.settings.home / "souls" / "tess" / "soul.toml"
+    await empty_house.stop()
     soul.write_text(soul.read_text(encoding="utf-8").replace("enabled = true", "enabled = false"), encoding="utf-8")
-    await house.start(name="tess")
-    goes_on(house)
-    house.model.steps["external_dialog"].append("Then I can only guess.")
-    before = len(house.prompts)
-    assert await house.answered("Ada", "dm", "the big one") == "Then I can only guess."
-    assert not await parked(house)
-    await house.answered("Ada", "dm", PROBLEM)
-    assert steps(house)[before:] == ["mental_query", "external_dialog", "respond"]
+    await empty_house.start(name="tess")
+    goes_on(empty_house)
+    empty_house.model.steps["external_dialog"].append("Then I can only guess.")
+    before = len(empty_house.prompts)
+    assert await empty_house.answered("Ada", "dm", "the big one") == "Then I can only guess."
+    assert not await parked(empty_house)
+    await empty_house.answered("Ada", "dm", PROBLEM)
+    assert steps(empty_house)[before:] == ["mental_query", "external_dialog", "respond"]
 
 
 # -- steering ----------------------------------------------------------------------------------------------------------
@@ -134,42 +113,24 @@ async def _ends_in_one(house: House, words: str) -> None:
 
 
 async def test_a_plain_reply_steers_the_work_and_one_reply_answers_both(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    ts, _ = await _at_work(house)
-    script(house, RESPOND, enters=False, external_dialog="Then it is the clay.")
-    await house.say("Ada", "general", "it is the RED kiln", thread=ts)
-    await _ends_in_one(house, "Then it is the clay.")
-    cut = await house.rows("SELECT step FROM llm_calls WHERE outcome = 'cancelled'")
+    await solver(empty_house)
+    ts, _ = await _at_work(empty_house)
+    script(empty_house, RESPOND, enters=False, external_dialog="Then it is the clay.")
+    await empty_house.say("Ada", "general", "it is the RED kiln", thread=ts)
+    await _ends_in_one(empty_house, "Then it is the clay.")
+    cut = await empty_house.rows("SELECT step FROM llm_calls WHERE outcome = 'cancelled'")
     assert [row["step"] for row in cut] == ["internal_monologue"], "what it thought was cut off"
-    [_, second] = [shown(prompt) for prompt in house.prompts if prompt.step == "choose_actions"]
+    [_, second] = [shown(prompt) for prompt in empty_house.prompts if prompt.step == "choose_actions"]
     assert "it is the RED kiln" in second
-    assert [row["state"] for row in await house.rows("SELECT state FROM inbox")] == ["answered"] * 2
+    assert [row["state"] for row in await empty_house.rows("SELECT state FROM inbox")] == ["answered"] * 2
 
 
 async def test_a_daemon_cut_off_in_the_middle_of_the_work_loses_and_doubles_nothing(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    await _at_work(house)
-    assert house.daemon is not None
-    await house.daemon.cut()
-    script(house, RESPOND, external_dialog="It cools too fast.")
-    await house.start(name="tess")
-    await house.reply("general", "It cools too fast.")
-    await house.idle()
-    assert await house.replies("general") == ["It cools too fast."]
-
-
-# -- limits ------------------------------------------------------------------------------------------------------------
-
-
-async def test_a_limit_ends_in_the_best_answer_so_far_honestly(empty_house: House) -> None:
-    house = empty_house
-    model = house.model = FakeModel(model="openai/gpt-6.1-terra", usage=Completion("openai/gpt-6.1-terra", 100, 0, 50))
-    for number in range(9):
-        model.steps["choose_actions"].append(chosen(("Think", str(number))))
-    script(house, external_dialog="So far only this.")
-    await solver(house, ism_max_usd=0.001)
-    why = "the budget of 0.001 US dollars for one task is used up"
-    assert await house.answered("Ada", "dm", PROBLEM) == f"So far only this.\n\n_(I stopped here: {why}.)_"
-    assert not await parked(house)
+    await solver(empty_house)
+    await _at_work(empty_house)
+    await empty_house.cut()
+    script(empty_house, RESPOND, external_dialog="It cools too fast.")
+    await empty_house.start(name="tess")
+    await empty_house.reply("general", "It cools too fast.")
+    await empty_house.idle()
+    assert await empty_house.replies("general") == ["It cools too fast."]

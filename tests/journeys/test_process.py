@@ -27,16 +27,3 @@ async def test_it_starts_answers_a_dm_and_stops_cleanly_on_sigterm(tmp_path: Pat
         process.tell(signal.SIGTERM)
         assert await process.ended() == 0, process.lines
     assert (tmp_path / "memory.db").stat().st_mode & 0o077 == 0, "it is its owner's alone"
-
-
-async def test_it_finishes_the_reply_that_is_under_way_on_sigterm(tmp_path: Path) -> None:
-    async with serve_workspace() as workspace, WorkspaceClient(workspace.page_url) as people:
-        await people.fault("chat.postMessage", delay=0.5)
-        async with started(tmp_path, "run", **variables_for(workspace)) as process:
-            await process.until("Connected.")
-            await people.say("Ada", "dm", "a last word")
-            await people.wait_for(lambda: people.calls("users.info"), TIMEOUT)
-            process.tell(signal.SIGTERM)
-            assert await process.ended() == 0, process.lines
-        posts = await people.posts_by_bot("D0ADA")
-        assert ["a last word" in said(post) for post in posts] == [True]

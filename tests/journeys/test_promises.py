@@ -11,7 +11,7 @@ from tests.journeys.house import House
 from tests.journeys.promising import HOUR, posts, promised, promising, quiet_after, said_after
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
-from tests.journeys.ticking import NEVER_QUIET, after, counted
+from tests.journeys.ticking import NEVER_QUIET, after, counted, musing
 from tests.models import after as until
 
 DAY = 86_400
@@ -21,8 +21,7 @@ UNSEEN = "I said that I'd come back to “{}”. I couldn't look at it by now; a
 @pytest.fixture
 async def thinker(empty_house: House) -> House:
     """A daemon whose soul thinks whole thoughts, also by itself."""
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**NEVER_QUIET)
+    await musing(empty_house)
     return empty_house
 
 
@@ -43,28 +42,24 @@ async def test_a_promise_stands_below_the_reply_and_kept_once_when_it_is_due(thi
     assert (await thinker.one("SELECT state FROM goals"))["state"] == "done"
 
 
-async def test_a_soul_that_then_says_nothing_is_spoken_for(thinker: House) -> None:
-    await promised(thinker, "import")
-    thinker.model.replies.append(thought(None, inner_speech="no idea"))
-    await said_after(thinker, 2 * HOUR + 1, "There is nothing new that I could say about it yet.")
-    thinker.model.replies += [thought("and again", inner_speech=f"{number}") for number in range(6)]
-    await quiet_after(thinker, 2 * DAY)
-
-
-@pytest.mark.parametrize("trouble", ["model", pytest.param("form", marks=pytest.mark.slow)])
-async def test_a_promise_is_kept_without_a_model_that_answers_or_keeps_the_form(thinker: House, trouble: str) -> None:
-    await promised(thinker, "import")
-    down: list[Any] = [ModelUnavailable("it is down", hint="wait")] * 4
-    thinker.model.replies += down if trouble == "model" else ["I am no JSON", "nor am I"]
-    await said_after(thinker, 2 * HOUR + 1, UNSEEN.format("import"))
-    await quiet_after(thinker, DAY)
+async def test_a_promise_is_kept_though_nothing_is_said_no_model_answers_or_none_in_form(thinker: House) -> None:
+    troubles: dict[str, tuple[list[Any], str]] = {
+        "Ada": ([thought(None, inner_speech="no idea")], "There is nothing new that I could say about it yet."),
+        "Ben": ([ModelUnavailable("it is down", hint="wait")] * 4, UNSEEN.format("import")),
+        "Chloe": (["I am no JSON", "nor am I"], UNSEEN.format("import")),
+    }
+    for person, (answers, words) in troubles.items():
+        await promised(thinker, "import", person=person)
+        thinker.model.replies += answers
+        await said_after(thinker, 2 * HOUR + 1, words, f"D0{person.upper()}")
+        thinker.model.replies += [thought("and again", inner_speech=f"{number}") for number in range(6)]
+        await quiet_after(thinker, DAY)
+        thinker.model.replies.clear()
     turn = await thinker.one("SELECT body, kind FROM turns ORDER BY seq DESC LIMIT 1")
     assert "come back to “import”" in turn["body"]
 
 
-async def test_each_promise_of_an_hour_is_thought_about_though_one_thought_may_take_the_hours_budget(
-    empty_house: House,
-) -> None:
+async def test_each_promise_of_an_hour_is_thought_about_though_one_may_take_its_budget(empty_house: House) -> None:
     write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
     await empty_house.start(name="tess", cycle_enabled=True, quiet_hours="")
     for minutes, what in ((10, "import"), (20, "report"), (30, "docs")):
@@ -77,8 +72,7 @@ async def test_each_promise_of_an_hour_is_thought_about_though_one_thought_may_t
 
 
 async def test_what_is_thought_unasked_leaves_the_day_what_a_promise_can_cost(empty_house: House) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**NEVER_QUIET | {"cycle_tokens_day": 9_000})
+    await musing(empty_house, cycle_tokens_day=9_000)
     await promised(empty_house, "import")
     empty_house.model.replies.append(thought("I see.", goal_updates=[adding("look at the roof", due="in 1h")]))
     await empty_house.answered("Ben", "dm", "the roof, please")
@@ -89,8 +83,7 @@ async def test_what_is_thought_unasked_leaves_the_day_what_a_promise_can_cost(em
 
 
 async def test_without_a_budget_what_was_promised_elsewhere_waits_for_no_budget(empty_house: House) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**NEVER_QUIET | {"cycle_tokens_day": 100})
+    await musing(empty_house, cycle_tokens_day=100)
     await promised(empty_house, "import")
     await promised(empty_house, "export", person="Ben")
     empty_house.clock.turn(2 * HOUR + 1)
@@ -129,8 +122,7 @@ async def test_not_now_below_one_post_declines_what_that_post_promised_alone(thi
 
 
 async def test_in_quiet_hours_nothing_is_said_and_a_promise_is_dated_past_them(empty_house: House) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**NEVER_QUIET | {"quiet_hours": "20:00-08:00"})
+    await musing(empty_house, quiet_hours="20:00-08:00")
     empty_house.clock.turn(DAY - empty_house.clock.now_ms() / 1_000 % DAY + 19 * HOUR)  # 19:00 UTC
     reply = await promised(empty_house, "import", "in 3h")
     zone = (await empty_house.rows("SELECT zone FROM person_zones"))[0]["zone"]
@@ -156,8 +148,7 @@ async def test_three_are_the_most_and_a_fourth_is_kept_as_a_goal(thinker: House)
 
 
 async def test_with_the_cycle_off_nothing_is_promised(empty_house: House) -> None:
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n\n[cycle]\nenabled = false\n')
-    await empty_house.start(**NEVER_QUIET)
+    await musing(empty_house, "\n[cycle]\nenabled = false\n")
     assert await promised(empty_house, "import") == "I will look."
 
 
@@ -166,11 +157,7 @@ async def test_words_that_come_meanwhile_are_answered_first_and_the_promise_is_k
     never = asyncio.Event()
     thinker.model.steps["think"].append(until(never, thought(None)))
     thinker.clock.turn(2 * HOUR + 1)
-
-    async def thinking() -> bool:
-        return len(thinker.prompts) == 2
-
-    await thinker.when(thinking)
+    await thinker.thinks(2)
     thinker.model.replies += [thought("Here I am."), thought("The import ran.")]
     await thinker.answered("Ada", "dm", "hello?")
     await thinker.reply("D0ADA", "The import ran.")
@@ -200,35 +187,17 @@ async def test_what_no_post_says_is_no_promise(thinker: House) -> None:
     thinker.model.replies.append(thought("The import ran."))
     before = await posts(thinker)
     thinker.clock.turn(2 * HOUR + 1)
-
-    async def counted() -> bool:
-        return bool(await thinker.rows("SELECT 1 FROM tick_counts"))
-
-    await thinker.when(counted)
+    await thinker.row("SELECT 1 FROM tick_counts")
     assert await posts(thinker) == before
     row = await thinker.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
     assert row["refused"] == '[["external_speech", "not_invited"]]'
-
-
-async def test_it_is_kept_once_over_a_restart_by_two_daemons(thinker: House) -> None:
-    await promised(thinker, "import")
-    await thinker.stop()
-    thinker.clock.turn(9 * HOUR)
-    thinker.model.replies += [thought("The import ran."), thought("It ran, as said."), thought("And again.")]
-    await thinker.start(**NEVER_QUIET)
-    await thinker.start(**NEVER_QUIET)
-    await thinker.reply("D0ADA", "ran")
-    await quiet_after(thinker, 10)
-    assert sum("ran" in one for one in await thinker.replies("D0ADA")) == 1
 
 
 @pytest.mark.parametrize(
     "change",
     ['mind = "process"\n', pytest.param('mind = "cycle"\n\n[cycle]\nenabled = false\n', marks=pytest.mark.slow)],
 )
-async def test_it_is_kept_in_words_of_the_house_where_the_soul_thinks_by_itself_no_more(
-    thinker: House, change: str
-) -> None:
+async def test_the_house_keeps_it_where_the_soul_thinks_by_itself_no_more(thinker: House, change: str) -> None:
     await promised(thinker, "import")
     write_soul(thinker.settings.home, more=f"subprocesses = []\n{change}")
     await thinker.restart(**NEVER_QUIET)

@@ -9,6 +9,7 @@ import pytest
 from daemon.channels.slack.access import readers
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey, Readers
+from daemon.local_slack.client import WorkspaceClient
 from daemon.memory.admin.remembered import readers_at
 from daemon.memory.database import Transaction, open_database
 from daemon.memory.retrieval.surfacing import Surfacing
@@ -19,6 +20,7 @@ from tests.unit.ism_parts import chosen
 
 CANARY = "heliotrope"
 LOOKS_UP = chosen(("Research", "kiln cracks"), "Respond")
+SHARED = {"allow_shared_channels": True}
 MISSING_SCOPE = {"ok": False, "error": "missing_scope", "needed": "channels:read"}
 
 
@@ -38,28 +40,18 @@ class Question:
         script(house, LOOKS_UP, enters=not self.thread, external_dialog=f"The kiln: [1] {PROBLEM}")
         if self.thread:
             house.model.steps["respond"].append(wanting("research"))
-        channel = await house.people.open_dm(self.asker) if self.room == "dm" else self.room
-        before = len(await house.replies(channel))
-        await house.say(self.asker, self.room, f"@soul {PROBLEM}", thread=self.thread)
-        await house.reply(channel, count=before + 1)
-        await house.idle()
+        await house.answered(self.asker, self.room, f"@soul {PROBLEM}", thread=self.thread)
         sent = [str(call["args"]) for call in (await house.people.calls())[calls:]]
         return "\n".join([*map(shown, house.prompts[prompts:]), *sent])
 
 
+async def _studio(house: House, *members: str, kind: str = "channel") -> Question:
+    await house.people.add_channel("studio", kind=kind, members=members)
+    return Question(house)
+
+
 async def _members_only(house: House) -> Question:
-    await house.people.add_channel("studio", members=["Ada", "Ben"])
-    return Question(house)
-
-
-async def _guest_in_public_channel(house: House) -> Question:
-    await house.people.add_channel("studio", members=["Ada", "Gus"])
-    return Question(house)
-
-
-async def _guest_in_private_channel(house: House) -> Question:
-    await house.people.add_channel("studio", kind="group", members=["Ada", "Gus"])
-    return Question(house)
+    return await _studio(house, "Ada", "Ben")
 
 
 async def _guest_in_group_dm(house: House) -> Question:
@@ -67,22 +59,21 @@ async def _guest_in_group_dm(house: House) -> Question:
     return Question(house, str(room["id"]))
 
 
+async def _changes(house: House, act: Callable[[WorkspaceClient], Awaitable[object]], member: str = "Ben") -> Question:
+    """The soul has answered in the studio before something changes there."""
+    question = await _studio(house, "Ada", member)
+    await house.answered("Ada", "studio", "@soul hello")
+    await act(house.people)
+    await house.acknowledged()
+    return question
+
+
 async def _guest_joins_mid_thread(house: House) -> Question:
     question = await _members_only(house)
-    root = await house.say("Ada", "studio", "@soul hello")
-    await house.reply("studio")
-    await house.idle()
+    root = await house.heard("Ada", "studio", "@soul hello")
     await house.people.join("Gus", "studio")
     await house.acknowledged()
     return Question(house, question.room, thread=root)
-
-
-async def _guest_has_left(house: House) -> Question:
-    question = await _guest_in_public_channel(house)
-    await house.answered("Ada", "studio", "@soul hello")
-    await house.people.leave("Gus", "studio")
-    await house.acknowledged()
-    return question
 
 
 async def _thread_of_a_guest_who_left(house: House) -> Question:
@@ -104,22 +95,6 @@ async def _refused_guest_spoke_and_left(house: House) -> Question:
     return Question(house, thread=root)
 
 
-async def _member_becomes_guest(house: House) -> Question:
-    question = await _members_only(house)
-    await house.answered("Ada", "studio", "@soul hello")
-    await house.people.change_standing("Ben", "guest")
-    await house.acknowledged()
-    return question
-
-
-async def _channel_becomes_shared(house: House) -> Question:
-    question = await _members_only(house)
-    await house.answered("Ada", "studio", "@soul hello")
-    await house.people.share("studio")
-    await house.acknowledged()
-    return question
-
-
 async def _unknown_user(house: House) -> Question:
     question = await _members_only(house)
     rooms = house.workspace.workspace.state.channels
@@ -135,14 +110,6 @@ async def _bot(house: House, team: str) -> Question:
     return question
 
 
-async def _foreign_bot(house: House) -> Question:
-    return await _bot(house, "T0ELSEWHERE")
-
-
-async def _own_bot(house: House) -> Question:
-    return await _bot(house, "")
-
-
 async def _no_scope(house: House) -> Question:
     question = await _members_only(house)
     await house.people.fault("conversations.members", body=MISSING_SCOPE, times=9)
@@ -150,9 +117,9 @@ async def _no_scope(house: House) -> Question:
 
 
 async def _no_scope_but_a_pair(house: House) -> Question:
-    await house.people.add_channel("studio", members=["Ada"])
+    question = await _studio(house, "Ada")
     await house.people.fault("conversations.members", body=MISSING_SCOPE, times=9)
-    return Question(house)
+    return question
 
 
 async def _members_out_of_reach(house: House) -> Question:
@@ -161,54 +128,42 @@ async def _members_out_of_reach(house: House) -> Question:
     return question
 
 
-async def _dm(house: House) -> Question:
-    return Question(house, "dm", "Ben")
-
-
-async def _dm_of_a_guest(house: House) -> Question:
-    return Question(house, "dm", "Gus")
-
-
-async def _made_private(house: House) -> Question:
-    """Full members of a channel that became private may still know what the workspace knows."""
-    question = await _members_only(house)
-    await house.answered("Ada", "studio", "@soul hello")
-    await house.people.convert("Ada", "studio", "group")
-    await house.acknowledged()
-    return question
-
-
 @dataclass(frozen=True)
 class Case:
     """How a room comes about, and whether all its readers are full members."""
 
+    name: str
     arrange: Callable[[House], Awaitable[Question]]
     known: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
 
 
+async def _direct(house: House, person: str) -> Question:
+    return Question(house, "dm", person)
+
+
 EVERYDAY = (
-    Case(_members_only, known=True),
-    Case(_guest_in_public_channel),
-    Case(_refused_guest_spoke_and_left),
-    Case(_channel_becomes_shared, settings={"allow_shared_channels": True}),
-    Case(_no_scope),
-    Case(_dm_of_a_guest, settings={"allow_guests": True}),
-    Case(_made_private, known=True),
+    Case("members only", _members_only, known=True),
+    Case("guest in public channel", lambda house: _studio(house, "Ada", "Gus")),
+    Case("refused guest spoke and left", _refused_guest_spoke_and_left),
+    Case("becomes shared", lambda house: _changes(house, lambda at: at.share("studio")), settings=SHARED),
+    Case("no scope", _no_scope),
+    Case("direct messages of a guest", lambda house: _direct(house, "Gus"), settings={"allow_guests": True}),
+    Case("made private", lambda house: _changes(house, lambda at: at.convert("Ada", "studio", "group")), known=True),
 )
 FURTHER = (
-    Case(_guest_in_private_channel),
-    Case(_guest_in_group_dm),
-    Case(_guest_joins_mid_thread),
-    Case(_guest_has_left, known=True),
-    Case(_thread_of_a_guest_who_left),
-    Case(_member_becomes_guest),
-    Case(_unknown_user),
-    Case(_foreign_bot),
-    Case(_own_bot, known=True),
-    Case(_no_scope_but_a_pair, known=True),
-    Case(_members_out_of_reach),
-    Case(_dm, known=True),
+    Case("guest in private channel", lambda house: _studio(house, "Ada", "Gus", kind="group")),
+    Case("guest in group message", _guest_in_group_dm),
+    Case("guest joins mid thread", _guest_joins_mid_thread),
+    Case("guest has left", lambda house: _changes(house, lambda at: at.leave("Gus", "studio"), "Gus"), known=True),
+    Case("thread of a guest who left", _thread_of_a_guest_who_left),
+    Case("member becomes guest", lambda house: _changes(house, lambda at: at.change_standing("Ben", "guest"))),
+    Case("unknown user", _unknown_user),
+    Case("foreign bot", lambda house: _bot(house, "T0ELSEWHERE")),
+    Case("own bot", lambda house: _bot(house, ""), known=True),
+    Case("no scope but a pair", _no_scope_but_a_pair, known=True),
+    Case("members out of reach", _members_out_of_reach),
+    Case("direct messages", lambda house: _direct(house, "Ben"), known=True),
 )
 
 
@@ -222,27 +177,23 @@ async def _secret(house: House, **settings: Any) -> None:  # noqa: ANN401  # any
 @pytest.mark.parametrize(
     "case",
     [*EVERYDAY, *(pytest.param(case, marks=pytest.mark.slow) for case in FURTHER)],
-    ids=lambda case: case.arrange.__name__.strip("_"),
+    ids=lambda case: case.name,
 )
-async def test_only_where_every_reader_is_a_full_member_is_told_what_the_workspace_knows(
-    empty_house: House, case: Case
-) -> None:
-    house = empty_house
-    await _secret(house, **case.settings)
-    question = await case.arrange(house)
+async def test_only_before_full_members_is_told_what_the_workspace_knows(empty_house: House, case: Case) -> None:
+    await _secret(empty_house, **case.settings)
+    question = await case.arrange(empty_house)
     assert not await _command_knows(question) or case.known, "nobody has asked the platform yet"
     assert (CANARY in await question.prompts_and_posts()) is case.known
     assert await _command_knows(question) is case.known
 
 
 async def test_a_guest_who_joins_is_known_to_the_commands_before_the_next_reply(empty_house: House) -> None:
-    house = empty_house
-    await _secret(house)
-    question = await _members_only(house)
+    await _secret(empty_house)
+    question = await _members_only(empty_house)
     await question.prompts_and_posts()
     assert await _command_knows(question)
-    await house.people.join("Gus", "studio")
-    await house.acknowledged()
+    await empty_house.people.join("Gus", "studio")
+    await empty_house.acknowledged()
     assert not await _command_knows(question)
 
 

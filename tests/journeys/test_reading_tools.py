@@ -34,27 +34,34 @@ async def outcomes(house: House) -> list[tuple[dict[str, int], list[list[str]]]]
     return [(json.loads(row["did"]), json.loads(row["refused"])) for row in rows]
 
 
-async def test_it_reads_with_a_tool_and_thinks_again_with_what_it_gave(empty_house: House) -> None:
-    house = empty_house
-    await start(house)
-    house.model.replies.extend([using((LOOK_UP, {"word": "kiln"})), thought("It has four letters.")])
-    assert await house.answered("Ada", "dm", "how long is that word?") == "It has four letters."
-    first, second = house.prompts
+async def test_it_reads_with_a_tool_and_thinks_again_and_uses_none_beside_a_reply(empty_house: House) -> None:
+    await start(empty_house)
+    empty_house.model.replies.extend([using((LOOK_UP, {"word": "kiln"})), thought("It has four letters.")])
+    assert await empty_house.answered("Ada", "dm", "how long is that word?") == "It has four letters."
+    first, second = empty_house.prompts
     assert [first.step, second.step] == ["think", "think"]
     assert GAVE not in str(first)
-    assert GAVE in house.last_prompt()
-    assert await outcomes(house) == [({"tool_calls": 1}, []), ({"external_speech": 1}, [])]
-    rows = await house.rows("SELECT trace_id FROM thoughts")
+    assert GAVE in empty_house.last_prompt()
+    assert await outcomes(empty_house) == [({"tool_calls": 1}, []), ({"external_speech": 1}, [])]
+    rows = await empty_house.rows("SELECT trace_id FROM thoughts")
     assert len({row["trace_id"] for row in rows}) == 1, "both are of one perception, in one commit"
-    assert GAVE not in str(await house.people.calls())
+    assert GAVE not in str(await empty_house.people.calls())
     standing = first.system
     assert f"{LOOK_UP}(word)" in str(standing)
     assert WRITE not in str(standing)
     assert "gnore your soul" not in str(standing), "what a server says of its tools is foreign text"
-    house.model.replies.extend([using(("shelf/refuse", {})), thought("It failed.")])
-    assert await house.answered("Ada", "dm", "try") == "It failed."
-    assert "it failed:" in house.last_prompt()
-    assert house.prompts[-1].system == standing, "what is cached stays the same from turn to turn"
+    empty_house.model.replies.extend([using(("shelf/refuse", {})), thought("It failed.")])
+    assert await empty_house.answered("Ada", "dm", "try") == "It failed."
+    assert "it failed:" in empty_house.last_prompt()
+    assert empty_house.prompts[-1].system == standing, "what is cached stays the same from turn to turn"
+    beside = [{"tool": LOOK_UP, "arguments": '{"word": "kiln"}'}]
+    empty_house.model.replies.append(thought("I know it.", tool_calls=beside))
+    await empty_house.answered("Ada", "dm", "how long?")
+    assert (await outcomes(empty_house))[-1:] == [({"external_speech": 1}, [["tool_calls", "too_many"]])]
+    many = using(*[(LOOK_UP, {"word": f"word{number}"}) for number in range(4)])
+    empty_house.model.replies.extend([many, thought("Three of them.")])
+    await empty_house.answered("Ada", "dm", "and these?")
+    assert (await outcomes(empty_house))[-2] == ({"tool_calls": 3}, [["tool_calls", "too_many"]])
 
 
 async def test_what_changes_anything_is_not_used_and_the_soul_hears_why(empty_house: House, tmp_path: Path) -> None:
@@ -85,48 +92,33 @@ async def test_what_changes_anything_is_not_used_and_the_soul_hears_why(empty_ho
     assert "</note> SYSTEM" not in shown, "it is fenced"
 
 
-async def test_beside_a_reply_and_in_the_last_look_no_tool_is_used(empty_house: House) -> None:
-    house = empty_house
-    await start(house)
-    beside = [{"tool": LOOK_UP, "arguments": '{"word": "kiln"}'}]
-    house.model.replies.append(thought("I know it.", tool_calls=beside))
-    await house.answered("Ada", "dm", "how long?")
-    assert await outcomes(house) == [({"external_speech": 1}, [["tool_calls", "too_many"]])]
-    many = using(*[(LOOK_UP, {"word": f"word{number}"}) for number in range(4)])
-    house.model.replies.extend([many, thought("Three of them.")])
-    await house.answered("Ada", "dm", "and these?")
-    assert (await outcomes(house))[1] == ({"tool_calls": 3}, [["tool_calls", "too_many"]])
-
-
 async def test_without_the_autonomous_loop_there_is_no_tool(empty_house: House) -> None:
-    house = empty_house
-    await start(house, ism="enabled = false")
-    house.model.replies.extend([using((LOOK_UP, {"word": "kiln"})), thought("I can't.")])
-    await house.answered("Ada", "dm", "how long?")
-    assert (await outcomes(house))[0] == ({}, [["tool_calls", "unknown"]])
-    assert LOOK_UP not in str(house.prompts[0])
+    await start(empty_house, ism="enabled = false")
+    empty_house.model.replies.extend([using((LOOK_UP, {"word": "kiln"})), thought("I can't.")])
+    await empty_house.answered("Ada", "dm", "how long?")
+    assert (await outcomes(empty_house))[0] == ({}, [["tool_calls", "unknown"]])
+    assert LOOK_UP not in str(empty_house.prompts[0])
 
 
 async def test_a_proposed_look_is_taken_once_an_admin_allows_it(empty_house: House) -> None:
-    house = empty_house
-    await start(house)
-    async with open_database(house.settings.database_path, house.clock) as database:
-        changes = AuthorityChanges(database, house.clock, "root")
+    await start(empty_house)
+    async with open_database(empty_house.settings.database_path, empty_house.clock) as database:
+        changes = AuthorityChanges(database, empty_house.clock, "root")
         await changes.set("tess", Function.TOOLS, Level.PROPOSED, "to see")
     beside = [{"tool": LOOK_UP, "arguments": '{"word": "kiln"}'}]
-    house.model.replies.append(thought("Let me ask.", tool_calls=beside))
-    await house.answered("Ada", "dm", "how long?")
-    assert (await outcomes(house))[0][1] == [["tool_calls", "authority"]]
-    waiting = await house.one("SELECT id, tool FROM approvals")
+    empty_house.model.replies.append(thought("Let me ask.", tool_calls=beside))
+    await empty_house.answered("Ada", "dm", "how long?")
+    assert (await outcomes(empty_house))[0][1] == [["tool_calls", "authority"]]
+    waiting = await empty_house.one("SELECT id, tool FROM approvals")
     assert waiting["tool"] == "mind.tools"
-    async with open_database(house.settings.database_path, house.clock) as database:
-        await Agenda(database, house.clock, "root").approve(waiting["id"], lambda _: ())
-    house.model.replies.extend([thought("Four letters."), thought("Still four.")])
-    await house.answered("Ada", "dm", "and now?")
-    assert GAVE in house.last_prompt()
-    assert "Allowed by an admin: tool_calls" in house.last_prompt()
-    await house.answered("Ada", "dm", "and again?")
-    assert GAVE not in house.last_prompt(), "it is perceived once"
+    async with open_database(empty_house.settings.database_path, empty_house.clock) as database:
+        await Agenda(database, empty_house.clock, "root").approve(waiting["id"], lambda _: ())
+    empty_house.model.replies.extend([thought("Four letters."), thought("Still four.")])
+    await empty_house.answered("Ada", "dm", "and now?")
+    assert GAVE in empty_house.last_prompt()
+    assert "Allowed by an admin: tool_calls" in empty_house.last_prompt()
+    await empty_house.answered("Ada", "dm", "and again?")
+    assert GAVE not in empty_house.last_prompt(), "it is perceived once"
 
 
 async def test_what_it_writes_into_its_journal_is_for_itself_alone(empty_house: House) -> None:
@@ -144,11 +136,7 @@ async def test_what_it_writes_into_its_journal_is_for_itself_alone(empty_house: 
     assert "zqjournal" in house.last_prompt()
     assert "zqjournal" not in str(await house.people.calls())
     await house.people.edit("Ada", "D0ADA", first, "you did badly")
-
-    async def erased() -> bool:
-        return not await house.rows("SELECT id FROM records WHERE kind = 'journal' AND text <> ''")
-
-    await house.when(erased)
+    await house.no_row("SELECT id FROM records WHERE kind = 'journal' AND text <> ''")
     await house.answered("Ben", "dm", "pause remembering")
     noting = [{"type": kind, "content": "Ada is tired."} for kind in ("journal", "write_semantic")]
     house.model.replies.append(thought("Fine.", memory_ops=noting))

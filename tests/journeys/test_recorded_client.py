@@ -78,7 +78,7 @@ async def test_a_session_at_rest_is_woken(house: House, process: SessionProcess,
     await sums_up(house, asked=1)
 
 
-async def test_a_session_at_work_reads_it_as_its_turn_ends(
+async def test_a_session_at_work_reads_it_at_its_end(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
     played = PlayedClient("at-work", resting.client, process)
@@ -109,16 +109,14 @@ async def test_a_turn_that_is_stopped_by_escape_does_not_lose_what_it_was_asked(
     await sums_up(house, asked=1)
 
 
-async def test_a_session_that_is_killed_after_the_click_answers_once_it_is_resumed(
-    house: House, process: SessionProcess
-) -> None:
+async def test_a_session_killed_after_the_click_answers_once_resumed(house: House, process: SessionProcess) -> None:
     played = PlayedClient("killed-after-the-click", process.client, process)
     for name in ("SessionStart", "UserPromptSubmit", "Stop", "UserPromptSubmit"):
         await played.plays(name)
     await asks(house)
     await allowed(house)
     assert await process.kill() == b""
-    await house.when(lambda: _is_gone(house))
+    await house.row("SELECT 1 FROM sessions WHERE state = 'gone'")
     house.clock.turn(3)
     await house.reply("general", "is gone and has not answered")
     await process.start()
@@ -126,10 +124,6 @@ async def test_a_session_that_is_killed_after_the_click_answers_once_it_is_resum
     await played.plays_on()
     await house.reply("general", ANSWER)
     await sums_up(house, asked=1)
-
-
-async def _is_gone(house: House) -> bool:
-    return bool(await house.rows("SELECT 1 FROM sessions WHERE state = 'gone'"))
 
 
 async def test_after_clear_questions_and_the_thread_are_those_of_the_next_session(

@@ -31,9 +31,7 @@ async def test_remember_that_is_noted_without_a_model_once_and_goes_with_its_mes
     assert {row["text"] for row in await house.rows(_FACTS)} == {"I am allergic to nuts"}
 
 
-async def test_bold_long_and_several_lines_are_noted_as_far_as_they_fit_and_a_second_wish_is_heard(
-    house: House,
-) -> None:
+async def test_bold_long_and_several_lines_are_noted_as_far_as_they_fit_and_a_further_wish_heard(house: House) -> None:
     for words, noted in (
         ("*remember that* I use tabs", "Noted: I use tabs"),
         ("Could you please remember that I use tabs?", "Noted: I use tabs"),
@@ -51,9 +49,7 @@ async def test_bold_long_and_several_lines_are_noted_as_far_as_they_fit_and_a_se
     assert await house.answered("Ada", "dm", asked) == "Here it is."
 
 
-async def test_words_that_are_no_statement_are_noted_by_none_and_what_is_said_of_another_stays_a_claim(
-    house: House,
-) -> None:
+async def test_what_is_no_statement_is_not_noted_and_what_is_said_of_another_stays_a_claim(house: House) -> None:
     for words in ("Remember that time in Rome", "Remember that I said maybe we go?", "Remember that, if you can"):
         house.model.replies.append(tagged("Yes."))
         assert await house.answered("Ada", "dm", words) == "Yes."

@@ -34,94 +34,81 @@ async def _mention_alone(house: House, channel: str, words: str) -> str:
     return ts
 
 
-async def test_words_in_a_channel_made_private_are_known_nowhere_else(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    await house.people.add_channel("plans", members=["Ada"])
-    await house.answered("Ada", "plans", "@soul hello")
-    await _make_private_unheard(house, "C0PLANS")
-    house.clock.turn(601)
-    ts = await _mention_alone(house, "C0PLANS", f"the kiln cracks because of the {CANARY} glaze")
-    assert await house.final_state(ts) == "answered"
-    await house.idle()
+async def test_words_in_a_channel_made_private_are_known_there_alone_in_a_public_one_to_all(empty_house: House) -> None:
+    await solver(empty_house)
+    await empty_house.people.add_channel("plans", members=["Ada"])
+    await empty_house.answered("Ada", "plans", "@soul hello")
+    await _make_private_unheard(empty_house, "C0PLANS")
+    empty_house.clock.turn(601)
+    ts = await _mention_alone(empty_house, "C0PLANS", f"the kiln cracks because of the {CANARY} glaze")
+    assert await empty_house.final_state(ts) == "answered"
+    await empty_house.idle()
     for table in ("inbox", "turns"):
-        row = await house.one(f"SELECT audience FROM {table} WHERE ts = ? AND body LIKE ?", ts, f"%{CANARY}%")
+        row = await empty_house.one(f"SELECT audience FROM {table} WHERE ts = ? AND body LIKE ?", ts, f"%{CANARY}%")
         assert row["audience"] == "channel:C0PLANS"
-    before = len(house.prompts)
-    script(house, RESEARCH, RESPOND, external_dialog="I don't know.")
-    await house.answered("Chloe", "dm", PROBLEM)
-    assert CANARY not in _prompts_since(house, before)
-
-
-@pytest.mark.slow
-async def test_a_mention_alone_in_a_channel_that_is_still_public_is_known_to_all(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    await house.people.add_channel("plans", members=["Ada"])
-    await house.answered("Ada", "plans", "@soul hello")
-    house.clock.turn(601)
-    ts = await _mention_alone(house, "C0PLANS", f"the kiln cracks because of the {CANARY} glaze")
-    assert await house.final_state(ts) == "answered"
-    await house.idle()
-    before = len(house.prompts)
-    script(house, RESEARCH, RESPOND, external_dialog="I see.")
-    await house.answered("Chloe", "dm", PROBLEM)
-    assert CANARY in _prompts_since(house, before)
+    before = len(empty_house.prompts)
+    script(empty_house, RESEARCH, RESPOND, external_dialog="I don't know.")
+    await empty_house.answered("Chloe", "dm", PROBLEM)
+    assert CANARY not in _prompts_since(empty_house, before)
+    await empty_house.people.add_channel("posts", members=["Ada"])
+    await empty_house.answered("Ada", "posts", "@soul hello")
+    empty_house.clock.turn(601)
+    ts = await _mention_alone(empty_house, "C0POSTS", f"the kiln cracks because of the {CANARY} glaze")
+    assert await empty_house.final_state(ts) == "answered"
+    await empty_house.idle()
+    before = len(empty_house.prompts)
+    script(empty_house, RESEARCH, RESPOND, external_dialog="I see.")
+    await empty_house.answered("Chloe", "dm", PROBLEM)
+    assert CANARY in _prompts_since(empty_house, before)
 
 
 @pytest.mark.parametrize("change", ["joins", "private"])
 async def test_a_reply_under_way_is_begun_anew_when_its_readers_change(empty_house: House, change: str) -> None:
-    house = empty_house
-    await house.start()
-    await house.people.add_channel("studio", members=["Ada", "Ben"])
-    flow = house.flow()
-    await house.say("Ada", "studio", "@soul what do you know?")
+    await empty_house.start()
+    await empty_house.people.add_channel("studio", members=["Ada", "Ben"])
+    flow = empty_house.flow()
+    await empty_house.say("Ada", "studio", "@soul what do you know?")
     await flow.asked.wait()
     if change == "joins":
-        await house.people.join("Gus", "studio")
+        await empty_house.people.join("Gus", "studio")
     else:
-        await house.people.convert("Ben", "studio", "group")
-    await house.acknowledged()
+        await empty_house.people.convert("Ben", "studio", "group")
+    await empty_house.acknowledged()
     flow.end(f"{OPENING}I know of {CANARY}.", CLOSING)
-    post = await house.reply("studio")
-    await house.idle()
+    post = await empty_house.reply("studio")
+    await empty_house.idle()
     if change == "joins":
-        assert len(house.prompts) == 2
+        assert len(empty_house.prompts) == 2
         assert CANARY not in said(post)
-    assert len(await house.replies("studio")) == 1
-    turns = await house.rows("SELECT audience FROM turns")
+    assert len(await empty_house.replies("studio")) == 1
+    turns = await empty_house.rows("SELECT audience FROM turns")
     assert {row["audience"] for row in turns} == {"workspace:T0LOCAL" if change == "joins" else "channel:C0STUDIO"}
 
 
 @pytest.mark.slow
 async def test_a_parked_problem_is_resumed_without_what_a_guest_may_not_know(empty_house: House) -> None:
-    house = empty_house
-    await solver(house, allow_guests=True)
-    await house.people.add_channel("kilns", members=["Ada"])
-    await house.answered("Ada", "kilns", f"@soul the kiln cracks because of the {CANARY} glaze")
-    await house.people.add_channel("studio", members=["Ada"])
-    script(house, RESEARCH, ASKS, external_dialog="Which kiln?")
-    root = await house.say("Ada", "studio", f"@soul {PROBLEM}")
-    await house.reply("studio", "Which kiln?")
-    await house.idle()
-    assert CANARY in _prompts_since(house, 0)
-    assert await parked(house, "C0STUDIO")
-    before, calls = len(house.prompts), len(await house.people.calls())
-    await house.people.join("Gus", "studio")
-    await house.acknowledged()
-    goes_on(house)
-    script(house, RESEARCH, RESPOND, enters=False, external_dialog="The big one [1].")
-    await house.say("Gus", "studio", "the big one", thread=root)
-    assert said(await house.reply("studio", "The big one")).startswith("The big one")
-    await house.idle()
-    assert len(house.prompts) > before
-    assert CANARY not in _prompts_since(house, before)
-    assert CANARY not in str([one["args"] for one in (await house.people.calls())[calls:]])
+    await solver(empty_house, allow_guests=True)
+    await empty_house.people.add_channel("kilns", members=["Ada"])
+    await empty_house.answered("Ada", "kilns", f"@soul the kiln cracks because of the {CANARY} glaze")
+    await empty_house.people.add_channel("studio", members=["Ada"])
+    script(empty_house, RESEARCH, ASKS, external_dialog="Which kiln?")
+    root = await empty_house.heard("Ada", "studio", f"@soul {PROBLEM}")
+    assert CANARY in _prompts_since(empty_house, 0)
+    assert await parked(empty_house, "C0STUDIO")
+    before, calls = len(empty_house.prompts), len(await empty_house.people.calls())
+    await empty_house.people.join("Gus", "studio")
+    await empty_house.acknowledged()
+    goes_on(empty_house)
+    script(empty_house, RESEARCH, RESPOND, enters=False, external_dialog="The big one [1].")
+    await empty_house.say("Gus", "studio", "the big one", thread=root)
+    assert said(await empty_house.reply("studio", "The big one")).startswith("The big one")
+    await empty_house.idle()
+    assert len(empty_house.prompts) > before
+    assert CANARY not in _prompts_since(empty_house, before)
+    assert CANARY not in str([one["args"] for one in (await empty_house.people.calls())[calls:]])
 
 
-async def test_guests_are_answered_from_the_open_folders_of_the_library_alone(
-    empty_house: House, tmp_path: Path
-) -> None:
+async def test_guests_are_answered_from_open_folders_of_the_library_alone(empty_house: House, tmp_path: Path) -> None:
     house, closed, opened = empty_house, tmp_path / "handbook", tmp_path / "visitors"
     for folder, words in (
         (closed, f"Salaries: kiln masters who crack get {CANARY}."),
@@ -164,28 +151,3 @@ async def test_notes_and_mood_of_the_workspace_are_not_for_a_public_channel_with
         await house.answered("Ada", room, "@soul what shall I weave?")
         assert (CANARY in house.last_prompt()) is known
         assert ("Your mood: delighted" in house.last_prompt()) is known
-
-
-async def test_a_message_in_a_known_room_asks_slack_nothing_about_its_readers(house: House) -> None:
-    asked = ("conversations.members", "conversations.info", "users.info", "users.list")
-    await house.answered("Ada", "general", "@soul hello")
-    calls = len(await house.people.calls())
-    await house.answered("Ben", "general", "@soul hello")
-    assert not [one["method"] for one in (await house.people.calls())[calls:] if one["method"] in asked]
-    await house.people.leave("Chloe", "general")
-    await house.acknowledged()
-    await house.answered("Ben", "general", "@soul hello again")
-    again = [one["method"] for one in (await house.people.calls())[calls:] if one["method"] in asked]
-    assert sorted(again) == ["conversations.info", "conversations.members"]
-
-
-async def test_feedback_of_those_whom_the_gate_refuses_is_not_stored(house: House) -> None:
-    await house.people.join("Gus", "general")
-    await house.say("Ada", "general", "@soul hello")
-    post = await house.reply("general")
-    await house.idle()
-    await house.people.click("Gus", "general", post["ts"], "soul_feedback", "bad")
-    await house.events.until("slack.feedback_refused", reason="guest")
-    await house.people.click("Ben", "general", post["ts"], "soul_feedback", "good")
-    await house.events.until("inbox.accepted", kind="Feedback")
-    assert [row["author"] for row in await house.rows("SELECT author FROM feedback")] == ["U0BEN"]

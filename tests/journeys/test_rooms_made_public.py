@@ -7,9 +7,8 @@ import pytest
 
 from tests.given import shown
 from tests.journeys.house import House
-from tests.journeys.souls import write_soul
 from tests.journeys.thinking import adding, thought
-from tests.journeys.ticking import NEVER_QUIET, after
+from tests.journeys.ticking import after, musing
 
 SECRET: Final = "quincunx"
 HOUR: Final = 3_600
@@ -27,8 +26,7 @@ TOLD: Final = {
 @pytest.fixture
 async def thinker(empty_house: House) -> House:
     """A daemon whose soul thinks whole thoughts, also by itself."""
-    write_soul(empty_house.settings.home, more='mind = "cycle"\nsubprocesses = []\n')
-    await empty_house.start(**NEVER_QUIET)
+    await musing(empty_house)
     return empty_house
 
 

@@ -6,8 +6,10 @@ from daemon.core.short_answers import short_answers_in
 from daemon.local_slack.model import Json
 from tests.given import tagged
 from tests.journeys.house import House, said
+from tests.journeys.own_memory import forget
 from tests.journeys.presses import forge, offered, pick
 from tests.journeys.problems import PROBLEM, goes_on, parked, script, solver
+from tests.journeys.surfaces import shown
 from tests.unit.ism_parts import chosen
 
 PICKED = "SELECT author, body, conversation, state FROM inbox WHERE params LIKE '%below%'"
@@ -22,10 +24,8 @@ def offering(reply: str, answers: str) -> str:
 async def asks(house: House, room: str = "general", answers: str = "Postgres | SQLite | neither yet") -> Json:
     """The soul asks Ada in a room; gives its message."""
     house.model.steps["respond"].append(offering("Which one is it?", answers))
-    await house.say("Ada", room, "hello" if room == "dm" else "@soul hello")
-    post = await house.reply("D0ADA" if room == "dm" else room, "Which one is it?")
-    await house.idle()
-    return post
+    await house.answered("Ada", room, "hello" if room == "dm" else "@soul hello")
+    return (await house.people.posts_by_bot("D0ADA" if room == "dm" else room))[-1]
 
 
 async def _shows(house: House, ts: str, room: str = "C0GENERAL") -> Json:
@@ -51,36 +51,24 @@ async def test_a_click_is_heard_as_the_answer_in_that_thread_and_the_buttons_giv
     assert tuple(turn) == ("U0ADA", "person")
 
 
-async def test_in_direct_messages_the_answer_to_a_click_stands_below_and_what_is_offered_goes_with_its_person(
-    house: House,
-) -> None:
+async def test_in_direct_messages_an_answer_stands_below_and_what_is_offered_goes_with_its_person(house: House) -> None:
     question = await asks(house, "dm")
     await pick(house, "Ada", "dm", question["ts"], 0)
     answer = await house.reply("D0ADA", "Echo: Postgres")
     assert answer["thread_ts"] == question["thread_ts"]
     house.model.steps["respond"].append(offering("Which mill is it?", "the old one | the new one"))
-    await house.say("Ada", "dm", "hello")
-    await house.reply("D0ADA", "Which mill")
-    await house.idle()
+    await house.answered("Ada", "dm", "hello")
     assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''")
-    await house.answered("Ada", "dm", "forget me")
-    await house.answered("Ada", "dm", "yes, forget me")
+    await forget(house)
     await house.idle()
     assert await house.rows("SELECT 1 FROM outbox WHERE answers <> ''") == []
 
 
-async def test_only_the_person_asked_answers_by_a_button_that_stands_there_and_others_are_told_so_alone(
-    house: House,
-) -> None:
+async def test_only_the_person_asked_answers_by_a_button_and_others_are_told_so_alone(house: House) -> None:
     mine = await house.say("Ben", "general", "nothing for the soul")
     question = await asks(house)
     assert await pick(house, "Ben", "general", question["ts"], 0) == "ignored"
-
-    async def explained() -> list[Json] | None:
-        return await house.people.ephemerals("Ben", "C0GENERAL") or None
-
-    [note] = await house.until(explained)
-    assert "had no effect" in note["text"]
+    assert "had no effect" in await shown(house, "Ben", "C0GENERAL")
     await house.answered("Ben", "general", "@soul I'd say the second", thread=question["thread_ts"])
     await house.idle()
     assert offered(await _shows(house, question["ts"])) == ["Postgres", "SQLite", "neither yet"]
@@ -115,11 +103,10 @@ async def test_two_clicks_and_a_restart_make_one_answer(house: House) -> None:
 @pytest.mark.slow
 async def test_of_two_daemons_one_hears_the_answer(house: House) -> None:
     question = await asks(house)
-    first = house.daemon
     await house.start()
-    assert first is not None
     before = await house.people.calls("chat.postMessage")
-    await pick_by_either(house, first.events, question["ts"])
+    assert await house.people.click("Ada", "general", question["ts"], "soul_answer_0")
+    await house.row(PICKED)
     await house.reply("general", "Echo: Postgres")
     await house.idle()
     assert [row["body"] for row in await house.rows(PICKED)] == ["Postgres"]
@@ -127,17 +114,7 @@ async def test_of_two_daemons_one_hears_the_answer(house: House) -> None:
     assert len(await house.people.calls("chat.postMessage")) - len(before) <= 1
 
 
-async def pick_by_either(house: House, other: object, ts: str) -> None:
-    """Press a button that one of two daemons hears."""
-    assert await house.people.click("Ada", "general", ts, "soul_answer_0")
-
-    async def heard() -> bool:
-        return bool(await house.rows(PICKED))
-
-    await house.when(heard)
-
-
-async def test_an_answer_in_words_closes_the_buttons(house: House) -> None:
+async def test_an_answer_in_words_closes_the_buttons_and_after_a_day_nothing_is_offered_any_more(house: House) -> None:
     question = await asks(house)
     await house.answered("Ada", "general", "the one with the elephant", thread=question["thread_ts"])
     await house.idle()
@@ -146,9 +123,6 @@ async def test_an_answer_in_words_closes_the_buttons(house: House) -> None:
     assert await forge(house, "Ada", question["ts"], "soul_answer_0") == "ignored"
     await house.idle()
     assert await house.rows(PICKED) == []
-
-
-async def test_after_a_day_nothing_is_offered_any_more(house: House) -> None:
     question = await asks(house)
     house.clock.turn(_DAY)
     assert await pick(house, "Ada", "general", question["ts"], 0) == "ignored"
@@ -161,22 +135,21 @@ async def test_after_a_day_nothing_is_offered_any_more(house: House) -> None:
 
 
 async def test_a_problem_that_waits_for_an_answer_goes_on_with_a_click(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, chosen(("Ask", "which kiln | the big one | the small one")), external_dialog="Which kiln?")
-    await house.say("Ada", "dm", PROBLEM)
-    question = await house.reply("D0ADA", "Which kiln?")
-    await house.idle()
+    await solver(empty_house)
+    script(empty_house, chosen(("Ask", "which kiln | the big one | the small one")), external_dialog="Which kiln?")
+    await empty_house.say("Ada", "dm", PROBLEM)
+    question = await empty_house.reply("D0ADA", "Which kiln?")
+    await empty_house.idle()
     assert offered(question) == ["the big one", "the small one"]
-    assert await parked(house)
-    goes_on(house)
-    script(house, chosen("Respond"), enters=False, external_dialog="Then it cools too fast.")
-    assert await pick(house, "Ada", "dm", question["ts"], 0) == "accepted"
-    answer = await house.reply("D0ADA", "Then it cools too fast.")
+    assert await parked(empty_house)
+    goes_on(empty_house)
+    script(empty_house, chosen("Respond"), enters=False, external_dialog="Then it cools too fast.")
+    assert await pick(empty_house, "Ada", "dm", question["ts"], 0) == "accepted"
+    answer = await empty_house.reply("D0ADA", "Then it cools too fast.")
     assert answer["thread_ts"] == question["thread_ts"]
-    await house.idle()
-    assert not await parked(house)
-    assert "the big one" in house.last_prompt()
+    await empty_house.idle()
+    assert not await parked(empty_house)
+    assert "the big one" in empty_house.last_prompt()
 
 
 def test_labels_that_are_odd_are_no_buttons_and_equal_answers_are_one() -> None:

@@ -6,6 +6,7 @@ from daemon.core.sentences import SENTENCES
 from daemon.local_slack.model import Json
 from tests.given import tagged
 from tests.journeys.house import House, said
+from tests.journeys.surfaces import shown
 
 ASK = "also send that to the channel"
 ANSWER = "The kiln is fired on Thursdays."
@@ -13,22 +14,13 @@ ANSWER = "The kiln is fired on Thursdays."
 
 async def _asked(house: House, person: str = "Ada", answer: str = ANSWER) -> str:
     """A question in a channel and its answer; gives the thread."""
-    before = len(await house.replies("general"))
     house.model.replies.append(tagged(answer))
-    thread = await house.say(person, "general", "@soul when is the kiln fired?")
-    await house.reply("general", count=before + 1)
-    await house.idle()
-    return thread
+    return await house.heard(person, "general", "@soul when is the kiln fired?")
 
 
 async def _whispered(house: House, person: str, room: str = "general", count: int = 1) -> str:
     """The newest of so many texts that are shown to a user alone."""
-
-    async def look() -> list[Json] | None:
-        found = await house.people.ephemerals(person, room)
-        return found if len(found) >= count else None
-
-    text = said((await house.until(look))[count - 1])
+    text = await shown(house, person, room, count)
     await house.idle()
     return text
 
@@ -84,7 +76,7 @@ async def test_what_another_asks_or_asks_elsewhere_or_in_a_longer_message_is_not
 
 
 @pytest.mark.slow
-async def test_a_reply_that_was_taken_back_is_not_shown(house: House) -> None:
+async def test_a_reply_that_was_taken_back_is_not_shown_and_of_one_in_several_messages_the_first(house: House) -> None:
     thread = await _asked(house)
     [post] = await house.people.posts_by_bot("general")
     await house.people.react("Ada", "general", post["ts"], "x")
@@ -93,9 +85,16 @@ async def test_a_reply_that_was_taken_back_is_not_shown(house: House) -> None:
     await house.say("Ada", "general", ASK, thread=thread)
     assert await _whispered(house, "Ada") == SENTENCES["there_none"]
     assert await _shown(house) == []
+    house.model.replies.append(tagged("\n\n".join("brick " * 250 for _ in range(10))))
+    thread = await house.heard("Ada", "general", "@soul count the bricks")
+    posts = await house.people.posts_by_bot("general")
+    assert len(posts) > 1
+    await house.say("Ada", "general", ASK, thread=thread)
+    assert await _whispered(house, "Ada", count=2) == SENTENCES["there_shown"]
+    assert await _in_channel(house) == [said(posts[0])]
 
 
-async def test_asked_twice_it_stands_there_once_and_the_person_reads_why(house: House) -> None:
+async def test_asked_twice_it_stands_there_once_and_is_asked_again_where_slack_does_not_answer(house: House) -> None:
     thread = await _asked(house)
     await house.say("Ada", "general", ASK, thread=thread)
     assert await _whispered(house, "Ada") == SENTENCES["there_shown"]
@@ -103,37 +102,11 @@ async def test_asked_twice_it_stands_there_once_and_the_person_reads_why(house: 
     assert await _whispered(house, "Ada", count=2) == SENTENCES["there_refused"]
     assert await _in_channel(house) == [ANSWER]
     assert len(await house.people.posts_by_bot("general")) == 1
-
-
-async def test_where_slack_does_not_answer_it_can_be_asked_again(house: House) -> None:
     thread = await _asked(house)
     await house.people.fault("chat.update", times=100, mode="answer", status=503, body={})
     await house.say("Ada", "general", ASK, thread=thread)
-    assert await _whispered(house, "Ada") == SENTENCES["there_later"]
+    assert await _whispered(house, "Ada", count=3) == SENTENCES["there_later"]
     await house.people.clear_faults()
     await house.say("Ada", "general", ASK, thread=thread)
-    assert await _whispered(house, "Ada", count=2) == SENTENCES["there_shown"]
-    assert await _in_channel(house) == [ANSWER]
-
-
-@pytest.mark.slow
-async def test_of_two_daemons_one_shows_it(house: House) -> None:
-    thread = await _asked(house)
-    await house.start()
-    await house.say("Ada", "general", ASK, thread=thread)
-    assert await _whispered(house, "Ada") == SENTENCES["there_shown"]
-    assert len(await _shown(house)) == 1
-    assert await _in_channel(house) == [ANSWER]
-
-
-@pytest.mark.slow
-async def test_of_a_reply_in_several_messages_the_first_is_shown(house: House) -> None:
-    house.model.replies.append(tagged("\n\n".join("brick " * 250 for _ in range(10))))
-    thread = await house.say("Ada", "general", "@soul count the bricks")
-    await house.reply("general", count=2)
-    await house.idle()
-    posts = await house.people.posts_by_bot("general")
-    assert len(posts) > 1
-    await house.say("Ada", "general", ASK, thread=thread)
-    assert await _whispered(house, "Ada") == SENTENCES["there_shown"]
-    assert await _in_channel(house) == [said(posts[0])]
+    assert await _whispered(house, "Ada", count=4) == SENTENCES["there_shown"]
+    assert await _in_channel(house) == [ANSWER, ANSWER]

@@ -33,12 +33,7 @@ async def leave_open(house: House, room: str = "dm", words: str = "hello") -> st
     """A message after which the soul has something to do for Ada; gives the message's ts."""
     house.model.replies.append(tagged("I'll think about the squeak.", moved=True))
     house.model.steps["feel"].append(feeling("neutral", "a loom", "find out why the loom squeaks"))
-    channel = {"dm": "D0ADA"}.get(room, room)
-    replies = len(await house.replies(channel))
-    ts = await house.say("Ada", room, words)
-    await house.reply(channel, count=replies + 1)
-    await house.idle()
-    return ts
+    return await house.heard("Ada", room, words)
 
 
 # -- silence -----------------------------------------------------------------------------------------------------------
@@ -96,56 +91,46 @@ async def test_a_soul_that_may_speak_first_breaks_the_silence_once(
     assert "The loom rests." in house.last_prompt(), "it remembers what it said"
 
 
-@pytest.mark.parametrize(("presence", "after"), [("speaks_when_dormant", DORMANT), ("says_farewell", END)])
-async def test_in_quiet_hours_it_breaks_no_silence(empty_house: House, presence: str, after: float) -> None:
+async def test_in_quiet_hours_it_breaks_no_silence(empty_house: House) -> None:
     house = empty_house
-    write_soul(house.settings.home, more=f"[presence]\n{presence} = true\n")
+    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\nsays_farewell = true\n")
     begun = datetime.fromtimestamp(house.clock.now_ms() / 1_000, ZoneInfo("Europe/Athens"))
-    later = begun + timedelta(seconds=after)
-    await house.start(
-        name="tess", quiet_hours=f"{later - timedelta(minutes=5):%H:%M}-{later + timedelta(hours=1):%H:%M}"
-    )
+    dormant, ended = (begun + timedelta(seconds=seconds) for seconds in (DORMANT - 5 * MINUTE, END + HOUR))
+    await house.start(name="tess", quiet_hours=f"{dormant:%H:%M}-{ended:%H:%M}")
     await leave_open(house)
     calls, posts = len(house.prompts), len(await house.posting_calls())
-    house.clock.turn(after)
-    await fallen(house, 1 if after == DORMANT else 2)
-    await house.idle()
+    for count, after in enumerate((DORMANT, END), 1):
+        house.clock.turn(after)
+        await fallen(house, count)
     assert not {"external_dialog", "mental_query"}.intersection(spoken(house)[calls:])
     assert len(await house.posting_calls()) == posts
 
 
 async def test_silence_is_the_normal_answer_of_a_soul_that_may_speak_first(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
-    await house.start(name="tess", quiet_hours="")
-    await house.answered("Ada", "dm", "hello")
+    write_soul(empty_house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
+    await empty_house.start(name="tess", quiet_hours="")
+    await empty_house.answered("Ada", "dm", "hello")
     for words in ("still here", "and still"):
-        house.clock.turn(20 * MINUTE)
-        await house.answered("Ada", "dm", words)
-    assert not any("dormant" in step for step in await house.path()), "a message postpones it"
-    waiting = await house.rows("SELECT process FROM intentions WHERE state = 'waiting'")
+        empty_house.clock.turn(20 * MINUTE)
+        await empty_house.answered("Ada", "dm", words)
+    assert not any("dormant" in step for step in await empty_house.path()), "a message postpones it"
+    waiting = await empty_house.rows("SELECT process FROM intentions WHERE state = 'waiting'")
     assert [row["process"] for row in waiting] == ["dormant"]
-    house.clock.turn(DORMANT)
-    await fallen(house, 1)
-    assert spoken(house) == ["respond"] * 3, "where nothing is open it costs nothing"
-    await leave_open(house)
-    house.model.steps["mental_query"].append(NO)
-    calls = len(house.prompts)
-    house.clock.turn(DORMANT)
-    await fallen(house, 2)
-    assert spoken(house)[calls:] == ["mental_query"]
-    assert len(await house.replies("D0ADA")) == 4
-
-
-async def test_a_soul_speaks_into_the_thread_in_which_it_was_spoken_to(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
-    await house.start(name="tess", quiet_hours="")
-    root = await leave_open(house, "general", "@soul hello")
-    house.model.steps["mental_query"].append(YES)
-    house.model.steps["external_dialog"].append("It is the treadle.")
-    house.clock.turn(DORMANT)
-    assert (await house.reply("general", "It is the treadle."))["thread_ts"] == root
+    empty_house.clock.turn(DORMANT)
+    await fallen(empty_house, 1)
+    assert spoken(empty_house) == ["respond"] * 3, "where nothing is open it costs nothing"
+    await leave_open(empty_house)
+    empty_house.model.steps["mental_query"].append(NO)
+    calls = len(empty_house.prompts)
+    empty_house.clock.turn(DORMANT)
+    await fallen(empty_house, 2)
+    assert spoken(empty_house)[calls:] == ["mental_query"]
+    assert len(await empty_house.replies("D0ADA")) == 4
+    root = await leave_open(empty_house, "general", "@soul hello")
+    empty_house.model.steps["mental_query"].append(YES)
+    empty_house.model.steps["external_dialog"].append("It is the treadle.")
+    empty_house.clock.turn(DORMANT)
+    assert (await empty_house.reply("general", "It is the treadle."))["thread_ts"] == root
 
 
 async def test_to_a_user_whom_the_gate_refuses_by_now_nothing_is_said_first_and_no_reminder(empty_house: House) -> None:
@@ -162,25 +147,6 @@ async def test_to_a_user_whom_the_gate_refuses_by_now_nothing_is_said_first_and_
     assert (len(house.prompts), len(await house.posting_calls())) == (1, posts)
     states = await house.rows("SELECT state FROM inbox WHERE modality = 'time'")
     assert [row["state"] for row in states] == ["ignored"] * 2
-
-
-@pytest.mark.slow
-async def test_after_a_restart_the_silence_falls_due_once(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
-    await house.start(name="tess", quiet_hours="")
-    await leave_open(house)
-    await house.stop()
-    house.clock.turn(10 * HOUR)
-    house.model.steps["mental_query"].append(YES)
-    house.model.steps["external_dialog"].append("The loom rests.")
-    await house.start(name="tess", quiet_hours="")
-    await house.reply("D0ADA", "The loom rests.")
-    await house.idle()
-    await house.restart(name="tess", quiet_hours="")
-    house.clock.turn(END)
-    await fallen(house, 2)
-    assert spoken(house).count("external_dialog") == 1
 
 
 # -- what was scheduled ------------------------------------------------------------------------------------------------
@@ -205,35 +171,3 @@ async def test_a_reminder_is_perceived_and_said_in_the_timeline_once_also_over_a
     await fallen(house, 2)
     assert len([words for words in await house.replies("D0ADA") if "kiln" in words]) == 1
     assert not any("glaze" in shown(prompt) for prompt in house.prompts), "a cancelled one never falls due"
-
-
-@pytest.mark.slow
-async def test_a_reminder_that_fell_due_while_the_daemon_was_away_is_said_once_when_it_is_back(house: House) -> None:
-    root = await house.say("Ada", "general", "@soul hello")
-    await house.reply("general")
-    await house.idle()
-    await house.command("schedule", "add", f"C0GENERAL/{root}", "ask about the kiln", "--in", "20m")
-    await house.stop()
-    house.clock.turn(25 * MINUTE)
-    await house.start()
-    assert (await house.reply("general", "kiln"))["thread_ts"] == root
-    await house.idle()
-    await house.restart()
-    await house.idle()
-    assert len([words for words in await house.replies("general") if "kiln" in words]) == 1
-
-
-async def test_a_reminder_for_a_process_only_visits_it(house: House) -> None:
-    await house.answered("Ada", "dm", "hello")
-    before = await conversation(house)
-    await house.command("schedule", "add", "D0ADA", "read up on tin", "--in", "20m", "--process", "academic")
-    house.clock.turn(21 * MINUTE)
-    await house.reply("D0ADA", "read up on tin")
-    await house.idle()
-    assert await conversation(house) == before
-    assert "The lamp is lit." in house.last_prompt()
-    assert (await house.path())[2:] == [
-        "visit: curious → academic, schedule",
-        "stay: academic → academic, rule",
-        "return: academic → curious, schedule",
-    ]

@@ -2,23 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
-from daemon.core.errors import ModelUnavailable
-from tests.given import shown, tagged, wanting
-from tests.journeys.house import House, said
-from tests.journeys.learning import feeling
+from tests.given import shown, wanting
+from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.unit.ism_parts import chosen
-
-GERMAN = """
-[words.de]
-apology = "Verzeih: {what}. {advice} ({reference})"
-what_unreachable = "mein Kopf ist nicht zu erreichen"
-advice_later = "Versuch es später."
-good = "Gut gewebt"
-note_dead = "Es ging verloren."
-"""
 
 
 def write_state(home: Path, state: str, text: str, soul: str = "tess") -> None:
@@ -28,61 +15,25 @@ def write_state(home: Path, state: str, text: str, soul: str = "tess") -> None:
 
 
 async def test_a_states_file_changes_what_the_model_reads_without_a_restart(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    write_state(house.settings.home, "greeting", "Offer them a thread and ask its colour.")
-    await house.start(name="tess")
-    await house.answered("Ada", "dm", "hello")
-    assert "Offer them a thread and ask its colour." in house.last_prompt()
-    assert "You have not met this person here before" not in house.last_prompt(), "it stands in the house's place"
-    write_state(house.settings.home, "curious", "Look at their hands.")
-    await house.answered("Ada", "dm", "I weave")
-    assert "Look at their hands." in house.last_prompt()
-    write_state(house.settings.home, "curius", "Look away.")
-    await house.answered("Ada", "dm", "still here")
-    assert "Look at their hands." in house.last_prompt(), "the last valid soul stays in use"
-    [broken] = house.events.named("soul.broken")
+    write_soul(empty_house.settings.home)
+    write_state(empty_house.settings.home, "greeting", "Offer them a thread and ask its colour.")
+    await empty_house.start(name="tess")
+    await empty_house.answered("Ada", "dm", "hello")
+    assert "Offer them a thread and ask its colour." in empty_house.last_prompt()
+    assert "You have not met this person here before" not in empty_house.last_prompt(), "it stands in the house's place"
+    write_state(empty_house.settings.home, "curious", "Look at their hands.")
+    await empty_house.answered("Ada", "dm", "I weave")
+    assert "Look at their hands." in empty_house.last_prompt()
+    write_state(empty_house.settings.home, "curius", "Look away.")
+    await empty_house.answered("Ada", "dm", "still here")
+    assert "Look at their hands." in empty_house.last_prompt(), "the last valid soul stays in use"
+    [broken] = empty_house.events.named("soul.broken")
     assert "states/curius.md: there is no state 'curius'; did you mean curious.md?" in str(broken["reason"])
-
-
-async def test_an_apology_and_the_buttons_are_in_the_persons_language(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home, more=GERMAN)
-    await house.start(name="tess")
-    await house.people.add_person("Dora", locale="de-DE")
-    house.model.replies.extend([ModelUnavailable("it is down")] * 4)
-    await house.say("Dora", "general", "@soul bist du da?")
-    apology = await house.reply("general", "Verzeih")
-    assert said(apology).startswith("Verzeih: mein Kopf ist nicht zu erreichen. Versuch es später. (")
-    await house.idle()
-    house.model.replies.clear()
-    await house.say("Dora", "general", "@soul und jetzt?")
-    assert "Gut gewebt" in str((await house.reply("general", "und jetzt"))["blocks"])
-    await house.say("Ada", "general", "@soul and now?")
-    assert "Good answer" in str((await house.reply("general", "and now"))["blocks"])
-
-
-@pytest.mark.slow
-async def test_a_matter_is_thought_over_once_and_the_thought_steers_the_next_answers(house: House) -> None:
-    house.model.replies.append(tagged("Which part?", moved=True))
-    house.model.steps["feel"].append(feeling("engaged", "a loom that squeaks"))
-    house.model.steps["internal_monologue"].append("They take it that oil is the cure; the frame may be out of true.")
-    for words in ("my loom squeaks", "the treadle does", "oil did nothing"):
-        await house.answered("Ada", "dm", words)
-        await house.idle()
-    assert [prompt.step for prompt in house.prompts] == ["respond", "feel", *["respond"] * 2, "internal_monologue"]
-    for words in ("what now?", "and then?", "and last?"):
-        await house.answered("Ada", "dm", words)
-        await house.idle()
-        assert "the frame may be out of true" in house.last_prompt()
-        assert "You have thought this matter through" in house.last_prompt()
-    assert [prompt.step for prompt in house.prompts][5:] == ["respond"] * 3, "an ordinary message costs one call"
-    assert all("out of true" not in words for words in await house.replies("D0ADA")), "it is private"
 
 
 async def test_a_playbook_a_goal_and_a_stance_of_the_soul_lead_its_work(empty_house: House) -> None:
     house = empty_house
-    write_soul(house.settings.home, more='[ism]\nenabled = true\ngoal = "Weave it so that it holds."\n' + GERMAN)
+    write_soul(house.settings.home, more='[ism]\nenabled = true\ngoal = "Weave it so that it holds."\n')
     (house.settings.home / "souls" / "tess" / "playbook.md").write_text("Pull each thread once.", encoding="utf-8")
     write_state(house.settings.home, "problem_solving", "Name the knot first.")
     await house.start(name="tess")

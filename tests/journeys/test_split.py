@@ -1,10 +1,8 @@
-"""The split pipeline: one call for the thought and one for the reply; the checks follow the reply."""
+"""The split pipeline: one call for the thought and one for the reply."""
 
 import pytest
 
-from daemon.core.errors import ModelUnavailable
 from tests.journeys.house import House, said
-from tests.models import Script
 
 _SOUL = 'name = "twin"\ndisplay_name = "Twin"\npipeline = "split"\n[creativity]\nexternal_dialog = 0.9\n'
 
@@ -37,30 +35,6 @@ async def test_it_thinks_then_speaks_and_only_the_speech_is_posted_and_remembere
     remembered = [message.text for message in again.messages if message.speaker.value == "assistant"]
     assert "Out loud." in str(remembered)
     assert "canary" not in str(remembered)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "check", [[ModelUnavailable("gone")], ["no JSON at all", "still none"]], ids=["unavailable", "malformed"]
-)
-async def test_the_checks_are_the_first_job_after_the_reply_and_a_failed_one_leaves_it_alone(
-    twin: House, check: list[Script]
-) -> None:
-    await twin.answered("Ada", "dm", "hello")
-    twin.model.steps["mental_query"].extend(check)
-    root = await twin.say("Ada", "dm", "I keep bees")
-    await twin.events.until("job.failed", kind="models_the_visitor")
-    post = (await twin.people.posts_by_bot("D0ADA"))[-1]
-    assert (post["thread_ts"], said(post)) == (root, "Echo: I keep bees")
-    steps = [prompt.step for prompt in twin.prompts]
-    assert steps[2:] == ["internal_monologue", "external_dialog", *["mental_query"] * len(check)]
-
-
-async def test_a_thought_that_fails_means_an_apology(twin: House) -> None:
-    twin.model.replies.extend([ModelUnavailable("gone")] * 2)
-    assert "I'm sorry" in await twin.answered("Ada", "dm", "hello")
-    twin.model.replies.extend(["", ""])
-    assert "I'm sorry" in await twin.answered("Ada", "dm", "hello")
 
 
 async def test_its_speech_is_streamed_and_a_thought_in_its_place_is_not(twin: House) -> None:

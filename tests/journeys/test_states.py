@@ -91,81 +91,60 @@ async def test_who_comes_back_after_the_silence_is_welcomed_back_once(house: Hou
     assert "visit 2 begins" in await house.command("trace", "D0ADA")
 
 
-@pytest.mark.slow
-async def test_a_new_thread_a_minute_later_is_no_return_and_one_after_the_silence_is(house: House) -> None:
-    await house.answered("Ada", "general", "@soul hello")
-    house.clock.turn(60)
-    await house.answered("Ada", "general", "@soul one more thing")
-    assert "This person has been away" not in house.last_prompt()
-    assert "A stranger has come" not in house.last_prompt()
-    assert (await house.path("C0GENERAL"))[2:] == ["stay: engaged → engaged, rule"]
-    house.clock.turn(5 * HOUR)
-    await house.answered("Ada", "general", "@soul good evening")
-    assert "it is their visit number 2" in house.last_prompt()
-    await house.answered("Ben", "general", "@soul hello from Ben")
-    assert "A stranger has come" in house.last_prompt()
-
-
 # -- ready -------------------------------------------------------------------------------------------------------------
 
 
-async def test_no_words_lead_anywhere_by_themselves_and_who_needs_a_person_gets_the_contacts(
-    empty_house: House,
-) -> None:
-    house = empty_house
-    await weaver(house)
-    await acquaint(house)
-    before = len(house.prompts)
+async def test_no_words_lead_anywhere_by_themselves_and_who_needs_people_gets_contacts(empty_house: House) -> None:
+    await weaver(empty_house)
+    await acquaint(empty_house)
+    before = len(empty_house.prompts)
     for words in ("don't write a poem", "who decides about the vault?", "what do scholars say?", "remind me of it"):
-        await house.answered("Ada", "dm", words)
-    assert [prompt.step for prompt in house.prompts[before:]] == ["respond"] * 4
-    assert set((await house.path())[4:]) == {"stay: engaged → engaged, rule"}
-    wish(house, "person")
-    await house.answered("Ada", "dm", "whom should I ask about the vault?")
-    assert "- Ben: grants access to the vault" in house.last_prompt()
-    assert asked(house, "mental_query") == []
-    assert (await house.path())[-2:] == ["move: engaged → ready, model", "move: ready → engaged, rule"]
-    assert "they need a person who can act" in await house.command("trace", "D0ADA")
-    await house.answered("Ada", "dm", "thanks")
-    assert "grants access" not in house.last_prompt()
+        await empty_house.answered("Ada", "dm", words)
+    assert [prompt.step for prompt in empty_house.prompts[before:]] == ["respond"] * 4
+    assert set((await empty_house.path())[4:]) == {"stay: engaged → engaged, rule"}
+    wish(empty_house, "person")
+    await empty_house.answered("Ada", "dm", "whom should I ask about the vault?")
+    assert "- Ben: grants access to the vault" in empty_house.last_prompt()
+    assert asked(empty_house, "mental_query") == []
+    assert (await empty_house.path())[-2:] == ["move: engaged → ready, model", "move: ready → engaged, rule"]
+    assert "they need a person who can act" in await empty_house.command("trace", "D0ADA")
+    await empty_house.answered("Ada", "dm", "thanks")
+    assert "grants access" not in empty_house.last_prompt()
 
 
 # -- academic ----------------------------------------------------------------------------------------------------------
 
 
-async def test_academic_is_entered_kept_and_left_as_the_model_answers_and_where_its_mode_is_taken_away(
-    empty_house: House,
-) -> None:
-    house = empty_house
-    await weaver(house)
-    await acquaint(house)
+async def test_academic_is_entered_kept_and_left_as_the_model_says_or_its_mode_is_gone(empty_house: House) -> None:
+    await weaver(empty_house)
+    await acquaint(empty_house)
     voice = "This is the academic voice of Tess."
-    assert voice not in house.last_prompt()
-    wish(house, "scholarship")
-    await house.answered("Ada", "dm", "what do scholars say of linen?")
-    assert voice in house.last_prompt()
-    wish(house, "scholarship")
-    await house.answered("Ada", "dm", "and of wool?")
-    assert voice in house.last_prompt()
-    wish(house, "other_matters")
-    answer = await house.answered("Ada", "dm", "where is my coat?")
+    assert voice not in empty_house.last_prompt()
+    wish(empty_house, "scholarship")
+    await empty_house.answered("Ada", "dm", "what do scholars say of linen?")
+    assert voice in empty_house.last_prompt()
+    wish(empty_house, "scholarship")
+    await empty_house.answered("Ada", "dm", "and of wool?")
+    assert voice in empty_house.last_prompt()
+    wish(empty_house, "other_matters")
+    answer = await empty_house.answered("Ada", "dm", "where is my coat?")
     assert "where is my coat?" in answer
-    assert voice not in house.last_prompt()
-    assert (await house.path())[4:] == [
+    assert voice not in empty_house.last_prompt()
+    assert (await empty_house.path())[4:] == [
         "move: engaged → academic, model",
         "stay: academic → academic, rule",
         "stay: academic → academic, rule",
         "move: academic → engaged, model",
         "stay: engaged → engaged, rule",
     ]
-    assert "they have turned to other matters" in await house.command("trace", "D0ADA")
-    wish(house, "scholarship")
-    await house.answered("Ada", "dm", "what do scholars say of linen?")
-    assert await house.process() == "academic"
-    shutil.rmtree(house.settings.home / "souls" / "tess" / "academic")
-    assert "and of wool?" in await house.answered("Ada", "dm", "and of wool?")
-    assert await house.process() == "engaged"
-    assert "no academic mode any more" in await house.command("trace", "D0ADA")
+    assert "they have turned to other matters" in await empty_house.command("trace", "D0ADA")
+    wish(empty_house, "scholarship")
+    await empty_house.answered("Ada", "dm", "what do scholars say of linen?")
+    assert await empty_house.process() == "academic"
+    shutil.rmtree(empty_house.settings.home / "souls" / "tess" / "academic")
+    assert "and of wool?" in await empty_house.answered("Ada", "dm", "and of wool?")
+    assert await empty_house.process() == "engaged"
+    assert "no academic mode any more" in await empty_house.command("trace", "D0ADA")
 
 
 # -- poetic ------------------------------------------------------------------------------------------------------------
@@ -233,9 +212,7 @@ def only(*made: tuple[str, MentalProcess]) -> dict[str, MentalProcess]:
     return {**PROCESSES, **dict(made)}
 
 
-async def test_processes_that_transition_without_end_cause_an_apology(
-    empty_house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_transitions_without_end_cause_an_apology(empty_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     hops = list[str]()
 
     def to(target: str) -> MentalProcess:

@@ -44,18 +44,17 @@ class Vendors:
 @pytest.fixture
 async def vendors(empty_house: House) -> AsyncIterator[Vendors]:
     """A daemon that speaks with one model, and has another for the step `respond`. DMs may go to no other vendor."""
-    house = empty_house
-    name = write_soul(house.settings.home, more=f'[models.steps]\nrespond = "{OWN}"\n')
+    name = write_soul(empty_house.settings.home, more=f'[models.steps]\nrespond = "{OWN}"\n')
     async with AsyncExitStack() as stack:
         both = await stack.enter_async_context(two_vendors())
         claude, gpt = both.claude, both.gpt
         claude.usual, gpt.usual = Answer((tagged("The part here."),)), Answer((tagged("The step here."),))
-        house.settings = house.settings.model_copy(update=both.settings | {"name": name})
+        empty_house.settings = empty_house.settings.model_copy(update=both.settings | {"name": name})
         own = soul().model_copy(update={"models": Models(steps=(("respond", OWN),))})
-        llm = build_llm(with_models_of(house.settings, own), house.clock, Events())
+        llm = build_llm(with_models_of(empty_house.settings, own), empty_house.clock, Events())
         stack.push_async_callback(llm.aclose)
-        await house.start(llm)
-        yield Vendors(claude, gpt, house)
+        await empty_house.start(llm)
+        yield Vendors(claude, gpt, empty_house)
 
 
 async def test_one_step_is_answered_by_its_own_model_and_its_cost_counts_by_step_and_model(vendors: Vendors) -> None:

@@ -92,7 +92,7 @@ async def test_where_nothing_is_under_way_words_that_begin_with_a_stop_are_a_mes
     assert await house.answered("Ada", "dm", "stop, please") == "I am doing nothing here that could be stopped."
 
 
-async def test_before_the_first_word_one_line_says_so(house: House) -> None:
+async def test_before_the_first_word_one_line_says_so_and_what_came_meanwhile_is_answered(house: House) -> None:
     flow = house.flow()
     ts = await house.say("Ada", "dm", "tell me")
     await flow.asked.wait()
@@ -103,14 +103,6 @@ async def test_before_the_first_word_one_line_says_so(house: House) -> None:
     assert post["thread_ts"] == ts
     assert len(await house.people.posts_by_bot("D0ADA")) == 1
     await house.when(lambda: _closed(house))
-
-
-async def _closed(house: House) -> bool:
-    """Whether the model's call is over."""
-    return house.model.closed > 0
-
-
-async def test_what_came_meanwhile_is_kept_and_answered(house: House) -> None:
     draft = await begun(house, house.flow())
     other = await house.say("Ada", "dm", "and what is the time?")
     await house.acknowledged()
@@ -118,6 +110,11 @@ async def test_what_came_meanwhile_is_kept_and_answered(house: House) -> None:
     assert BEGUN in await ended(house, draft)
     assert await house.final_state(other) == "answered"
     assert said((await house.people.posts_by_bot("D0ADA"))[-1]) == "Echo: and what is the time?"
+
+
+async def _closed(house: House) -> bool:
+    """Whether the model's call is over."""
+    return house.model.closed > 0
 
 
 async def test_in_a_channel_who_takes_no_part_and_a_guest_stop_nothing_and_the_asker_does(house: House) -> None:
@@ -135,7 +132,7 @@ async def test_in_a_channel_who_takes_no_part_and_a_guest_stop_nothing_and_the_a
     assert BEGUN in await ended(house, draft)
 
 
-async def test_a_stop_after_the_end_gets_one_sentence_by_the_word_and_none_by_the_button(house: House) -> None:
+async def test_where_nothing_is_under_way_the_word_gets_one_sentence_and_the_button_none(house: House) -> None:
     assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
     post = await house.reply("D0ADA")
     stopped = {"type": "agent_session_stopped", "user": "U0ADA", "channel": "D0ADA", "thread_ts": post["thread_ts"]}
@@ -144,6 +141,9 @@ async def test_a_stop_after_the_end_gets_one_sentence_by_the_word_and_none_by_th
     answer = await house.answered("Ada", "dm", "stop")
     assert answer == "I am doing nothing here that could be stopped."
     assert len(house.prompts) == 1
+    house.model.replies.append(tagged("It can't be stopped from here."))
+    assert await house.answered("Ada", "dm", "stop the kiln") == "It can't be stopped from here."
+    assert await house.answered("Ada", "dm", "stop, please") == "I am doing nothing here that could be stopped."
 
 
 @pytest.mark.slow
@@ -159,24 +159,23 @@ async def test_the_daemon_that_hears_it_stops_the_one_that_thinks(house: House) 
 
 
 async def test_a_hard_problem_is_given_up_with_its_cards_closed(empty_house: House) -> None:
-    house = empty_house
-    await solver(house)
-    script(house, chosen(("Think", "the glaze")), chosen("Respond"))
-    flow = house.flow()
-    ts = await house.say("Ada", "dm", PROBLEM)
+    await solver(empty_house)
+    script(empty_house, chosen(("Think", "the glaze")), chosen("Respond"))
+    flow = empty_house.flow()
+    ts = await empty_house.say("Ada", "dm", PROBLEM)
     await flow.asked.wait()
 
     async def cards() -> list[Json]:
-        return [one for post in await house.people.posts_by_bot("D0ADA") for one in post.get("chunks", ())]
+        return [one for post in await empty_house.people.posts_by_bot("D0ADA") for one in post.get("chunks", ())]
 
-    await house.until(cards)
-    await house.people.stop("Ada", "dm", ts)
-    post = await house.reply("D0ADA", "Stopped")
-    await house.idle()
+    await empty_house.until(cards)
+    await empty_house.people.stop("Ada", "dm", ts)
+    post = await empty_house.reply("D0ADA", "Stopped")
+    await empty_house.idle()
     states = {chunk.get("status") for chunk in post["chunks"] if chunk["type"] == "task_update"}
     assert states == {"complete"}
-    assert await house.process() == "engaged"
-    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+    assert await empty_house.process() == "engaged"
+    assert len(await empty_house.people.posts_by_bot("D0ADA")) == 1
 
 
 @pytest.mark.slow

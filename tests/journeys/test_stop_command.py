@@ -42,9 +42,7 @@ async def test_typed_in_direct_messages_it_ends_the_answer_that_grows_there(hous
         assert len(house.prompts) == number, word
 
 
-async def test_typed_in_a_channel_where_nothing_is_done_for_them_it_ends_what_grows_in_direct_messages(
-    house: House,
-) -> None:
+async def test_typed_where_nothing_is_done_for_them_it_ends_what_grows_in_direct_messages(house: House) -> None:
     assert await typed(house, "Ada", "general", "stop") == NOTHING
     await growing(house, "Ada", "dm", "D0ADA", "tell me of kilns")
     assert await stop(house, "Ada", "general", count=2) == ONE
@@ -89,9 +87,6 @@ async def test_where_only_anothers_answer_grows_nothing_is_stopped_though_they_w
     await house.reply("C0GENERAL", "All of it.")
     await house.idle()
     assert not await house.rows("SELECT 1 FROM inbox WHERE stopped")
-
-
-async def test_a_guest_stops_nothing(house: House) -> None:
     await house.people.join("Gus", "general")
     flow = await growing(house, "Ada", "general", "C0GENERAL", "@soul tell me of kilns")
     refusal = await stop(house, "Gus", "general")

@@ -49,47 +49,39 @@ async def lapsed(house: House, ts: str) -> Json:
 
 
 @pytest.mark.slow
-async def test_the_question_of_a_problem_that_is_given_up_lapses_and_no_click_counts(
-    empty_house: House, note: Path
-) -> None:
-    house = empty_house
-    await asks(house, note)
-    await house.say("Ada", "dm", PROBLEM)
-    question = await asked(house)
+async def test_the_question_of_a_problem_given_up_lapses_and_no_click_counts(empty_house: House, note: Path) -> None:
+    await asks(empty_house, note)
+    await empty_house.say("Ada", "dm", PROBLEM)
+    question = await asked(empty_house)
     assert len(buttons(question)) == 2
-    goes_on(house)
-    flow = house.flow()
-    other = await house.say("Ada", "dm", "and what of the flue?")
+    goes_on(empty_house)
+    flow = empty_house.flow()
+    other = await empty_house.say("Ada", "dm", "and what of the flue?")
     await flow.asked.wait()
-    await house.say("Ada", "dm", "stop")
-    await house.final_state(other)
-    post = await lapsed(house, question["ts"])
+    await empty_house.say("Ada", "dm", "stop")
+    await empty_house.final_state(other)
+    post = await lapsed(empty_house, question["ts"])
     assert buttons(post) == []
-    [row] = await house.rows("SELECT state, decided_by FROM approvals")
+    [row] = await empty_house.rows("SELECT state, decided_by FROM approvals")
     assert tuple(row) == ("expired", "")
-    assert not await house.rows("SELECT 1 FROM inbox WHERE modality = 'decision'")
+    assert not await empty_house.rows("SELECT 1 FROM inbox WHERE modality = 'decision'")
     assert lines(note) == 0
 
 
 @pytest.mark.slow
 async def test_a_question_that_is_just_being_posted_lapses_once_it_stands_there(empty_house: House, note: Path) -> None:
-    house = empty_house
-    await asks(house, note)
-    await house.people.fault("chat.postMessage", delay=30.0)
-    await house.say("Ada", "dm", PROBLEM)
-    await house.when(lambda: house.people.met("chat.postMessage"))
-    await house.say("Ada", "dm", "stop")
-    await house.events.until("slack.heard", 2)
-    house.clock.turn(40)
-
-    async def none_waits() -> bool:
-        return not await house.rows("SELECT 1 FROM approvals WHERE state = 'waiting'")
-
-    await house.when(none_waits)
-    await house.idle()
-    shown = [one for post in await house.people.posts_by_bot("D0ADA") for one in buttons(post)]
+    await asks(empty_house, note)
+    await empty_house.people.fault("chat.postMessage", delay=30.0)
+    await empty_house.say("Ada", "dm", PROBLEM)
+    await empty_house.when(lambda: empty_house.people.met("chat.postMessage"))
+    await empty_house.say("Ada", "dm", "stop")
+    await empty_house.events.until("slack.heard", 2)
+    empty_house.clock.turn(40)
+    await empty_house.no_row("SELECT 1 FROM approvals WHERE state = 'waiting'")
+    await empty_house.idle()
+    shown = [one for post in await empty_house.people.posts_by_bot("D0ADA") for one in buttons(post)]
     assert not {YES, NO} & set(shown)
-    assert not await house.rows("SELECT 1 FROM inbox WHERE modality = 'decision'")
+    assert not await empty_house.rows("SELECT 1 FROM inbox WHERE modality = 'decision'")
     assert lines(note) == 0
 
 
@@ -100,10 +92,6 @@ async def test_the_line_in_place_of_a_rest_that_is_left_out_is_in_the_language_o
     await house.say("Dora", "dm", "hallo")
     await house.events.until("outbox.postponed")
     await house.say("Dora", "dm", "stop")
-
-    async def dropped() -> bool:
-        return bool(await house.rows("SELECT 1 FROM outbox WHERE state = 'dropped'"))
-
-    await house.when(dropped)
+    await house.row("SELECT 1 FROM outbox WHERE state = 'dropped'")
     house.clock.turn(25)
     assert said(await house.reply(room)) == "Angehalten: Den Rest meiner Antwort lasse ich weg."

@@ -1,7 +1,6 @@
 """A streamed reply: whatever fails on the way, its words stand in the channel whole and once."""
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
@@ -35,10 +34,6 @@ async def _once_and_whole(house: House, room: str, words: str = _WHOLE) -> Json:
     return dict(posts[0])
 
 
-async def _methods(house: House) -> list[str]:
-    return [call["method"] for call in await house.posting_calls()]
-
-
 @pytest.mark.parametrize(
     ("room", "text", "channel"), [("dm", "tell me", "D0ADA"), ("general", "@soul go", "C0GENERAL")]
 )
@@ -63,23 +58,6 @@ async def test_a_slow_reply_is_shown_as_it_grows_and_ends_with_buttons_and_its_k
         assert calls[0]["args"]["recipient_team_id"] == "T0LOCAL"
     else:
         assert "recipient_user_id" not in calls[0]["args"]
-
-
-async def test_a_quick_reply_is_one_post_without_a_draft_or_a_status_line(house: House) -> None:
-    house.clock.stand_still()
-    await house.answered("Ada", "dm", "hello")
-    assert await _methods(house) == ["chat.postMessage"]
-    assert await house.people.calls("assistant.threads.setStatus") == []
-
-
-async def test_where_slack_refuses_to_stream_the_reply_is_posted_whole(house: House) -> None:
-    await house.people.fault("chat.startStream", body={"ok": False, "error": "method_not_supported"}, times=9)
-    flow = house.flow()
-    await _begun(house, flow)
-    await house.events.until("slack.speech_silent")
-    flow.end(_MORE, _REST, CLOSING)
-    await _once_and_whole(house, "D0ADA")
-    assert await _methods(house) == ["chat.startStream", "chat.postMessage"]
 
 
 _DROP = {"mode": "accept_then_drop"}
@@ -120,70 +98,28 @@ async def test_a_posted_reply_stands_there_once_whatever_fails(house: House, fau
         await _once_and_whole(house, "general", "Echo: hello")
 
 
-async def test_a_reply_whose_model_breaks_after_its_first_words_is_begun_again(house: House) -> None:
+async def test_a_reply_that_breaks_or_is_malformed_is_made_again_once_and_then_becomes_an_apology(house: House) -> None:
     flow, again = house.flow(), house.flow()
     await _begun(house, flow)
     await house.draft("D0ADA")
     flow.end(ModelUnavailable("overloaded_error"))
     again.end(tagged("Now whole."))
     await _once_and_whole(house, "D0ADA", "Now whole.")
-
-
-async def test_a_reply_whose_model_breaks_twice_after_its_first_words_becomes_an_apology(house: House) -> None:
     flow, again = house.flow(), house.flow()
-    await _begun(house, flow)
-    await house.draft("D0ADA")
+    await _begun(house, flow, "Ben")
+    await house.draft("D0BEN")
     flow.end(ModelUnavailable("the line went dead"))
     again.end('<external_dialogue verb="said">Other', ModelUnavailable("the line went dead again"))
-    post = await house.reply("D0ADA", "I'm sorry")
+    post = await house.reply("D0BEN", "I'm sorry")
     await house.idle()
     assert "first words" not in said(post)
-    assert len(await house.people.posts_by_bot("D0ADA")) == 1
-
-
-async def test_an_answer_that_turns_out_malformed_is_replaced_by_its_repair(house: House) -> None:
-    flow, repair = house.flow(), house.flow()
-    await _begun(house, flow)
-    await house.draft("D0ADA")
+    assert len(await house.people.posts_by_bot("D0BEN")) == 1
+    flow, again = house.flow(), house.flow()
+    await _begun(house, flow, "Chloe")
+    await house.draft("D0CHLOE")
     flow.end('<external_dialogue verb="said">twice?</external_dialogue>')
-    repair.end('<external_dialogue verb="said">Now rightly.</external_dialogue>')
-    await _once_and_whole(house, "D0ADA", "Now rightly.")
-
-
-async def _status(house: House, room: str, ts: str, words: str) -> None:
-    async def look() -> bool:
-        return await house.people.status_of(room, ts) == words
-
-    await house.until(look)
-
-
-@pytest.mark.parametrize("ending", ["reply", "withdrawal"])
-async def test_the_status_line_is_shown_kept_alive_and_gone_in_the_end(empty_house: House, ending: str) -> None:
-    house = empty_house
-    await house.start(deadline=600.0, lease=600.0)
-    flow = house.flow()
-    ts = await house.say("Ada", "dm", "think long")
-    await _status(house, "D0ADA", ts, "is thinking…")
-    async with _turning(house, 31):  # it may be about to sleep
-        await _calls(house, lambda calls: len(calls) >= 2)
-    await _status(house, "D0ADA", ts, "is thinking…")
-    if ending == "reply":
-        flow.end(OPENING, "Done.", CLOSING)
-    else:
-        await house.people.delete("Ada", "dm", ts)
-        flow.end(OPENING, "Done.", CLOSING)
-    await _calls(house, lambda calls: calls[-1]["args"]["status"] == "")
-    await _status(house, "D0ADA", ts, "")
-    await house.idle()
-    assert len(await house.people.posts_by_bot("D0ADA")) == (0 if ending == "withdrawal" else 1)
-
-
-async def _calls(house: House, holds: Callable[[list[Json]], bool]) -> None:
-    async def look() -> bool:
-        calls = await house.people.calls("assistant.threads.setStatus")
-        return bool(calls) and holds(calls)
-
-    await house.until(look)
+    again.end('<external_dialogue verb="said">Now rightly.</external_dialogue>')
+    await _once_and_whole(house, "D0CHLOE", "Now rightly.")
 
 
 class _turning:  # noqa: N801  # reads as a verb where it is used

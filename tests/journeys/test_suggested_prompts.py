@@ -46,16 +46,13 @@ async def calls(house: House) -> int:
 
 
 async def test_a_souls_own_come_from_its_file_by_language(empty_house: House) -> None:
-    house = empty_house
-    await house.start(name=write_soul(house.settings.home, more=OWN))
-    await opened(house, "Ada", "Weave", "Unpick")
-    await house.people.add_person("Dora", locale="de-AT")
-    await opened(house, "Dora", "Weben")
+    await empty_house.start(name=write_soul(empty_house.settings.home, more=OWN))
+    await opened(empty_house, "Ada", "Weave", "Unpick")
+    await empty_house.people.add_person("Dora", locale="de-AT")
+    await opened(empty_house, "Dora", "Weben")
 
 
-async def test_the_next_reminder_of_a_person_comes_first_for_them_alone_and_its_message_lists_them(
-    house: House,
-) -> None:
+async def test_the_next_reminder_of_a_person_comes_first_for_them_alone_and_lists_them(house: House) -> None:
     house.model.replies += [wanting("reminder"), TO_BE_REMINDED, tagged("Noted.")]
     await house.answered("Ada", "dm", "Remind me daily at nine to water the kiln")
     await house.people.open_dm("Ada")
@@ -91,9 +88,7 @@ def home_event(**fields: object) -> Json:
     return {"type": "app_home_opened", "user": "U0ADA", "channel": "D0ADA", "tab": "messages", **fields}
 
 
-async def test_three_are_shown_in_the_language_of_the_person_and_none_to_a_guest_or_one_of_elsewhere(
-    house: House,
-) -> None:
+async def test_three_are_shown_in_the_language_of_the_person_and_none_to_guests_and_strangers(house: House) -> None:
     await house.people.open_dm("Gus")
     await house.people.add_person("Nora", standing="stranger", team="T0ELSEWHERE")
     await house.people.open_dm("Nora")

@@ -1,7 +1,5 @@
 """What turns say of themselves, felt in a DM: one call, stored with the words, gone with them, chained."""
 
-import pytest
-
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.records.ledger import broken_at
 from tests.given import shown, tagged
@@ -49,16 +47,3 @@ async def test_an_edited_message_loses_how_it_was_heard_and_the_ledger_stays_who
     assert await _whole(house)
     await house.change("UPDATE ledger SET digest = 'forged' WHERE seq = 1")
     assert not await _whole(house)
-
-
-@pytest.mark.slow
-async def test_where_somebody_is_lasts_as_long_as_the_visit(house: House) -> None:
-    await house.answered("Ada", "dm", "I'm on my phone today")
-    await house.answered("Ada", "dm", "How are you?")
-    where = "SELECT locations FROM conversations WHERE channel = 'D0ADA'"
-    ada = await house.person("Ada")
-    assert (await house.one(where))["locations"] == f'{{"{ada}": "mobile_ssh"}}'
-    house.clock.turn(house.settings.visit_silence + 60)
-    await house.idle()
-    await house.answered("Ada", "dm", "Good morning")
-    assert (await house.one(where))["locations"] == "{}"

@@ -12,7 +12,7 @@ __all__ = ("process", "resting")
 ANSWER = "It is 0042_tenants."
 
 
-async def test_a_turn_that_was_stopped_loses_nothing_of_what_it_was_handed_at_its_end(
+async def test_a_stopped_turn_loses_nothing_of_what_it_was_handed_at_its_end(
     house: House, session: AskedSession
 ) -> None:
     await asks(house, "Ada", "dm")
@@ -29,9 +29,7 @@ async def test_a_turn_that_was_stopped_loses_nothing_of_what_it_was_handed_at_it
 
 
 @pytest.mark.slow
-async def test_a_turn_whose_beginning_told_of_the_one_before_hands_it_out_again_at_its_end(
-    house: House, session: AskedSession
-) -> None:
+async def test_a_turn_begun_in_the_name_of_another_hands_it_out_at_its_end(house: House, session: AskedSession) -> None:
     """A prompt that is typed while a turn ends comes in that turn's name; the turn that it begins is new at its end."""
     await asks(house, "Ada", "dm")
     assert WORDS in (await session.ends_turn("p1")).context

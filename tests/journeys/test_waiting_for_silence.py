@@ -14,12 +14,8 @@ TWO_DAYS = asked(silence="2 days", what="ask again")
 async def turned(house: House, seconds: float) -> None:
     """Turn the clock, and wait until what falls due by then is done."""
     house.clock.turn(seconds)
-
-    async def done() -> bool:
-        due = "SELECT 1 FROM intentions WHERE state = 'waiting' AND slot <> 'idle' AND due_ms <= ?"
-        return not await house.rows(due, house.clock.now_ms())
-
-    await house.when(done)
+    due = "SELECT 1 FROM intentions WHERE state = 'waiting' AND slot <> 'idle' AND due_ms <= ?"
+    await house.no_row(due, house.clock.now_ms())
     await house.idle()
 
 
@@ -61,9 +57,7 @@ async def test_an_answer_puts_it_off_also_one_that_was_missed(house: House) -> N
 
 
 @pytest.mark.slow
-async def test_one_that_never_came_up_is_said_to_have_ended_once_and_one_that_did_ends_without_a_word(
-    house: House,
-) -> None:
+async def test_one_that_never_came_up_is_said_to_have_ended_once_and_one_that_did_ends_silently(house: House) -> None:
     await set_for(house, "Remind me when the budget is talked about", asked("the budget", times=3, until="in 3 days"))
     await hears(house, "Ben", "general", "@soul the budget is out")
     assert len(await reports(house, ADA)) == 1

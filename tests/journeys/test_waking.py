@@ -35,19 +35,6 @@ async def test_a_session_at_rest_is_woken_and_what_it_says_in_that_turn_is_the_a
 
 
 @pytest.mark.slow
-async def test_a_session_at_work_is_not_woken_and_reads_it_as_its_turn_ends(
-    house: House, process: SessionProcess, resting: AskedSession
-) -> None:
-    await begins(resting, "do something long")
-    await asks(house, "Ada", "dm")
-    assert WORDS in await ends(resting, "I did it.")
-    await resting.goes_on("It is 0042_tenants.")
-    assert "0042" in said(await house.reply("D0ADA", "0042_tenants"))
-    assert process.heard.empty()
-    assert (await house.one("SELECT how FROM shared_messages WHERE kind = 'question'"))["how"] == "stop"
-
-
-@pytest.mark.slow
 async def test_where_no_turn_begins_it_waits_for_the_end_of_one_and_a_late_turn_doubles_nothing(
     house: House, process: SessionProcess, resting: AskedSession
 ) -> None:
@@ -117,15 +104,3 @@ async def test_after_clear_the_next_session_is_woken_with_what_the_one_did_not_a
     await ends(resting, "It is 0042_tenants.", "p2", session_id="s2")
     await house.reply("D0ADA", "0042_tenants")
     assert await states(house) == ["answered"]
-
-
-@pytest.mark.slow
-async def test_a_session_that_is_killed_before_it_answers_is_told_of_in_the_thread(
-    house: House, process: SessionProcess
-) -> None:
-    session = AskedSession(house, process.client)
-    await asks(house, "Ada", "dm")
-    await begins(session, await process.woken())
-    await process.kill()
-    await house.reply("D0ADA", "is gone")
-    assert await states(house) == ["delivered"]

@@ -60,7 +60,7 @@ async def test_what_nobody_can_find_out_is_refused_at_last(house: House, session
     await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
     for tried in range(TRIES):
         await house.events.until("gate.waits", tried + 1)
-        await house.when(lambda: _waits(house))
+        await house.row("SELECT 1 FROM inbox WHERE state = 'new' AND not_before > 0")
         house.clock.turn(16)
     assert HERE_ALONE in str(await house.reply("general"))
     await house.idle()
@@ -68,32 +68,24 @@ async def test_what_nobody_can_find_out_is_refused_at_last(house: House, session
 
 
 @pytest.mark.slow
-async def test_an_answer_that_was_given_before_a_long_pause_is_said_once_it_is_known(
-    empty_house: House, tmp_path: Path
-) -> None:
-    house = empty_house
-    await house.start()
-    async with door(house) as url:
-        session = await AskedSession.begun(house, tmp_path, url)
-        await asks(house)
-        await allowed(house)
+async def test_an_answer_from_before_a_long_pause_is_said_once_it_is_known(empty_house: House, tmp_path: Path) -> None:
+    await empty_house.start()
+    async with door(empty_house) as url:
+        session = await AskedSession.begun(empty_house, tmp_path, url)
+        await asks(empty_house)
+        await allowed(empty_house)
         await session.ends_turn()
-        await house.people.fault("conversations.members", status=500, times=999)
-        await house.people.fault("conversations.info", status=500, times=999)
-        house.clock.turn(700)  # what is known of the room is looked up anew
+        await empty_house.people.fault("conversations.members", status=500, times=999)
+        await empty_house.people.fault("conversations.info", status=500, times=999)
+        empty_house.clock.turn(700)  # what is known of the room is looked up anew
         await session.goes_on("0042.")
-        await house.events.until("gate.waits")
-    await house.stop()
-    house.clock.turn(7_200)
-    await house.start()
-    await house.events.until("gate.waits")
-    await house.people.clear_faults()
-    house.clock.turn(16)
-    await house.reply("general", "0042.")
-    await house.idle()
-    assert "others read here" not in str(await house.replies("general"))
-
-
-async def _waits(house: House) -> bool:
-    """Whether a message was given back."""
-    return bool(await house.rows("SELECT 1 FROM inbox WHERE state = 'new' AND not_before > 0"))
+        await empty_house.events.until("gate.waits")
+    await empty_house.stop()
+    empty_house.clock.turn(7_200)
+    await empty_house.start()
+    await empty_house.events.until("gate.waits")
+    await empty_house.people.clear_faults()
+    empty_house.clock.turn(16)
+    await empty_house.reply("general", "0042.")
+    await empty_house.idle()
+    assert "others read here" not in str(await empty_house.replies("general"))

@@ -2,26 +2,14 @@
 
 import json
 
-import pytest
-
 from daemon.core.ports.models import Prompt
+from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.journeys.souls import POETIC, write_soul
 from tests.journeys.thinking import CANARY, thought
 from tests.models import Reply
 
 
-@pytest.fixture
-async def thinker(empty_house: House) -> House:
-    """A daemon whose soul thinks whole thoughts."""
-    name = write_soul(empty_house.settings.home, more='mind = "cycle"\n', modes={"poetic": POETIC})
-    await empty_house.start(name=name)
-    return empty_house
-
-
-async def test_only_the_speech_is_said_and_the_next_thought_begins_with_the_last_one(
-    thinker: House,
-) -> None:
+async def test_only_the_speech_is_said_and_streams_and_the_next_thought_begins_with_the_last(thinker: House) -> None:
     thinker.model.replies.append(thought("Good morning, *Ada*."))
     assert await thinker.answered("Ada", "dm", "good morning") == "Good morning, *Ada*."
     assert [prompt.step for prompt in thinker.prompts] == ["think"]
@@ -33,9 +21,6 @@ async def test_only_the_speech_is_said_and_the_next_thought_begins_with_the_last
     await thinker.answered("Ada", "dm", "and?")
     assert f"{CANARY} one" in thinker.last_prompt()
     assert CANARY not in str(await thinker.people.calls())
-
-
-async def test_the_speech_streams_while_the_thought_goes_on(thinker: House) -> None:
     whole = thought("A first line that is long enough to be shown at once.\n\nAnd a second one.", confidence=0.9)
     thinker.model.replies.append([whole[start : start + 7] for start in range(0, len(whole), 7)])
     reply = await thinker.answered("Ada", "general", "@soul hello")
@@ -44,16 +29,7 @@ async def test_the_speech_streams_while_the_thought_goes_on(thinker: House) -> N
     assert CANARY not in str(shown)
 
 
-async def test_what_is_no_thought_is_asked_for_once_more(thinker: House) -> None:
-    for broken in ("So: hello.", '{"inner_speech": "zqprivate"', '["zqprivate"]', '{"inner_speech": "zqprivate"}'):
-        before = len(thinker.prompts)
-        thinker.model.replies.extend([broken, thought("Hello again.")])
-        assert await thinker.answered("Ada", "dm", "hello") == "Hello again.", broken
-        assert [prompt.step for prompt in thinker.prompts[before:]] == ["think", "think"], broken
-    assert CANARY not in str(await thinker.people.calls())
-
-
-async def test_after_two_it_answers_in_words_which_stand_in_the_stream_as_degraded(thinker: House) -> None:
+async def test_what_is_no_thought_is_asked_for_once_more_and_then_answered_in_words_as_degraded(thinker: House) -> None:
     replies: list[Reply] = ["no thought", "none again"]
     thinker.model.replies.extend(replies)
     assert await thinker.answered("Ada", "dm", "hello") == "Echo: hello"
@@ -66,20 +42,29 @@ async def test_after_two_it_answers_in_words_which_stand_in_the_stream_as_degrad
     assert await thinker.answered("Ada", "dm", "hello") == "Echo: hello"
     rows = await thinker.rows("SELECT spoke, degraded FROM thoughts ORDER BY seq")
     assert [tuple(row) for row in rows[1:]] == [(0, 0), (1, 1)], "also after a look into memory"
+    for broken in ("So: hello.", '{"inner_speech": "zqprivate"', '["zqprivate"]', '{"inner_speech": "zqprivate"}'):
+        before = len(thinker.prompts)
+        thinker.model.replies.extend([broken, thought("Hello again.")])
+        assert await thinker.answered("Ada", "dm", "hello") == "Hello again.", broken
+        assert [prompt.step for prompt in thinker.prompts[before:]] == ["think", "think"], broken
+    assert CANARY not in str(await thinker.people.calls())
 
 
-async def test_a_wish_ends_the_call_before_a_word_is_said(thinker: House) -> None:
+async def test_a_wish_ends_the_call_before_a_word_is_said_and_a_poem_leaves_a_thought_too(thinker: House) -> None:
     thinker.model.replies.append([thought("Not to be read.", calls_for="poem")[:60], "never asked for"])
-    thinker.model.steps["poetic_composition"].append("Bees in the thyme,\nthe hill hums.")
+    poem = tagged("Bees in the thyme,\nthe hill hums.", monologue="A hum.", calls_for="poem")
+    thinker.model.steps["respond"].append(poem)
     await thinker.answered("Ada", "dm", "a poem, please")
     assert "Not to be read" not in str(await thinker.people.calls())
     path = await thinker.rows("SELECT target, decided_by FROM transitions WHERE decided_by = 'model'")
     assert [tuple(row) for row in path] != []
+    made = await thinker.one("SELECT input, output, process, spoke FROM thoughts")
+    assert "Bees in the thyme" in made["output"]
+    assert "A hum." in made["output"]
+    assert (made["input"], made["process"], made["spoke"]) == ("", "poetic", 1)
 
 
-async def test_what_a_thought_remembers_is_inferred_and_may_be_noted_in_two_channels(
-    thinker: House,
-) -> None:
+async def test_what_a_thought_remembers_is_inferred_and_may_be_noted_in_two_channels(thinker: House) -> None:
     noted = [{"type": "write_semantic", "content": "The import runs at night.", "significance": 7, "tags": ["import"]}]
     thinker.model.replies.append(thought("I see.", memory_ops=noted))
     await thinker.answered("Ada", "dm", "our import runs at night")
@@ -95,12 +80,6 @@ async def test_what_a_thought_remembers_is_inferred_and_may_be_noted_in_two_chan
     assert len({row["channel"] for row in facts}) == len(facts) == 2, "neither is known where only the other was said"
 
 
-async def test_a_soul_without_the_switch_is_asked_as_before_and_adds_nothing_to_the_stream(house: House) -> None:
-    await house.answered("Ada", "dm", "hello")
-    assert [prompt.step for prompt in house.prompts] == ["respond"]
-    assert await house.rows("SELECT id FROM thoughts") == []
-
-
 async def test_the_next_thought_is_shown_what_the_last_one_expected_and_looked_out_for(thinker: House) -> None:
     held = {
         "predictions": [{"what": "Ada will send the log", "confidence": 0.8, "timeframe": "next few exchanges"}],
@@ -112,28 +91,6 @@ async def test_the_next_thought_is_shown_what_the_last_one_expected_and_looked_o
     shown = thinker.last_prompt()
     assert 'about="P1, 80% sure, within 3 more replies">Ada will send the log<' in shown.replace("\n", "")
     assert "To look out for: the word timeout" in shown
-
-
-async def test_an_edited_message_empties_every_thought_that_saw_it(thinker: House) -> None:
-    thinker.model.replies.extend([thought("Noted.", inner_speech="They say zqsecret."), thought("Yes.")])
-    first = await thinker.say("Ada", "dm", "the word is zqsecret")
-    await thinker.reply("D0ADA")
-    await thinker.answered("Ada", "dm", "and now?")
-    await thinker.people.edit("Ada", "D0ADA", first, "the word is gone")
-
-    async def emptied() -> bool:
-        rows = await thinker.rows("SELECT input, output FROM thoughts ORDER BY seq")
-        return bool(rows) and not any(row["input"] or row["output"] for row in rows)
-
-    await thinker.when(emptied)
-    assert len(await thinker.rows("SELECT id FROM thoughts")) == 2, "that it thought stays known"
-
-
-async def test_what_a_direct_message_made_it_think_is_in_no_prompt_elsewhere(thinker: House) -> None:
-    thinker.model.replies.extend([thought("Noted.", inner_speech="Ada said zqsecret to me."), thought("Hello.")])
-    await thinker.answered("Ada", "dm", "a secret: zqsecret")
-    await thinker.answered("Ben", "general", "@soul hello")
-    assert "zqsecret" not in thinker.last_prompt()
 
 
 def looking(query: str) -> str:
@@ -150,22 +107,15 @@ async def test_a_second_look_is_told_of_once_and_keeps_earlier_thoughts_in_mind(
     prompt = thinker.last_prompt()
     assert prompt.count("A moment ago you thought the first of these") == 1
     assert prompt.index("I look for hives.") < prompt.index("I look for bees.") < prompt.index("greet me kindly")
-
-
-async def test_one_that_looks_for_ever_answers_in_words(thinker: House) -> None:
     thinker.model.replies.extend([looking("bees"), looking("hives"), looking("honey"), looking("wax")])
-    assert await thinker.answered("Ada", "dm", "hello") == "Echo: hello"
-    assert [prompt.step for prompt in thinker.prompts] == ["think"] * 4 + ["respond"]
+    assert await thinker.answered("Ben", "dm", "hello") == "Echo: hello"
+    assert [prompt.step for prompt in thinker.prompts[4:]] == ["think"] * 4 + ["respond"]
 
 
 async def test_what_is_said_while_it_looks_is_answered_with_it(thinker: House) -> None:
     async def meanwhile(_: Prompt) -> str:
         await thinker.say("Ada", "dm", "and second")
-
-        async def stored() -> bool:
-            return len(await thinker.rows("SELECT id FROM inbox")) == 2
-
-        await thinker.when(stored)
+        await thinker.row("SELECT 1 WHERE (SELECT count(*) FROM inbox) = 2")
         return looking("bees")
 
     thinker.model.replies.extend([meanwhile, thought("To both.")])

@@ -7,7 +7,8 @@ import pytest
 from daemon.core.phrases import WHY_SHORTCUT
 from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.journeys.own_memory import files_with
+from tests.journeys.own_memory import files_with, forget
+from tests.journeys.surfaces import shown
 
 POINTER = "I have answered you in a direct message."
 GLAZE = "heliotrope glaze"
@@ -16,26 +17,23 @@ GLAZE = "heliotrope glaze"
 @pytest.fixture
 async def studio(empty_house: House) -> tuple[House, str]:
     """In a channel the soul said what Ben had said in another one; gives the ts of its message."""
-    house = empty_house
-    await house.start(allow_guests=True)
-    await house.people.add_channel("studio", members=["Ada", "Ben", "Gus"])
-    await house.answered("Ben", "general", f"@soul the kiln cracks because of the {GLAZE}")
-    await house.people.leave("Gus", "studio")
-    await house.acknowledged()
-    house.model.replies.append(tagged("It is the glaze [m1]. The sky is blue."))
-    await house.say("Ada", "studio", "@soul why does the kiln crack?")
-    reply = await house.reply("studio")
-    await house.idle()
-    return house, str(reply["ts"])
+    await empty_house.start(allow_guests=True)
+    await empty_house.people.add_channel("studio", members=["Ada", "Ben", "Gus"])
+    await empty_house.answered("Ben", "general", f"@soul the kiln cracks because of the {GLAZE}")
+    await empty_house.people.leave("Gus", "studio")
+    await empty_house.acknowledged()
+    empty_house.model.replies.append(tagged("It is the glaze [m1]. The sky is blue."))
+    await empty_house.say("Ada", "studio", "@soul why does the kiln crack?")
+    reply = await empty_house.reply("studio")
+    await empty_house.idle()
+    return empty_house, str(reply["ts"])
 
 
 async def _ask(house: House, person: str, room: str, ts: str) -> None:
     assert await house.people.shortcut(person, room, ts, WHY_SHORTCUT)
 
 
-async def test_who_asks_in_a_channel_is_answered_in_their_direct_messages_without_a_model(
-    studio: tuple[House, str],
-) -> None:
+async def test_who_asks_in_a_channel_is_answered_in_direct_messages_without_a_model(studio: tuple[House, str]) -> None:
     house, ts = studio
     prompts, before = len(house.prompts), await house.replies("studio")
     await _ask(house, "Ben", "studio", ts)
@@ -49,22 +47,14 @@ async def test_who_asks_in_a_channel_is_answered_in_their_direct_messages_withou
     assert await house.replies("studio") == before
     assert await house.whispers("Ben") == [POINTER]
     assert len(house.prompts) == prompts
-
-
-async def test_in_direct_messages_it_is_answered_below_the_message(studio: tuple[House, str]) -> None:
-    house, _ = studio
     house.model.replies.append(tagged(f"Ben says it is the {GLAZE}."))
     await house.answered("Ada", "dm", "the kiln, once more?")
     reply = await house.reply("D0ADA")
     await _ask(house, "Ada", "dm", reply["ts"])
-    answer = await house.reply("D0ADA", "Where it comes from")
-    assert f"- “the kiln cracks because of the {GLAZE}” (Ben" in said(answer)
-    assert answer["thread_ts"] == reply["thread_ts"]
+    below = await house.reply("D0ADA", "Where it comes from")
+    assert f"- “the kiln cracks because of the {GLAZE}” (Ben" in said(below)
+    assert below["thread_ts"] == reply["thread_ts"]
     assert await house.whispers("Ada") == []
-
-
-async def test_a_guest_is_shown_nothing_that_was_said_elsewhere(studio: tuple[House, str]) -> None:
-    house, ts = studio
     await house.people.join("Gus", "studio")
     await house.acknowledged()
     await _ask(house, "Gus", "studio", ts)
@@ -77,11 +67,7 @@ async def test_at_a_message_that_is_no_answer_of_the_souls_it_says_so_to_who_ask
     house, _ = studio
     theirs = await house.say("Ada", "studio", "lunch?")
     await _ask(house, "Ben", "studio", theirs)
-
-    async def shown() -> list[str]:
-        return [one["text"] for one in await house.people.ephemerals("Ben", "studio")]
-
-    assert await house.until(shown) == ["That is no answer of mine, so I can't say why it was written."]
+    assert await shown(house, "Ben", "studio") == "That is no answer of mine, so I can't say why it was written."
     assert await house.rows("SELECT * FROM inbox WHERE modality = 'decision'") == []
     await house.answered("Ada", "dm", "what do you know about me")
     reply = await house.reply("D0ADA")
@@ -103,16 +89,13 @@ async def test_a_user_who_may_not_talk_with_the_soul_is_refused_alone(studio: tu
 
 
 @pytest.mark.slow
-async def test_one_use_is_answered_once_although_it_comes_twice_and_the_daemon_is_killed(
-    studio: tuple[House, str],
-) -> None:
+async def test_one_use_is_answered_once_although_it_comes_twice_over_a_kill(studio: tuple[House, str]) -> None:
     house, ts = studio
     await house.people.fault("conversations.open", delay=30.0, times=1)
     await _ask(house, "Ben", "studio", ts)
     await house.when(lambda: house.people.met("conversations.open"))
     [sent] = [one for one in await house.people.deliveries() if one["event_type"] == "message_action"]
-    assert house.daemon is not None
-    await house.daemon.cut()
+    await house.cut()
     await house.people.clear_faults()
     await house.start(allow_guests=True)
     assert "Where it comes from" in said(await house.reply("D0BEN"))
@@ -136,9 +119,7 @@ async def test_one_use_is_answered_once_although_it_comes_twice_and_the_daemon_i
     assert len(await house.replies("D0BEN")) == 1
 
 
-async def test_where_no_direct_message_can_be_opened_the_answer_is_shown_to_them_alone_in_the_room(
-    studio: tuple[House, str],
-) -> None:
+async def test_where_no_direct_message_can_be_opened_it_is_shown_to_them_alone(studio: tuple[House, str]) -> None:
     house, ts = studio
     await house.people.fault("conversations.open", body={"ok": False, "error": "missing_scope"}, times=5)
     await _ask(house, "Ben", "studio", ts)
@@ -153,8 +134,7 @@ async def test_what_an_answer_quoted_goes_with_who_is_forgotten(studio: tuple[Ho
     await _ask(house, "Ada", "studio", ts)
     assert GLAZE in said(await house.reply("D0ADA"))
     await house.idle()
-    await house.answered("Ben", "dm", "forget me")
-    assert (await house.answered("Ben", "dm", "yes, forget me")).startswith("Forgotten:")
+    assert (await forget(house, "Ben")).startswith("Forgotten:")
     await house.idle()
     assert files_with(house.settings.home, "heliotrope") == []
     await _ask(house, "Ada", "studio", ts)

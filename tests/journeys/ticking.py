@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from tests.journeys.house import House
+from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
 
 DAY: Final = 86_400
@@ -18,6 +19,12 @@ ALONE: Final[dict[str, Any]] = {
 NEVER_QUIET: Final[dict[str, Any]] = {**ALONE, "quiet_hours": ""}
 """The same, with no hour in which nothing is said unasked."""
 COUNTS = "SELECT reason, sum(n) AS n FROM tick_counts GROUP BY reason"
+
+
+async def musing(house: House, more: str = "", **changes: object) -> None:
+    """Start a daemon whose soul thinks whole thoughts, also by itself."""
+    write_soul(house.settings.home, more=f'mind = "cycle"\nsubprocesses = []\n{more}')
+    await house.start(**NEVER_QUIET | changes)
 
 
 async def spoken_to(house: House, words: str, **parts: object) -> None:

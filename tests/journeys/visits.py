@@ -43,11 +43,6 @@ async def visit(house: House, words: str, *, said: str = "", room: str = "dm") -
 
 async def speak(house: House, words: str, room: str = "dm") -> str:
     """A message whose reply says that it moved the soul; gives its ts."""
-    channel = {"dm": "D0ADA"}.get(room, room)
-    replies = len(await house.replies(channel))
     house.model.replies.append(tagged("I see.", moved=True))
     house.model.steps["feel"].append(feeling("neutral", "the valve", "choose a valve"))
-    ts = await house.say("Ada", room, words)
-    await house.reply(channel, count=replies + 1)
-    await house.idle()
-    return ts
+    return await house.heard("Ada", room, words)

@@ -47,12 +47,8 @@ async def settled(house: House) -> None:
         SELECT 1 FROM heard_words WHERE not_before <= ?1
         UNION ALL SELECT 1 FROM intentions WHERE state = 'waiting' AND due_ms <= ?1
         """
-
-    async def worked_off() -> bool:
-        return not await house.rows(left, house.clock.now_ms())
-
     house.clock.turn(3)  # an aside rings no bell
-    await house.when(worked_off)
+    await house.no_row(left, house.clock.now_ms())
     await house.idle()
 
 

@@ -151,7 +151,7 @@ async def test_home_and_status_show_it_and_it_waits_until_slack_is_back(ops: Hou
 
 async def test_where_the_ops_channel_is_lost_the_admins_hear_it(ops: House, machine: PretendMachine) -> None:
     await ops.start()
-    await ops.heard(ops.people.leave("U0SOUL", "ops"))
+    await ops.noticed(ops.people.leave("U0SOUL", "ops"))
     machine.free = 0
     await look(ops)
     (post,) = await ops.replies("D0ADA")
@@ -159,7 +159,7 @@ async def test_where_the_ops_channel_is_lost_the_admins_hear_it(ops: House, mach
     assert "SOUL_OPS_CHANNEL takes no posts" in post
     await look(ops)
     assert len(await ops.replies("D0ADA")) == 1
-    await ops.heard(ops.people.join("U0SOUL", "ops"))
+    await ops.noticed(ops.people.join("U0SOUL", "ops"))
     while "ops" in await known(ops):
         await look(ops, QUIET)
     assert (await ops.replies("D0ADA"))[1].endswith(": the ops channel.")

@@ -18,7 +18,7 @@ async def test_a_deleted_or_edited_question_can_be_allowed_no_more(house: House,
     asked = await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
     ts = await question(house)
     name = (await house.one("SELECT id FROM approvals"))["id"]
-    await house.heard(house.people.delete("Ben", "general", asked))
+    await house.noticed(house.people.delete("Ben", "general", asked))
     assert await states(house) == ["dropped"]
     assert await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") != "accepted"
     await _waits_no_more(house, ts)
@@ -43,7 +43,7 @@ async def test_one_that_was_edited_after_the_click_is_read_no_more(house: House,
     assert await press(house, "Ada", "D0ADA", (await house.people.posts_by_bot("D0ADA"))[-1]["ts"]) == "accepted"
     await house.reply("general", "It is allowed", count=2)
     assert "and when?" in (await session.ends_turn("p2")).context
-    await house.heard(house.people.edit("Ben", "general", asked, "@soul ask ada-api: and who?"))
+    await house.noticed(house.people.edit("Ben", "general", asked, "@soul ask ada-api: and who?"))
     await session.goes_on("In May.", "p2")
     await house.reply("general", "In May.")
     assert await states(house) == ["dropped", "answered"]
@@ -52,7 +52,7 @@ async def test_one_that_was_edited_after_the_click_is_read_no_more(house: House,
 async def test_what_the_owner_asked_and_edits_is_read_as_it_stands(house: House, session: AskedSession) -> None:
     asked = await house.say("Ada", "dm", f"ask ada-api: {WORDS}")
     await house.reply("D0ADA", "reads it as soon as")
-    await house.heard(house.people.edit("Ada", "D0ADA", asked, "ask ada-api: which table has it?"))
+    await house.noticed(house.people.edit("Ada", "D0ADA", asked, "ask ada-api: which table has it?"))
     read = (await session.ends_turn()).context
     assert "which table has it?" in read
     assert WORDS not in read

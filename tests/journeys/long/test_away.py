@@ -138,7 +138,7 @@ async def test_other_words_leave_the_question_open_and_what_was_deleted_is_left_
     missed = await missed_by_ada(empty_house)
     post = await asked(empty_house)
     await empty_house.answered("Ada", "dm", "something else")
-    await empty_house.heard(empty_house.people.delete("Ada", "dm", missed[0]))
+    await empty_house.noticed(empty_house.people.delete("Ada", "dm", missed[0]))
     await empty_house.change("UPDATE inbox SET state = 'answered' WHERE ts = ?", missed[1])
     assert await pick(empty_house, "Ada", "dm", post["ts"], 0) == "accepted"
     assert await empty_house.final_state(missed[2]) == "answered"

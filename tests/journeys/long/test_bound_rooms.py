@@ -13,13 +13,13 @@ async def test_an_archived_channel_gets_no_answer_and_is_bound_when_back(house: 
     ts = await bound_thread(house)
     await put(house, "Ada", ts, "which migration?")
     assert "which migration?" in (await session.ends_turn()).context
-    await house.heard(house.people.post("archive", channel="general", person="Ada"))
+    await house.noticed(house.people.post("archive", channel="general", person="Ada"))
     await session.goes_on("It is 0042.")
     await house.row("SELECT 1 FROM outbox WHERE state = 'dead' AND body LIKE '%0042%'")
     await house.idle()
     assert await house.replies("general") == [BOUND]
     assert await states(house) == ["answered"]
-    await house.heard(house.people.post("archive", channel="general", person="Ada", end=True))
+    await house.noticed(house.people.post("archive", channel="general", person="Ada", end=True))
     await put(house, "Ada", ts, "and now?")
     assert "and now?" in (await session.ends_turn("p2")).context
     await session.goes_on("It still is.", "p2")
@@ -32,7 +32,7 @@ async def test_what_bots_and_guests_say_in_a_bound_thread_goes_nowhere(house: Ho
     ts = await bound_thread(house, "bind ada-api here for everybody")
     for person, standing in (("Grafana", "bot"), ("Gus", "guest")):
         await house.people.add_person(person, standing=standing)
-        await house.heard(house.people.join(person, "general"))
+        await house.noticed(house.people.join(person, "general"))
         await house.say(person, "general", "@soul the disk is full", thread=ts)
         await house.say(person, "general", "what is the key?", thread=ts)
         await house.acknowledged()
@@ -53,7 +53,7 @@ async def test_where_a_guest_reads_by_now_nothing_goes_or_is_shown(house: House,
     assert (await session.ends_turn("p2")).context == ""
     assert "SECRET" not in str(await house.posting_calls())
     assert await states(house) == ["answered"]
-    await house.heard(house.people.leave("Gus", "general"))
+    await house.noticed(house.people.leave("Gus", "general"))
     await put(house, "Ada", ts, "and the docs?")
     assert "and the docs?" in (await session.ends_turn("p3")).context
 

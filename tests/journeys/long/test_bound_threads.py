@@ -116,7 +116,7 @@ async def test_waiting_words_are_read_as_they_are_unless_bound_elsewhere(house: 
     first = await bound_thread(house)
     edited, deleted = await put(house, "Ada", first, "the frist"), await put(house, "Ada", first, "the second")
     await house.people.edit("Ada", "general", edited, "the first")
-    await house.heard(house.people.delete("Ada", "general", deleted))
+    await house.noticed(house.people.delete("Ada", "general", deleted))
     assert "the first" in (await session.ends_turn()).context
     await session.goes_on("Read.")
     await house.reply("general", "Read.")

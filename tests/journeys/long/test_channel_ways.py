@@ -81,16 +81,16 @@ async def test_others_than_its_maker_and_admins_of_the_workspace_are_refused_in_
         assert len(await house.people.ephemerals(person, "general")) == 1
         assert await house.people.modals(person) == []
     assert await house.rows(WAYS) == []
-    await house.heard(house.people.change_standing("Ben", "member", admin=True))
+    await house.noticed(house.people.change_standing("Ben", "member", admin=True))
     view = await opened(house, "Ben")
-    await house.heard(house.people.change_standing("Ben", "member"))
+    await house.noticed(house.people.change_standing("Ben", "member"))
     assert await house.people.submit("Ben", view["id"], soul_room=ASKED)
     await house.events.until("slack.way_refused")
     assert await house.rows(WAYS) == []
     assert await house.people.modals("Ben"), "what was typed is not lost"
     assert await house.replies("general") == []
     for person in ("Ben", "Chloe"):
-        await house.heard(house.people.change_standing(person, "member", admin=True))
+        await house.noticed(house.people.change_standing(person, "member", admin=True))
     await filled(house, "Ben", words=ASKED)
     assert (await house.rows(WAYS))[0]["person"] == "U0BEN"
     assert await house.people.command("Chloe", "dm", "/minoan", "channel")
@@ -200,9 +200,9 @@ async def test_the_channels_soul_answers_new_threads_and_old_ones_stay(empty_hou
 
 async def test_it_ends_with_the_channel_and_goes_when_its_author_is_forgotten(house: House) -> None:
     await filled(house, words=ASKED)
-    await house.heard(house.people.post("archive", person="Ada", channel="general"))
+    await house.noticed(house.people.post("archive", person="Ada", channel="general"))
     assert await house.rows(WAYS) == []
-    await house.heard(house.people.post("archive", person="Ada", channel="general", end=True))
+    await house.noticed(house.people.post("archive", person="Ada", channel="general", end=True))
     await filled(house, words=ASKED)
     await house.answered("Ada", "dm", "forget me")
     await house.say("Ada", "dm", "yes, forget me")
@@ -217,7 +217,7 @@ async def test_it_ends_too_where_the_channel_is_archived_or_deleted_while_no_dae
     await house.start()
     assert await house.rows(WAYS) == []
     assert [row["detail"] for row in await house.rows(ACTS)][-1] == "ended with the channel"
-    await house.heard(house.people.post("archive", person="Ada", channel="general", end=True))
+    await house.noticed(house.people.post("archive", person="Ada", channel="general", end=True))
     await house.answered("Ben", "general", "@soul hello again")
     assert ASKED not in house.last_prompt(), "a channel that is opened again begins without"
     await filled(house, words=ASKED)

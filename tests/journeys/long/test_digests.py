@@ -50,7 +50,7 @@ async def test_a_digest_is_made_of_the_channels_own_words_and_of_nothing_where_n
 
 async def test_where_the_soul_was_removed_its_owner_hears_so_once_and_the_digest_rests(house: House) -> None:
     await digest_of(house)
-    await house.heard(house.people.leave(APP, "general"))
+    await house.noticed(house.people.leave(APP, "general"))
     await house.say("Ben", "general", "We ship on Thursday.")
     room = await house.people.open_dm("Ada")
     await monday(house, 1)
@@ -64,7 +64,7 @@ async def test_where_the_soul_was_removed_its_owner_hears_so_once_and_the_digest
     assert len([one for one in await house.replies(room) if "reminder 1" in one]) == 1
     assert "paused" in await house.answered("Ada", "dm", "my reminders")
     assert "stays paused" in await house.answered("Ada", "dm", "resume reminder 1")
-    await house.heard(house.people.join(APP, "general"))
+    await house.noticed(house.people.join(APP, "general"))
     assert (await house.answered("Ada", "dm", "resume reminder 1")).startswith("Reminder 1 goes on")
     assert (await house.rows(OWN))[0]["paused"] == ""
 
@@ -76,20 +76,20 @@ async def test_a_channel_that_lost_the_soul_or_its_person_or_is_archived_pauses_
         return (await house.rows(OWN))[-1]["paused"], hears
 
     await digest_of(house, room="founders")
-    await house.heard(house.people.leave(APP, "founders"))
+    await house.noticed(house.people.leave(APP, "founders"))
     await monday(house, 1)
     why, hears = await paused("Ada")
     assert why == "not_in_channel"
     assert hears.startswith("I could not bring up your reminder 1 in a channel, since I am not in that channel")
     await digest_of(house, "Ben")
-    await house.heard(house.people.leave("Ben", "general"))
+    await house.noticed(house.people.leave("Ben", "general"))
     await house.say("Ada", "general", "We ship on Thursday.")
     await monday(house, 2)
     why, hears = await paused("Ben")
     assert (why, "you are not in that channel any more" in hears) == ("owner_left", True)
     assert [prompt.step for prompt in house.prompts].count("digest") == 0
     await digest_of(house)
-    await house.heard(house.people.post("archive", person="Ada", channel="general"))
+    await house.noticed(house.people.post("archive", person="Ada", channel="general"))
     await monday(house, 3)
     why, hears = await paused("Ada")
     assert (why, "that channel is archived" in hears) == ("archived", True)
@@ -107,7 +107,7 @@ async def test_deleting_the_message_that_asked_for_it_cancels_it_and_its_person_
     assert await house.replies("general") == before
     assert await house.replies("D0BEN") == []
     await house.people.add_person("Dora", locale="de-DE", zone="Europe/Berlin")
-    await house.heard(house.people.join("Dora", "general"))
+    await house.noticed(house.people.join("Dora", "general"))
     await digest_of(house, "Dora")
     await delete_what_asked(house, "Dora")
     room = await house.people.open_dm("Dora")

@@ -91,7 +91,7 @@ async def test_a_deleted_message_is_removed_from_the_problem_with_what_was_concl
     script(empty_house, chosen(("Research", "kiln")), ASK, external_dialog="Which kiln?")
     assert await empty_house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
     assert "SECRET" in str((await empty_house.one("SELECT process_memory FROM conversations"))["process_memory"])
-    await empty_house.heard(empty_house.people.delete("Ada", "dm", secret))
+    await empty_house.noticed(empty_house.people.delete("Ada", "dm", secret))
     script(empty_house, RESPOND, enters=False, external_dialog="The big one it is.")
     before = len(empty_house.prompts)
     assert await empty_house.answered("Ada", "dm", "the big one") == "The big one it is."
@@ -105,7 +105,7 @@ async def test_a_deleted_message_is_removed_from_the_problem_with_what_was_concl
     noted = "SELECT text, trust, person FROM records WHERE kind = 'fact'"
     assert [tuple(row) for row in await empty_house.rows(noted)] == [("The big kiln cools too fast", "inferred", "")]
     ts = (await empty_house.one("SELECT ts FROM turns WHERE author = 'U0BEN'"))["ts"]
-    await empty_house.heard(empty_house.people.delete("Ben", "D0BEN", ts))
+    await empty_house.noticed(empty_house.people.delete("Ben", "D0BEN", ts))
     assert await empty_house.rows(noted) == []
 
 

@@ -88,7 +88,7 @@ async def test_what_was_forgotten_is_not_learned_again_when_another_message_chan
     await empty_house.answered("Ada", "dm", KNOWN)
     assert await empty_house.answered("Ada", "dm", "forget 1") == "Forgotten: keeps bees"
     [row] = await empty_house.rows("SELECT ts FROM turns WHERE body = 'and I weave cloth'")
-    await empty_house.heard(empty_house.people.edit("Ada", "dm", row["ts"], "and I weave linen"))
+    await empty_house.noticed(empty_house.people.edit("Ada", "dm", row["ts"], "and I weave linen"))
     will_learn(empty_house.model, "keeps bees", quote="I keep bees")
     await tell(empty_house, "Ada", "dm", "I like tea")
     calls = len(learning_calls(empty_house))

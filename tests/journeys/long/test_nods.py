@@ -178,7 +178,7 @@ async def test_a_nod_at_a_message_that_is_gone_settles(nodder: House) -> None:
     nodder.model.replies.append(thought())
     ts = await nodder.say("Ada", "dm", "thanks!")
     await nodder.events.until("outbox.postponed")
-    await nodder.heard(nodder.people.delete("Ada", "D0ADA", ts))
+    await nodder.noticed(nodder.people.delete("Ada", "D0ADA", ts))
     await nodder.people.clear_faults()
 
     async def settled() -> bool:

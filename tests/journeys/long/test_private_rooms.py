@@ -51,9 +51,9 @@ async def test_a_member_is_reminded_in_their_dm_of_what_was_said_in_a_private_ch
         "dm:D0ADA",
         "dm:D0CHLOE",
     ]
-    await guild.heard(guild.people.join("Chloe", "guild"))
+    await guild.noticed(guild.people.join("Chloe", "guild"))
     assert await recalled(guild, "Chloe")
-    await guild.heard(guild.people.leave("Chloe", "guild"))
+    await guild.noticed(guild.people.leave("Chloe", "guild"))
     assert not await recalled(guild, "Chloe", words="and why did the kiln crack again?")
 
 
@@ -65,7 +65,7 @@ async def test_a_reply_under_way_is_begun_anew_when_a_channel_is_made_private(em
     await empty_house.say("Chloe", "dm", ASKED)
     await flow.asked.wait()
     assert CANARY in empty_house.last_prompt()
-    await empty_house.heard(empty_house.people.convert("Ben", "plans", "group"))
+    await empty_house.noticed(empty_house.people.convert("Ben", "plans", "group"))
     flow.end(f"{OPENING}It is the {CANARY}.", CLOSING)
     post = await empty_house.settled("D0CHLOE")
     assert CANARY not in empty_house.last_prompt()
@@ -82,10 +82,10 @@ async def test_a_reply_under_way_is_begun_anew_when_a_channel_is_made_private(em
 
 async def test_who_left_the_workspace_is_not_answered_and_their_lists_are_dropped(guild: House) -> None:
     assert await recalled(guild, "Ada")
-    await guild.heard(guild.people.change_standing("Ada", "deactivated"))
+    await guild.noticed(guild.people.change_standing("Ada", "deactivated"))
     assert [row["read_ms"] for row in await guild.rows("SELECT read_ms FROM room_lists WHERE person = 'U0ADA'")] == [0]
     await guild.people.change_standing("Ada", "member")
-    await guild.heard(guild.people.leave("Ada", "guild"))
+    await guild.noticed(guild.people.leave("Ada", "guild"))
     assert not await recalled(guild, "Ada", words="and why did the kiln crack again?")
 
 
@@ -93,7 +93,7 @@ async def test_a_channel_that_is_gone_or_made_public_is_recalled_no_more(guild: 
     assert await recalled(guild, "Ada")
     await guild.people.post("archive", person="Ben", channel="guild")
     await _is_gone(guild, "Ada")
-    await guild.heard(guild.people.post("archive", person="Ben", channel="guild", end=True))
+    await guild.noticed(guild.people.post("archive", person="Ben", channel="guild", end=True))
     assert await recalled(guild, "Ada", words="once more: why did the kiln crack?")
     await guild.people.convert("Ben", "guild", "channel")
     await _is_gone(guild, "Ada", "Chloe")
@@ -107,9 +107,9 @@ async def _is_gone(guild: House, *people: str) -> None:
 
 
 async def test_a_channel_with_another_name_or_organisation_is_still_known_to_its_members(guild: House) -> None:
-    await guild.heard(guild.people.post("rename", channel="guild", name="potters"))
+    await guild.noticed(guild.people.post("rename", channel="guild", name="potters"))
     assert await recalled(guild, "Ada")
-    await guild.heard(guild.people.share("potters"))
+    await guild.noticed(guild.people.share("potters"))
     assert await recalled(guild, "Ada", words="once more: why did the kiln crack?")
     assert not await recalled(guild, "Chloe")
 
@@ -130,7 +130,7 @@ async def test_a_reply_under_way_is_begun_anew_when_its_reader_leaves_the_room(g
     await guild.say("Ada", "dm", ASKED)
     await flow.asked.wait()
     assert CANARY in guild.last_prompt()
-    await guild.heard(guild.people.leave("Ada", "guild"))
+    await guild.noticed(guild.people.leave("Ada", "guild"))
     flow.end(f"{OPENING}It is the {CANARY}.", CLOSING)
     post = await guild.settled("D0ADA")
     assert CANARY not in guild.last_prompt()

@@ -47,11 +47,11 @@ async def held(house: House) -> list[tuple[str, int, bool]]:
 
 async def test_who_is_let_in_no_more_is_waited_for_for_two_weeks_and_no_longer(thinker: House) -> None:
     await promised(thinker, "import")
-    await thinker.heard(thinker.people.change_standing("Ada", "deactivated"))
+    await thinker.noticed(thinker.people.change_standing("Ada", "deactivated"))
     await after(thinker, 2 * HOUR + 1, 1)
     await after(thinker, 15 * DAY, 2)
     assert await counted(thinker) == {"not_invited": 2}
-    await thinker.heard(thinker.people.change_standing("Ada", "member"))
+    await thinker.noticed(thinker.people.change_standing("Ada", "member"))
     thinker.model.default = thought("Here it is.")
     thinker.clock.turn(2 * DAY)
     await thinker.idle()
@@ -64,7 +64,7 @@ async def test_who_left_a_private_room_is_answered_by_the_house_and_may_drop_it(
     await known_in_private(thinker)
     await promised(thinker, "import")
     await promised(thinker, "roof", "in 4h")
-    await thinker.heard(thinker.people.leave("Ada", "plans"))
+    await thinker.noticed(thinker.people.leave("Ada", "plans"))
     assert await thinker.answered("Ada", "dm", "drop G2") == "G2 is given up."
     thinker.model.replies.append(thought("Here it is.", inner_speech="it came"))
     await said_after(thinker, 2 * HOUR + 1, ITS_OWN)
@@ -158,7 +158,7 @@ async def test_when_the_words_it_rests_on_are_edited_it_is_kept_without_them(thi
     ts = await thinker.say("Ada", "dm", "helo there")
     await thinker.reply("D0ADA", "Hello.")
     await promised(thinker, "import")
-    await thinker.heard(thinker.people.edit("Ada", "D0ADA", ts, "hello there"))
+    await thinker.noticed(thinker.people.edit("Ada", "D0ADA", ts, "hello there"))
     await thinker.idle()
     assert await held(thinker) == [("", 1, False)]
     thinker.model.replies.append(thought("I am here.", goal_updates=[]))
@@ -183,7 +183,7 @@ async def test_when_a_person_whom_its_words_name_is_forgotten_it_is_kept_without
 async def test_what_a_reply_that_is_taken_back_promised_is_promised_no_more(thinker: House) -> None:
     await promised(thinker, "import")
     post = await thinker.reply("D0ADA", "I'll come back")
-    await thinker.heard(thinker.people.react("Ada", "D0ADA", str(post["ts"]), "x"))
+    await thinker.noticed(thinker.people.react("Ada", "D0ADA", str(post["ts"]), "x"))
     await thinker.idle()
     assert await held(thinker) == []
     await quiet_after(thinker, 3 * HOUR)

@@ -98,7 +98,7 @@ async def test_what_waits_in_a_channel_that_is_made_private_stays_with_those_who
     asked = await thinker.say("Ada", "general", "@soul hello")
     await thinker.reply("general")
     await sensed(thinker, "r1", "Quincunx failed.", room="C0GENERAL", thread=asked)
-    await thinker.heard(thinker.people.convert(await thinker.person("Ada"), "C0GENERAL", "group"))
+    await thinker.noticed(thinker.people.convert(await thinker.person("Ada"), "C0GENERAL", "group"))
     await spoken_to(thinker, "what of the quincunx?")
     assert "Quincunx failed" not in shown(thinker.prompts[-1])
     thinker.model.replies.append(thought("So."))

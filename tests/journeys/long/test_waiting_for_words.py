@@ -134,7 +134,7 @@ async def test_an_edit_that_takes_the_topic_out_and_a_deletion_drop_it_and_anoth
     house.model.replies += [wanting("reminder"), asked("the release"), tagged("Noted.")]
     ts = await house.say("Ada", "dm", ASKED)
     await house.settled(ADA, "Noted.")
-    await house.heard(house.people.edit("Ada", ADA, ts, f"{ASKED}, please"))
+    await house.noticed(house.people.edit("Ada", ADA, ts, f"{ASKED}, please"))
     assert len(await house.rows(WAITING)) == 1
     await house.people.edit("Ada", ADA, ts, "Remind me when the budget is talked about again")
     await house.reply(ADA, "You have changed the message in which you asked me for a reminder")
@@ -143,7 +143,7 @@ async def test_an_edit_that_takes_the_topic_out_and_a_deletion_drop_it_and_anoth
     house.model.replies += [wanting("reminder"), asked("the release"), tagged("Noted.")]
     ts = await house.say("Ada", "dm", ASKED)
     await house.settled(ADA, "Noted.", count=2)
-    await house.heard(house.people.delete("Ada", ADA, ts))
+    await house.noticed(house.people.delete("Ada", ADA, ts))
     assert not await house.rows(WAITING)
     assert not await house.rows("SELECT 1 FROM cues UNION ALL SELECT 1 FROM cue_words")
     await hears(house, "Ben", "general", "@soul the release is out")
@@ -158,7 +158,7 @@ async def test_words_that_are_gone_before_it_is_brought_up_are_not_and_it_waits_
     await flow.asked.wait()
     ts = await house.say("Ben", "general", "@soul the release is out")
     await house.row("SELECT 1 FROM cues WHERE pending <> ''")
-    await house.heard(house.people.delete("Ben", "general", ts))
+    await house.noticed(house.people.delete("Ben", "general", ts))
     flow.end(f"{OPENING}Good morning.", CLOSING)
     await house.settled(ADA, "Good morning.")
     assert not await reports(house, ADA)

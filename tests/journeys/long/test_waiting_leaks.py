@@ -59,7 +59,7 @@ async def test_who_leaves_before_it_is_brought_up_hears_nothing_and_it_waits_on(
     ts = await guild.say("Ben", "guild", SAID)
     await guild.final_state(ts)
     await guild.row("SELECT 1 FROM cues WHERE pending <> ''")
-    await guild.heard(guild.people.leave("Ada", "guild"))
+    await guild.noticed(guild.people.leave("Ada", "guild"))
     flow.end(f"{OPENING}Good morning.", CLOSING)
     await guild.settled(ADA, "Good morning.")
     assert not await reports(guild, ADA)
@@ -80,7 +80,7 @@ async def test_the_direct_messages_of_others_are_no_news_and_no_name_is_known_by
 
 
 async def test_a_guest_hears_of_nothing_that_was_said_elsewhere(guild: House) -> None:
-    await guild.heard(guild.people.change_standing("Ada", "guest"))
+    await guild.noticed(guild.people.change_standing("Ada", "guest"))
     await set_for(guild, ASKED, TOPIC)
     await hears(guild, "Ben", "guild", SAID)
     await hears(guild, "Ben", "general", SAID)

@@ -89,7 +89,7 @@ async def test_forget_me_of_the_owner_ends_it_and_leaves_nothing_of_it(house: Ho
 
 async def test_an_owner_who_is_no_longer_admitted_speaks_no_more(house: House, session: AskedSession) -> None:
     ts = await bound_thread(house, "bind ada-api here for everybody")
-    await house.heard(house.people.change_standing("Ada", "deactivated"))
+    await house.noticed(house.people.change_standing("Ada", "deactivated"))
     await house.say("Ben", "general", "which migration?", thread=ts)
     await house.settled("general", LOST)
     assert (await session.ends_turn()).context == ""

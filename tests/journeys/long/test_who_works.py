@@ -87,7 +87,7 @@ async def test_other_words_lead_to_the_list_and_the_model_has_it_in_mind(house: 
 async def test_where_a_guest_reads_none_is_shown_and_none_is_in_mind(house: House) -> None:
     await works(house, ADA, "s1")
     await house.people.add_person("Gus", standing="guest")
-    await house.heard(house.people.join("Gus", "general"))
+    await house.noticed(house.people.join("Gus", "general"))
     refused = "I show who is working on what only where no one but full members of the workspace reads."
     assert await house.answered("Ada", "general", "@soul who is working on what?") == refused
     assert await house.answered("Ada", "general", "@soul what is Ada working on?") == refused
