@@ -294,7 +294,6 @@ async def test_closed_streams_a_home_that_cannot_be_written_and_a_folder_that_is
 
 @pytest.fixture
 async def home(tmp_path: Path) -> AsyncIterator[HttpHome]:
-    """A home with one running daemon."""
     async with aiohttp.ClientSession() as session:
         made = HttpHome(tmp_path / "daemon", session)
         made.home.mkdir()

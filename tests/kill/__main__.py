@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.kill import caps, clocks, instances, joined, loop, pause, points, stop, whole_mind
+from tests.kill import caps, instances, joined, loop, pause, points, stop, whole_mind
 from tests.kill.verdict import Figure
 
 PLAYS: Final[Mapping[str, Callable[..., Coroutine[Any, Any, Figure]]]] = {
@@ -25,7 +25,6 @@ PLAYS: Final[Mapping[str, Callable[..., Coroutine[Any, Any, Figure]]]] = {
     "joined": joined.every_point,
     "stop": stop.run,
     "caps": caps.run,
-    "clocks": clocks.play,
     "pause": pause.run,
 }
 

@@ -52,11 +52,9 @@ class BilledMind(ScriptedLLM):
         self._bill = bill
 
     def model_for(self, role: ModelRole) -> str:
-        """See `LLM.model_for`."""
         return _MODELS[role]
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `LLM.stream`."""
         model, id_, sent = prompt.model, secrets.token_hex(8), ""
         unasked, at_ms = THOUGHT_ALONE in prompt.messages[-1].text, self._clock.now_ms()
         hidden = _LITTLE_HIDDEN if unasked else _HIDDEN

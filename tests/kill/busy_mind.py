@@ -57,7 +57,6 @@ _SILENT: Final[dict[str, object]] = {"calls_for": "nothing", "external_speech": 
 
 
 def is_unasked(prompt: Prompt) -> bool:
-    """Whether it is for a thought that no words have woken."""
     return THOUGHT_ALONE in prompt.messages[-1].text
 
 

@@ -7,5 +7,4 @@ import pytest
 
 @pytest.fixture
 def tmp_path(disk_path: Path) -> Path:
-    """A folder on the disk, where a sync takes its real time."""
     return disk_path

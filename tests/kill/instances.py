@@ -60,7 +60,6 @@ class Ends(Figure):
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Those of the outcome."""
         return self.outcome.details
 
     def __str__(self) -> str:
@@ -81,13 +80,11 @@ class Lives:
         self._killed |= dict.fromkeys(self._lived(pid, unit), at)
 
     async def watch(self) -> None:
-        """Look who holds something, until cancelled."""
         while True:
             self.hold()
             await asyncio.sleep(_POLL_S)  # a file has no events to wait on
 
     def hold(self) -> bool:
-        """Look whether the dead hold anything still."""
         held = self._holders() & self._killed.keys()
         self._held |= dict.fromkeys(held, time.monotonic())
         return bool(held)
@@ -98,7 +95,6 @@ class Lives:
             await asyncio.sleep(_POLL_S)
 
     def ends(self, outcome: Outcome) -> Ends:
-        """What became of the kills so far."""
         said = [line for file in self.files for line in _lines(file) if line[0] == "dead"]
         early = [one for _, one, at in said if float(at) < self._killed.get(one, float("inf"))]
         takeovers = tuple(until - self._killed[one] for one, until in self._held.items())

@@ -35,8 +35,6 @@ _IDLE: Final = f"SELECT {POSTED}"
 
 @dataclass
 class Harm(Figure):
-    """What must not be, counted over all plays."""
-
     FAULTS: ClassVar = ("answered_twice", "lost_silently", "without_consent", "handed_wrong")
     plays: int = 0
     cuts: int = 0
@@ -63,7 +61,6 @@ class Joined:
         self._settings = {"http": True, "http_port": port, "souls": ["rolf"]}
 
     async def begin(self) -> None:
-        """Start a daemon, and have a session of Ada's begin."""
         write_soul(self._home, "rolf", shown="Rolf", personality="You are Rolf, a sailor.")
         await self._spawn()
         await self._until(lambda: self._holds("SELECT count(*) FROM presence WHERE state = 'connected'"))
@@ -123,7 +120,6 @@ class Joined:
         return self._played(doomed)
 
     async def end(self) -> None:
-        """Kill the last daemon."""
         self._watch.close()
         await self._daemons.end(self._pid)
 
@@ -135,7 +131,6 @@ class Joined:
         self._pid = await self._daemons.spawn(crash=crash, passed=passed, lease=LEASE, settings=self._settings)
 
     async def _armed(self, crash: str) -> int:
-        """A new daemon, which dies at a point."""
         await self.end()
         await self._spawn(crash)
         return self._pid
@@ -255,7 +250,6 @@ class Joined:
 
 @asynccontextmanager
 async def joined(home: Path) -> AsyncIterator[Joined]:
-    """A workspace with a daemon, where a session has begun."""
     async with stage(home, 0) as on:
         play = Joined(on)
         await play.begin()

@@ -126,7 +126,6 @@ async def nursery(
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is still there."""
     with suppress(ProcessLookupError):
         os.kill(pid, 0)
         return True
@@ -150,7 +149,6 @@ class Crowd:
         self.said: list[WorkspaceMessage] = []
 
     def speak(self) -> WorkspaceMessage:
-        """Post one message of a random user, which may ask for something."""
         return self.say(self._dice.choices(_WISHES, _WEIGHTS)[0])
 
     def say(self, words: str, person: str = "", place: str = "") -> WorkspaceMessage:
@@ -187,7 +185,6 @@ class KillStage:
         return self.judged(kills)
 
     def judged(self, kills: int) -> Outcome:
-        """What became of the messages so far."""
         return judge(self.home, self.workspace, self.crowd.said, kills)
 
 
@@ -203,15 +200,13 @@ async def stage(
         yield KillStage(home, workspace, daemons, Crowd(workspace, seed))
 
 
-async def run(
-    home: Path, *, kills: int = 300, events: int = 300, seed: int, naive: bool = False, soul: str = ""
-) -> Outcome:
+async def run(home: Path, *, kills: int = 300, events: int = 300, seed: int, naive: bool = False) -> Outcome:
     """Kill daemons at random moments while users post, then let one live and judge the outcome.
 
     Those that are `naive` are the negative control: they resend without looking.
     """
     dice = random.Random(seed)
-    async with stage(home, seed, retries=PATIENT, soul=soul) as on:
+    async with stage(home, seed, retries=PATIENT) as on:
         for number in range(kills):
             pid = await on.daemons.spawn(naive=naive, pace=dice.choice((0.0, 0.0, 0.01)))
             due = (number + 1) * events // kills

@@ -51,11 +51,9 @@ class KilledMind(ScriptedLLM):
         self._felt = 0
 
     def model_for(self, role: ModelRole) -> str:
-        """See `LLM.model_for`."""
         return f"scripted/{role}"
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `LLM.stream`."""
         if prompt.step in _HELD_UP and _HELD_UP[prompt.step] in _newest(prompt):
             await self._clock.sleep(_SLOW)
         for word in self._answer(prompt).split(" "):
@@ -120,7 +118,6 @@ def _thought(prompt: Prompt) -> dict[str, object]:
 
 
 def _wish(prompt: Prompt) -> str:
-    """What the newest message calls for."""
     words = _newest(prompt)
     return "research" if "find out" in words else "reminder" if "remind" in words else "nothing"
 

@@ -74,7 +74,6 @@ class MindFaults(Figure):
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Each with its kind."""
         return tuple(f"{kind}: {reason}" for kind in self.FAULTS for reason in getattr(self, kind))
 
 
@@ -84,7 +83,6 @@ def is_spoken_for(post: str) -> bool:
 
 
 def judged(left: Left) -> MindFaults:
-    """All faults of what is left."""
     with closing(sqlite3.connect(left.home / "memory.db")) as connection:
         thoughts = _thoughts(connection)
         promised, kept = _promises(left.posts)

@@ -164,7 +164,6 @@ def _below(on: KillStage, message: WorkspaceMessage) -> list[WorkspaceMessage]:
 
 
 def _posts(on: KillStage) -> list[WorkspaceMessage]:
-    """All that the soul has ever posted, also what was deleted."""
     state = on.workspace.workspace.state
     everything = (post for channel in state.channels for post in state.timeline(channel).everything())
     return [post for post in everything if post.author == state.app.user]

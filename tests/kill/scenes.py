@@ -89,7 +89,6 @@ async def places(on: KillStage) -> dict[str, list[str]]:
 
 
 async def passed(scene: Scene, on: KillStage) -> list[str]:
-    """The same for one scene."""
     file = on.home / f"passed-{scene.name}"
     await played(scene, on, passed=file)
     return sorted(set(file.read_text(encoding="utf-8").split()))

@@ -67,7 +67,6 @@ class StopStage:
         self._acting = PeopleActing(server.workspace)
 
     def ask(self, person: str, words: str, thread: str = "") -> WorkspaceMessage:
-        """A message of a user in their direct messages."""
         speaker = self._acting.person(person)
         return self._acting.say(speaker, self._acting.readable(speaker, "dm"), words, thread=thread)
 
@@ -77,27 +76,22 @@ class StopStage:
         return self._acting.stop(speaker, self._acting.readable(speaker, "dm"), asked.ts)
 
     def is_heard(self, event_id: str) -> bool:
-        """Whether a daemon has acknowledged an event."""
         log = self._workspace.deliveries.log
         return any(one.event_id == event_id and one.acked_at is not None for one in log)
 
     def replies(self, asked: WorkspaceMessage) -> list[WorkspaceMessage]:
-        """What the soul shows below a message, oldest first."""
         return [one for one in replies(self._server) if one.thread_ts == asked.ts]
 
     def words(self, asked: WorkspaceMessage) -> int:
-        """The highest number of a word that is shown below a message."""
         shown = " ".join(f"{one.text} {one.blocks}" for one in self.replies(asked))
         return max((int(number) for number in _WORD.findall(shown)), default=0)
 
     async def until_begun(self, asked: WorkspaceMessage, words: int) -> None:
-        """Wait until so many words are shown."""
         async with asyncio.timeout(_PATIENCE):
             while self.words(asked) < words:  # noqa: ASYNC110 - other processes grow it
                 await asyncio.sleep(0.005)
 
     async def until_closed(self, asked: WorkspaceMessage) -> None:
-        """Wait until nothing grows below a message any more."""
         async with asyncio.timeout(_PATIENCE):
             while not self._is_closed(asked):  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.002)

@@ -5,22 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests import chance
-from tests.kill.loop import CYCLE, PEOPLE, run, stage, until_dead
+from tests.kill.loop import CYCLE, PEOPLE, stage, until_dead
 from tests.kill.scenes import SCENES, passed, played
 from tests.kill.verdict import count, faults_of, until_settled
 from tests.tools.parts import listing, program
 
-KILLS = 25
 _LEASE_S = 10.0  # longer than a busy machine lets a living daemon stand still
-
-
-@pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine
-async def test_the_chain_is_whole_after_kills_at_random_moments(tmp_path: Path) -> None:
-    outcome = await run(tmp_path, kills=KILLS, events=KILLS, seed=chance.SEED, soul=CYCLE)
-    print(outcome)
-    assert outcome.faultless, outcome
-    assert faults_of(tmp_path) == []
 
 
 @pytest.mark.timeout(1_800)  # for what hangs; minutes on an idle machine

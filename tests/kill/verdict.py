@@ -27,12 +27,10 @@ class Figure:
 
     @property
     def faultless(self) -> bool:
-        """Whether nothing went wrong."""
         return not any(getattr(self, one) for one in self.FAULTS)
 
     @property
     def details(self) -> tuple[str, ...]:
-        """A line for each thing that went wrong, where it is known."""
         return ()
 
     def __str__(self) -> str:
@@ -68,17 +66,14 @@ class Outcome(Figure):
 
     @property
     def faultless(self) -> bool:
-        """Whether every reply was posted exactly once and every stored row is whole."""
         return super().faultless and self.integrity == "ok"
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Each with what it is about."""
         return (*self.torn, *self.ends, *self.twice)
 
 
 def replies(workspace: WorkspaceServer) -> list[WorkspaceMessage]:
-    """Every post of the soul that was not deleted."""
     state = workspace.workspace.state
     everything = (message for channel in state.channels for message in state.timeline(channel).everything())
     return [message for message in everything if message.author == state.app.user and message.subtype != "tombstone"]
@@ -142,7 +137,6 @@ def judge(
 
 
 def _shown(workspace: WorkspaceServer, key: str) -> str:
-    """The posts with this key, each with its ts."""
     return "; ".join(f"{one.ts} {one.text[:80]!r}" for one in replies(workspace) if key_of(one) == key)
 
 
@@ -256,7 +250,6 @@ class Watch:
         return self._known.get(sql, [])
 
     def count(self, sql: str) -> int:
-        """The number that a query gives; -1 while there are no tables yet."""
         return next((int(number) for (number,) in self.rows(sql)), -1)
 
     def close(self) -> None:
@@ -267,7 +260,6 @@ class Watch:
 
 
 def count(home: Path, sql: str) -> int:
-    """The number that a query of memory.db gives."""
     with closing(sqlite3.connect(home / "memory.db")) as connection:
         return int(connection.execute(sql).fetchone()[0])
 

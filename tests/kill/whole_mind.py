@@ -109,12 +109,10 @@ class WholeMind(Figure):
 
     @property
     def faultless(self) -> bool:
-        """Whether nothing went wrong."""
         return self.faults.faultless
 
     @property
     def details(self) -> tuple[str, ...]:
-        """All faults, and the points at which no daemon died."""
         return (*self.faults.details, f"passed_by: {' '.join(self.passed_by)}")
 
 
@@ -125,8 +123,6 @@ class _Living:
 
 
 class MindPlay:
-    """Daemons that live and die, and people who talk to them and click."""
-
     def __init__(self, on: KillStage, seed: int, at_once: int) -> None:
         self.home, self.crowd, self._watch = on.home, on.crowd, Watch(on.home)
         self.kills = 0
@@ -171,11 +167,9 @@ class MindPlay:
 
     @property
     def places(self) -> list[str]:
-        """The commits and requests that a daemon has passed so far."""
         return sorted(set(self._passed.read_text("utf-8").split())) if self._passed.exists() else []
 
     def speak(self) -> None:
-        """Post a message of a random user in a random room, which wishes for something."""
         self.crowd.say(self._dice.choices(_WISHES, _WEIGHTS)[0], place=self._dice.choice(_PLACES))
 
     def press(self) -> None:
@@ -206,7 +200,6 @@ class MindPlay:
         await self.spawn()
 
     async def end_all(self) -> None:
-        """Kill all that live."""
         self._watch.close()
         for one in list(self.living):
             await self._end(one)
@@ -261,7 +254,6 @@ class MindPlay:
                 return
 
     def left(self) -> Left:
-        """What is left by now."""
         bill = [replace(one, at_ms=self._moved(one)) for one in billed(self._bill)]
         outcome = judge(self.home, self._server, self.crowd.said, self.kills, uncalled=is_spoken_for)
         posts = [one.text for one in replies(self._server)]

@@ -210,7 +210,6 @@ def load_clients() -> None:
 
 
 def main() -> None:
-    """Serve orders until stdin ends."""
     if "tools" in sys.argv:
         load_clients()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps dead children

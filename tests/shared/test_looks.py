@@ -60,7 +60,6 @@ async def door(tmp_path: Path, bells: Bells) -> AsyncIterator[ContextDoor]:
 
 
 async def following(looks: Looks[int], key: str, upto: int) -> list[int]:
-    """What a watcher sees until it sees a value."""
     seen = list[int]()
     with looks.watch(key) as watch:
         while not seen or seen[-1] < upto:

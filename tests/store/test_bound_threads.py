@@ -35,7 +35,6 @@ async def _begin(unit: Transaction, where: ConversationKey) -> None:
 
 
 async def binds(database: Database, session: str, where: ConversationKey = ROOM) -> bool:
-    """Bind a thread; False where another session has it."""
     try:
         await database.write(lambda unit: bind(unit, BoundThread(str(where), session, "UADA", False, NOW), NOW))
     except BindingRefused:
@@ -44,7 +43,6 @@ async def binds(database: Database, session: str, where: ConversationKey = ROOM)
 
 
 async def session_of(database: Database, where: ConversationKey) -> str:
-    """The session to which a thread belongs."""
     found = await database.read(lambda unit: bound_thread(unit, where))
     return found.session if found else ""
 

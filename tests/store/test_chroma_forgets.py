@@ -37,7 +37,6 @@ class DenseEmbedder(WordEmbedder):
     """Vectors without zeros, so that a few numbers of one stand in no other."""
 
     def vector(self, text: str) -> "Vector":
-        """The vector of one text."""
         numbers = np.random.default_rng(zlib.crc32(text.encode())).standard_normal(self.length).astype(np.float32)
         return numbers / np.float32(np.linalg.norm(numbers))
 

@@ -34,13 +34,11 @@ class Platform(FakeChannel):
         self.admits = True
 
     async def readers(self, perception: Perception) -> Readers:
-        """See `Channel.readers`."""
         if perception.conversation.channel == "C1":
             return Readers(self.audience, members_only=True)
         return Readers(HERE, self.members_only)
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Gate.admit`."""
         if self.broken is not None:
             raise self.broken
         return GateDecision(admitted=self.admits, name="Ben")
@@ -106,11 +104,9 @@ async def test_what_may_be_heard_is_reported_once_and_later_where_it_cannot_be_d
 
 
 @pytest.mark.parametrize("spoilt", ["admits", "members_only", "audience"])
-async def test_what_may_not_is_dropped_and_leaves_no_trace(
-    *, database: Database, clock: FakeClock, platform: Platform, path: Path, spoilt: str
-) -> None:
+async def test_what_may_not_is_dropped_and_leaves_no_trace(stores: Stores, platform: Platform, spoilt: str) -> None:
     setattr(platform, spoilt, PRIVATE if spoilt == "audience" else False)
-    reports, _ = await looked_at(database, clock, platform)
+    reports, _ = await looked_at(stores.database, stores.clock, platform)
     assert reports == 0
-    assert look(path, "SELECT count(*) FROM heard_words") == [(0,)]
-    assert look(path, "SELECT hits, pending FROM cues") == [(0, "")]
+    assert look(stores.path, "SELECT count(*) FROM heard_words") == [(0,)]
+    assert look(stores.path, "SELECT hits, pending FROM cues") == [(0, "")]

@@ -42,7 +42,6 @@ def nights(database: Database, clock: FakeClock) -> Nights:
 
 
 async def visited(nights: Nights, number: int, text: str = "", **given: Any) -> str:  # noqa: ANN401  # as there
-    """A visit in which a gate was mended; gives its id."""
     return await nights.visited(text or f"Ann mended the {GATES[number % 9]} gate of the dam", **given)
 
 

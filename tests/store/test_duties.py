@@ -11,7 +11,7 @@ from daemon.memory.queues.catch_up import CatchUpStore
 from daemon.memory.queues.duties import LEASE_MS, LOOK_S, Duty
 from daemon.memory.queues.presence import ProcessIdentity, bells_beside
 from tests.fakes import FakeClock, StillClock
-from tests.store.parts import look, poke
+from tests.store.parts import Stores, look, poke
 
 OTHER = replace(ProcessIdentity.current(), namespace="4026530000")
 HOUR_S = 3600.0
@@ -23,7 +23,6 @@ def duty(database: Database, clock: FakeClock) -> Duty:
 
 
 async def waits(duty: Duty) -> float:
-    """How long it waits for its turn."""
     async with duty.turn() as wait:
         return wait
 
@@ -75,10 +74,8 @@ async def test_a_duty_of_a_daemon_that_can_not_be_seen_is_taken_over_after_its_l
     assert await waits(duty) == 0
 
 
-async def test_a_gap_is_read_once_and_once_more_when_another_came_meanwhile(
-    database: Database, clock: FakeClock
-) -> None:
-    log = CatchUpStore(database, clock)
+async def test_a_gap_is_read_once_and_once_more_when_another_came_meanwhile(stores: Stores) -> None:
+    log = CatchUpStore(stores.database, stores.clock)
 
     async def waits_for(soul: str) -> float:
         async with log.turn(soul, "T1") as wait:

@@ -13,7 +13,6 @@ from daemon.memory.database import open_database
 from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
 from daemon.memory.mind.goals import MOST_OPEN
-from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.residues import residues, texts_of
@@ -203,20 +202,13 @@ async def test_a_goal_goes_with_a_thought_that_saw_another_one_from_elsewhere(so
     assert await soul.goals() == []
 
 
-async def test_a_person_who_is_forgotten_takes_what_was_made_for_them_along(soul: Aiming) -> None:
-    await soul.thinks(DM, MINE, add("for me"))
-    await soul.thinks(OPEN, EVERYBODY, add("for you"), author="U2")
-    await soul.thinker.database.write(lambda unit: erase(unit, TEAM, "U1", Spared("", ""), 5, 5))
-    assert await soul.goals() == ["for you"]
-
-
-async def test_a_person_who_is_forgotten_takes_what_an_admin_gave_the_soul_to_do_there_or_by_their_id(
+async def test_a_person_who_is_forgotten_takes_what_was_made_for_them_and_given_there_or_by_their_id(
     soul: Aiming, path: Path
 ) -> None:
     database = soul.thinker.database
-    await soul.thinks(DM, MINE)
+    await soul.thinks(DM, MINE, add("for me"))
     await soul.thinks(OTHER_DM, THEIRS, author="U2")
-    await soul.thinks(OPEN, EVERYBODY, author="U2")
+    await soul.thinks(OPEN, EVERYBODY, add("for you"), author="U2")
     for where, goal, why in (
         (DM, "read the import with them", ""),
         (OTHER_DM, "read the import with the other one", "<@U1> can't"),
@@ -230,6 +222,7 @@ async def test_a_person_who_is_forgotten_takes_what_an_admin_gave_the_soul_to_do
     await people.finish(await people.ask(TEAM, "U1"))
     assert await residues(database, path.parent, TEAM, "U1", texts) == 0
     assert [(row["goal"], row["why"]) for row in await soul.rows()] == [
+        ("for you", "they asked"),
         ("read the import with the other one", ""),
         ("write up the import", "it is late"),
     ]

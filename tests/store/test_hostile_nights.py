@@ -129,16 +129,16 @@ async def test_a_provider_that_is_busy_or_closed_is_left_alone_after_three_calls
     assert len(await nights.standing()) == len(people) + 1
 
 
-async def test_lines_of_one_person_that_time_out_stop_those_of_no_other(nights: Nights) -> None:
-    for person in ("U1", "U2"):
+async def test_lines_of_one_person_that_time_out_or_can_not_be_compared_stop_those_of_no_other(nights: Nights) -> None:
+    for person in ("U1", "U2", "U3"):
         await alike(nights, person)
 
     async def answer(prompt: Prompt) -> Reply:
-        return BUSY if "U1 likes" in shown(prompt) else DONE
+        return BUSY if "U1 likes" in shown(prompt) else "[" if "U2 likes" in shown(prompt) else DONE
 
     nights.llm.default = answer
     await nights.pass_one()
-    assert len(await nights.standing()) == 3
+    assert len(await nights.standing()) == 5
 
 
 async def test_a_model_that_fails_at_everything_is_asked_of_three_groups_a_night(nights: Nights) -> None:

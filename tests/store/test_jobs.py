@@ -45,12 +45,10 @@ async def test_a_job_is_claimed_by_one_worker(stores: Stores, others: Stores, cl
     assert (await _next(others)).fence == job.fence + 1
 
 
-async def test_a_worker_that_lost_a_job_can_not_end_it(
-    stores: Stores, others: Stores, clock: FakeClock, path: Path
-) -> None:
+async def test_a_worker_that_lost_a_job_can_not_end_it(stores: Stores, others: Stores, path: Path) -> None:
     await _ask(stores)
     lost = await _next(stores)
-    await clock.advance(LEASE * 4 + 1)
+    await stores.clock.advance(LEASE * 4 + 1)
     await _next(others)
     await stores.jobs.finish(lost, (call("spent"),))
     await stores.jobs.fail(lost, "late", ())
@@ -60,9 +58,7 @@ async def test_a_worker_that_lost_a_job_can_not_end_it(
     ]  # its model calls are recorded all the same
 
 
-async def test_a_failing_job_is_retried_after_growing_pauses_and_dies_in_the_end(
-    stores: Stores, clock: FakeClock, path: Path
-) -> None:
+async def test_a_failing_job_is_retried_after_growing_pauses_and_dies_in_the_end(stores: Stores, path: Path) -> None:
     await _ask(stores)
     pauses = []
     for _ in range(TRIES):
@@ -71,8 +67,8 @@ async def test_a_failing_job_is_retried_after_growing_pauses_and_dies_in_the_end
         await stores.jobs.fail(job, "model unavailable", ())
         if (due := await stores.jobs.next_due_ms()) is not None:
             assert await stores.jobs.claim_next() is None
-            pauses.append((due - clock.now_ms()) / 1000)
-            await clock.advance(pauses[-1] + 0.01)
+            pauses.append((due - stores.clock.now_ms()) / 1000)
+            await stores.clock.advance(pauses[-1] + 0.01)
     assert pauses == pytest.approx([5, 10, 20, 40], abs=0.1)
     assert look(path, "SELECT state, reason, attempts FROM jobs") == [("dead", "model unavailable", TRIES)]
     assert await stores.jobs.claim_next() is None

@@ -29,7 +29,6 @@ class Counted:
         self.scans: list[int] = []
 
     async def near(self, partitions: object, queries: Sequence[NearQuery], most: int) -> list[Near]:
-        """See `VectorIndex.near`."""
         del partitions
         if most:
             self.scans.append(len(queries))

@@ -1,7 +1,6 @@
 """The mirror holds what an export would write, after any harm: switched off, killed, full, something in the way."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -28,8 +27,6 @@ NAME = "passport"
 
 
 class Kept:
-    """A mirror that is being kept, and the folder of its files."""
-
     def __init__(self, database: Database, home: Path, folder: str, room: Callable[[Path], int]) -> None:
         self.events, self.root, self.room = Events(), home / (folder or NAME), room
         self._database = database
@@ -39,13 +36,11 @@ class Kept:
         )
 
     async def followed(self) -> None:
-        """Wait until nothing waits."""
         async with asyncio.timeout(TIMEOUT):
             while await self._database.read(changes_waiting):  # noqa: ASYNC110 - a file has no events
                 await asyncio.sleep(0.005)
 
     async def same_as_an_export(self) -> None:
-        """It holds, to the byte, what an export writes."""
         await self.followed()
         exported = self.root.parent / "exported"
         await export_passport(self._database, exported, SenseBytes(self.root.parent))
@@ -182,23 +177,20 @@ async def test_switched_off_its_files_stay_except_those_of_what_changes(filled: 
     assert not [name for name, content in after.items() if SAID.encode() in content]
 
 
-async def test_once_its_folder_is_deleted_a_switched_off_mirror_is_no_more(filled: Database, tmp_path: Path) -> None:
-    async with keeping(filled, tmp_path) as kept:
-        await kept.followed()
-    rmtree(kept.root)
-    async with keeping(filled, tmp_path, ""):
-        while await filled.read(mirror_stand):  # noqa: ASYNC110 - a file has no events
-            await asyncio.sleep(0.005)
-    await _more(filled)
-    assert await filled.read(changes_waiting) == 0
-
-
-async def test_in_another_folder_it_is_kept_there_and_nowhere_else(filled: Database, tmp_path: Path) -> None:
+async def test_it_is_kept_in_another_folder_and_is_no_more_once_that_is_deleted_while_it_is_off(
+    filled: Database, tmp_path: Path
+) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.followed()
     async with keeping(filled, tmp_path, "elsewhere") as moved:
         await moved.same_as_an_export()
     assert not kept.root.exists()
+    rmtree(moved.root)
+    async with keeping(filled, tmp_path, ""):
+        while await filled.read(mirror_stand):  # noqa: ASYNC110 - a file has no events
+            await asyncio.sleep(0.005)
+    await _more(filled)
+    assert await filled.read(changes_waiting) == 0
 
 
 async def test_a_full_disk_pauses_it_and_it_goes_on_by_itself(filled: Database, tmp_path: Path) -> None:
@@ -282,28 +274,6 @@ async def test_one_daemon_keeps_it_and_the_next_takes_over(filled: Database, tmp
         second.task.cancel()
         with suppress(asyncio.CancelledError):
             await second.task
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lines", [1, 3])
-async def test_a_killed_daemon_is_followed_by_one_that_finishes(
-    filled: Database, path: Path, tmp_path: Path, lines: int
-) -> None:
-    for number in range(40):
-        await filled.write(
-            lambda transaction, number=number: remember(transaction, [replace(ANSWER, body=f"{number}")], MADE)  # type: ignore[misc]
-        )
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.store.mirror_child", str(path), NAME), stdout=asyncio.subprocess.PIPE
-    )
-    assert child.stdout is not None
-    for _ in range(lines):
-        await child.stdout.readline()
-    child.kill()
-    await child.wait()
-    await _delete_what_was_said(filled)
-    async with keeping(filled, tmp_path) as kept:
-        await kept.same_as_an_export()
 
 
 async def test_plans_states_and_pictures_are_mirrored_and_followed(database: Database, tmp_path: Path) -> None:

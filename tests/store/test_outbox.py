@@ -64,12 +64,10 @@ async def test_a_post_found_sending_after_a_crash_is_doubtful(stores: Stores, ot
     assert (again.doubtful, again.fence, again.attempts) == (True, delivery.fence + 1, 2)
 
 
-async def test_a_worker_that_lost_a_post_can_not_change_it(
-    stores: Stores, others: Stores, clock: FakeClock, path: Path
-) -> None:
+async def test_a_worker_that_lost_a_post_can_not_change_it(stores: Stores, others: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message())
     lost = await stores.answer()
-    await clock.advance(LEASE + 1)
+    await stores.clock.advance(LEASE + 1)
     await _next(others)
     before = look(path, "SELECT * FROM outbox")
     for change in (
@@ -97,16 +95,14 @@ async def test_a_postponed_post_comes_back_when_it_is_due(stores: Stores, clock:
         assert (delivery.doubtful, delivery.attempts) == (doubtful, attempts)
 
 
-async def test_a_settled_post_is_never_claimed_again_and_blocks_no_other(
-    stores: Stores, clock: FakeClock, path: Path
-) -> None:
+async def test_a_settled_post_is_never_claimed_again_and_blocks_no_other(stores: Stores, path: Path) -> None:
     states = ("unknown", "expired", "dead")
     for number, state in enumerate(states):
         where = ConversationKey(SOUL, TEAM, f"D{number}")
         await stores.inbox.accept(new_message(conversation=where))
         await stores.outbox.give_up(await stores.answer("a", "b"), state, "why", Note.DEAD)
         assert (await _next(stores, where)).post.body == "b"
-        await clock.advance(LEASE * 100)
+        await stores.clock.advance(LEASE * 100)
         again = await _next(stores, where)
         assert again.post.body == "b", state
         await stores.outbox.sent(again, f"{number}.5")

@@ -207,7 +207,7 @@ async def test_a_quotation_has_to_stand_in_the_words_of_its_claimant_and_no_more
     }
 
 
-async def test_what_is_here_is_never_changed_and_what_was_forgotten_stays_forgotten(
+async def test_what_is_here_is_never_changed_and_what_or_who_was_forgotten_is_not_brought_back(
     database: Database, tmp_path: Path
 ) -> None:
     fact = replace(BEES, trust=Trust.NOTED, claimed_by="")
@@ -222,9 +222,6 @@ async def test_what_is_here_is_never_changed_and_what_was_forgotten_stays_forgot
     [refused] = (await bring(database, tmp_path / "out")).refused
     assert refused.reason == "it was forgotten here"
     assert await database.read(lambda transaction: select(transaction, Fact, "1 = 1")) == []
-
-
-async def test_who_asked_to_be_forgotten_is_not_brought_back(database: Database, tmp_path: Path) -> None:
     stone = tombstone_of("T1", "U1", DAY, DAY)
     await database.run(
         "INSERT INTO tombstones (id, workspace, salt, digest, state, asked_ms, forgotten_ms)"
@@ -302,15 +299,14 @@ async def test_a_changed_missing_or_added_file_shows(database: Database, tmp_pat
         assert (await verify_passport(copy, FakeClock(auto=True))).chain is False, harm
 
 
-async def test_a_row_that_is_no_memory_keeps_no_other_from_being_written(database: Database, tmp_path: Path) -> None:
+async def test_a_row_that_is_no_memory_keeps_no_other_from_being_written_and_other_files_are_left_alone(
+    database: Database, tmp_path: Path
+) -> None:
     await database.write(lambda transaction: remember(transaction, [], MADE))
     await database.run("UPDATE records SET at_ms = -1, audience = 'nobody' WHERE kind = 'journal'")
     await database.run("UPDATE records SET at_ms = 900000000000000000 WHERE kind = 'sense'")
     done = await export_passport(database, tmp_path / "out")
     assert (done.records, [name.partition("_")[0] for name in done.failed]) == (3, ["SMEM", "JN"])
-
-
-async def test_a_folder_with_other_files_is_left_alone(database: Database, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     with pytest.raises(StoreError, match="holds other files"):

@@ -1,9 +1,6 @@
 """An import that was killed is finished by a second run, and leaves nothing half proved in between."""
 
-import asyncio
 import json
-import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -82,17 +79,6 @@ async def test_a_second_run_finishes_what_was_cut_off_after_any_write(tmp_path: 
         path = tmp_path / f"{writes}.db"
         await cut_off_after(writes, path, folder)
         await finished(path, folder, 24)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("writes", [1, 3])
-async def test_a_second_run_finishes_what_a_kill_cut_off(path: Path, tmp_path: Path, writes: int) -> None:
-    folder = await passport(tmp_path, 30)
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.store.import_child", str(path), str(folder), str(writes))
-    )
-    assert await child.wait() == -signal.SIGKILL
-    await finished(path, folder, 180)
 
 
 async def test_links_that_stand_on_one_side_alone_are_finished_too(

@@ -96,10 +96,8 @@ async def test_a_room_that_was_left_is_asked_for_in_vain_at_once(database: Datab
             await database.write(partial(ask, person=person, rooms={"G1"}))
 
 
-async def test_no_reply_is_committed_that_may_rest_on_a_room_that_its_reader_left(
-    stores: Stores, database: Database, clock: FakeClock
-) -> None:
-    rooms = PersonRoomsStore(database, clock)
+async def test_no_reply_is_committed_that_may_rest_on_a_room_that_its_reader_left(stores: Stores) -> None:
+    rooms = PersonRoomsStore(stores.database, stores.clock)
     await listed(rooms, ANN, "G1")
     await stores.inbox.accept(new_message("1.0", "hello"))
     claim = await stores.claim()

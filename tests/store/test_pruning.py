@@ -53,19 +53,17 @@ async def test_old_rows_go_while_messages_and_waiting_rows_stay(lived: Database,
     assert look(path, "SELECT count(*) FROM turns WHERE speaker = 'soul'") == [(2,)]
 
 
-async def test_pruning_runs_periodically_and_keeps_forever_what_zero_days_say(
-    lived: Database, clock: FakeClock, path: Path
-) -> None:
-    await clock.advance(2 * DAY_S)
+async def test_pruning_runs_periodically_and_keeps_forever_what_zero_days_say(lived: Database, stores: Stores) -> None:
+    await stores.clock.advance(2 * DAY_S)
     for days, left in ((0, 1), (1, 0)):
         events = Events()
-        clock.slept.clear()
+        stores.clock.slept.clear()
         retention = Retention(traces=days, calls=0)
-        async with alongside(prune_periodically(lived, retention, clock, events, lambda: nullcontext(0.0))):
-            while PRUNED_EVERY_S not in clock.slept:
-                await clock.advance(0.01)
+        async with alongside(prune_periodically(lived, retention, stores.clock, events, lambda: nullcontext(0.0))):
+            while PRUNED_EVERY_S not in stores.clock.slept:
+                await stores.clock.advance(0.01)
                 await asyncio.sleep(0.001)
-        assert look(path, "SELECT count(*) FROM transitions") == [(left,)]
+        assert look(stores.path, "SELECT count(*) FROM transitions") == [(left,)]
         assert bool(events.named("memory.pruned")) is not bool(left)
 
 
@@ -116,13 +114,11 @@ async def test_a_question_that_still_waits_keeps_its_text(stores: Stores, clock:
     assert look(path, "SELECT body FROM outbox") == [("may I?",)]
 
 
-async def test_a_message_without_its_text_is_edited_and_deleted_like_any_other(
-    stores: Stores, database: Database, clock: FakeClock, path: Path
-) -> None:
+async def test_a_message_without_its_text_is_edited_and_deleted_like_any_other(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0"))
     await stores.answer("hello")
-    await clock.advance(31 * DAY_S)
-    await prune(database, clock, KEPT)
+    await stores.clock.advance(31 * DAY_S)
+    await prune(stores.database, stores.clock, KEPT)
     await stores.inbox.accept(edited("1.0", "hi", event="preview"))
     assert look(path, "SELECT body FROM turns WHERE speaker = 'person'") == [("hi",)]
     await stores.inbox.accept(edited("1.0", "other words"))

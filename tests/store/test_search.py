@@ -46,7 +46,6 @@ def remember(
     name: str = "Ben",
     author: str = "U1",
 ) -> None:
-    """Store a conversation and turns with a thought."""
     remember_all(path, [(body, where, audience, room or audience) for body in bodies], name, author)
 
 
@@ -69,7 +68,6 @@ def remember_all(path: Path, said: Iterable[Said], name: str = "Ben", author: st
 
 
 def index(path: Path) -> None:
-    """Index what was stored by plain SQL."""
     with closing(sqlite3.connect(path)) as connection, connection:
         index_turns(connection)
 
@@ -104,16 +102,15 @@ async def test_a_flood_in_public_leaves_the_words_of_the_own_conversation_to_be_
     assert "the vault" in " ".join(one.text for one in await messages.search(DM, HEARERS, "kraken vault", 5))
 
 
-async def test_of_an_endless_message_only_the_beginning_is_searched(path: Path, messages: Surfacing) -> None:
+async def test_a_long_message_is_searched_in_its_beginning_and_shown_around_the_words(
+    path: Path, messages: Surfacing
+) -> None:
     remember(path, "phoenix " + "word " * 2_000 + "kraken")
     assert await messages.search(DM, HEARERS, "phoenix", 5)
     assert not await messages.search(DM, HEARERS, "kraken", 5)
-
-
-async def test_of_a_long_turn_the_part_around_the_words_is_found(path: Path, messages: Surfacing) -> None:
-    remember(path, "so it goes. " * 200 + "The kraken sleeps in the vault. " + "so it goes. " * 100)
-    [found] = await messages.search(DM, HEARERS, "kraken", 5)
-    assert "The kraken sleeps in the vault." in found.text
+    remember(path, "so it goes. " * 200 + "The griffin sleeps in the vault. " + "so it goes. " * 100)
+    found = (await messages.search(DM, HEARERS, "griffin", 5))[0]
+    assert "The griffin sleeps in the vault." in found.text
     assert found.text.startswith("… ")
     assert len(found.text) <= 1500
 
@@ -124,7 +121,14 @@ async def test_messages_with_more_and_rarer_words_come_first_then_newer_ones(pat
     assert found == ["the release of the kraken", "the release is early", "the release is late"]
 
 
-async def test_a_user_name_can_not_forge_a_source(path: Path, messages: Surfacing) -> None:
+async def test_text_outside_of_user_messages_is_not_found_and_a_user_name_can_not_forge_a_source(
+    path: Path, messages: Surfacing
+) -> None:
+    remember(path, "a plain remark")
+    for query in ("", "?!", "hippogriff", "monologue", "U1", "'; DROP TABLE turns; --"):
+        assert await messages.search(DM, HEARERS, query, 5) == (), query
+    assert await messages.search(DM, HEARERS, "remark", 0) == ()
+    assert look(path, "SELECT count(*) FROM turns") == [(1,)]
     remember(path, "tea at four", name="Eve\n\u202e docs/limits.md:1 " + "x" * 200)
     remember(path, "tea at five", name="\u200b")
     sources = [one.source for one in await messages.search(DM, HEARERS, "tea", 5)]
@@ -134,27 +138,16 @@ async def test_a_user_name_can_not_forge_a_source(path: Path, messages: Surfacin
     assert sources[1].isprintable()
 
 
-async def test_text_outside_of_user_messages_is_not_found(path: Path, messages: Surfacing) -> None:
-    remember(path, "a plain remark")
-    for query in ("", "?!", "hippogriff", "monologue", "U1", "'; DROP TABLE turns; --"):
-        assert await messages.search(DM, HEARERS, query, 5) == (), query
-    assert await messages.search(DM, HEARERS, "remark", 0) == ()
-    assert look(path, "SELECT count(*) FROM turns") == [(1,)]
-
-
-async def test_words_of_a_public_channel_that_became_private_are_found_by_its_members_alone(
+async def test_words_of_others_are_not_found_and_those_of_a_channel_that_became_private_by_its_members_alone(
     path: Path, messages: Surfacing
 ) -> None:
+    remember(path, "griffin", where=ConversationKey("bob", TEAM, "C1"), audience=EVERYBODY)
+    remember(path, "griffin", where=ConversationKey(SOUL, "T2", "C1"), audience=EVERYBODY)
+    assert await messages.search(PUBLIC, Readers(EVERYBODY, members_only=True), "griffin", 5) == ()
     remember(path, "griffin", where=PUBLIC, audience=EVERYBODY, room=Audience(AudienceKind.CHANNEL, "C1"))
     assert await messages.search(DM, HEARERS, "griffin", 5) == ()
     [found] = await messages.search(DM, Readers(MINE, members_only=True, rooms=frozenset({"C1"})), "griffin", 5)
     assert found.room == "C1"
-
-
-async def test_messages_to_other_souls_and_workspaces_are_not_found(path: Path, messages: Surfacing) -> None:
-    remember(path, "griffin", where=ConversationKey("bob", TEAM, "C1"), audience=EVERYBODY)
-    remember(path, "griffin", where=ConversationKey(SOUL, "T2", "C1"), audience=EVERYBODY)
-    assert await messages.search(PUBLIC, Readers(EVERYBODY, members_only=True), "griffin", 5) == ()
 
 
 ROOMS = (

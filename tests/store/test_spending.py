@@ -28,7 +28,7 @@ from daemon.memory.spending.reservations import (
 from tests import chance
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM, call
-from tests.store.parts import look
+from tests.store.parts import Stores, look
 
 TODAY, PAYER = "2026-07-06", Payer(SOUL, TEAM, "U1", "C1")
 ADA, BEN, CLEO = "U1", "U2", ""
@@ -47,7 +47,6 @@ def wanted(id_: str, nano: int, *, payer: Payer = PAYER, **limits: int) -> Wante
 
 
 def ended(id_: str, usd: float | None, payer: Payer = PAYER) -> LLMCall:
-    """A call that was reserved under this id, and what it did cost."""
     return replace(call(), reservation=id_, cost_usd=usd, payer=payer, day=TODAY)
 
 
@@ -62,7 +61,6 @@ async def till(database: Database, clock: FakeClock) -> Reservations:
 
 @pytest.fixture
 async def other(path: Path, clock: FakeClock, database: Database) -> AsyncIterator[Reservations]:
-    """Another daemon's, with connections of its own."""
     async with open_database(path, clock) as opened:
         yield reservations(opened, clock, "worker-2")
 
@@ -79,7 +77,9 @@ async def test_what_another_daemon_reserved_counts_until_it_is_settled(
     assert look(path, "SELECT id FROM reservations") == [("c",)]
 
 
-async def test_a_cap_of_zero_lets_nothing_pass_and_others_are_not_concerned(till: Reservations) -> None:
+async def test_a_cap_of_zero_lets_nothing_pass_and_others_also_in_another_workspace_are_not_concerned(
+    till: Reservations,
+) -> None:
     for name in PaidBy:
         payer, stranger = (Payer(f"{who}-{name}", TEAM, f"U-{who}-{name}", f"C-{who}-{name}") for who in "ab")
         call_of = wanted(f"a-{name}", 1, payer=payer)
@@ -88,9 +88,6 @@ async def test_a_cap_of_zero_lets_nothing_pass_and_others_are_not_concerned(till
         theirs = wanted(f"b-{name}", 1, payer=stranger)
         assert await till.reserve(replace(theirs, limits={name: 1}), nothing()) is None, name
         assert await till.reserve(replace(call_of, limits={name: 1}), nothing()) is None, name
-
-
-async def test_the_same_person_in_another_workspace_pays_apart(till: Reservations) -> None:
     there = replace(PAYER, soul="other", workspace="T2")
     assert await till.reserve(wanted("a", 5, person=5, room=5), nothing()) is None
     assert await till.reserve(wanted("b", 5, payer=there, person=5, room=5), nothing()) is None
@@ -127,15 +124,13 @@ async def test_what_a_dead_daemon_had_reserved_counts_as_spent_to_the_last_cent(
     assert look(path, "SELECT outcome FROM llm_calls") == [("lost",)]
 
 
-async def test_a_reservation_that_nobody_settles_is_counted_after_an_hour(
-    till: Reservations, clock: FakeClock, path: Path
-) -> None:
+async def test_a_reservation_that_nobody_settles_is_counted_after_an_hour(till: Reservations, stores: Stores) -> None:
     for ahead in (1, -1):
         await till.reserve(wanted(f"a{ahead}", 7), nothing())
         assert await till.settle_forgotten() == 0, ahead
-        clock.set_back(-ahead * (FORGOTTEN_MS / 1000 + 1))
+        stores.clock.set_back(-ahead * (FORGOTTEN_MS / 1000 + 1))
         assert await till.settle_forgotten() == 1, ahead
-    assert look(path, SPENT) == [("person", "U1", 14), ("room", "C1", 14), ("soul", SOUL, 14)]
+    assert look(stores.path, SPENT) == [("person", "U1", 14), ("room", "C1", 14), ("soul", SOUL, 14)]
 
 
 async def test_a_forgotten_person_is_in_no_row_and_the_soul_has_spent_as_much(
@@ -228,7 +223,6 @@ def test_costs_are_rounded_up_and_caps_down_and_a_part_is_kept_for_answers() -> 
 
 
 def unasked(id_: str, tokens: int, budget: TickBudget, nano: int = 0) -> WantedCall:
-    """A call for an unasked thought."""
     return replace(wanted(id_, nano), tokens=tokens, tick=budget)
 
 

@@ -12,7 +12,7 @@ from daemon.core.ports.vectors import Near, NearQuery
 from daemon.core.turn_fields import Heard
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.meaning import Meaning
-from daemon.memory.knowledge.records.kinds import Episode, Fact, Trust
+from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.knowledge.turn_index import delete_turns, reword_turns, store_turns
@@ -23,7 +23,7 @@ from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from tests.fake_embedder import WordEmbedder
 from tests.fakes import FakeClock
 from tests.given import DM, HERE
-from tests.store.parts import a_fact, room
+from tests.store.parts import a_fact, a_visit, room
 
 READERS = Readers(HERE, members_only=True)
 NOON = 1_795_262_400_000
@@ -113,7 +113,6 @@ class Fixed:
         self.near_ids = near
 
     async def near(self, partitions: object, queries: Sequence[NearQuery], most: int) -> list[Near]:
-        """See `VectorIndex.near`."""
         del partitions, most
         return [Near(dict.fromkeys(self.near_ids, 0.6), mean=0.1, deviation=0.1, kind="exact") for _ in queries]
 
@@ -140,17 +139,7 @@ async def test_a_turn_shows_the_feeling_in_it_and_weighs_what_its_episode_does(
     await said(database, "the kiln has a crack, or two of them", at=NOON - 86_400_000)
 
     async def unit(transaction: Transaction) -> None:
-        visit = Episode(
-            soul=DM.soul,
-            workspace=DM.workspace,
-            audience=HERE,
-            channel=DM.channel,
-            text="lunch with Ben",
-            at_ms=NOON,
-            trust=Trust.OWN,
-            significance=9,
-            state="closed",
-        )
+        visit = a_visit("lunch with Ben", at_ms=NOON, significance=9)
         await put(transaction, visit, NOON, [Link("", Relation.TURN_REFS, "TU_1")])
 
     await database.write(unit)

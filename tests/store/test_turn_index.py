@@ -86,22 +86,20 @@ async def test_nothing_is_found_that_the_prompt_shows_or_that_is_an_apology_priv
     assert await found(search, "kraken") == [], "another program deleted it"
 
 
-async def test_an_hour_after_a_deletion_its_words_have_left_the_file(
-    path: Path, stores: Stores, database: Database, clock: FakeClock
-) -> None:
+async def test_an_hour_after_a_deletion_its_words_have_left_the_file(stores: Stores, clock: FakeClock) -> None:
     await answered(stores, "1.0", "the zanzibar sleeps", "well")
     for number in range(40):
         await answered(stores, f"{number + 2}.0", f"word{number} and others", "well")
     await stores.inbox.accept(deleted("1.0"))
-    assert b"nzibar" in content(path), "else this shows nothing"
+    assert b"nzibar" in content(stores.path), "else this shows nothing"
     events = Events()
-    async with alongside(tidy_periodically(database, clock, events)):
+    async with alongside(tidy_periodically(stores.database, clock, events)):
         await events.until("memory.wiped")
     assert events.named("memory.wiped") == [{"rows": 1}]
-    assert look(path, "SELECT * FROM erased_words") == []
-    await database.checkpoint(whole=True)
-    assert b"nzibar" not in content(path)
-    assert look(path, "SELECT count(*) FROM turn_words") == [(81,)]
+    assert look(stores.path, "SELECT * FROM erased_words") == []
+    await stores.database.checkpoint(whole=True)
+    assert b"nzibar" not in content(stores.path)
+    assert look(stores.path, "SELECT count(*) FROM turn_words") == [(81,)]
 
 
 def _number(path: Path, statement: str) -> int:
@@ -121,17 +119,15 @@ async def test_the_many_small_segments_of_a_talk_are_joined_and_nothing_is_lost(
     assert (await found(search, "cave7"))[0] == "the kraken sleeps in cave7"
 
 
-async def test_an_index_is_merged_whole_only_when_it_has_grown_by_a_tenth(
-    path: Path, stores: Stores, search: Surfacing, database: Database
-) -> None:
+async def test_an_index_is_merged_whole_only_when_it_has_grown_by_a_tenth(stores: Stores, search: Surfacing) -> None:
     async def many(begin: int) -> None:
         for number in range(begin, begin + 20):
             words = " ".join(f"cave{number}x{word}" for word in range(400))
             await answered(stores, f"{number}.0", f"kraken{number} {words}", "well")
 
     async def segments_after() -> int:
-        await join_all(database, FakeClock(auto=True))
-        return _number(path, "SELECT count(DISTINCT segid) FROM turn_index_idx")
+        await join_all(stores.database, FakeClock(auto=True))
+        return _number(stores.path, "SELECT count(DISTINCT segid) FROM turn_index_idx")
 
     await many(1)
     assert await segments_after() == 1
@@ -139,7 +135,7 @@ async def test_an_index_is_merged_whole_only_when_it_has_grown_by_a_tenth(
     assert await segments_after() > 1, "it was a hundredth"
     await many(101)
     assert await segments_after() == 1
-    assert {"griffin", "kraken7", "kraken107"} <= indexed(path)
+    assert {"griffin", "kraken7", "kraken107"} <= indexed(stores.path)
     assert (await found(search, "griffin"))[0] == "the griffin wakes"
 
 

@@ -30,7 +30,6 @@ async def looks(bench: SubprocessBench, least: int = 1) -> int:
 
 
 async def die(bench: SubprocessBench) -> None:
-    """The look that waits fails for good."""
     await bench._run(f"UPDATE jobs SET state = 'dead', settled_ms = {bench.clock.now_ms()} WHERE state = 'ready'")
 
 

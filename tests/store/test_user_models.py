@@ -53,14 +53,9 @@ async def test_a_silence_ends_a_visit(models: UserModels, database: Database) ->
         assert model.seen_ms == max(1_000, 1_000 + later)
 
 
-async def test_a_second_encounter_leaves_notes_and_version_unchanged(models: UserModels, stores: Stores) -> None:
-    assert await revised(stores, "likes tea", whispers="tired?")
-    await met(stores.database, 2_000, name="Benjamin")
-    model = await here(models)
-    assert (model.version, model.notes, model.whispers, model.name) == (1, ("likes tea",), "tired?", "Benjamin")
-
-
-async def test_each_revision_is_in_the_history_with_its_turns(models: UserModels, stores: Stores) -> None:
+async def test_each_revision_is_in_the_history_with_its_turns_and_an_encounter_is_none(
+    models: UserModels, stores: Stores
+) -> None:
     assert await revised(stores, "likes tea")
     assert await revised(stores, "from Ugarit", expected=1, whispers="homesick")
     newest, oldest = await model_history(models._database, "U1", 10)
@@ -69,6 +64,9 @@ async def test_each_revision_is_in_the_history_with_its_turns(models: UserModels
     assert (newest.change["first"], newest.change["last"], newest.change["conversation"]) == (2, 2, str(DM))
     assert (await here(models)).modelled_to == 2
     assert [one.version for one in await model_history(models._database, "U1", 1)] == [2]
+    await met(stores.database, 2_000, name="Benjamin")
+    model = await here(models)
+    assert (model.version, model.notes, model.whispers, model.name) == (2, newest.notes, "homesick", "Benjamin")
 
 
 async def test_a_fact_has_its_quotation_and_another_one_confirms_it(models: UserModels, stores: Stores) -> None:

@@ -17,7 +17,6 @@ RUN = ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"]
 
 
 async def rows(home: HttpHome) -> dict[str, dict[str, object]]:
-    """The sessions that the daemon knows, by id."""
     return {one["id"]: one for one in (await home.ask("GET", "/api/sessions", headers=bearer())).json}
 
 
