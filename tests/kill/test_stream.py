@@ -27,9 +27,7 @@ async def test_the_chain_is_whole_after_a_kill_at_each_commit_and_request(tmp_pa
 
 
 @pytest.mark.timeout(300)
-async def test_a_message_is_answered_once_where_the_daemon_dies_in_the_tool_that_its_thought_uses(
-    tmp_path: Path,
-) -> None:
+async def test_a_message_is_answered_once_where_the_daemon_dies_in_the_tool_of_its_thought(tmp_path: Path) -> None:
     calls = tmp_path / "calls"
     settings = {
         "mcp_servers": str(listing(tmp_path, shelf=program(str(calls), module="deadly", trust_annotations=True)))

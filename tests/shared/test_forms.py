@@ -150,9 +150,7 @@ def test_what_fits_is_what_the_library_says_fits(part: object, data: dict[str, o
     assert fits is Draft202012Validator(form).is_valid(data)
 
 
-async def test_a_stored_schema_that_can_not_be_used_refuses_the_write_and_can_be_defined_anew(
-    tmp_path: Path,
-) -> None:
+async def test_a_schema_that_can_not_be_used_refuses_the_write_and_can_be_defined_anew(tmp_path: Path) -> None:
     async with open_database(tmp_path / "memory.db", clock := SystemClock()) as database:
         store = ContextStore(database, clock, "T1")
         await store.write("game", {"a": "b"}, None, ADMIN)

@@ -203,7 +203,7 @@ async def test_a_note_is_used_only_before_those_whom_it_is_for(store: NoteStore,
         assert await souls.why_not_heard(replace(heard_now, params={"note": "NT_gone"}), readers)
 
 
-async def test_who_makes_a_channel_private_takes_its_notes_along(store: NoteStore, ada: Stores) -> None:
+async def test_who_makes_a_channel_private_takes_notes_along(store: NoteStore, ada: Stores) -> None:
     await store.send(note(words="from the channel"), BUDGET)
     await heard(ada)
     souls, where = SoulNotes(store, ada.clock, "ben", (), BUDGET), ConversationKey.parse(BENS)

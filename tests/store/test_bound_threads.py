@@ -76,9 +76,7 @@ async def test_a_thread_that_is_handed_over_there_and_back_stays_bound(database:
     assert await session_of(database, ROOM) == "s1"
 
 
-async def test_a_thread_follows_to_the_session_after_clear_and_bound_direct_messages_are_bound_with_their_threads(
-    database: Database,
-) -> None:
+async def test_a_thread_follows_the_session_after_clear_and_messages_bind_their_threads(database: Database) -> None:
     timeline = replace(ROOM, thread="")
     await binds(database, "s1", timeline)
     assert await session_of(database, ROOM) == "s1"

@@ -154,9 +154,7 @@ async def test_a_draft_whose_messages_are_deleted_is_claimed_and_dropped(stores:
     assert look(path, "SELECT state, body FROM outbox") == [("sending", "it is gone")]
 
 
-async def test_a_message_that_arrives_during_a_cycle_or_is_left_for_the_next_one_waits_and_was_not_tried(
-    stores: Stores, path: Path
-) -> None:
+async def test_a_message_that_comes_during_a_cycle_or_is_left_over_was_not_tried(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0"))
     claim = await stores.claimed(new_message("2.0"))
     await stores.inbox.accept(new_message("3.0"))
@@ -170,9 +168,7 @@ async def test_a_message_that_arrives_during_a_cycle_or_is_left_for_the_next_one
     assert ([one.perception.ts for one in later.messages], later.version) == (["2.0", "3.0"], claim.version + 1)
 
 
-async def test_a_commit_stores_the_whole_cycle_and_model_calls_are_recorded_without_one(
-    stores: Stores, path: Path
-) -> None:
+async def test_a_commit_stores_the_whole_cycle_and_model_calls_need_none(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0"))
     await stores.inbox.accept(new_message("2.0"))
     claim = await stores.claimed(new_message("3.0"))

@@ -176,9 +176,7 @@ async def test_a_read_cancelled_at_any_step_leaves_no_snapshot_open(database: Da
             assert len(await database.read(acts)) == turns + 1
 
 
-async def test_an_error_of_sqlite_becomes_a_store_error_and_a_unit_that_awaits_anything_else_is_refused(
-    database: Database, path: Path
-) -> None:
+async def test_an_error_of_sqlite_is_a_store_error_and_a_unit_awaits_no_others(database: Database, path: Path) -> None:
     with pytest.raises(StoreError, match="no such table"):
         await database.read(lambda transaction: transaction.rows("SELECT * FROM nowhere"))
     with pytest.raises(StoreError, match="no such table"):

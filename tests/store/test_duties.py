@@ -64,9 +64,7 @@ async def test_a_duty_of_a_killed_daemon_is_taken_over_at_once(duty: Duty, path:
     assert await waits(duty) == 0
 
 
-async def test_a_duty_of_a_daemon_that_can_not_be_seen_is_taken_over_after_its_lease(
-    duty: Duty, path: Path, clock: FakeClock
-) -> None:
+async def test_a_duty_of_an_unseen_daemon_is_taken_over_in_time(duty: Duty, path: Path, clock: FakeClock) -> None:
     async with duty.turn():
         poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1'")
     assert await waits(duty) == LOOK_S
@@ -90,9 +88,7 @@ async def test_a_gap_is_read_once_and_once_more_when_another_came_meanwhile(stor
     assert [await waits_for("minoan"), await waits_for("minoan")] == [0, LOOK_S]
 
 
-async def test_the_lease_of_a_clock_that_is_far_ahead_binds_no_one_and_one_of_seconds_does(
-    duty: Duty, path: Path
-) -> None:
+async def test_the_lease_of_a_clock_far_ahead_binds_no_one_and_one_of_seconds_does(duty: Duty, path: Path) -> None:
     later = "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + ?"
     for ahead_ms, waited in ((30_000, LOOK_S), (86_400_000, 0)):
         poke(path, "UPDATE duties SET lease_owner = '', lease_until = 0, due_ms = 0")

@@ -145,9 +145,7 @@ async def test_an_edited_message_counts_as_it_now_is_and_so_do_words_to_others(s
     assert await soul.states() == [("P1", "hit"), ("P2", "miss"), ("P3", "hit"), ("P4", "miss")]
 
 
-async def test_two_daemons_that_score_at_the_same_moment_score_each_once(
-    soul: Expecter, others: Stores, path: Path
-) -> None:
+async def test_two_daemons_that_score_at_once_score_each_once(soul: Expecter, others: Stores, path: Path) -> None:
     until, checks = (
         soul.clock.now_ms() + HOUR_MS,
         (SILENCE, Check("reply", who="U9"), Check("mention", words=("never",))),
@@ -171,9 +169,7 @@ async def test_an_outcome_is_given_to_one_thought(soul: Expecter) -> None:
 
 
 @pytest.mark.parametrize("how", ["deleted", "old"])
-async def test_with_the_words_of_its_thought_an_expectation_goes_and_its_numbers_stay(
-    soul: Expecter, path: Path, how: str
-) -> None:
+async def test_with_its_thought_an_expectation_goes_and_its_numbers_stay(soul: Expecter, path: Path, how: str) -> None:
     await soul.expects(prediction(Check("mention", words=("secret",), who="U3"), "the secret comes out", 0.9))
     await soul.hears("a secret", "U3")
     name = await soul.expects(prediction(Check("mention", words=("kraken",)), "the kraken comes"))

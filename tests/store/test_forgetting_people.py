@@ -59,9 +59,7 @@ async def test_everything_of_one_person_is_gone_and_the_rest_stays(filled: Datab
     assert ADA not in (path.parent / FILE).read_text()
 
 
-async def test_files_of_messages_that_were_never_answered_go_and_those_of_others_stay(
-    filled: Database, path: Path
-) -> None:
+async def test_files_of_messages_never_answered_go_and_those_of_others_stay(filled: Database, path: Path) -> None:
     stores = Stores.of(filled, FakeClock(auto=True))
     for ts, author, name in (("7.0", ADA, f"{CANARY}.pdf"), ("8.0", BEN, "cloth.pdf")):
         file = SharedFile(f"F{ts}", name, "application/pdf", 9, f"https://files/{name}")
@@ -126,9 +124,7 @@ async def test_an_order_that_can_not_be_read_holds_up_no_other(filled: Database,
     assert look(path, "SELECT body FROM turns WHERE author = ?", BEN) == []
 
 
-async def test_once_a_person_is_erased_all_are_rung_that_may_have_shown_their_words(
-    filled: Database, path: Path
-) -> None:
+async def test_once_a_person_is_erased_all_are_rung_who_may_show_their_words(filled: Database, path: Path) -> None:
     rung = list[str]()
     home, index = path.parent, path.parent / "index"
     people = ForgettingPeople(filled, FakeClock(auto=True), Events(), home, index, ring=lambda: rung.append("a ring"))

@@ -48,9 +48,7 @@ async def test_the_new_soul_gets_what_was_known_of_the_thread(ada: Stores, ben: 
     assert [tuple(row) for row in questions] == [("C1", "why glaze?")]
 
 
-async def test_what_was_said_while_nothing_was_to_be_remembered_or_before_other_readers_is_not_passed_on(
-    ada: Stores,
-) -> None:
+async def test_what_was_not_to_be_remembered_or_said_before_other_readers_is_not_passed_on(ada: Stores) -> None:
     await ada.inbox.accept(said())
     await ada.database.run("INSERT INTO standing_questions VALUES ('ada', 'T1', 'C1', 'channel:C1', 'a secret?', 1)")
     claim = await ada.claim()
@@ -155,9 +153,7 @@ class KilledThere:
         raise RuntimeError("killed")
 
 
-async def test_a_daemon_killed_in_the_commit_has_handed_nothing_over(
-    ada: Stores, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_daemon_killed_in_the_commit_handed_nothing_over(ada: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     await ada.inbox.accept(said())
     claim = await ada.claim()
     whole = replace(effect(claim, "I see."), handoff=TO_BEN)
@@ -172,9 +168,7 @@ async def test_a_daemon_killed_in_the_commit_has_handed_nothing_over(
     assert len(await ada.database.rows("SELECT 1 FROM outbox WHERE note = 1")) == 2
 
 
-async def test_a_message_that_is_deleted_leaves_nothing_with_either_soul(
-    ada: Stores, ben: Stores, clock: FakeClock
-) -> None:
+async def test_a_deleted_message_leaves_nothing_with_either_soul(ada: Stores, ben: Stores, clock: FakeClock) -> None:
     await ada.inbox.accept(said(words="my secret"))
     ask = replace(later(clock), params={"heard": ["100.000001"]}, content="the secret")
     await intend(ada.database, clock, ask, key=ROOM)
@@ -276,9 +270,7 @@ def handing(database: Database, clock: FakeClock) -> Handing:
     return Handing(database, clock, "root")
 
 
-async def test_of_two_handoffs_at_once_the_first_one_wins_and_none_goes_to_the_soul_that_has_it(
-    ada: Stores, clock: FakeClock
-) -> None:
+async def test_of_two_handoffs_at_once_the_first_wins_and_none_goes_to_oneself(ada: Stores, clock: FakeClock) -> None:
     await ada.inbox.accept(said())
     await ada.answer()
     with pytest.raises(HandoffRefused, match="can't be handed"):
@@ -296,9 +288,7 @@ async def test_of_two_handoffs_at_once_the_first_one_wins_and_none_goes_to_the_s
     assert refused.value.hint == f"hand over {BENS}"
 
 
-async def test_an_admin_waits_for_a_reply_under_way_and_ends_a_cycle_that_hangs(
-    ada: Stores, ben: Stores, clock: FakeClock
-) -> None:
+async def test_an_admin_waits_for_a_reply_and_ends_a_hung_cycle(ada: Stores, ben: Stores, clock: FakeClock) -> None:
     await ada.inbox.accept(said())
     claim = await ada.claim()
     with pytest.raises(HandoffRefused, match="ada is answering"):

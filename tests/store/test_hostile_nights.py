@@ -47,9 +47,7 @@ async def all_kinds(nights: Nights) -> None:
         await nights.visited(f"Ann mended gate {gate} of the dam")
 
 
-async def test_an_answer_of_no_use_changes_nothing_is_shown_and_given_up_after_three_nights(
-    nights: Nights, path: Path
-) -> None:
+async def test_a_useless_answer_changes_nothing_and_is_given_up_in_three_nights(nights: Nights, path: Path) -> None:
     await all_kinds(nights)
     before = look(path, KEPT)
     answers: tuple[Script, ...] = (
@@ -84,9 +82,7 @@ async def test_an_answer_of_no_use_changes_nothing_is_shown_and_given_up_after_t
             await nights.database.run(f"DELETE FROM {table}")
 
 
-async def test_one_that_stumbles_is_counted_once_a_night_however_often_the_night_is_tried(
-    nights: Nights, path: Path
-) -> None:
+async def test_one_that_stumbles_is_counted_once_a_night_however_often_it_is_tried(nights: Nights, path: Path) -> None:
     await alike(nights)
     await nights.visited("Ann mended a gate")
     for gate in range(7):

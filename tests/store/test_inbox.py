@@ -80,9 +80,7 @@ async def test_an_aside_that_an_admin_settles_is_no_longer_read(stores: Stores, 
     assert (await stores.turns.transcript(ROOT, 10)).aside == ()
 
 
-async def test_an_edited_message_is_answered_in_its_newest_text_and_an_edit_without_a_change_disturbs_no_reply(
-    stores: Stores,
-) -> None:
+async def test_a_message_is_answered_in_its_newest_text_and_an_edit_without_change_does_nothing(stores: Stores) -> None:
     await stores.inbox.accept(new_message("1.0", "teh"))
     assert await stores.inbox.accept(edited("1.0", "the")) is ACCEPTED
     assert await stores.inbox.accept(edited("1.0", "the")) is DUPLICATE
@@ -120,9 +118,7 @@ async def test_a_message_deleted_before_its_reply_is_not_answered_and_never_stor
     assert look(stores.path, "SELECT ts, state, body, envelope FROM inbox") == [("1.0", "withdrawn", "", "{}")]
 
 
-async def test_a_lone_surrogate_is_stored_as_a_replacement_and_a_ts_that_is_no_number_blocks_no_message(
-    stores: Stores,
-) -> None:
+async def test_a_lone_surrogate_is_replaced_and_a_ts_that_is_no_number_blocks_no_message(stores: Stores) -> None:
     await stores.inbox.accept(new_message("later"))
     await stores.inbox.accept(new_message("2.0", "broken \ud83d emoji \U0001f600 \0"))
     assert [(one.perception.ts, one.perception.content) for one in (await stores.claim()).messages] == [

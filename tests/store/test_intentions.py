@@ -163,9 +163,7 @@ async def test_a_new_message_cancels_the_look_after_a_silence(stores: Stores, in
     assert await intentions.fall_due() == 1
 
 
-async def test_one_user_gets_a_tenth_of_the_book_and_leaves_the_rest_to_others(
-    database: Database, clock: FakeClock, intentions: Intentions
-) -> None:
+async def test_one_user_gets_a_tenth_of_the_book(database: Database, clock: FakeClock, intentions: Intentions) -> None:
     wanted = [later(clock, f"slot-{one}") for one in range(30)]
     refused = await intend(database, clock, *wanted, shared_out=True)
     assert len(refused) == 20

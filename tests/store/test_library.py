@@ -39,9 +39,7 @@ def indexed(path: Path) -> set[object]:
 # -- what is found ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_passage_is_cited_by_folder_path_and_line_and_read_on_from_there(
-    docs: Path, library: FolderLibrary
-) -> None:
+async def test_a_passage_is_cited_by_folder_path_line_and_read_on_there(docs: Path, library: FolderLibrary) -> None:
     (docs / "api").mkdir()
     (docs / "api" / "limits.md").write_text("\n\nThe rate limit is 50 a minute.\n", encoding="utf-8")
     await library.index()
@@ -61,9 +59,7 @@ async def test_a_passage_is_cited_by_folder_path_and_line_and_read_on_from_there
         assert await library.read_on(path, line, 9) == ()
 
 
-async def test_folders_are_known_with_their_sizes_and_what_vanished_is_not_read(
-    docs: Path, library: FolderLibrary
-) -> None:
+async def test_folders_are_known_with_sizes_and_what_vanished_is_not_read(docs: Path, library: FolderLibrary) -> None:
     assert library.folders == {}
     for name in ("a", "b"):
         (docs / f"{name}.md").write_text(f"clay {name}")
@@ -258,9 +254,7 @@ async def test_a_missing_folder_is_reported_once_and_too_many_files_are_refused(
 # -- what never gets in ----------------------------------------------------------------------------------------------
 
 
-async def test_only_text_files_within_the_size_limit_are_indexed(
-    path: Path, docs: Path, library: FolderLibrary
-) -> None:
+async def test_only_text_files_within_a_size_are_indexed(path: Path, docs: Path, library: FolderLibrary) -> None:
     good = "a secret word"
     write(docs, good=good, empty="")
     (docs / "bom.md").write_bytes(b"\xef\xbb\xbf" + good.encode())
@@ -282,9 +276,7 @@ async def test_only_text_files_within_the_size_limit_are_indexed(
     assert indexed(path) == {"docs/good.md", "docs/bom.md", "docs/largest.md", "docs/latin.md"}
 
 
-async def test_files_for_keys_are_passed_over_and_keys_are_removed_from_others(
-    docs: Path, library: FolderLibrary
-) -> None:
+async def test_files_for_keys_are_passed_over_and_keys_leave_others(docs: Path, library: FolderLibrary) -> None:
     for name in ("deploy.env", "credentials", "credentials.json", "secrets.yaml", "server.key", "ca.pem", "id_ed25519"):
         (docs / name).write_text("quagga is the word of the keys")
     (docs / "notes.md").write_text("quagga: the bot's token is xoxb-1234567890-abcdefghij, keep it")

@@ -33,9 +33,7 @@ async def test_a_passage_of_a_document_is_cited_by_its_place(docs: Path, library
     assert await sources(library, "menge") == ["docs/list.csv, rows 1-2"]
 
 
-async def test_a_fault_is_reported_once_and_stops_nothing_else(
-    path: Path, docs: Path, library: FolderLibrary, events: Events
-) -> None:
+async def test_a_fault_is_reported_once_alone(path: Path, docs: Path, library: FolderLibrary, events: Events) -> None:
     (docs / "a.pdf").write_bytes(made.protected_pdf("RC4-128"))
     (docs / "b.docx").write_bytes(b"MZ\0")
     (docs / "c.pdf").write_bytes(made.REPORT)
@@ -226,9 +224,7 @@ async def test_a_long_file_that_is_cut_off_has_no_stamp_until_it_is_put_again(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-async def test_a_document_that_the_daemon_may_not_open_is_reported(
-    docs: Path, library: FolderLibrary, events: Events
-) -> None:
+async def test_a_document_it_may_not_open_is_reported(docs: Path, library: FolderLibrary, events: Events) -> None:
     (docs / "a.pdf").write_bytes(made.REPORT)
     (docs / "a.pdf").chmod(0)
     await library.index()

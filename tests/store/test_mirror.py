@@ -87,9 +87,7 @@ async def _more(database: Database) -> None:
     await database.write(lambda transaction: remember(transaction, [replace(ANSWER, body="More")], [second]))
 
 
-async def test_everything_is_mirrored_as_an_export_writes_it_for_its_owner_alone(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_all_is_mirrored_as_an_export_writes_it_for_its_owner_alone(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.same_as_an_export()
         assert len(bytes_in(kept.root / "memory")) == 7
@@ -108,9 +106,7 @@ async def _unlink(database: Database) -> None:
     await database.run("DELETE FROM links")
 
 
-async def test_what_changes_is_followed_and_at_the_start_what_changed_while_no_daemon_ran(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_what_changes_is_followed_and_at_the_start_what_changed_before(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.followed()
         for change in (_more, _reword):
@@ -126,9 +122,7 @@ async def test_what_changes_is_followed_and_at_the_start_what_changed_while_no_d
         await kept.same_as_an_export()
 
 
-async def test_files_that_were_harmed_missing_or_foreign_are_mended_at_the_start(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_harmed_missing_or_foreign_files_are_mended_at_the_start(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.followed()
     first, second, *_ = sorted((kept.root / "memory").rglob("*.json"))
@@ -150,9 +144,7 @@ async def test_a_restored_backup_from_before_is_followed(filled: Database, tmp_p
         await kept.same_as_an_export()
 
 
-async def test_a_person_who_is_forgotten_while_the_mirror_is_off_leaves_no_file(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_who_is_forgotten_while_the_mirror_is_off_leaves_no_file(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.followed()
     texts = await texts_of(filled, "T1", "U1")
@@ -177,9 +169,7 @@ async def test_switched_off_its_files_stay_except_those_of_what_changes(filled: 
     assert not [name for name, content in after.items() if SAID.encode() in content]
 
 
-async def test_it_is_kept_in_another_folder_and_is_no_more_once_that_is_deleted_while_it_is_off(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_it_may_be_in_another_folder_and_ends_once_that_is_deleted(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.followed()
     async with keeping(filled, tmp_path, "elsewhere") as moved:
@@ -206,9 +196,7 @@ async def test_a_full_disk_pauses_it_and_it_goes_on_by_itself(filled: Database, 
         assert len(kept.events.named("mirror.waits")) == 1
 
 
-async def test_a_folder_that_cannot_be_written_is_reported_once_and_it_goes_on_when_it_can(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_an_unwritable_folder_is_reported_once_and_it_goes_on_later(filled: Database, tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("a file in its way")
     async with keeping(filled, tmp_path) as kept:
         await kept.events.until("mirror.waits")
@@ -223,9 +211,7 @@ async def test_a_folder_that_cannot_be_written_is_reported_once_and_it_goes_on_w
         assert len(kept.events.named("mirror.waits")) == 1
 
 
-async def test_a_link_in_the_way_is_not_followed_and_a_folder_with_other_files_is_left_alone(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_no_link_in_the_way_is_followed_and_no_folder_of_others_used(filled: Database, tmp_path: Path) -> None:
     for name in ("outside", NAME, "taken"):
         (tmp_path / name).mkdir()
     (tmp_path / NAME / "memory").symlink_to(tmp_path / "outside")
@@ -238,9 +224,7 @@ async def test_a_link_in_the_way_is_not_followed_and_a_folder_with_other_files_i
     assert list(bytes_in(tmp_path / "taken")) == ["passport.json"]
 
 
-async def test_a_hostile_id_becomes_no_path_and_keeps_nothing_else_from_being_written(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_a_hostile_id_becomes_no_path_and_keeps_no_other_from_the_files(filled: Database, tmp_path: Path) -> None:
     hostile = ("../../../escaped", "EP_1/../../x", "/etc/x", "EP_\x00", "x")
     await filled.run("PRAGMA foreign_keys = OFF")
     for name in hostile:
@@ -293,9 +277,7 @@ async def test_plans_states_and_pictures_are_mirrored_and_followed(database: Dat
             await kept.same_as_an_export()
 
 
-async def test_nothing_of_a_forgotten_person_s_plans_guesses_and_pictures_is_left_in_it(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_no_plans_guesses_and_pictures_of_who_is_forgotten_are_in_it(database: Database, tmp_path: Path) -> None:
     await fill(database, FakeClock(auto=True), tmp_path)
     async with keeping(database, tmp_path) as kept:
         await kept.followed()

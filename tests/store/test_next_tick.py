@@ -32,8 +32,8 @@ async def goal(database: Database, name: str, due: int, *, promised: bool = Fals
     await database.run(GOAL, **HERE, **said, id=name, due=due, woken=due if woken else 0)
 
 
-async def test_the_first_of_all_is_next_and_of_promises_alone_the_first_of_those(
-    database: Database, ticks: Ticks
+async def test_the_first_of_all_or_of_promises_is_next_and_none_while_words_wait(
+    database: Database, ticks: Ticks, stores: Stores
 ) -> None:
     assert [await ticks.next_due_ms(owed_alone=alone) for alone in (False, True)] == [None, None]
     await goal(database, "G1", 300)
@@ -42,11 +42,11 @@ async def test_the_first_of_all_is_next_and_of_promises_alone_the_first_of_those
     assert [await ticks.next_due_ms(owed_alone=alone) for alone in (False, True)] == [300, 600]
     await database.run(TICK, **HERE, kind="wake", about="", due=200)
     assert [await ticks.next_due_ms(owed_alone=alone) for alone in (False, True)] == [200, 600]
+    await stores.inbox.accept(new_message("1.000001", "hello", conversation=DM))
+    assert [await ticks.next_due_ms(owed_alone=alone) for alone in (False, True)] == [None, None]
 
 
-async def test_a_promise_that_waits_as_a_tick_is_next_and_one_that_was_kept_is_not(
-    database: Database, ticks: Ticks
-) -> None:
+async def test_a_promise_that_waits_as_a_tick_is_next_and_one_kept_is_not(database: Database, ticks: Ticks) -> None:
     await goal(database, "G1", 100, woken=True)
     await goal(database, "G2", 100, promised=True, woken=True)
     for about, due in (("G1", 400), ("G2", 500)):
@@ -54,9 +54,3 @@ async def test_a_promise_that_waits_as_a_tick_is_next_and_one_that_was_kept_is_n
     assert [await ticks.next_due_ms(owed_alone=alone) for alone in (False, True)] == [400, 500]
     await database.run("UPDATE goals SET kept_ms = 450")
     assert [await ticks.next_due_ms(owed_alone=alone) for alone in (False, True)] == [400, None]
-
-
-async def test_nothing_is_next_while_words_wait(database: Database, stores: Stores, ticks: Ticks) -> None:
-    await goal(database, "G1", 300, promised=True)
-    await stores.inbox.accept(new_message("1.000001", "hello", conversation=DM))
-    assert [await ticks.next_due_ms(owed_alone=alone) for alone in (False, True)] == [None, None]

@@ -65,9 +65,7 @@ async def test_the_same_in_other_words_by_subject_predicate_and_object(nights: N
     ]
 
 
-async def test_claims_and_words_of_different_people_are_never_merged_with_facts_but_an_old_note_is(
-    nights: Nights, path: Path
-) -> None:
+async def test_claims_and_words_of_different_people_stay_apart_but_no_old_note(nights: Nights, path: Path) -> None:
     await nights.knows("Ann likes tea", trust=Trust.NOTED)
     proved = await nights.knows("Ann likes tea")
     for fields in ({"claimed_by": "U2"}, {"claimed_by": "U3"}):
@@ -113,9 +111,7 @@ async def test_notes_about_which_no_model_answers_keep_no_other_from_its_end(nig
     assert await nights.standing() == ["U1 is a farmer"]
 
 
-async def test_a_quotation_is_found_without_a_model_or_proposed_by_one_and_the_words_decide(
-    nights: Nights, path: Path
-) -> None:
+async def test_a_quotation_is_found_without_a_model_or_proposed_and_words_decide(nights: Nights, path: Path) -> None:
     note = await nights.noted("Ann keeps bees", "Hello. I keep bees in my garden! And you?", "No time today.")
     await nights.pass_one()
     assert look(path, "SELECT trust FROM records WHERE id = ?", note) == [("own",)]

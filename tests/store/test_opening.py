@@ -121,9 +121,7 @@ async def test_deleted_text_leaves_the_file(path: Path) -> None:
     assert b"canary-canary" in b"".join(map(content, files(path.parent))), "this test would have found it"
 
 
-def test_wal_is_safe_only_in_versions_without_the_reset_fault_and_an_existing_wal_file_is_never_switched(
-    path: Path,
-) -> None:
+def test_wal_is_safe_in_versions_without_the_reset_fault_and_an_existing_file_is_never_switched(path: Path) -> None:
     faulty = ((3, 40, 1), (3, 44, 5), (3, 45, 0), (3, 50, 6), (3, 51, 2))
     mended = ((3, 44, 6), (3, 50, 7), (3, 51, 3), (3, 53, 0), (4, 0, 0))
     assert [one for one in (*faulty, *mended) if sqlite.wal_is_safe(one)] == list(mended)

@@ -93,9 +93,7 @@ async def test_a_record_for_more_people_than_its_source_is_refused(transaction: 
 
 
 @in_one
-async def test_what_was_learned_in_a_channel_that_became_private_is_for_its_members_alone(
-    transaction: Transaction,
-) -> None:
+async def test_what_was_learned_in_a_channel_now_private_is_for_its_members_alone(transaction: Transaction) -> None:
     closed = Audience(AudienceKind.CHANNEL, "C1")
     here, there = await said(transaction, "open"), await said(transaction, "dm")
     fact = await put(transaction, a_fact("works on billing", audience=EVERYBODY, channel="C1"), NOW, _sources(here))

@@ -108,9 +108,7 @@ async def test_days_of_absence_count_as_one(stores: Stores, intentions: Intentio
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
-async def test_each_has_their_own_numbers_and_none_is_used_twice(
-    database: Database, clock: FakeClock, own: OwnThings
-) -> None:
+async def test_each_has_own_numbers_and_none_twice(database: Database, clock: FakeClock, own: OwnThings) -> None:
     await intend(database, clock, daily("reminder-1"), daily("reminder-2"), daily("reminder-3", behalf="U2"))
     assert [one.number for one in await own.reminders("U1")] == [1, 2]
     assert [one.number for one in await own.reminders("U2")] == [1]

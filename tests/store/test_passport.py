@@ -105,9 +105,7 @@ async def test_the_samples_of_the_seed_load_and_lose_nothing(database: Database,
     assert (again.records, again.lossless, again.chain) == (2, True, True)
 
 
-async def test_turns_of_another_house_keep_their_ids_and_what_they_are_linked_to(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_turns_of_another_house_keep_their_ids_and_their_links(database: Database, tmp_path: Path) -> None:
     folder = write(
         tmp_path / "in",
         a={"turn_id": "TU_001", "speaker": "user", "text_excerpt": "Hello", "created_at": "2026-01-28T10:00:00"},
@@ -207,9 +205,7 @@ async def test_a_quotation_has_to_stand_in_the_words_of_its_claimant_and_no_more
     }
 
 
-async def test_what_is_here_is_never_changed_and_what_or_who_was_forgotten_is_not_brought_back(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_what_is_here_is_never_changed_and_none_forgotten_comes_back(database: Database, tmp_path: Path) -> None:
     fact = replace(BEES, trust=Trust.NOTED, claimed_by="")
     stored = await database.write(lambda transaction: put(transaction, fact, DAY))
     await export_passport(database, tmp_path / "out")
@@ -328,9 +324,7 @@ def test_the_published_schemas_are_those_of_the_forms() -> None:
     assert {path.name: path.read_bytes() for path in published.iterdir()} == schemas()
 
 
-async def test_a_summary_that_claims_to_cover_later_turns_hides_none_of_them(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_a_summary_that_claims_to_cover_later_turns_hides_none(database: Database, tmp_path: Path) -> None:
     await database.write(lambda transaction: remember(transaction, [], MADE))
     await database.write(lambda transaction: summarize(transaction, "They spoke", 1, 1))
     await export_passport(database, tmp_path / "first")

@@ -94,9 +94,7 @@ async def test_unknown_fields_of_a_plan_are_kept_until_it_is_reworded(
     assert b"x-colour" not in one_file(tmp_path / "second", "IN_*.json", "Call Cid").read_bytes()
 
 
-async def test_a_plan_that_came_up_or_was_cancelled_here_stays_so(
-    database: Database, passport: Path, clock: FakeClock
-) -> None:
+async def test_a_plan_that_came_up_or_was_cancelled_stays(database: Database, passport: Path, clock: FakeClock) -> None:
     await database.run("UPDATE intentions SET state = 'cancelled', settled_ms = 1 WHERE content = 'Release'")
     await clock.sleep(2 * HOUR / 1000)
     assert await Intentions(database, clock, WORKER).fall_due() >= 1
@@ -106,9 +104,7 @@ async def test_a_plan_that_came_up_or_was_cancelled_here_stays_so(
     assert reasons(await bring(database, passport, clock)) == {"it ended here"}
 
 
-async def test_a_plan_whose_time_has_passed_does_not_come_up_late(
-    passport: Path, clock: FakeClock, two: Database
-) -> None:
+async def test_a_plan_whose_time_has_passed_comes_not_up_late(passport: Path, clock: FakeClock, two: Database) -> None:
     await clock.sleep(2 * HOUR / 1000)
     assert (await bring(two, passport, clock)).refused == ()
     assert await Intentions(two, clock, WORKER).fall_due() == 0
@@ -136,9 +132,7 @@ FORGED: tuple[tuple[dict[str, object], str], ...] = (
 )
 
 
-async def test_a_forged_plan_is_refused_by_name_and_the_rest_is_loaded(
-    passport: Path, clock: FakeClock, tmp_path: Path
-) -> None:
+async def test_a_forged_plan_is_refused_and_others_are_loaded(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
     for number, (changes, reason) in enumerate(FORGED):
         forged = copytree(passport, tmp_path / f"forged{number}")
         rewrite(one_file(forged, "IN_*.json", "Call Ben"), **changes)
@@ -182,9 +176,7 @@ async def test_a_model_that_claims_to_know_later_turns_lets_them_be_learned_from
     assert newest["to_"] == newest["seq"]
 
 
-async def test_a_version_that_names_no_turns_stops_no_deletion(
-    passport: Path, clock: FakeClock, tmp_path: Path
-) -> None:
+async def test_a_version_without_turns_stops_no_deletion(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
     for name, turns in (("none", {}), ("odd", {"first": "x", "last": []})):
         rewrite(one_file(passport, "UV_*.json"), change={"conversation": str(WHERE), **turns})
         async with open_database(tmp_path / f"{name}.db", clock) as two:
@@ -204,9 +196,7 @@ async def test_nothing_of_a_person_who_was_forgotten_is_brought_back(
     assert await database.rows("SELECT 1 FROM standing_questions") == []
 
 
-async def test_a_person_s_own_export_holds_none_of_the_soul_s_private_words(
-    database: Database, passport: Path, clock: FakeClock
-) -> None:
+async def test_a_persons_export_holds_no_private_words(database: Database, passport: Path, clock: FakeClock) -> None:
     own = await KnownOfPerson(database, clock, WORKER).export("U1", Readers(HERE, members_only=True), WHERE)
     assert "Call Ben" in json.dumps(own)
     for private in (WHISPER, "Why bees?", "count them", "calm"):
@@ -246,9 +236,7 @@ async def test_no_more_plans_and_pictures_are_brought_than_there_is_room_for(
     }
 
 
-async def test_a_link_in_place_of_a_picture_is_not_followed(
-    passport: Path, clock: FakeClock, tmp_path: Path, two: Database
-) -> None:
+async def test_a_link_is_no_picture(passport: Path, clock: FakeClock, tmp_path: Path, two: Database) -> None:
     path = passport / "memory" / "senses" / digest_of(PICTURE)[:2] / f"{digest_of(PICTURE)}.jpg"
     path.unlink()
     (tmp_path / "elsewhere").write_bytes(PICTURE)

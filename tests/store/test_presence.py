@@ -240,9 +240,7 @@ async def test_a_beat_of_a_clock_that_is_far_ahead_is_no_life(presence: Presence
     assert look(path, "SELECT id FROM presence") == []
 
 
-async def test_heartbeats_update_one_row_that_a_clean_stop_or_a_day_of_silence_deletes(
-    presence: Presence, path: Path, clock: FakeClock
-) -> None:
+async def test_a_heartbeats_row_goes_at_a_stop_or_in_a_day(presence: Presence, path: Path, clock: FakeClock) -> None:
     await presence.beat("connecting", {})
     await clock.advance(10)
     await presence.beat("connected", {"active": 2})

@@ -147,9 +147,7 @@ async def test_a_fact_goes_with_its_last_quotation(transaction: Transaction) -> 
 
 
 @in_one
-async def test_an_episode_that_loses_one_of_its_turns_loses_its_words_and_so_does_its_core(
-    transaction: Transaction,
-) -> None:
+async def test_an_episode_that_loses_a_turn_loses_its_words_and_so_does_its_core(transaction: Transaction) -> None:
     first, second = await said(transaction), await said(transaction)
     refs = [Link("", Relation.TURN_REFS, one) for one in (first, second)]
     visit = await put(transaction, episode(state="distilled", cues=("billing",)), DAY, refs)
@@ -176,9 +174,7 @@ async def test_a_reworded_turn_stays_in_its_visit_and_proves_nothing_any_more(tr
 
 
 @in_one
-async def test_facts_and_senses_are_tied_to_their_visit_and_to_each_other_by_the_turns(
-    transaction: Transaction,
-) -> None:
+async def test_facts_and_senses_are_tied_to_their_visit_and_each_other_by_turns(transaction: Transaction) -> None:
     first, second = await said(transaction), await said(transaction)
     visit = await put(transaction, episode(), DAY, [Link("", Relation.TURN_REFS, one) for one in (first, second)])
     seen = await put(transaction, sense(), DAY, [Link("", Relation.EVIDENCE, first)])
@@ -221,9 +217,7 @@ async def test_a_superseded_fact_holds_again_when_the_newer_one_is_forgotten(tra
 
 
 @in_one
-async def test_what_a_retired_fact_had_superseded_does_not_hold_again_when_that_one_goes(
-    transaction: Transaction,
-) -> None:
+async def test_what_a_retired_fact_had_superseded_does_not_hold_when_that_one_goes(transaction: Transaction) -> None:
     old, new = [await put(transaction, fact(line), DAY) for line in ("lives in Rome", "lives in Oslo")]
     ended = await change(transaction, old.id, DAY, valid_until_ms=DAY, why_ended=SUPERSEDED)
     await put(transaction, fact(), DAY, [Link(new.id, Relation.SUPERSEDES, old.id)])
@@ -252,9 +246,7 @@ async def test_a_record_that_can_not_be_read_hides_no_other_and_can_be_forgotten
 
 
 @in_one
-async def test_a_visit_that_can_not_be_read_goes_with_any_of_its_words_and_its_core_is_emptied(
-    transaction: Transaction,
-) -> None:
+async def test_an_unreadable_visit_goes_with_any_of_its_words_and_its_core_is_emptied(transaction: Transaction) -> None:
     first, second = await said(transaction), await said(transaction)
     refs = [Link("", Relation.TURN_REFS, one) for one in (first, second)]
     visits = [await put(transaction, episode(state="distilled"), DAY, refs) for _ in range(2)]

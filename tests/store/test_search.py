@@ -94,17 +94,13 @@ async def test_a_flood_of_one_user_leaves_the_words_of_others_to_be_found(path: 
     assert found[0].text == "the kraken sleeps in the vault"
 
 
-async def test_a_flood_in_public_leaves_the_words_of_the_own_conversation_to_be_found(
-    path: Path, messages: Surfacing
-) -> None:
+async def test_a_flood_in_public_leaves_words_of_the_own_conversation_found(path: Path, messages: Surfacing) -> None:
     remember(path, "the kraken sleeps in the vault, and so on, and on, and on", name="Ada")
     remember(path, *(f"kraken {n}" for n in range(EACH + 10)), where=PUBLIC, audience=EVERYBODY, author="U3")
     assert "the vault" in " ".join(one.text for one in await messages.search(DM, HEARERS, "kraken vault", 5))
 
 
-async def test_a_long_message_is_searched_in_its_beginning_and_shown_around_the_words(
-    path: Path, messages: Surfacing
-) -> None:
+async def test_a_long_message_is_searched_at_first_and_shown_around_the_words(path: Path, messages: Surfacing) -> None:
     remember(path, "phoenix " + "word " * 2_000 + "kraken")
     assert await messages.search(DM, HEARERS, "phoenix", 5)
     assert not await messages.search(DM, HEARERS, "kraken", 5)
@@ -121,9 +117,7 @@ async def test_messages_with_more_and_rarer_words_come_first_then_newer_ones(pat
     assert found == ["the release of the kraken", "the release is early", "the release is late"]
 
 
-async def test_text_outside_of_user_messages_is_not_found_and_a_user_name_can_not_forge_a_source(
-    path: Path, messages: Surfacing
-) -> None:
+async def test_text_outside_of_messages_is_not_found_and_no_name_forges_one(path: Path, messages: Surfacing) -> None:
     remember(path, "a plain remark")
     for query in ("", "?!", "hippogriff", "monologue", "U1", "'; DROP TABLE turns; --"):
         assert await messages.search(DM, HEARERS, query, 5) == (), query
@@ -138,9 +132,7 @@ async def test_text_outside_of_user_messages_is_not_found_and_a_user_name_can_no
     assert sources[1].isprintable()
 
 
-async def test_words_of_others_are_not_found_and_those_of_a_channel_that_became_private_by_its_members_alone(
-    path: Path, messages: Surfacing
-) -> None:
+async def test_words_of_others_are_not_found_nor_of_a_channel_now_private(path: Path, messages: Surfacing) -> None:
     remember(path, "griffin", where=ConversationKey("bob", TEAM, "C1"), audience=EVERYBODY)
     remember(path, "griffin", where=ConversationKey(SOUL, "T2", "C1"), audience=EVERYBODY)
     assert await messages.search(PUBLIC, Readers(EVERYBODY, members_only=True), "griffin", 5) == ()
@@ -207,9 +199,7 @@ def test_no_conversation_finds_a_message_of_another_audience(
     assert len(found) == len(expected)
 
 
-async def test_in_a_dm_the_private_rooms_of_its_user_are_searched_and_named_without_an_id(
-    path: Path, messages: Surfacing
-) -> None:
+async def test_in_a_dm_the_users_private_rooms_are_searched_and_named_by_no_id(path: Path, messages: Surfacing) -> None:
     remember(path, "the griffin of the guild", where=CLOSED, audience=Audience(AudienceKind.CHANNEL, "G1"))
     remember(path, "a griffin of others", where=ConversationKey(SOUL, TEAM, "G2"), audience=GUILD_2)
     assert await messages.search(DM, HEARERS, "griffin", 5) == ()

@@ -153,9 +153,7 @@ def test_speech_on_this_machine_costs_nothing_and_elsewhere_an_unknown_sum(datab
     assert elsewhere.to == SideEndpoint("speak", "voice@tts.example", priced=False)
 
 
-async def test_an_embedder_elsewhere_is_paid_and_one_on_this_machine_costs_nothing(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_an_embedder_elsewhere_is_paid_and_one_here_costs_nothing(database: Database, tmp_path: Path) -> None:
     for url, kind in (("https://api.openai.com/v1", True), ("http://127.0.0.1:1/v1", False)):
         given = {"embedder": "endpoint", "embedder_url": url, "embedder_model": "text-embedding-3-small"}
         settings = Settings(_env_file=None, home=tmp_path, **given)  # type: ignore[arg-type]  # as above

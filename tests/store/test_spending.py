@@ -65,9 +65,7 @@ async def other(path: Path, clock: FakeClock, database: Database) -> AsyncIterat
         yield reservations(opened, clock, "worker-2")
 
 
-async def test_what_another_daemon_reserved_counts_until_it_is_settled(
-    till: Reservations, other: Reservations, path: Path
-) -> None:
+async def test_what_others_reserved_counts_until_settled(till: Reservations, other: Reservations, path: Path) -> None:
     assert await till.reserve(wanted("a", 60, soul=100), nothing()) is None
     assert await other.reserve(wanted("b", 60, soul=100), nothing()) == CapReached(PaidBy.SOUL, may_fit=True)
     await till.settle(Settlements(calls=[ended("a", 40e-9)]))
@@ -77,9 +75,7 @@ async def test_what_another_daemon_reserved_counts_until_it_is_settled(
     assert look(path, "SELECT id FROM reservations") == [("c",)]
 
 
-async def test_a_cap_of_zero_lets_nothing_pass_and_others_also_in_another_workspace_are_not_concerned(
-    till: Reservations,
-) -> None:
+async def test_a_cap_of_zero_lets_nothing_pass_and_concerns_no_others_nor_other_workspaces(till: Reservations) -> None:
     for name in PaidBy:
         payer, stranger = (Payer(f"{who}-{name}", TEAM, f"U-{who}-{name}", f"C-{who}-{name}") for who in "ab")
         call_of = wanted(f"a-{name}", 1, payer=payer)
@@ -109,9 +105,7 @@ async def test_a_call_is_settled_once_and_one_that_was_never_made_costs_nothing(
     assert ("soul", SOUL, 10) in look(path, SPENT)
 
 
-async def test_what_a_dead_daemon_had_reserved_counts_as_spent_to_the_last_cent(
-    database: Database, clock: FakeClock, path: Path
-) -> None:
+async def test_what_dead_daemons_had_reserved_counts_as_spent(database: Database, clock: FakeClock, path: Path) -> None:
     presence = Presence(database, clock, soul=SOUL, workspace=TEAM, kind="slack", version="0", lease=60)
     earlier = replace(ProcessIdentity.current(), start="1")  # a process that had our pid
     theirs, ours = reservations(database, clock, str(earlier)), reservations(database, clock)
@@ -133,9 +127,7 @@ async def test_a_reservation_that_nobody_settles_is_counted_after_an_hour(till: 
     assert look(stores.path, SPENT) == [("person", "U1", 14), ("room", "C1", 14), ("soul", SOUL, 14)]
 
 
-async def test_a_forgotten_person_is_in_no_row_and_the_soul_has_spent_as_much(
-    till: Reservations, database: Database, path: Path
-) -> None:
+async def test_who_is_forgotten_is_in_no_row_of_the_sums(till: Reservations, database: Database, path: Path) -> None:
     await till.reserve(wanted("a", 7), nothing())
     await till.reserve(wanted("b", 8), nothing())
     await till.settle(Settlements([ended("a", 7e-9)]))

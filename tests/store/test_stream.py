@@ -132,9 +132,7 @@ async def test_elsewhere_it_is_no_thought_that_passes_or_of_other_rooms_and_sess
 # -- whether the soul is to think at all -----------------------------------------------------------------------------
 
 
-async def test_answers_that_were_no_thoughts_count_for_an_hour_also_without_their_words(
-    soul: Thinker, clock: FakeClock
-) -> None:
+async def test_answers_that_were_no_thoughts_count_an_hour_also_without_words(soul: Thinker, clock: FakeClock) -> None:
     unread = replace(new_thought("hm"), input="", degraded=True)
     poem = replace(new_thought("a poem"), input="")
     for made in (unread, unread, poem, *[new_thought("read")] * 7, *[poem] * 9, unread):
@@ -169,9 +167,7 @@ async def chain(soul: Thinker, path: Path) -> tuple[str, ...]:
 
 @pytest.mark.usefixtures("chain")
 @pytest.mark.parametrize("act", ["delete", "withdraw"])
-async def test_all_that_rests_on_changed_words_is_emptied_and_its_numbers_stay(
-    soul: Thinker, path: Path, act: str
-) -> None:
+async def test_what_rests_on_changed_words_is_emptied_and_its_numbers_stay(soul: Thinker, path: Path, act: str) -> None:
     before = look(path, NUMBERS)
     if act == "withdraw":
         await soul.database.write(

@@ -46,9 +46,7 @@ async def found(surfacing: Surfacing, *lanes: str, limit: int = 6) -> list[str]:
     return [one.text for one in await surfacing.surface(DM, READERS, lanes, limit, AlreadyShown())]
 
 
-async def test_thanks_surface_nothing_although_there_were_thanks_before(
-    database: Database, surfacing: Surfacing
-) -> None:
+async def test_thanks_surface_nothing_though_there_were_thanks(database: Database, surfacing: Surfacing) -> None:
     await said(database, "thanks for the kiln", "Thanks a lot, Ben, that helped")
     assert await found(surfacing, "thanks!", "the kiln") == []
 
@@ -131,9 +129,7 @@ async def test_what_means_the_same_surfaces_without_a_word_in_common(database: D
     assert surfaced.vectors == "none"
 
 
-async def test_a_turn_shows_the_feeling_in_it_and_weighs_what_its_episode_does(
-    database: Database, surfacing: Surfacing
-) -> None:
+async def test_a_turn_shows_its_feeling_and_weighs_as_its_episode(database: Database, surfacing: Surfacing) -> None:
     worried = Turn(Speaks.PERSON, "U1", "Ada", "1", "the kiln has a crack").heard_as(Heard("worried", ("kiln",)))
     await database.write(partial(store_turns, turns=[worried], conversation=DM, audience=HERE, trace_id="t", now=NOON))
     await said(database, "the kiln has a crack, or two of them", at=NOON - 86_400_000)

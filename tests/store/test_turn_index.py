@@ -182,9 +182,7 @@ async def test_a_daemon_begins_with_a_damaged_index(path: Path, stores: Stores, 
     assert look(path, "SELECT name FROM distrusted_indexes") == [("turn",)]
 
 
-async def test_while_an_index_is_built_anew_edits_and_deletions_reach_it(
-    path: Path, stores: Stores, search: Surfacing, database: Database
-) -> None:
+async def test_a_new_index_has_each_change(path: Path, stores: Stores, search: Surfacing, database: Database) -> None:
     for number in range(1, 41):
         await answered(stores, f"{number}.0", f"the kraken{number} sleeps", "well")
     await database.write(TURN_INDEX.distrust)

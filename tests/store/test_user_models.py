@@ -96,9 +96,7 @@ async def test_what_one_says_of_another_is_no_note_of_either(models: UserModels,
     assert rows == [("U7", "claim", "Ann", "U1")]
 
 
-async def test_of_simultaneous_revisions_one_wins_and_the_others_return_false(
-    models: UserModels, stores: Stores, others: Stores
-) -> None:
+async def test_of_simultaneous_revisions_one_wins(models: UserModels, stores: Stores, others: Stores) -> None:
     for number in range(6):
         await spoken(stores.database, f"says {number}")
     async with asyncio.TaskGroup() as group:
@@ -128,9 +126,7 @@ async def test_a_revision_that_loses_too_many_notes_is_refused(models: UserModel
     assert (await here(models, person="U2")).notes == ("likes coffee",), "a single note may always be retired"
 
 
-async def test_corrected_notes_do_not_count_as_lost_and_the_older_ones_are_kept(
-    models: UserModels, stores: Stores, path: Path
-) -> None:
+async def test_corrected_notes_are_not_lost_and_older_ones_kept(models: UserModels, stores: Stores, path: Path) -> None:
     old, new = tuple(f"is {age} years here" for age in range(6)), tuple(f"was {age} years here" for age in range(6))
     assert await revised(stores, *old)
     assert await revised(stores, expected=1, corrected=dict(zip(old, new, strict=True)))

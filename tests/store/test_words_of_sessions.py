@@ -101,9 +101,7 @@ def older_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.migrates
-async def test_the_eighth_step_moves_what_sessions_said_and_keeps_a_copy(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_eighth_step_moves_words_of_sessions_and_copies(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     older_file(path, monkeypatch)
     assert migrate.migrate(path) == (7, migrate.SCHEMA)
     assert look(path, "SELECT speaker, author FROM turns ORDER BY seq") == [
@@ -137,9 +135,7 @@ async def test_the_eighth_step_moves_what_sessions_said_and_keeps_a_copy(
 
 
 @pytest.mark.migrates
-async def test_what_was_altered_before_the_eighth_step_is_still_found(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_was_altered_before_the_eighth_step_is_found(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     older_file(path, monkeypatch)
     with closing(sqlite.connect(path)) as connection:
         connection.execute("UPDATE turns SET body = 'I keep wasps' WHERE seq = 2")
