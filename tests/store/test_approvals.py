@@ -130,7 +130,7 @@ async def test_a_wrong_click_changes_nothing_and_goes_into_the_audit_log(stores:
 
 
 async def test_simultaneous_clicks_decide_once_also_after_a_restart(
-    stores: Stores, asked: Approvals, others: Stores, path: Path
+    stores: Stores, asked: Approvals, others: Stores
 ) -> None:
     answers: list[Acceptance] = []
 
@@ -142,14 +142,14 @@ async def test_simultaneous_clicks_decide_once_also_after_a_restart(
             for author in ASKED:
                 group.create_task(one(where, replace(CLICK, author=author, approves=author == "U1")))
     assert answers.count(Acceptance.ACCEPTED) == 1
-    assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
+    assert look(stores.path, "SELECT count(*) FROM inbox") == [(1,)]
     decided = (await _status(asked)).state
     for where in (stores.database, others.database):
         for again in (CLICK, replace(CLICK, approves=False), replace(CLICK, author="U2")):
             assert (await click(where, stores.clock, again))[0] is not Acceptance.ACCEPTED, again
     assert (await _status(asked)).state == decided
-    assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
-    assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(1,)]
+    assert look(stores.path, "SELECT count(*) FROM inbox") == [(1,)]
+    assert look(stores.path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(1,)]
 
 
 async def test_a_late_click_expires_the_question(stores: Stores, asked: Approvals, path: Path) -> None:
@@ -176,31 +176,29 @@ async def test_a_question_expires_once_at_its_deadline(stores: Stores, asked: Ap
     assert look(stores.path, "SELECT count(*) FROM inbox WHERE modality = 'decision'") == [(1,)]
 
 
-async def test_a_question_in_the_middle_of_its_post_expires_once_its_ts_is_known(
-    database: Database, clock: FakeClock, approvals: Approvals, path: Path
-) -> None:
-    await ask(database, clock, state="sending", ts=None)
-    assert (await click(database, clock))[0] is Acceptance.IGNORED
-    await clock.advance(OPEN_FOR_MS / 1000)
+async def test_a_question_in_the_middle_of_its_post_expires_once_posted(stores: Stores, approvals: Approvals) -> None:
+    await ask(stores.database, stores.clock, state="sending", ts=None)
+    assert (await click(stores.database, stores.clock))[0] is Acceptance.IGNORED
+    await stores.clock.advance(OPEN_FOR_MS / 1000)
     assert await approvals.next_due_ms() is None
     assert await approvals.expire() == 0
-    poke(path, "UPDATE outbox SET state = 'sent', platform_ts = '5.0' WHERE id = ?", KEY)
+    poke(stores.path, "UPDATE outbox SET state = 'sent', platform_ts = '5.0' WHERE id = ?", KEY)
     assert await approvals.expire() == 1
-    assert look(path, "SELECT revises FROM outbox WHERE id = ?", f"{KEY}!decided") == [("5.0",)]
+    assert look(stores.path, "SELECT revises FROM outbox WHERE id = ?", f"{KEY}!decided") == [("5.0",)]
 
 
 @pytest.mark.parametrize("state", ["pending", "dead"])
-async def test_a_question_that_expires_before_its_post_is_posted_without_buttons_if_ever(
-    database: Database, clock: FakeClock, approvals: Approvals, path: Path, state: str
+async def test_a_question_that_expires_before_its_post_has_no_buttons(
+    stores: Stores, approvals: Approvals, state: str
 ) -> None:
-    await ask(database, clock, state=state, ts=None)
-    await clock.advance(OPEN_FOR_MS / 1000)
+    await ask(stores.database, stores.clock, state=state, ts=None)
+    await stores.clock.advance(OPEN_FOR_MS / 1000)
     assert await approvals.expire() == 1
     if state == "pending":
         expired = ("May I?\n\n_Expired, nothing was done._", None, "pending")
-        assert look(path, "SELECT body, approval, state FROM outbox WHERE id = ?", KEY) == [expired]
-    assert look(path, "SELECT count(*) FROM outbox") == [(2,)]
-    assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
+        assert look(stores.path, "SELECT body, approval, state FROM outbox WHERE id = ?", KEY) == [expired]
+    assert look(stores.path, "SELECT count(*) FROM outbox") == [(2,)]
+    assert look(stores.path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
 async def test_a_permission_is_used_once_by_the_first_worker(stores: Stores, asked: Approvals, others: Stores) -> None:

@@ -156,9 +156,7 @@ async def _second_cycle(stores: Stores) -> Claim:
 
 @pytest.mark.parametrize("ts", ["51.0", "52.0"])
 @pytest.mark.parametrize("change", ["edit", "deletion"])
-async def test_a_cycle_that_has_read_earlier_words_which_are_gone_writes_nothing(
-    stores: Stores, path: Path, ts: str, change: str
-) -> None:
+async def test_a_cycle_that_has_read_words_now_gone_writes_nothing(stores: Stores, ts: str, change: str) -> None:
     claim = await _second_cycle(stores)
     arrival = deleted(ts, conversation=ROOM) if change == "deletion" else edited(ts, "a wren", conversation=ROOM)
     await stores.inbox.accept(arrival)
@@ -167,22 +165,20 @@ async def test_a_cycle_that_has_read_earlier_words_which_are_gone_writes_nothing
     )
     with pytest.raises(Superseded):
         await stores.commits.commit(poem)
-    assert look(path, "SELECT process_memory FROM conversations") == [("{}",)]
-    assert look(path, "SELECT count(*) FROM turns WHERE body LIKE 'Sing%'") == [(0,)]
+    assert look(stores.path, "SELECT process_memory FROM conversations") == [("{}",)]
+    assert look(stores.path, "SELECT count(*) FROM turns WHERE body LIKE 'Sing%'") == [(0,)]
     await stores.conversations.release(claim, text_changed=True)
     await stores.commits.commit(effect(await stores.claim(), "Sing."))
-    assert look(path, "SELECT body FROM outbox WHERE id NOT LIKE '%@1#0'") == [("Sing.",)]
+    assert look(stores.path, "SELECT body FROM outbox WHERE id NOT LIKE '%@1#0'") == [("Sing.",)]
 
 
-async def test_words_that_wait_change_without_disturbing_a_reply_and_earlier_ones_undo_an_afterthought(
-    stores: Stores, path: Path
-) -> None:
+async def test_words_that_wait_disturb_no_reply_and_earlier_ones_undo_an_afterthought(stores: Stores) -> None:
     claim = await _second_cycle(stores)
     await stores.inbox.accept(new_message("54.0", "and then", conversation=ROOM))
     await stores.inbox.accept(edited("54.0", "and now", conversation=ROOM))
     await stores.inbox.accept(deleted("54.0", conversation=ROOM))
     await stores.commits.commit(effect(claim, "Sing."))
-    assert look(path, "SELECT body FROM outbox WHERE id NOT LIKE '%@1#0'") == [("Sing.",)]
+    assert look(stores.path, "SELECT body FROM outbox WHERE id NOT LIKE '%@1#0'") == [("Sing.",)]
     memories = ProcessMemories(stores.database, stores.clock, WORKER)
     known = await memories.known(ROOM)
     assert known is not None

@@ -1,18 +1,15 @@
 """The soul finds earlier messages, and never those that the readers of the reply may not know."""
 
-import asyncio
 import json
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.library import Passage
-from daemon.memory.database import Database, open_database
+from daemon.memory.database import Database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.word_index import EACH
 from daemon.memory.retrieval.surfacing import Surfacing
@@ -152,51 +149,22 @@ ROOMS = (
     (ConversationKey(SOUL, "T2", "C9"), Audience(AudienceKind.WORKSPACE, "T2")),
     (ConversationKey("bob", TEAM, "D1"), MINE),
 )
-ANY_AUDIENCE = st.builds(
-    Audience, st.sampled_from(AudienceKind), st.sampled_from(("D1", "D2", "G1", TEAM, "T2", "%", ""))
-)
-HEARD = st.tuples(st.sampled_from(ROOMS), st.one_of(st.none(), ANY_AUDIENCE))
 
 
-@given(
-    rows=st.lists(HEARD, max_size=12),
-    asked=st.sampled_from(ROOMS),
-    query=st.one_of(st.just("griffin"), st.text(max_size=20).map(lambda text: f"{text} griffin")),
-)
-@settings(max_examples=15, deadline=None)
-def test_no_conversation_finds_a_message_of_another_audience(
-    tmp_path_factory: pytest.TempPathFactory,
-    rows: list[tuple[tuple[ConversationKey, Audience], Audience | None]],
-    asked: tuple[ConversationKey, Audience],
-    query: str,
-) -> None:
-    conversation, audience = asked
-    everybody = Audience(AudienceKind.WORKSPACE, conversation.workspace)
-
-    def may_hear(where: ConversationKey, room: Audience, said_to: Audience) -> bool:
-        at_home = (where.soul, where.workspace) == (conversation.soul, conversation.workspace)
-        return at_home and {room, said_to} <= {audience, everybody}
-
-    said = list(enumerate(rows))
-
-    async def ask(path: Path) -> list[str]:
-        async with open_database(path, FakeClock(auto=True)) as database:
-            for table in ("turns", "turn_words"):
-                poke(path, f"DELETE FROM {table}")
-            poke(path, "INSERT INTO turn_index (turn_index) VALUES ('delete-all')")
-            poke(path, "DELETE FROM conversations")
-            remember_all(path, [(f"griffin {n}", where, other or room, room) for n, ((where, room), other) in said])
-            return [
-                one.text
-                for one in await Surfacing(database, FakeClock(auto=True)).search(
-                    conversation, Readers(audience, members_only=True), query, 100
-                )
-            ]
-
-    found = asyncio.run(ask(tmp_path_factory.getbasetemp() / "rooms.db"))
-    expected = {f"griffin {n}" for n, ((where, room), other) in said if may_hear(where, room, other or room)}
-    assert set(found) == expected
-    assert len(found) == len(expected)
+async def test_no_conversation_finds_a_message_of_another_audience(path: Path, messages: Surfacing) -> None:
+    meant_for = [Audience(kind, name) for kind in AudienceKind for name in ("D1", "D2", "G1", TEAM, "T2", "%", "")]
+    rows = [(where, said_to, room) for where, room in ROOMS for said_to in {room, *meant_for}]
+    remember_all(path, [(f"griffin {number}", *row) for number, row in enumerate(rows)])
+    for conversation, audience in ROOMS:
+        known = {audience, Audience(AudienceKind.WORKSPACE, conversation.workspace)}
+        expected = [
+            f"griffin {number}"
+            for number, (where, said_to, room) in enumerate(rows)
+            if (where.soul, where.workspace) == (conversation.soul, conversation.workspace) and {room, said_to} <= known
+        ]
+        for query in ("griffin", "a griffin; DROP TABLE turns", 'griffin* OR "griffin"'):
+            found = await messages.search(conversation, Readers(audience, members_only=True), query, 1_000)
+            assert sorted(one.text for one in found) == sorted(expected), (conversation, query)
 
 
 async def test_in_a_dm_the_users_private_rooms_are_searched_and_named_by_no_id(path: Path, messages: Surfacing) -> None:

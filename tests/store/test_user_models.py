@@ -5,16 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.memory.database import Database, open_database
+from daemon.core.perception import Audience, AudienceKind, Readers
+from daemon.memory.database import Database
 from daemon.memory.knowledge.learning import Learned, LossRefused, Proved, TurnRange
 from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.knowledge.user_models import UserModel, UserModels, list_models, model_history
 from tests.fakes import FakeClock
-from tests.given import DM, HERE, SOUL, TEAM
+from tests.given import DM, HERE, TEAM
 from tests.store.parts import SILENCE, WORKER, Stores, look, met, revised, spoken
 
 THERE = Audience(AudienceKind.CHANNEL, "G1")
@@ -33,14 +31,12 @@ async def here(models: UserModels, audience: Audience = HERE, person: str = "U1"
     return found
 
 
-async def test_a_new_user_has_a_model_with_a_name_alone_and_an_unknown_one_none(
-    models: UserModels, stores: Stores, path: Path
-) -> None:
+async def test_a_new_user_has_a_model_with_a_name_alone_and_others_none(stores: Stores, models: UserModels) -> None:
     assert await here(models) == UserModel("ada", "U1", HERE, 0, "Ben", (), "", 1, 1, 1_000, 0, 1_000)
     assert await models.model("U2", HERE) is None
     assert not await revised(stores, "a ghost", person="U404")
-    assert look(path, "SELECT count(*) FROM user_models") == [(1,)]
-    assert look(path, "SELECT count(*) FROM facts") == [(0,)]
+    assert look(stores.path, "SELECT count(*) FROM user_models") == [(1,)]
+    assert look(stores.path, "SELECT count(*) FROM facts") == [(0,)]
 
 
 async def test_a_silence_ends_a_visit(models: UserModels, database: Database) -> None:
@@ -145,7 +141,9 @@ async def test_the_range_of_covered_turns_only_grows_within_one_version(models: 
     assert await seen(3, 9) == 7
 
 
-async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(models: UserModels, stores: Stores) -> None:
+async def test_known_gives_the_models_of_this_audience_and_of_the_workspace_alone(
+    models: UserModels, stores: Stores
+) -> None:
     for audience in (THERE, ALL):
         await met(stores.database, audience=audience)
         await revised(stores, f"said in {audience}", audience=audience)
@@ -155,38 +153,12 @@ async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(mode
         "said in workspace:T1",
     ]
     assert [one.audience for one in await models.known("U1", Readers(ALL, members_only=True), DM)] == [ALL]
-    another = UserModels(stores.database, FakeClock(), replace(WORKER, soul="another"))
-    assert await another.known("U1", Readers(HERE, members_only=True), DM) == ()
+    assert [one.audience for one in await models.known("U1", Readers(HERE, members_only=False), DM)] == [HERE]
+    assert await models.known("U1", Readers(ALL, members_only=False), DM) == ()
+    assert await models.known("U2", Readers(HERE, members_only=True), DM) == ()
+    for other in ({"soul": "another"}, {"workspace": "T2"}):
+        another = UserModels(stores.database, FakeClock(), replace(WORKER, **other))
+        for audience in (HERE, THERE, ALL):
+            assert await another.known("U1", Readers(audience, members_only=True), replace(DM, **other)) == (), other
     assert [one.audience for one in await list_models(stores.database, 10)] == [THERE, HERE, ALL]
     assert [one.person for one in await list_models(stores.database, 10, person="U2")] == []
-
-
-PEOPLE, SOULS, TEAMS = ("U1", "U2"), (SOUL, "eve"), (TEAM, "T2")
-AUDIENCES = st.builds(Audience, st.sampled_from(AudienceKind), st.sampled_from(["T1", "T2", "D1", "D2", "G1"]))
-WHERE = st.tuples(st.sampled_from(SOULS), st.sampled_from(TEAMS), st.sampled_from(PEOPLE), AUDIENCES)
-
-
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rooms=st.lists(WHERE, max_size=12), asked=WHERE, only=st.booleans())
-async def test_no_model_is_known_outside_its_audience(
-    tmp_path_factory: pytest.TempPathFactory,
-    rooms: list[tuple[str, str, str, Audience]],
-    asked: tuple[str, str, str, Audience],
-    only: bool,
-) -> None:
-    async with open_database(tmp_path_factory.mktemp("leak") / "memory.db", FakeClock(auto=True)) as database:
-        for soul, workspace, person, audience in rooms:
-            await met(
-                database, person=person, audience=audience, soul=soul, workspace=workspace, name=f"{soul} {workspace}"
-            )
-        soul, workspace, person, audience = asked
-        worker = replace(WORKER, soul=soul, workspace=workspace)
-        where = ConversationKey(soul, workspace, "C1")
-        found = await UserModels(database, FakeClock(), worker).known(
-            person, Readers(audience, members_only=only), where
-        )
-        everybody = Audience(AudienceKind.WORKSPACE, workspace)
-        assert {(one.person, one.name) for one in found} <= {(person, f"{soul} {workspace}")}
-        readable = dict.fromkeys((audience, everybody) if only else () if audience == everybody else (audience,))
-        expected = [one for one in readable if (soul, workspace, person, one) in rooms]
-        assert [one.audience for one in found] == expected
