@@ -55,9 +55,7 @@ async def test_a_team_invites_it_and_reads_its_digest_the_day_after(tmp_path: Pa
 
 
 @pytest.mark.timeout(400)  # ten seconds on an idle machine
-async def test_what_is_learned_shown_and_asked_in_a_week_is_remembered_explained_and_forgotten(
-    tmp_path: Path, new_window: OpenWindow
-) -> None:
+async def test_what_a_week_teaches_is_remembered_explained_forgotten(tmp_path: Path, new_window: OpenWindow) -> None:
     async with week.begun(tmp_path, new_window, _no_picture) as talk:
         await talk.gets_to_know_her()
         await talk.is_shown_a_picture()

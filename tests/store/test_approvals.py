@@ -129,9 +129,7 @@ async def test_a_wrong_click_changes_nothing_and_goes_into_the_audit_log(stores:
     assert (await click(stores.database, stores.clock))[0] is Acceptance.ACCEPTED  # the right click still counts
 
 
-async def test_simultaneous_clicks_decide_once_also_after_a_restart(
-    stores: Stores, asked: Approvals, others: Stores
-) -> None:
+async def test_simultaneous_and_later_clicks_decide_once(stores: Stores, asked: Approvals, others: Stores) -> None:
     answers: list[Acceptance] = []
 
     async def one(where: Database, decision: Decision) -> None:

@@ -102,9 +102,7 @@ async def test_heard_places_are_the_recent_ones_and_some_older_threads(stores: S
     assert await log.heard_places(TEAM, since + 1, 5) == ((last[newer], last[older]), 0)
 
 
-async def test_messages_and_posts_are_known_whatever_soul_they_belong_to_and_one_on_its_way_before_it_is_named(
-    stores: Stores,
-) -> None:
+async def test_messages_and_posts_of_any_soul_are_known_and_one_on_its_way_before_it_is_named(stores: Stores) -> None:
     log = stores.inbox.catch_up_log
     for ts in ("1.0", "3.0"):
         await stores.inbox.accept(new_message(ts))

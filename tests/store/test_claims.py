@@ -40,7 +40,7 @@ async def test_the_conversation_that_waited_longest_comes_first(stores: Stores, 
     assert [(await stores.claim()).conversation for _ in range(2)] == [OTHER, DM]
 
 
-async def test_a_claim_is_taken_over_with_a_higher_fence_once_it_is_not_renewed(stores: Stores, others: Stores) -> None:
+async def test_a_claim_not_renewed_is_taken_over_and_who_lost_it_writes_nothing(stores: Stores, others: Stores) -> None:
     lost = await stores.claimed(new_message())
     for _ in range(3):
         await stores.clock.advance(LEASE * 0.9)
@@ -50,6 +50,13 @@ async def test_a_claim_is_taken_over_with_a_higher_fence_once_it_is_not_renewed(
     taken = await others.claim()
     assert (taken.fence, taken.version) == (lost.fence + 1, lost.version)
     assert [one.attempts for one in taken.messages] == [2]
+    await draft(others, taken)
+    await _refuses_all(stores, lost, stores.path)
+    before = everything(stores.path)
+    await stores.conversations.release(lost, retry_in=99)
+    assert not await stores.conversations.park(lost, "KeyError", reply_to="", retry_in=5)
+    assert everything(stores.path) == before
+    assert await others.commits.commit(effect(taken, "answer")) is not None
 
 
 async def draft(stores: Stores, claim: Claim, reply_to: str = "") -> None:
@@ -71,19 +78,6 @@ async def _refuses_all(stores: Stores, claim: Claim, path: Path) -> None:
         with pytest.raises(LostLease):
             await call_with(stores, claim)
         assert everything(path) == before, name
-
-
-async def test_a_worker_with_a_lost_claim_writes_nothing(stores: Stores, others: Stores, path: Path) -> None:
-    claim = await stores.claimed(new_message())
-    await stores.clock.advance(LEASE + 1)
-    taken = await others.claim()
-    await draft(others, taken)
-    await _refuses_all(stores, claim, path)
-    before = everything(path)
-    await stores.conversations.release(claim, retry_in=99)
-    assert not await stores.conversations.park(claim, "KeyError", reply_to="", retry_in=5)
-    assert everything(path) == before
-    assert await others.commits.commit(effect(taken, "answer")) is not None
 
 
 @pytest.mark.parametrize("end", ["commit", "release"])

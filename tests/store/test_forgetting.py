@@ -63,9 +63,7 @@ async def test_notes_derived_from_a_deleted_message_are_gone_everywhere(models: 
     assert "scrubbed" in second.change
 
 
-async def test_what_was_corrected_or_said_again_holds_when_one_of_its_quotations_is_gone(
-    models: UserModels, stores: Stores
-) -> None:
+async def test_what_was_corrected_or_said_again_holds_without_a_quotation(models: UserModels, stores: Stores) -> None:
     assert await revised(stores, "likes tea")
     assert await revised(stores, expected=1, corrected={"likes tea": "likes coffee"})
     await forget_turn(models._database, 2)
@@ -76,9 +74,7 @@ async def test_what_was_corrected_or_said_again_holds_when_one_of_its_quotations
     assert look(stores.path, "SELECT target FROM links") == [("TU_3",)]
 
 
-async def test_a_deletion_that_arrives_reaches_the_notes_past_a_thought_that_can_not_be_read(
-    models: UserModels, stores: Stores
-) -> None:
+async def test_a_deletion_reaches_the_notes_past_an_unreadable_thought(models: UserModels, stores: Stores) -> None:
     await stores.answer("hello")
     await stores.database.run("UPDATE turns SET thought = '{' WHERE speaker = 'soul'")
     asked, said = (turn.seq for turn in (await stores.turns.transcript(DM, 9)).turns)

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,6 @@ from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.store.parts import look, poke
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----\n"
-Stock = Callable[[dict[str, str]], Path]
 
 
 def write(folder: Path, **texts: str) -> None:

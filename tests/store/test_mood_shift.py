@@ -37,9 +37,7 @@ async def counted(soul: Thinker) -> tuple[str, str]:
     return row["did"], row["refused"]
 
 
-async def test_a_thought_moves_the_mood_and_what_is_left_of_the_axes_after_their_half_life(
-    soul: Thinker, clock: FakeClock
-) -> None:
+async def test_a_thought_moves_the_mood_and_what_is_left_of_the_axes_later(soul: Thinker, clock: FakeClock) -> None:
     await feel(soul, GLAD)
     state = await known(soul, clock)
     assert (state.emotional_state, state.felt_ms, state.moved_ms) == ("glad", clock.now_ms(), clock.now_ms())

@@ -163,9 +163,7 @@ def test_every_connection_syncs_fully_and_checks_keys_and_a_read_only_one_writes
         connection.execute("DELETE FROM audit")
 
 
-async def test_the_log_is_moved_into_the_file_and_a_reader_that_keeps_it_is_told(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_log_moves_into_the_file_or_its_reader_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_size, "LARGE", 2**18)
     make_wal(path)
     clock, events = FakeClock(), Events()

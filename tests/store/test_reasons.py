@@ -6,7 +6,7 @@ import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place, Readers
 from daemon.core.ports.library import Passage
-from daemon.memory.database import Database, Transaction
+from daemon.memory.database import Database
 from daemon.memory.knowledge.records.kinds import Core, Episode, Fact, Record, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
@@ -110,15 +110,12 @@ async def test_what_was_distilled_leads_through_visits_to_the_messages(database:
 async def test_a_corrected_fact_is_gone_and_so_is_a_deleted_message(database: Database, reasons: Reasons) -> None:
     wrong, other = await fact(database), await say(database, "the kiln cracks", "0.15")
     said = await reply(database, "You keep bees [m1]. The kiln cracks.", ("m1", wrong), ("m2", other))
-    await database.write(partial(end, name=wrong))
+    ended = {"valid_until_ms": NOON, "why_ended": "wrong"}
+    await database.write(lambda transaction: change(transaction, wrong, NOON, **ended))
     await database.write(partial(delete_turns, conversation=str(DM), ts="0.15", now=NOON))
     found = await why(reasons, said)
     assert found.gone == 2
     assert [(one.reasons, one.gone) for one in found.sentences] == [((), True), ((), False)]
-
-
-async def end(transaction: Transaction, name: str) -> None:
-    await change(transaction, name, NOON, valid_until_ms=NOON, why_ended="wrong")
 
 
 async def test_a_memory_of_another_room_is_hidden_and_so_is_its_message(database: Database, reasons: Reasons) -> None:

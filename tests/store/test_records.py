@@ -79,23 +79,20 @@ def in_one(unit: Callable[[Transaction], Awaitable[object]]) -> Callable[[Databa
     return test
 
 
-async def test_a_record_is_read_as_it_was_stored(database: Database) -> None:
+@in_one
+async def test_a_record_is_read_as_it_was_stored(transaction: Transaction) -> None:
     summary, workflow = StructuredSummary("a", "b", "c", "d"), WorkflowState("x", ("y",), ("z",))
     qualia = Qualia("#e6e6fa", "soft", intensity=0.8)
-
-    async def unit(transaction: Transaction) -> None:
-        for record in (
-            fact(),
-            episode(summary=summary, workflow=workflow, tags=("one",)),
-            sense(qualia=qualia, features={"words": ["ü", 1]}, physio_snapshot={"d": 0.7}),
-            JournalEntry(text="I wonder", trust=Trust.INFERRED, tone="calm", tags=("q",), **COMMON),  # type: ignore[arg-type]
-            replace(fact(), extra={"unknown": {"deep": [None, 1.5]}}, valid_until_ms=DAY + 1, why_ended=SUPERSEDED),
-        ):
-            stored = await put(transaction, record, DAY)
-            assert stored == replace(record, id=stored.id, seq=stored.seq, created_ms=DAY)
-            assert await get(transaction, stored.id) == stored
-
-    await in_one(unit)(database)
+    for record in (
+        fact(),
+        episode(summary=summary, workflow=workflow, tags=("one",)),
+        sense(qualia=qualia, features={"words": ["ü", 1]}, physio_snapshot={"d": 0.7}),
+        JournalEntry(text="I wonder", trust=Trust.INFERRED, tone="calm", tags=("q",), **COMMON),  # type: ignore[arg-type]
+        replace(fact(), extra={"unknown": {"deep": [None, 1.5]}}, valid_until_ms=DAY + 1, why_ended=SUPERSEDED),
+    ):
+        stored = await put(transaction, record, DAY)
+        assert stored == replace(record, id=stored.id, seq=stored.seq, created_ms=DAY)
+        assert await get(transaction, stored.id) == stored
 
 
 @in_one

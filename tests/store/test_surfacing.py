@@ -115,7 +115,9 @@ class Fixed:
         return [Near(dict.fromkeys(self.near_ids, 0.6), mean=0.1, deviation=0.1, kind="exact") for _ in queries]
 
 
-async def test_what_means_the_same_surfaces_without_a_word_in_common(database: Database, clock: FakeClock) -> None:
+async def test_what_means_the_same_surfaces_without_a_word_in_common_to_its_readers_alone(
+    database: Database, clock: FakeClock
+) -> None:
     await room(database)
     await said(database, "I carve little wooden birds", "the tax is due in May", "lunch at noon")
     embedder = WordEmbedder()
@@ -127,6 +129,9 @@ async def test_what_means_the_same_surfaces_without_a_word_in_common(database: D
     surfaced = await surfacing.find(DM, READERS, ["who carves birds?"], 5)
     assert surfaced.hits[0].text == "I carve little wooden birds", "words serve without an embedder"
     assert surfaced.vectors == "none"
+    await database.run("UPDATE conversations SET audience = 'channel:G9'")
+    surfacing = Surfacing(database, clock, Meaning(WordEmbedder(), Fixed(["TU_1", "TU_99", "sem_0", "nonsense"])))
+    assert (await surfacing.find(DM, READERS, ["how does he relax after a stressful day?"], 5)).hits == ()
 
 
 async def test_a_turn_shows_its_feeling_and_weighs_as_its_episode(database: Database, surfacing: Surfacing) -> None:
@@ -148,14 +153,6 @@ async def test_a_turn_shows_its_feeling_and_weighs_as_its_episode(database: Data
     for name, end in (("Ada", ", Ada"), ("U0ADA", ""), ("W012A", "")):
         source = passage_of(replace(first, kind="fact", speaker=name), DM, "kiln").source
         assert re.fullmatch(rf"fact \d{{4}}-\d\d-\d\d{end}", source), "an id says nothing to people"
-
-
-async def test_an_id_that_vectors_give_is_read_again_for_its_readers(database: Database, clock: FakeClock) -> None:
-    await room(database)
-    await said(database, "I carve little wooden birds")
-    await database.run("UPDATE conversations SET audience = 'channel:G9'")
-    surfacing = Surfacing(database, clock, Meaning(WordEmbedder(), Fixed(["TU_1", "TU_99", "sem_0", "nonsense"])))
-    assert (await surfacing.find(DM, READERS, ["how does he relax after a stressful day?"], 5)).hits == ()
 
 
 def _fact(text: str, at: int) -> Fact:

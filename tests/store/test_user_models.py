@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.perception import Audience, AudienceKind, Readers
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.memory.database import Database
 from daemon.memory.knowledge.learning import Learned, LossRefused, Proved, TurnRange
 from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.knowledge.user_models import UserModel, UserModels, list_models, model_history
 from tests.fakes import FakeClock
-from tests.given import DM, HERE, TEAM
+from tests.given import DM, HERE, SOUL, TEAM
 from tests.store.parts import SILENCE, WORKER, Stores, look, met, revised, spoken
 
 THERE = Audience(AudienceKind.CHANNEL, "G1")
@@ -49,9 +49,7 @@ async def test_a_silence_ends_a_visit(models: UserModels, database: Database) ->
         assert model.seen_ms == max(1_000, 1_000 + later)
 
 
-async def test_each_revision_is_in_the_history_with_its_turns_and_an_encounter_is_none(
-    models: UserModels, stores: Stores
-) -> None:
+async def test_each_revision_but_no_encounter_is_in_the_history(models: UserModels, stores: Stores) -> None:
     assert await revised(stores, "likes tea")
     assert await revised(stores, "from Ugarit", expected=1, whispers="homesick")
     newest, oldest = await model_history(models._database, "U1", 10)
@@ -141,9 +139,7 @@ async def test_the_range_of_covered_turns_only_grows_within_one_version(models: 
     assert await seen(3, 9) == 7
 
 
-async def test_known_gives_the_models_of_this_audience_and_of_the_workspace_alone(
-    models: UserModels, stores: Stores
-) -> None:
+async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(models: UserModels, stores: Stores) -> None:
     for audience in (THERE, ALL):
         await met(stores.database, audience=audience)
         await revised(stores, f"said in {audience}", audience=audience)
@@ -156,9 +152,10 @@ async def test_known_gives_the_models_of_this_audience_and_of_the_workspace_alon
     assert [one.audience for one in await models.known("U1", Readers(HERE, members_only=False), DM)] == [HERE]
     assert await models.known("U1", Readers(ALL, members_only=False), DM) == ()
     assert await models.known("U2", Readers(HERE, members_only=True), DM) == ()
-    for other in ({"soul": "another"}, {"workspace": "T2"}):
-        another = UserModels(stores.database, FakeClock(), replace(WORKER, **other))
+    for soul, team in (("another", TEAM), (SOUL, "T2")):
+        another = UserModels(stores.database, FakeClock(), replace(WORKER, soul=soul, workspace=team))
+        where = ConversationKey(soul, team, DM.channel)
         for audience in (HERE, THERE, ALL):
-            assert await another.known("U1", Readers(audience, members_only=True), replace(DM, **other)) == (), other
+            assert await another.known("U1", Readers(audience, members_only=True), where) == (), where
     assert [one.audience for one in await list_models(stores.database, 10)] == [THERE, HERE, ALL]
     assert [one.person for one in await list_models(stores.database, 10, person="U2")] == []
