@@ -86,7 +86,7 @@ async def test_on_her_home_tab_ada_corrects_and_forgets_what_is_known_and_pauses
     await expect(home.get_by_role("button", name="Pause remembering")).to_be_visible()
 
 
-async def test_a_message_is_asked_about_an_answer_explained(house: House, ada: Window, new_window: OpenWindow) -> None:
+async def test_one_asks_about_a_message_and_an_answer(house: House, ada: Window, new_window: OpenWindow) -> None:
     await house.people.say("Ben", "general", KILN)
     ben = await new_window(house.workspace.page_url, "U0BEN", "C0GENERAL")
     await ada.page.locator('#sidebar a[href="#/C0GENERAL"]').click()

@@ -28,7 +28,7 @@ PATH = [  # the states the direct messages lead through; `stay` and the visits t
 
 @pytest.mark.timeout(400)  # ten seconds on an idle machine
 @pytest.mark.parametrize("lines", [ENGLISH, GERMAN], ids=lambda lines: lines.locale)
-async def test_the_first_days_show_every_state_no_warning(tmp_path: Path, new_window: OpenWindow, lines: Lines) -> None:
+async def test_first_days_show_each_state_and_no_warning(tmp_path: Path, new_window: OpenWindow, lines: Lines) -> None:
     async with begun(tmp_path, lines, new_window, _no_picture) as journey:
         await journey.greets_and_welcomes_back()
         await journey.turns_poet_and_scholar()
@@ -55,7 +55,7 @@ async def test_a_team_invites_it_and_reads_its_digest_the_day_after(tmp_path: Pa
 
 
 @pytest.mark.timeout(400)  # ten seconds on an idle machine
-async def test_what_a_week_teaches_is_remembered_explained_forgotten(tmp_path: Path, new_window: OpenWindow) -> None:
+async def test_what_a_week_teaches_is_kept_explained_and_forgotten(tmp_path: Path, new_window: OpenWindow) -> None:
     async with week.begun(tmp_path, new_window, _no_picture) as talk:
         await talk.gets_to_know_her()
         await talk.is_shown_a_picture()

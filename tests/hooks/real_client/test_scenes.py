@@ -107,7 +107,7 @@ async def test_without_a_daemon_nothing_is_shown_or_lost(home: HttpHome, api: St
     client.record("without-a-daemon")
 
 
-async def test_in_a_terminal_it_works_rests_is_cleared_left(home: HttpHome, api: StandIn, client: Installed) -> None:
+async def test_in_a_terminal_it_works_rests_clears_and_ends(home: HttpHome, api: StandIn, client: Installed) -> None:
     async with ClientTerminal(client) as terminal:
         first = (await client.until_hook("SessionStart"))["session_id"]
         before = await until(home, first, state="idle", reach="now", attended=True)
@@ -127,7 +127,7 @@ async def test_in_a_terminal_it_works_rests_is_cleared_left(home: HttpHome, api:
     client.record("terminal-clear-exit")
 
 
-async def test_a_killed_session_is_gone_a_resumed_one_back(home: HttpHome, client: Installed, tmp_path: Path) -> None:
+async def test_a_killed_one_is_gone_and_a_resumed_one_back(home: HttpHome, client: Installed, tmp_path: Path) -> None:
     async with ClientTerminal(client) as terminal:
         session = (await client.until_hook("SessionStart"))["session_id"]
         await terminal.type("hello")
