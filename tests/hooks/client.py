@@ -16,8 +16,6 @@ SCRIPT = Path(__file__).parents[2] / "hooks" / "session_event.py"
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How one run of the script ended."""
-
     code: int
     out: bytes
     err: bytes
@@ -68,7 +66,6 @@ class Client:
         return ran
 
     async def report(self, name: str, **fields: object) -> Ran:
-        """Run it for one hook of the session `s1`."""
         return await self.run({"session_id": "s1", "hook_event_name": name, "cwd": str(self.home)} | fields)
 
     async def emptied(self) -> int:
@@ -82,10 +79,8 @@ class Client:
 
     @property
     def kept(self) -> list[Path]:
-        """The files of the events that wait."""
         return sorted(self.home.glob(".local/state/soul/*/*.json"))
 
     async def status(self) -> dict[str, object]:
-        """What the script says of itself."""
         found: dict[str, object] = json.loads((await self.run(b"", "--status")).out)
         return found

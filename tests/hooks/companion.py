@@ -48,7 +48,6 @@ class SessionProcess:
         self.client.env["CLAUDE_PID"] = str(self._running.pid)
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """What comes on the socket."""
         while line := await reader.readline():
             self.heard.put_nowait(json.loads(line))
         writer.close()
@@ -71,14 +70,12 @@ class SessionProcess:
         return found
 
     async def send(self, line: bytes) -> None:
-        """Send a line as it is."""
         assert self._running is not None
         assert self._running.stdin is not None
         self._running.stdin.write(line + b"\n")
         await self._running.stdin.drain()
 
     async def answer(self) -> dict[str, Any]:
-        """The next message of the companion."""
         assert self._running is not None
         assert self._running.stdout is not None
         async with asyncio.timeout(TIMEOUT):

@@ -29,7 +29,6 @@ async def client(home: HttpHome, tmp_path: Path) -> Client:
 
 
 async def row(home: HttpHome, session: str = "s1") -> dict[str, object]:
-    """A session as the admin sees it; empty for none."""
     return next((one for one in (await home.get("/api/sessions")).json if one["id"] == session), {})
 
 

@@ -174,9 +174,7 @@ async def test_an_event_that_the_daemon_refuses_does_not_block_the_others(home: 
     assert len(await rows(home)) == 1
 
 
-async def test_an_event_with_odd_characters_is_known_and_one_that_no_one_can_read_is_counted(
-    home: HttpHome, client: Client
-) -> None:
+async def test_an_event_of_odd_characters_is_known_and_an_unreadable_counted(home: HttpHome, client: Client) -> None:
     assert (await client.report("SessionStart", session_title="\ud83d", model="x\ud83d")).context
     assert (await rows(home))[0]["model"] == "x\ufffd"
     odd = os.fsencode(client.home) + b"/caf\xe9"
@@ -196,9 +194,7 @@ async def test_an_event_with_odd_characters_is_known_and_one_that_no_one_can_rea
         assert (await client.status())["dropped"] == number
 
 
-async def test_a_key_that_is_revoked_keeps_what_it_has_and_a_copy_without_its_other_files_is_silent(
-    home: HttpHome, client: Client
-) -> None:
+async def test_a_revoked_key_keeps_what_it_has_and_a_copy_by_itself_is_silent(home: HttpHome, client: Client) -> None:
     await revoke(home, client.env["SOUL_KEY"])
     assert (await client.report("SessionStart")).out == b""
     assert len(client.kept) == 1
@@ -206,9 +202,7 @@ async def test_a_key_that_is_revoked_keeps_what_it_has_and_a_copy_without_its_ot
     assert (await client.report("SessionStart")).out == b""
 
 
-async def test_settings_come_from_the_environment_then_the_plugin_then_a_file_of_ones_own(
-    home: HttpHome, client: Client
-) -> None:
+async def test_settings_come_from_environment_then_plugin_then_ones_own_file(home: HttpHome, client: Client) -> None:
     url, key = client.env.pop("SOUL_URL"), client.env.pop("SOUL_KEY")
     assert (await client.report("SessionStart")).out == b""
     assert client.kept == []  # without a key there is nothing to keep
@@ -275,9 +269,7 @@ async def test_odd_inputs_never_fail_and_never_chatter(home: HttpHome, client: C
     assert (nonzero, stderr) == (0, 0)
 
 
-async def test_closed_streams_a_home_that_cannot_be_written_and_a_folder_that_is_gone_are_no_failure(
-    home: HttpHome, client: Client
-) -> None:
+async def test_closed_streams_unwritable_homes_and_lost_folders_are_no_failure(home: HttpHome, client: Client) -> None:
     command = [sys.executable, "-I", "-S", str(client.script)]
     hook = b'{"session_id": "s1", "hook_event_name": "SessionStart"}'
     closed = await asyncio.to_thread(
@@ -294,7 +286,6 @@ async def test_closed_streams_a_home_that_cannot_be_written_and_a_folder_that_is
 
 @pytest.fixture
 async def home(tmp_path: Path) -> AsyncIterator[HttpHome]:
-    """A home with one running daemon."""
     async with aiohttp.ClientSession() as session:
         made = HttpHome(tmp_path / "daemon", session)
         made.home.mkdir()

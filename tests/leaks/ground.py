@@ -51,8 +51,6 @@ class Remark:
 
 
 class Change(StrEnum):
-    """What can change who reads what."""
-
     JOIN = "join"
     LEAVE = "leave"
     CONVERT = "convert"
@@ -69,8 +67,6 @@ USUAL = (*Change, Change.JOIN, Change.LEAVE, Change.LEAVE)
 
 @dataclass(frozen=True)
 class Turned:
-    """A change that happens: of a room or of a person."""
-
     change: Change
     room: str = ""
     person: str = ""

@@ -45,7 +45,6 @@ class InMind(Arm):
     recall = 0.0  # few are kept at once: which remarks are among them is chance
 
     async def keep(self, said: SaidThere) -> None:
-        """Think of it."""
         await self.home.database.write(lambda transaction: self.think(transaction, said))
 
     async def shown(self, asked: AskedThere) -> str:
@@ -71,7 +70,6 @@ class InMind(Arm):
         *parts: ThoughtPart,
         person: str = "U1",
     ) -> None:
-        """Store a thought that rests on others."""
         thought = NewThought("words", "engaged", "", output, saw_thoughts=tuple(saw), parts=parts)
         place = ThoughtPlace(said.where, said.readers.audience, f"thought {said.seq}", person)
         cycle = CycleThoughts((thought,), said.readers)
@@ -135,8 +133,6 @@ class Goals(InMind):
 
 
 class Expectations(Goals):
-    """Each remark is something that the soul expects."""
-
     def part(self, words: str, number: int, known: list[str]) -> ThoughtPart:
         """Somebody writes a word that nobody writes."""
         check = Check("mention", words=(f"zq{number}",))
@@ -191,7 +187,6 @@ class NotedAlone(Arm):
         self._known = KnownOfPerson(home.database, home.clock, home.worker)
 
     async def keep(self, said: SaidThere) -> None:
-        """Think of it, beside what is known there."""
         asked = AskedThere(said.remark.text, said.where, said.readers, said.person)
         known = (await self._surfaced(asked)) | await self._journal(asked)
         words = "; ".join(dict.fromkeys((said.remark.text, *known.values())))

@@ -69,8 +69,6 @@ async def parrots(probes: int, seed: int, alive: Callable[[], None] = lambda: No
 
 
 class _Town:
-    """One workspace with one daemon."""
-
     def __init__(self, house: House, ground: Ground, *, reports: bool) -> None:
         self._house, self._ground, self._slack = house, ground, house.workspace.workspace
         self._reports = reports

@@ -69,7 +69,6 @@ class Count:
 
     @property
     def recall(self) -> float:
-        """The share that was shown of what had to be."""
         return self.recalled / self.useful if self.useful else 1.0
 
     @property
@@ -111,8 +110,6 @@ async def play(
 
 
 class _World:
-    """One workspace with one daemon."""
-
     def __init__(self, ground: Ground, database: Database, clock: FakeClock) -> None:
         self.corrupt: Corrupt = lambda readers: readers
         self.deaf = False

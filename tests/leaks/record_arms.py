@@ -131,8 +131,6 @@ class Visits(Arm):
 
 
 class Files(Arm):
-    """The words of files, and pictures that are shown again."""
-
     def __init__(self, home: Home) -> None:
         super().__init__(home)
         self._senses = Senses(home.database, home.clock, SenseBytes(home.folder), 0)

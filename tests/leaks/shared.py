@@ -141,14 +141,11 @@ class SessionThere:
 
 
 class Door:
-    """The HTTP API as its clients use it."""
-
     def __init__(self, url: str, client: aiohttp.ClientSession) -> None:
         self._url, self._client = url, client
         self._number = 0
 
     async def get(self, key: str, path: str) -> str:
-        """What a key or the token gets, whatever it is."""
         async with self._client.get(f"{self._url}{path}", headers=bearer(key)) as response:
             return await response.text()
 
@@ -279,7 +276,6 @@ class SharedTown:
         await self._house.idle()
 
     async def ask_session(self) -> None:
-        """An owner asks their own session in a room, and it answers."""
         one = self._any([found for found in self._sessions if found.shown])
         room = self._any([name for name in ("open", "closed", f"dm of {one.person}") if one.person in ROOMS[name]])
         asked, told = (self._ground.add(What.ASKED, room, hearers_of(room), owner=one.person) for _ in range(2))

@@ -29,8 +29,6 @@ _SYLLABLES: Final = ("ka", "ro", "mi", "tel", "bus", "dan", "pol", "vex", "ni", 
 
 
 class What(StrEnum):
-    """What holds a word."""
-
     SAID = "said in a room"
     CONTEXT = "a shared context"
     BRANCH = "the branch of a session"
@@ -80,7 +78,6 @@ class SharedGround:
     """What stands in each context now."""
 
     def add(self, what: What, where: str, hearers: frozenset[str], *places: str, owner: str = "") -> Canary:
-        """A new word, with a topic of its own."""
         topic = "".join(self.chance.choices(_SYLLABLES, k=4)) + str(len(self.words))
         word = Canary(f"canary{len(self.words):05d}", what, where, hearers, frozenset(places), owner, topic)
         self.words.append(word)

@@ -75,7 +75,6 @@ class SlackOf:
 
 
 def user_id(name: str) -> str:
-    """The id of a user, as the local workspace gives it."""
     return f"U0{name.upper()}"
 
 

@@ -52,9 +52,7 @@ async def test_a_broken_check_of_the_readers_is_noticed(arm: str, broken: Mappin
 
 
 @pytest.mark.parametrize("arm", ["text", "vectors", "facts", "command"])
-async def test_a_query_that_does_not_ask_again_who_may_hear_is_noticed(
-    arm: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_query_that_asks_not_again_who_may_hear_is_noticed(arm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def anybody(*_: object, **__: object) -> tuple[str, dict[str, str]]:
         return "true", {}
 
@@ -67,9 +65,7 @@ async def test_a_query_that_does_not_ask_again_who_may_hear_is_noticed(
 @pytest.mark.parametrize(
     ("check", "change"), [("require_rooms", Change.JOIN), ("require_no_narrowing", Change.CONVERT)]
 )
-async def test_a_commit_that_does_not_ask_again_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, check: str, change: Change
-) -> None:
+async def test_a_commit_without_a_check_is_noticed(monkeypatch: pytest.MonkeyPatch, check: str, change: Change) -> None:
     async def passes(*_: object) -> None:
         """Ask nothing."""
 

@@ -73,7 +73,6 @@ class PageStage:
     new_window: OpenWindow
 
     async def window(self, person: str = "U0ADA", conversation: str = "", **options: object) -> Window:
-        """Open a person's window."""
         return await self.new_window(self.server.page_url, person, conversation, **options)
 
 

@@ -154,7 +154,6 @@ class TeamDay:
         await self.look("stopped", "Chloe")
 
     async def shows_its_home(self) -> None:
-        """Ada's home tab."""
         ada = self.windows["Ada"]
         await ada.go("Kothar")
         await ada.page.get_by_role("button", name="Home", exact=True).click()

@@ -41,7 +41,6 @@ class PageTalk:
         await self.daemon.answered()
 
     def _last(self) -> Locator:
-        """The newest message of the soul in the direct messages."""
         return self.window.timeline.locator(".message.nested").last
 
 
@@ -102,7 +101,6 @@ class Journey(PageTalk):
         await self.look("returning", self.dm)
 
     async def turns_poet_and_scholar(self) -> None:
-        """A poem, then a scholarly reply."""
         await self._talk(self.lines.poem)
         await self.look("poem", self.dm)
         await self._talk(self.lines.scholarly)

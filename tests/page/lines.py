@@ -119,7 +119,6 @@ class Lines:
 
 
 def chosen(*actions: tuple[str, str], why: str = "It is the shortest way.") -> str:
-    """A model reply that chooses actions."""
     return json.dumps({"actions": [{"name": name, "input": given} for name, given in actions], "reasoning": why})
 
 

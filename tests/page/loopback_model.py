@@ -42,7 +42,6 @@ class ModelCall:
 
     @property
     def last(self) -> str:
-        """The newest message of a user."""
         return self.messages[-1] if self.messages else ""
 
 
@@ -56,7 +55,6 @@ class LoopbackModel:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings with which a daemon uses this model."""
         return {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "sk-loopback", "SOUL_PERSONA_MODEL": MODEL}
 
     def hold(self, step: str) -> asyncio.Event:
@@ -65,7 +63,6 @@ class LoopbackModel:
         return self.held[step]
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
-        """POST /v1/chat/completions."""
         call = _call(await request.json())
         if call.step in self.held:
             await self.held[call.step].wait()

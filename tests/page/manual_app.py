@@ -62,8 +62,6 @@ class ManualApp:
         await self._stock.close()
 
     async def newest(self, channel: str, person: str = "U0ADA") -> Json:
-        """The newest message of a conversation, once it has one."""
-
         async def look() -> Json | None:
             found = await self._people.messages(channel, person=person)
             return found[-1] if found else None
@@ -82,7 +80,6 @@ class ManualApp:
         await self.api.api_call("chat.appendStream", json={**where, "markdown_text": words})
 
     async def plan(self, root: Json, title: str, *tasks: Json, **more: object) -> str:
-        """Start a reply with a plan of tasks."""
         chunks = [{"type": "plan_update", "title": title}, *tasks]
         return await self._started(root, task_display_mode="plan", chunks=chunks, **more)
 
@@ -92,7 +89,6 @@ class ManualApp:
         return str((await self.api.api_call("chat.startStream", json={**where, **content}))["ts"])
 
     async def append_chunks(self, root: Json, ts: str, *chunks: Json) -> None:
-        """Append chunks to a plan."""
         await self.api.api_call(
             "chat.appendStream", json={"channel": root["channel"], "ts": ts, "chunks": list(chunks)}
         )
@@ -101,7 +97,6 @@ class ManualApp:
         await self.api.api_call("chat.stopStream", json={"channel": root["channel"], "ts": ts, "blocks": [FEEDBACK]})
 
     async def reply(self, root: Json, text: str) -> str:
-        """Post a complete reply in markdown."""
         blocks = [{"type": "markdown", "text": text}]
         thread = root.get("thread_ts", root["ts"])
         answer = await self.api.chat_postMessage(channel=root["channel"], thread_ts=thread, text=text, blocks=blocks)

@@ -88,7 +88,6 @@ class PromiseKept(PageTalk):
         await self.look("goals", ADA[1])
 
     async def keeps_it(self) -> None:
-        """When the time has come it writes by itself, once."""
         await self.window.move_the_clock("In an hour")
         await expect(self.window.timeline.locator(".message").last).to_contain_text("no new failure")
         await self.daemon.answered()

@@ -28,7 +28,6 @@ class RunningDaemon:
     process: asyncio.subprocess.Process
 
     def log_lines(self) -> list[str]:
-        """The log lines so far."""
         return self.log.read_text(encoding="utf-8").splitlines()
 
     async def soul(self, *arguments: str) -> str:
@@ -45,7 +44,6 @@ class RunningDaemon:
         return output.decode()
 
     def count(self, sql: str, *values: object) -> int:
-        """The number that a query of memory.db gives."""
         with closing(sqlite3.connect(self.home / "memory.db", timeout=HANG)) as connection:
             return int(connection.execute(sql, values).fetchone()[0])
 
@@ -58,8 +56,6 @@ class RunningDaemon:
         await _when(holds)
 
     async def logged(self, event: str) -> None:
-        """Wait until the log has an event."""
-
         async def holds() -> bool:
             lines = await asyncio.to_thread(self.log_lines)
             return any(f"event={event}" in line.split() for line in lines)

@@ -39,7 +39,6 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def ada(house: House, new_window: OpenWindow) -> AsyncIterator[Window]:
-    """Ada's window of her direct messages with the soul."""
     window = await new_window(house.workspace.page_url, "U0ADA", "D0ADA")
     yield window
     window.connection_may_break = True
@@ -87,32 +86,7 @@ async def test_on_her_home_tab_ada_corrects_and_forgets_what_is_known_and_pauses
     await expect(home.get_by_role("button", name="Pause remembering")).to_be_visible()
 
 
-async def test_a_bad_answer_is_asked_about_in_a_dialog_and_by_a_button_after_a_thumb(house: House, ada: Window) -> None:
-    alone = ada.page.locator(".message.ephemeral")
-    first = await talked(house, ada, "hello", "Good day.")
-    await first.locator(".feedback").get_by_role("button").last.click()
-    asks = ada.page.get_by_role("dialog", name="What was wrong?")
-    await expect(asks).to_contain_text("my admins can read them")
-    await asks.get_by_role("button", name="Send").click()
-    await expect(asks.get_by_role("alert").filter(has_text="required")).to_be_visible()
-    await asks.get_by_label("What was wrong with this answer?").fill("Too curt.")
-    await asks.get_by_role("button", name="Send").click()
-    await expect(alone.last).to_contain_text("I have noted what was wrong.")
-    second = await talked(house, ada, "hello again", "Good night.")
-    await second.hover()
-    await second.get_by_role("button", name="Add a reaction").first.click()
-    await second.get_by_role("dialog", name="Add a reaction").get_by_role("button", name="-1", exact=True).click()
-    await alone.last.get_by_role("button", name="What was wrong?").click()
-    await asks.get_by_label("What was wrong with this answer?").fill("Curt again.")
-    await asks.get_by_role("button", name="Send").click()
-    await expect(alone).to_have_count(3)
-    kept = await house.rows("SELECT why FROM feedback ORDER BY why")
-    assert [row["why"] for row in kept] == ["Curt again.", "Too curt."]
-
-
-async def test_a_message_of_a_channel_is_asked_about_and_an_answer_explained(
-    house: House, ada: Window, new_window: OpenWindow
-) -> None:
+async def test_one_asks_about_a_message_and_an_answer(house: House, ada: Window, new_window: OpenWindow) -> None:
     await house.people.say("Ben", "general", KILN)
     ben = await new_window(house.workspace.page_url, "U0BEN", "C0GENERAL")
     await ada.page.locator('#sidebar a[href="#/C0GENERAL"]').click()

@@ -7,7 +7,7 @@ from tests.page.conftest import PageStage
 EDITED = "a better word"
 
 
-async def test_a_new_window_opens_the_dm_with_the_soul_ready_to_write(on: PageStage) -> None:
+async def test_a_new_window_opens_the_dm_with_the_soul_where_words_and_a_file_are_sent(on: PageStage) -> None:
     ada = await on.new_window(on.server.page_url)
     await expect(ada.page.get_by_role("heading", level=1)).to_have_text("Soul")
     await expect(ada.page).to_have_url(f"{on.server.url}/?as=U0ADA")
@@ -16,6 +16,13 @@ async def test_a_new_window_opens_the_dm_with_the_soul_ready_to_write(on: PageSt
     await ada.page.get_by_role("button", name="Say hello").click()
     await expect(ada.message("Hello! Who are you?")).to_be_visible()
     await expect(ada.page.locator(".welcome")).to_have_count(0)
+    notes = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"remember me")
+    await ada.page.locator("#room input[type=file]").set_input_files([notes])
+    await expect(ada.page.locator("#room .chosen-files")).to_contain_text("notes.txt")
+    await ada.say("my notes")
+    async with ada.page.expect_download() as coming:
+        await ada.message("my notes").get_by_role("link", name="notes.txt").click()
+    assert (await (await coming.value).path()).read_text() == "remember me"
 
 
 async def test_a_reply_grows_below_the_question_and_takes_feedback(on: PageStage) -> None:
@@ -89,7 +96,7 @@ async def test_each_window_is_one_user_and_ben_never_sees_adas_dm(on: PageStage)
     await expect(gus.page.locator("#sidebar").get_by_role("link", name="founders")).to_have_count(0)
 
 
-async def test_users_edit_and_delete_only_their_own_messages(on: PageStage) -> None:
+async def test_users_edit_and_delete_only_their_own_messages_and_react_to_any(on: PageStage) -> None:
     await on.people.say("ben", "general", "Ben's words")
     ada = await on.window("U0ADA", "C0GENERAL")
     await ada.say("a word & <more>")
@@ -112,12 +119,8 @@ async def test_users_edit_and_delete_only_their_own_messages(on: PageStage) -> N
     await ada.message(EDITED).get_by_role("button", name="Delete message").click()
     await ada.page.get_by_role("button", name="Delete", exact=True).click()
     await expect(ada.message(EDITED)).to_have_count(0)
-
-
-async def test_reactions_are_added_and_removed(on: PageStage) -> None:
     said = await on.people.say("ben", "general", "it works")
     await on.people.react("ben", "general", said["ts"], "tada")
-    ada = await on.window("U0ADA", "C0GENERAL")
     party = ada.message("it works").get_by_role("button", name="tada")
     await expect(party).to_have_text("🎉1")
     await party.click()
@@ -159,14 +162,3 @@ async def test_suggested_prompts_and_the_apps_home_are_shown(on: PageStage) -> N
     await ada.page.get_by_role("button", name="Messages").click()
     await ada.page.get_by_role("button", name="Tell me a tale").click()
     await expect(ada.message("Once upon a time?")).to_be_visible()
-
-
-async def test_a_file_is_attached_and_downloaded(on: PageStage) -> None:
-    ada = await on.window()
-    notes = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"remember me")
-    await ada.page.locator("#room input[type=file]").set_input_files([notes])
-    await expect(ada.page.locator("#room .chosen-files")).to_contain_text("notes.txt")
-    await ada.say("my notes")
-    async with ada.page.expect_download() as coming:
-        await ada.message("my notes").get_by_role("link", name="notes.txt").click()
-    assert (await (await coming.value).path()).read_text() == "remember me"

@@ -28,9 +28,7 @@ PATH = [  # the states the direct messages lead through; `stay` and the visits t
 
 @pytest.mark.timeout(400)  # ten seconds on an idle machine
 @pytest.mark.parametrize("lines", [ENGLISH, GERMAN], ids=lambda lines: lines.locale)
-async def test_the_first_days_lead_through_every_state_and_leave_no_warning(
-    tmp_path: Path, new_window: OpenWindow, lines: Lines
-) -> None:
+async def test_first_days_show_each_state_and_no_warning(tmp_path: Path, new_window: OpenWindow, lines: Lines) -> None:
     async with begun(tmp_path, lines, new_window, _no_picture) as journey:
         await journey.greets_and_welcomes_back()
         await journey.turns_poet_and_scholar()
@@ -50,18 +48,14 @@ async def test_the_first_days_lead_through_every_state_and_leave_no_warning(
 
 
 @pytest.mark.timeout(400)  # fifteen seconds on an idle machine
-async def test_a_team_invites_it_in_the_morning_and_reads_its_digest_on_the_next(
-    tmp_path: Path, new_window: OpenWindow
-) -> None:
+async def test_a_team_invites_it_and_reads_its_digest_the_day_after(tmp_path: Path, new_window: OpenWindow) -> None:
     async with day.begun(tmp_path, new_window, _no_picture) as team:
         await team.is_lived()
         assert _ended(team.daemon, *team.windows.values()) == []
 
 
 @pytest.mark.timeout(400)  # ten seconds on an idle machine
-async def test_what_is_learned_shown_and_asked_in_a_week_is_remembered_explained_and_forgotten(
-    tmp_path: Path, new_window: OpenWindow
-) -> None:
+async def test_what_a_week_teaches_is_kept_explained_and_forgotten(tmp_path: Path, new_window: OpenWindow) -> None:
     async with week.begun(tmp_path, new_window, _no_picture) as talk:
         await talk.gets_to_know_her()
         await talk.is_shown_a_picture()
@@ -71,9 +65,7 @@ async def test_what_is_learned_shown_and_asked_in_a_week_is_remembered_explained
 
 
 @pytest.mark.timeout(400)  # ten seconds on an idle machine
-async def test_what_is_promised_is_kept_in_time_and_the_admin_sees_each_thought(
-    tmp_path: Path, new_window: OpenWindow
-) -> None:
+async def test_promises_are_kept_in_time_and_admins_see_each_thought(tmp_path: Path, new_window: OpenWindow) -> None:
     async with promised.begun(tmp_path, new_window, _no_picture) as talk:
         await talk.promises()
         await talk.says_what_it_has_in_mind()

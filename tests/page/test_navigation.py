@@ -156,9 +156,7 @@ async def test_a_broken_event_stream_resumes_without_losing_messages(on: PageSta
     await expect(ada.message("before")).to_have_count(1)
 
 
-async def test_without_the_workspace_sending_is_disabled_and_the_draft_stays(
-    new_window: OpenWindow,
-) -> None:
+async def test_without_the_workspace_sending_is_disabled_and_the_draft_stays(new_window: OpenWindow) -> None:
     port = _free_port()
     async with serve_workspace(port=port, key="kept") as first:
         ada = await new_window(first.page_url, "U0ADA")

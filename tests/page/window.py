@@ -59,7 +59,6 @@ class Window:
     connection_may_break: bool = False
 
     def watch(self) -> "Window":
-        """Start to record faults."""
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.faults.append(f"uncaught: {error}"))
         self.page.on("dialog", self._dialog)
@@ -75,36 +74,29 @@ class Window:
 
     @property
     def composer(self) -> Locator:
-        """The message box of the open conversation."""
         return self.page.locator("#composer")
 
     @property
     def reply_box(self) -> Locator:
-        """The message box of the open thread."""
         return self.page.locator("#thread-composer")
 
     @property
     def timeline(self) -> Locator:
-        """The open conversation's messages."""
         return self.page.get_by_role("log", name="Messages")
 
     @property
     def thread(self) -> Locator:
-        """The open thread's messages."""
         return self.page.get_by_role("log", name="Thread")
 
     def message(self, text: str) -> Locator:
-        """The message in the timeline with this text."""
         return self.timeline.locator(".message").filter(has_text=text)
 
     async def say(self, text: str) -> None:
-        """Write in the open conversation and send with Enter."""
         await self.composer.fill(text)
         await self.composer.press("Enter")
         await expect(self.composer).to_have_value("")
 
     async def go(self, name: str) -> None:
-        """Open another conversation by its name in the sidebar."""
         await self.page.locator("#sidebar").get_by_role("link", name=name, exact=True).click()
         await expect(self.page.get_by_role("heading", level=1)).to_have_text(name)
 
@@ -123,7 +115,6 @@ class Window:
 
 
 async def use_shortcut(message: Locator, name: str) -> None:
-    """Choose a shortcut of the app in the menu of a message."""
     await message.hover()
     await message.get_by_role("button", name="More actions").click()
     menu = message.get_by_role("dialog", name="More actions")

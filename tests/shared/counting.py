@@ -19,13 +19,10 @@ WRITER = Writer(OPERATOR, Audience(AudienceKind.OPERATOR, ""))
 
 
 class Tally(BaseModel):
-    """A number that all count on."""
-
     count: int = 0
 
 
 def one_more(counter: Tally) -> Tally:
-    """The next number."""
     return Tally(count=counter.count + 1)
 
 

@@ -33,7 +33,6 @@ class Watcher:
         self.ready = asyncio.Semaphore(0)
 
     async def watch(self, key: str) -> None:
-        """Watch one key to its end."""
         clock, version = self._contexts.clock, 0
         async for state in RawContext(self._contexts, key).changes():
             if not state.version:
@@ -49,7 +48,6 @@ class Watcher:
 
 
 async def main(home: Path, mine: str, others: list[str], times: int) -> None:
-    """Take part."""
     clock = SystemClock()
     async with open_database(home / "memory.db", clock, create=False) as database, open_bells(home, clock) as bells:
         contexts = SharedContexts(ContextStore(database, clock, WORKSPACE), bells, clock, ADMIN)

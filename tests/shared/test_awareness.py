@@ -60,9 +60,7 @@ async def other_process(home: Path, member: str) -> tuple[Process, str]:
         return process, (await process.stdout.readline()).decode().strip()
 
 
-async def test_processes_see_each_other_and_one_that_stops_is_gone_at_once(
-    contexts: SharedContexts, tmp_path: Path
-) -> None:
+async def test_processes_see_each_other_and_who_stops_is_gone_at_once(contexts: SharedContexts, tmp_path: Path) -> None:
     lobby = contexts.use_shared_context(KEY, Tally).awareness
     await lobby.set_local_state({"status": "reading"})
     await lobby.set_local_state_field("cursor", {"x": 100})
@@ -92,9 +90,7 @@ async def test_one_that_is_killed_is_gone_and_its_row_goes_with_the_claims_of_th
     assert await database.rows("SELECT * FROM awareness") == []
 
 
-async def test_one_name_in_two_processes_is_refused_with_a_sentence_until_the_first_is_dead(
-    contexts: SharedContexts, tmp_path: Path
-) -> None:
+async def test_a_name_in_two_processes_is_refused_till_one_is_dead(contexts: SharedContexts, tmp_path: Path) -> None:
     await contexts.awareness(KEY).set_local_state({"status": "first"})
     process, said = await other_process(tmp_path, "ada")
     assert said == "ada is present at lobby from another process (give each process a name of its own)"
@@ -256,9 +252,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[SoulSeen]:
         await asyncio.wait((running,))
 
 
-async def test_a_soul_shows_the_most_of_what_it_does_and_what_is_over_at_once_costs_no_write(
-    desk: SoulSeen, database: Database
-) -> None:
+async def test_a_soul_shows_the_most_it_does_and_what_is_brief_not_at_all(desk: SoulSeen, database: Database) -> None:
     with desk.at_work.works(DM, EVERYBODY) as does:
         await desk.shows("thinking")
         does(Doing.SPEAKING)

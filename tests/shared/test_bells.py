@@ -26,9 +26,7 @@ def listener(home: Path) -> Iterator[socket.socket]:
         yield other
 
 
-async def test_a_ring_is_heard_by_all_and_one_for_work_by_the_others_alone_who_learn_nothing_of_what_is_shared(
-    tmp_path: Path,
-) -> None:
+async def test_a_ring_is_heard_by_all_and_one_for_work_by_others_alone_who_learn_nothing_of_it(tmp_path: Path) -> None:
     clock = FakeClock()
     async with open_bells(tmp_path, clock) as one, open_bells(tmp_path, clock) as other:
         called, waiting = asyncio.ensure_future(other.called(0)), asyncio.ensure_future(one.called(0))
@@ -110,9 +108,7 @@ async def test_a_ring_during_a_look_is_answered_by_the_next_look(tmp_path: Path)
     assert len(looks) == 2
 
 
-async def test_a_ring_between_two_looks_is_not_waited_for_and_without_rings_who_waits_looks_by_itself(
-    tmp_path: Path,
-) -> None:
+async def test_a_ring_between_two_looks_is_not_waited_for_and_without_rings_one_looks_anyway(tmp_path: Path) -> None:
     clock = FakeClock()
     async with open_bells(tmp_path, clock) as one, open_bells(tmp_path, clock) as other:
         before = other.calls
@@ -130,9 +126,7 @@ async def test_a_ring_between_two_looks_is_not_waited_for_and_without_rings_who_
     assert clock.slept == [POLL_S]
 
 
-async def test_bells_ring_where_the_path_is_too_long_for_a_socket_and_hang_only_while_they_are_listened_to(
-    tmp_path: Path,
-) -> None:
+async def test_bells_ring_where_the_path_is_too_long_for_a_socket_and_hang_only_while_heard(tmp_path: Path) -> None:
     home = tmp_path / ("x" * 120)
     async with open_bells(home, SystemClock()) as one, open_bells(home, SystemClock()) as other:
         called = asyncio.ensure_future(other.called(0))
@@ -146,9 +140,7 @@ async def test_bells_ring_where_the_path_is_too_long_for_a_socket_and_hang_only_
     assert not ProcessIdentity.current().surely_dead(home / "memory.db")
 
 
-async def test_a_bell_that_refuses_is_reported_once_and_left_as_a_proof(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_bell_that_refuses_is_reported_once_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with listener(tmp_path):
         pass  # its process is dead

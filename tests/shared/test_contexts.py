@@ -108,9 +108,7 @@ async def test_the_same_data_is_no_new_version_and_old_versions_go(store: Contex
     assert conflict.value.found.data == {"step": KEPT_VERSIONS + 4}
 
 
-async def test_nothing_said_in_private_gets_into_what_others_read_only_named_writers_write_and_a_form_binds_all(
-    store: ContextStore,
-) -> None:
+async def test_nothing_private_gets_to_others_named_writers_write_and_a_form_binds_all(store: ContextStore) -> None:
     with pytest.raises(ContextRefused, match="not for all who read"):
         await store.write("plan", {"secret": "canary"}, None, PRIVATE)
     assert (await store.get("plan")).version == 0
@@ -156,9 +154,7 @@ def test_a_key_is_short_and_plain_or_refused(text: str) -> None:
     assert not text.startswith((".", "-", "_"))
 
 
-async def test_a_change_by_another_process_is_noticed_by_its_ring(
-    store: ContextStore, bells: Bells, tmp_path: Path
-) -> None:
+async def test_a_change_elsewhere_is_noticed_by_its_ring(store: ContextStore, bells: Bells, tmp_path: Path) -> None:
     seen = RawContext(contexts(store, bells), KEY).changes()
     assert (await anext(seen)).version == 0
     next_one = asyncio.ensure_future(anext(seen))

@@ -60,7 +60,6 @@ async def door(tmp_path: Path, bells: Bells) -> AsyncIterator[ContextDoor]:
 
 
 async def following(looks: Looks[int], key: str, upto: int) -> list[int]:
-    """What a watcher sees until it sees a value."""
     seen = list[int]()
     with looks.watch(key) as watch:
         while not seen or seen[-1] < upto:
@@ -144,9 +143,7 @@ async def test_what_changes_nothing_rings_nobody(door: ContextDoor, bells: Bells
     assert bells.rings == rings + 2
 
 
-async def test_a_watcher_finds_context_and_members_and_nothing_that_is_for_others(
-    door: ContextDoor, bells: Bells
-) -> None:
+async def test_a_watcher_finds_context_and_members_and_nothing_for_others(door: ContextDoor, bells: Bells) -> None:
     await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
     with door.watch("launch") as watch:
         await door.renew(THE_ADMIN, "launch", "page", {"cursor": 1})

@@ -19,12 +19,10 @@ from tests.store.thinking import Thinker, new_thought
 
 
 def add(goal: str, *, priority: float | None = None, due_ms: int = 0, why: str = "they asked") -> GoalChange:
-    """A new goal."""
     return GoalChange("add", goal, priority=priority, due_ms=due_ms, why=why)
 
 
 def complete(goal: str, why: str = "it works") -> GoalChange:
-    """The goal of this id is done."""
     return GoalChange("complete", id=goal, why=why)
 
 
@@ -52,11 +50,9 @@ class Aiming:
         return [reason for _, reason in json.loads(row["refused"])]
 
     async def at_hand(self, where: ConversationKey, readers: Readers) -> tuple[Goal, ...]:
-        """The goals that the next thought there is shown."""
         return (await Minds(self.thinker.database, self.clock).at_hand(where, readers)).goals
 
     async def were_shown(self, goals: Sequence[Goal], where: ConversationKey, readers: Readers) -> None:
-        """These were shown, and the reply is committed."""
         act = StaleShown(SOUL, tuple(one.id for one in goals if one.stale))
 
         async def unit(transaction: Transaction) -> None:
@@ -69,9 +65,7 @@ class Aiming:
         return await AdminsGoals(self.thinker.database, self.clock, "root").add(where, NewGoal(goal, 0.5, 0, "", why))
 
     async def rows(self) -> Sequence[sqlite3.Row]:
-        """All goals, the oldest first."""
         return await self.thinker.database.rows("SELECT * FROM goals ORDER BY seq")
 
     async def goals(self) -> list[str]:
-        """The words of all goals that are kept."""
         return [row["goal"] for row in await self.rows()]

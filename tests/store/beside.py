@@ -23,7 +23,6 @@ WHISPER: Final = "She is tired of billing"
 
 
 async def fill(database: Database, clock: FakeClock, home: Path) -> None:
-    """A memory with one of everything."""
     now = clock.now_ms()
     shown = SenseBytes(home).put(PICTURE)
 

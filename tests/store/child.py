@@ -35,8 +35,6 @@ _LOADED = (alembic.command, alembic.config, sqlalchemy)  # before any fork, so t
 
 
 async def write(database: Database, name: str, *, size: int = 50) -> None:
-    """Store a row called `name`; it is acknowledged when this returns."""
-
     async def unit(transaction: Transaction) -> None:
         await transaction.run(
             "INSERT INTO audit (actor, act, object, done_ms) VALUES ('child', :name, :filling, 0)",
@@ -353,7 +351,6 @@ def migrations(path: Path, shim: str, points: int) -> Json:
 
 
 def main() -> None:
-    """Run the named deed."""
     deed, path, arguments = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
     deeds: dict[str, Callable[[], Json]] = {
         "kills": lambda: kills(path, int(arguments[0]), lie="lie" in arguments),

@@ -55,7 +55,6 @@ async def ada(database: Database, clock: FakeClock) -> Stores:
 
 @pytest.fixture
 def ben(database: Database, clock: FakeClock) -> Stores:
-    """A worker of the soul Ben."""
     return Stores.of(database, clock, "worker-2", soul="ben")
 
 

@@ -29,8 +29,6 @@ def prediction(
 
 @dataclass
 class Expecter(Thinker):
-    """A soul that expects something."""
-
     clock: FakeClock = field(default_factory=FakeClock)
 
     async def expects(self, *new: NewPrediction, where: ConversationKey = DM, readers: Readers = MINE) -> str:
@@ -47,7 +45,6 @@ class Expecter(Thinker):
         await self.thinks("go on", DM, MINE, thoughts=[thought], passing=True)
 
     async def has_goals(self, *ids: str) -> None:
-        """Have open goals in the DM."""
         for name in ids:
             await self.database.run(
                 """
@@ -84,28 +81,23 @@ class Expecter(Thinker):
         return ts
 
     async def states(self) -> list[tuple[str, str]]:
-        """What became of each expectation, oldest first."""
         rows = await self.database.rows("SELECT id, state FROM predictions ORDER BY seq")
         return [(row["id"], row["state"]) for row in rows]
 
     async def refused(self) -> list[str]:
-        """Which parts of the newest thought had no effect."""
         row = await self.database.one("SELECT refused FROM thoughts ORDER BY seq DESC LIMIT 1")
         assert row is not None
         return str(row["refused"]).split('"')[3::4]
 
     async def at_hand(self, where: ConversationKey = DM, readers: Readers = MINE) -> Expected:
-        """What it is shown there."""
         return await self.database.read(lambda transaction: expected_at_hand(transaction, where, readers))
 
     @property
     def worker(self) -> Worker:
-        """Whose soul it is."""
         return WORKER
 
     @property
     def due(self) -> DuePredictions:
-        """What scores when the time is over."""
         return DuePredictions(self.database, self.clock, WORKER)
 
 

@@ -19,7 +19,6 @@ T = TypeVar("T")
 
 
 async def main(path: Path, order: str, kill_at: int) -> None:
-    """Finish the order, or die."""
     async with open_database(path, SystemClock()) as database:
         _die_at(database, kill_at)
         await ForgettingPeople(database, SystemClock(), Events(), path.parent, path.parent / "index").finish(order)

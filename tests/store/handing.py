@@ -38,7 +38,6 @@ async def hand(stores: Stores, to: Handoff = TO_BEN, reply: str = "I see.") -> N
 
 
 async def where(database: Database, ts: str) -> list[str]:
-    """The conversations that have a message."""
     rows = await database.rows("SELECT conversation FROM inbox WHERE ts = :ts ORDER BY conversation", ts=ts)
     return [row["conversation"] for row in rows]
 

@@ -26,8 +26,6 @@ MINE, OURS = codes_of_turn(DM, str(HERE)), codes_of_turn(CHANNEL, str(EVERYBODY)
 
 
 class Indexed:
-    """memory.db with an index beside it, as one process sees them."""
-
     def __init__(self, database: Database, folder: Path, clock: FakeClock, chroma_from: int = 1_000_000) -> None:
         self.database = database
         self.folder = folder

@@ -10,7 +10,6 @@ from daemon.memory.database import migrate, sqlite
 
 
 def make_older(path: Path, monkeypatch: pytest.MonkeyPatch, schema: int, statements: Iterable[str] = ()) -> None:
-    """Make a file of an earlier schema, and fill it."""
     with monkeypatch.context() as earlier:
         earlier.setattr(migrate, "SCHEMA", schema)
         migrate.migrate(path)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.core.ports.arrivals import NewMessage
@@ -15,7 +16,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
-from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.kinds import Episode, Fact, Trust
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels, record_encounter
@@ -27,7 +28,7 @@ from daemon.memory.queues.intentions import store_intentions
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, Worker
-from tests.fakes import TIMEOUT, Events
+from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.given import DM, HERE, LEASE, SOUL, TEAM, effect
 
 SILENCE = 1800 * 1000
@@ -37,9 +38,8 @@ ACTS = "SELECT act FROM audit ORDER BY seq"
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """The stores that one worker uses on memory.db."""
-
     database: Database
+    clock: FakeClock
     inbox: Inbox
     conversations: Conversations
     commits: Commits
@@ -56,6 +56,7 @@ class Stores:
         worker, events = Worker(name, soul, TEAM, int(LEASE * 1000)), Events()
         return cls(
             database,
+            cast("FakeClock", clock),  # where a test turns it
             Inbox(database, clock, events, lambda _: None),
             Conversations(database, clock, worker),
             Commits(database, clock, worker),
@@ -68,13 +69,16 @@ class Stores:
             events,
         )
 
+    @property
+    def path(self) -> Path:
+        return self.database.path
+
     async def claim(self) -> Claim:
         claim = await self.conversations.claim_next()
         assert claim is not None, "nothing to claim"
         return claim
 
     async def claimed(self, message: NewMessage) -> Claim:
-        """Claim a conversation in which this message arrives."""
         await self.inbox.accept(message)
         return await self.claim()
 
@@ -122,7 +126,6 @@ def files(folder: Path) -> list[Path]:
 
 
 async def room(database: Database, key: ConversationKey = DM, audience: Audience = HERE) -> None:
-    """Store a conversation without waiting messages."""
     await database.write(
         lambda transaction: transaction.run(
             """
@@ -251,21 +254,19 @@ async def revised(
     )
 
 
+_COMMON: Mapping[str, object] = {"soul": SOUL, "workspace": TEAM, "audience": HERE, "channel": DM.channel, "at_ms": 1}
+
+
 def a_fact(text: str = "keeps bees", **fields: object) -> Fact:
     """A fact that a person said of themselves in the DM, unless the fields say otherwise."""
-    given = {
-        "soul": SOUL,
-        "workspace": TEAM,
-        "audience": HERE,
-        "channel": DM.channel,
-        "at_ms": 1,
-        "valid_from_ms": 1,
-        "trust": Trust.OWN,
-        "subject": "U1",
-        "predicate": "keeps",
-        "object": "bees",
-    }
-    return Fact(text=text, **given | fields)  # type: ignore[arg-type]  # fields by name
+    given = {"valid_from_ms": 1, "trust": Trust.OWN, "subject": "U1", "predicate": "keeps", "object": "bees"}
+    return Fact(text=text, **{**_COMMON, **given, **fields})  # type: ignore[arg-type]  # fields by name
+
+
+def a_visit(text: str, **fields: object) -> Episode:
+    """A visit of the DM that is looked through, unless the fields say otherwise."""
+    given = {"trust": Trust.INFERRED, "state": "closed"}
+    return Episode(text=text, **{**_COMMON, **given, **fields})  # type: ignore[arg-type]  # as above
 
 
 def note(act: str) -> "Note":
@@ -291,7 +292,6 @@ class Note:
         return self.act
 
     async def started(self) -> None:
-        """Wait until the unit runs."""
         assert await asyncio.to_thread(self._started.wait, TIMEOUT)
 
 

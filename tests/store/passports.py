@@ -237,5 +237,4 @@ def write(folder: Path, **files: object) -> Path:
 
 
 def bytes_in(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

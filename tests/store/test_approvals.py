@@ -65,6 +65,13 @@ def approvals(database: Database, clock: FakeClock) -> Approvals:
     return Approvals(database, clock, WORKER)
 
 
+@pytest.fixture
+async def asked(database: Database, clock: FakeClock, approvals: Approvals) -> Approvals:
+    """A question is posted."""
+    await ask(database, clock)
+    return approvals
+
+
 async def _status(approvals: Approvals) -> Approval:
     found = await approvals.status("a1")
     assert found is not None
@@ -75,34 +82,26 @@ async def _status(approvals: Approvals) -> Approval:
     ("approves", "state", "words"), [(True, "approved", "Allowed."), (False, "refused", "Refused.")]
 )
 async def test_a_click_in_time_by_a_user_who_was_asked_decides(
-    *,
-    database: Database,
-    clock: FakeClock,
-    approvals: Approvals,
-    path: Path,
-    approves: bool,
-    state: str,
-    words: str,
+    *, database: Database, clock: FakeClock, asked: Approvals, approves: bool, state: str, words: str
 ) -> None:
-    await ask(database, clock)
     await clock.advance(60)
     decision = replace(CLICK, author="U2", approves=approves)
     assert await click(database, clock, decision) == (Acceptance.ACCEPTED, state)
-    found = await _status(approvals)
+    found = await _status(asked)
     assert (found.state, found.decided_by, found.decided_ms) == (state, "U2", clock.now_ms())
-    assert look(path, "SELECT id, author, place, audience, body, source, state, modality, process FROM inbox") == [
-        ("ada/T1/D1/decision:a1", "U2", "dm", "dm:D1", f"files/write: {words}", "live", "new", "decision", None)
-    ]
-    params = json.loads(str(look(path, "SELECT params FROM inbox")[0][0]))
+    assert look(
+        database.path, "SELECT id, author, place, audience, body, source, state, modality, process FROM inbox"
+    ) == [("ada/T1/D1/decision:a1", "U2", "dm", "dm:D1", f"files/write: {words}", "live", "new", "decision", None)]
+    params = json.loads(str(look(database.path, "SELECT params FROM inbox")[0][0]))
     assert params == {"approval": "a1", "approved": approves, "by": "U2", "expired": False, "answer": ""}
     assert look(
-        path,
+        database.path,
         "SELECT id, body, revises, approval, state, conversation, reply_to, recipient, newer_than_ts, audience,"
         " platform_ts FROM outbox WHERE revises IS NOT NULL",
     ) == [
         (f"{KEY}!decided", f"May I?\n\n_{words}_", "5.0", None, "pending", str(DM), "1.0", "U1", "1.0", "dm:D1", None)
     ]
-    assert look(path, "SELECT actor, act, object FROM audit") == [("U2", f"approval.{state}", "a1")]
+    assert look(database.path, "SELECT actor, act, object FROM audit") == [("U2", f"approval.{state}", "a1")]
 
 
 WRONG = {
@@ -116,141 +115,115 @@ WRONG = {
 }
 
 
-async def test_a_wrong_click_changes_nothing_and_goes_into_the_audit_log(
-    database: Database, clock: FakeClock, approvals: Approvals, path: Path
-) -> None:
-    await ask(database, clock)
+async def test_a_wrong_click_changes_nothing_and_goes_into_the_audit_log(stores: Stores, asked: Approvals) -> None:
     clicks = [(how, replace(wrong, approves=approves)) for how, wrong in WRONG.items() for approves in (True, False)]
     for number, (how, wrong) in enumerate(clicks, 1):
-        acceptance, reason = await click(database, clock, wrong)
+        acceptance, reason = await click(stores.database, stores.clock, wrong)
         assert acceptance is not Acceptance.ACCEPTED, how
         assert reason, how
-        assert look(path, "SELECT count(*) FROM audit WHERE act = 'approval.ignored'") == [(number,)], how
-        assert (await _status(approvals)).state == "waiting", how
-        assert look(path, "SELECT count(*) FROM inbox") == [(0,)], how
-        assert look(path, "SELECT count(*) FROM outbox") == [(2,)], how
-    assert await approvals.begin_use("a1") is None
-    assert (await click(database, clock))[0] is Acceptance.ACCEPTED  # the right click still counts
+        assert look(stores.path, "SELECT count(*) FROM audit WHERE act = 'approval.ignored'") == [(number,)], how
+        assert (await _status(asked)).state == "waiting", how
+        assert look(stores.path, "SELECT count(*) FROM inbox") == [(0,)], how
+        assert look(stores.path, "SELECT count(*) FROM outbox") == [(2,)], how
+    assert await asked.begin_use("a1") is None
+    assert (await click(stores.database, stores.clock))[0] is Acceptance.ACCEPTED  # the right click still counts
 
 
-async def test_a_second_click_is_never_accepted_also_after_a_restart(
-    database: Database, clock: FakeClock, approvals: Approvals, others: Stores, path: Path
-) -> None:
-    await ask(database, clock)
-    assert (await click(database, clock))[0] is Acceptance.ACCEPTED
-    for where in (database, others.database):
-        for again in (CLICK, replace(CLICK, approves=False), replace(CLICK, author="U2")):
-            assert (await click(where, clock, again))[0] is not Acceptance.ACCEPTED, again
-    assert (await _status(approvals)).state == "approved"
-    assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
-    assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(1,)]
-
-
-async def test_simultaneous_clicks_decide_once(
-    database: Database, clock: FakeClock, others: Stores, path: Path
-) -> None:
-    await ask(database, clock)
+async def test_simultaneous_and_later_clicks_decide_once(stores: Stores, asked: Approvals, others: Stores) -> None:
     answers: list[Acceptance] = []
 
     async def one(where: Database, decision: Decision) -> None:
-        answers.append((await click(where, clock, decision))[0])
+        answers.append((await click(where, stores.clock, decision))[0])
 
     async with asyncio.TaskGroup() as group:
-        for where in (database, others.database):
+        for where in (stores.database, others.database):
             for author in ASKED:
                 group.create_task(one(where, replace(CLICK, author=author, approves=author == "U1")))
     assert answers.count(Acceptance.ACCEPTED) == 1
-    assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
+    assert look(stores.path, "SELECT count(*) FROM inbox") == [(1,)]
+    decided = (await _status(asked)).state
+    for where in (stores.database, others.database):
+        for again in (CLICK, replace(CLICK, approves=False), replace(CLICK, author="U2")):
+            assert (await click(where, stores.clock, again))[0] is not Acceptance.ACCEPTED, again
+    assert (await _status(asked)).state == decided
+    assert look(stores.path, "SELECT count(*) FROM inbox") == [(1,)]
+    assert look(stores.path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(1,)]
 
 
-async def test_a_late_click_expires_the_question(
-    database: Database, clock: FakeClock, approvals: Approvals, path: Path
-) -> None:
-    await ask(database, clock)
-    await clock.advance(OPEN_FOR_MS / 1000)
-    assert await click(database, clock) == (Acceptance.IGNORED, "too late")
-    assert (await _status(approvals)).state == "expired"
-    assert await approvals.expire() == 0  # it has expired already
+async def test_a_late_click_expires_the_question(stores: Stores, asked: Approvals, path: Path) -> None:
+    await stores.clock.advance(OPEN_FOR_MS / 1000)
+    assert await click(stores.database, stores.clock) == (Acceptance.IGNORED, "too late")
+    assert (await _status(asked)).state == "expired"
+    assert await asked.expire() == 0  # it has expired already
     assert look(path, "SELECT author FROM inbox") == [("U1",)]
     params = json.loads(str(look(path, "SELECT params FROM inbox")[0][0]))
     assert params == {"approval": "a1", "approved": False, "by": "", "expired": True, "answer": ""}
     assert look(path, "SELECT body FROM outbox WHERE revises = '5.0'") == [("May I?\n\n_Expired, nothing was done._",)]
-    assert await approvals.begin_use("a1") is None
+    assert await asked.begin_use("a1") is None
 
 
-async def test_a_question_expires_once_at_its_deadline(
-    database: Database, clock: FakeClock, approvals: Approvals, others: Stores, path: Path
-) -> None:
-    await ask(database, clock)
-    assert await approvals.next_due_ms() == clock.now_ms() + OPEN_FOR_MS
-    assert await approvals.expire() == 0
-    await clock.advance(OPEN_FOR_MS / 1000)
+async def test_a_question_expires_once_at_its_deadline(stores: Stores, asked: Approvals, others: Stores) -> None:
+    assert await asked.next_due_ms() == stores.clock.now_ms() + OPEN_FOR_MS
+    assert await asked.expire() == 0
+    await stores.clock.advance(OPEN_FOR_MS / 1000)
     async with asyncio.TaskGroup() as group:
-        rivals = (approvals, Approvals(others.database, clock, WORKER))
+        rivals = (asked, Approvals(others.database, stores.clock, WORKER))
         tasks = [group.create_task(one.expire()) for one in rivals]
     assert sum(task.result() for task in tasks) == 1
-    assert await approvals.next_due_ms() is None
-    assert look(path, "SELECT count(*) FROM inbox WHERE modality = 'decision'") == [(1,)]
+    assert await asked.next_due_ms() is None
+    assert look(stores.path, "SELECT count(*) FROM inbox WHERE modality = 'decision'") == [(1,)]
 
 
-async def test_a_question_in_the_middle_of_its_post_expires_once_its_ts_is_known(
-    database: Database, clock: FakeClock, approvals: Approvals, path: Path
-) -> None:
-    await ask(database, clock, state="sending", ts=None)
-    assert (await click(database, clock))[0] is Acceptance.IGNORED
-    await clock.advance(OPEN_FOR_MS / 1000)
+async def test_a_question_in_the_middle_of_its_post_expires_once_posted(stores: Stores, approvals: Approvals) -> None:
+    await ask(stores.database, stores.clock, state="sending", ts=None)
+    assert (await click(stores.database, stores.clock))[0] is Acceptance.IGNORED
+    await stores.clock.advance(OPEN_FOR_MS / 1000)
     assert await approvals.next_due_ms() is None
     assert await approvals.expire() == 0
-    poke(path, "UPDATE outbox SET state = 'sent', platform_ts = '5.0' WHERE id = ?", KEY)
+    poke(stores.path, "UPDATE outbox SET state = 'sent', platform_ts = '5.0' WHERE id = ?", KEY)
     assert await approvals.expire() == 1
-    assert look(path, "SELECT revises FROM outbox WHERE id = ?", f"{KEY}!decided") == [("5.0",)]
+    assert look(stores.path, "SELECT revises FROM outbox WHERE id = ?", f"{KEY}!decided") == [("5.0",)]
 
 
 @pytest.mark.parametrize("state", ["pending", "dead"])
-async def test_a_question_that_expires_before_its_post_is_posted_without_buttons_if_ever(
-    database: Database, clock: FakeClock, approvals: Approvals, path: Path, state: str
+async def test_a_question_that_expires_before_its_post_has_no_buttons(
+    stores: Stores, approvals: Approvals, state: str
 ) -> None:
-    await ask(database, clock, state=state, ts=None)
-    await clock.advance(OPEN_FOR_MS / 1000)
+    await ask(stores.database, stores.clock, state=state, ts=None)
+    await stores.clock.advance(OPEN_FOR_MS / 1000)
     assert await approvals.expire() == 1
     if state == "pending":
         expired = ("May I?\n\n_Expired, nothing was done._", None, "pending")
-        assert look(path, "SELECT body, approval, state FROM outbox WHERE id = ?", KEY) == [expired]
-    assert look(path, "SELECT count(*) FROM outbox") == [(2,)]
-    assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
+        assert look(stores.path, "SELECT body, approval, state FROM outbox WHERE id = ?", KEY) == [expired]
+    assert look(stores.path, "SELECT count(*) FROM outbox") == [(2,)]
+    assert look(stores.path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
-async def test_a_permission_is_used_once_by_the_first_worker(
-    database: Database, clock: FakeClock, approvals: Approvals, others: Stores
-) -> None:
-    await ask(database, clock)
-    assert await approvals.begin_use("a1") is None
-    await click(database, clock)
-    rival = Approvals(others.database, clock, replace(WORKER, workspace="T2"))
+async def test_a_permission_is_used_once_by_the_first_worker(stores: Stores, asked: Approvals, others: Stores) -> None:
+    assert await asked.begin_use("a1") is None
+    await click(stores.database, stores.clock)
+    rival = Approvals(others.database, stores.clock, replace(WORKER, workspace="T2"))
     assert await rival.begin_use("a1") is None
-    taken = await approvals.begin_use("a1")
+    taken = await asked.begin_use("a1")
     assert taken is not None
     assert (taken.tool, taken.arguments, taken.asked) == ("files/write", {"path": "notes.md"}, ASKED)
-    await approvals.finish_use("a1", "used")
-    assert (await _status(approvals)).state == "used"
-    assert await approvals.begin_use("a1") is None
-    await approvals.finish_use("a1", "failed")
-    assert (await _status(approvals)).state == "used"
+    await asked.finish_use("a1", "used")
+    assert (await _status(asked)).state == "used"
+    assert await asked.begin_use("a1") is None
+    await asked.finish_use("a1", "failed")
+    assert (await _status(asked)).state == "used"
 
 
-async def test_a_use_interrupted_by_a_crash_is_unknown_and_never_repeated(
-    database: Database, clock: FakeClock, approvals: Approvals, path: Path
-) -> None:
-    await ask(database, clock)
-    await click(database, clock)
-    assert await approvals.begin_use("a1") is not None
-    async with open_database(path, clock) as restarted:
-        later = Approvals(restarted, clock, replace(WORKER, id="worker-2"))
+async def test_a_use_interrupted_by_a_crash_is_unknown_and_never_repeated(stores: Stores, asked: Approvals) -> None:
+    await click(stores.database, stores.clock)
+    assert await asked.begin_use("a1") is not None
+    async with open_database(stores.path, stores.clock) as restarted:
+        later = Approvals(restarted, stores.clock, replace(WORKER, id="worker-2"))
         assert await later.begin_use("a1") is None
         assert (await _status(later)).state == "unknown"
         assert await later.begin_use("a1") is None
-    await approvals.finish_use("a1", "used")  # the first worker is alive after all and knows the outcome
-    assert (await _status(approvals)).state == "used"
+    await asked.finish_use("a1", "used")  # the first worker is alive after all and knows the outcome
+    assert (await _status(asked)).state == "used"
 
 
 async def test_a_permission_expires(database: Database, clock: FakeClock, approvals: Approvals) -> None:

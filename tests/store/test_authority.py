@@ -84,7 +84,6 @@ async def proposals(soul: Thinker) -> list[str]:
 
 
 async def proposed(soul: Thinker, field: str) -> str:
-    """Think a field whose function proposes alone; gives the id of the proposal."""
     await on_level(soul, FUNCTION_OF[field], 1)
     await thinks(soul, holding(field))
     (name,) = await proposals(soul)
@@ -273,7 +272,7 @@ async def test_a_proposal_holds_no_words_and_none_that_are_gone_take_effect(soul
     assert settled_lines(await soul.last(OPEN, EVERYBODY)) == ("Declined by an admin: memory_ops",)
 
 
-async def test_a_proposal_of_which_nothing_can_take_effect_is_not_approved(soul: Thinker) -> None:
+async def test_a_proposal_of_which_nothing_can_take_effect_and_a_tool_are_approved_by_no_admin(soul: Thinker) -> None:
     await on_level(soul, FUNCTION_OF["identity_update"], 1)
     await thinks(soul, holding("identity_update"))
     await soul.database.run("""UPDATE thoughts SET output = replace(output, '"draft"', '"commit"')""")
@@ -281,15 +280,12 @@ async def test_a_proposal_of_which_nothing_can_take_effect_is_not_approved(soul:
     with pytest.raises(StoreError, match="nothing of it can take effect: unknown"):
         await agenda(soul).approve(row["id"], again)
     assert [one["state"] for one in await soul.database.rows("SELECT state FROM approvals")] == ["waiting"]
-
-
-async def test_a_tool_is_never_approved_by_an_admin(soul: Thinker) -> None:
     await thinks(soul, holding("value_updates"))
     await soul.database.run("UPDATE approvals SET tool = 'files/write'")
-    row = await soul.database.one("SELECT id FROM approvals")
-    assert row is not None
+    tool = await soul.database.one("SELECT id FROM approvals")
+    assert tool is not None
     with pytest.raises(StoreError, match="only those who were asked"):
-        await agenda(soul).approve(row["id"], again)
+        await agenda(soul).approve(tool["id"], again)
     with pytest.raises(StoreError, match="no proposal"):
         await agenda(soul).approve("nothing", again)
 

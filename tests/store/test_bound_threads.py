@@ -35,7 +35,6 @@ async def _begin(unit: Transaction, where: ConversationKey) -> None:
 
 
 async def binds(database: Database, session: str, where: ConversationKey = ROOM) -> bool:
-    """Bind a thread; False where another session has it."""
     try:
         await database.write(lambda unit: bind(unit, BoundThread(str(where), session, "UADA", False, NOW), NOW))
     except BindingRefused:
@@ -44,7 +43,6 @@ async def binds(database: Database, session: str, where: ConversationKey = ROOM)
 
 
 async def session_of(database: Database, where: ConversationKey) -> str:
-    """The session to which a thread belongs."""
     found = await database.read(lambda unit: bound_thread(unit, where))
     return found.session if found else ""
 
@@ -78,9 +76,7 @@ async def test_a_thread_that_is_handed_over_there_and_back_stays_bound(database:
     assert await session_of(database, ROOM) == "s1"
 
 
-async def test_a_thread_follows_to_the_session_after_clear_and_bound_direct_messages_are_bound_with_their_threads(
-    database: Database,
-) -> None:
+async def test_a_thread_follows_the_session_after_clear_and_messages_bind_their_threads(database: Database) -> None:
     timeline = replace(ROOM, thread="")
     await binds(database, "s1", timeline)
     assert await session_of(database, ROOM) == "s1"

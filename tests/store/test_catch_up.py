@@ -28,9 +28,7 @@ async def worked_off(log: CatchUpLog) -> list[UnreadPlace]:
     return found
 
 
-async def test_places_come_in_the_order_of_who_was_heard_last_or_as_they_waited(
-    log: CatchUpLog, clock: FakeClock
-) -> None:
+async def test_places_come_in_order_of_who_was_heard_last_or_as_they_waited(log: CatchUpLog, clock: FakeClock) -> None:
     await log.add_unread(SOUL, TEAM, [OTHER])
     await clock.sleep(1)
     places = [UnreadPlace(f"C1{number}", "", "5.0", heard_ms=number * 7 % 12) for number in range(12)]
@@ -104,7 +102,7 @@ async def test_heard_places_are_the_recent_ones_and_some_older_threads(stores: S
     assert await log.heard_places(TEAM, since + 1, 5) == ((last[newer], last[older]), 0)
 
 
-async def test_messages_and_posts_are_known_whatever_soul_they_belong_to(stores: Stores) -> None:
+async def test_messages_and_posts_of_any_soul_are_known_and_one_on_its_way_before_it_is_named(stores: Stores) -> None:
     log = stores.inbox.catch_up_log
     for ts in ("1.0", "3.0"):
         await stores.inbox.accept(new_message(ts))
@@ -114,13 +112,10 @@ async def test_messages_and_posts_are_known_whatever_soul_they_belong_to(stores:
     await stores.outbox.sent(delivery, "4.0")
     assert await log.known_posts(TEAM, "D1", "", ["4.0", "5.0"]) == {"4.0"}
     assert await log.known_posts(TEAM, "C1", "", ["4.0"]) == frozenset()
-
-
-async def test_a_post_that_is_on_its_way_is_known_before_the_platform_has_named_it(stores: Stores) -> None:
-    """Else the messages of its thread that are read at that moment would count as answered, and be lost."""
-    log, here = stores.inbox.catch_up_log, thread("1.0")
+    here = thread("1.0")
     claim = await stores.claimed(new_message("1.0", conversation=here))
     await stores.conversations.begin_draft(claim, reply_to="1.0", recipient="U1", newer_than_ts="1.0")
+    # else the messages of its thread that are read at that moment would count as answered, and be lost
     assert await log.known_posts(TEAM, here.channel, "1.0", ["0.9", "1.5"]) == {"1.5"}
     assert await log.known_posts(TEAM, here.channel, "1.2", ["1.5"]) == frozenset(), "in another thread"
     assert await log.known_posts(TEAM, "C9", "1.0", ["1.5"]) == frozenset(), "in another channel"

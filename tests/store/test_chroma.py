@@ -199,9 +199,7 @@ async def test_after_forgetting_the_folder_has_another_generation(large: Indexed
     assert _in_chroma(large) == _as_in_file(large)
 
 
-async def test_there_are_never_more_collections_than_chroma_may_have(
-    large: Indexed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_there_are_no_more_collections_than_chroma_has(large: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("daemon.memory.retrieval.chroma_shelves.MOST_COLLECTIONS", 3)
     await large.say(*(f"word{number}" for number in range(LEAST)))
     await large.say(*(f"word{number}" for number in range(30)), where=CHANNEL, audience=EVERYBODY)
@@ -211,9 +209,7 @@ async def test_there_are_never_more_collections_than_chroma_may_have(
     assert len(_in_chroma(large)) == 3
 
 
-async def test_a_second_daemon_scans_exactly_and_takes_over_when_the_first_one_dies(
-    large: Indexed, clock: FakeClock
-) -> None:
+async def test_a_second_daemon_scans_and_takes_over_when_the_first_dies(large: Indexed, clock: FakeClock) -> None:
     await large.say(*(f"word{number}" for number in range(30)))
     second = Indexed(large.database, large.folder, clock, chroma_from=LEAST)
     async with large.owning() as work:

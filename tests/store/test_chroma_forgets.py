@@ -37,7 +37,6 @@ class DenseEmbedder(WordEmbedder):
     """Vectors without zeros, so that a few numbers of one stand in no other."""
 
     def vector(self, text: str) -> "Vector":
-        """The vector of one text."""
         numbers = np.random.default_rng(zlib.crc32(text.encode())).standard_normal(self.length).astype(np.float32)
         return numbers / np.float32(np.linalg.norm(numbers))
 
@@ -86,9 +85,7 @@ def _named(folder: Path, ids: set[str]) -> list[str]:
     return [path.name for path, held in files.items() for one in ids if re.search(rb"%s(?!\d)" % one.encode(), held)]
 
 
-async def test_after_forget_me_no_byte_of_a_persons_vectors_is_left_and_others_are_found(
-    large: Indexed, path: Path
-) -> None:
+async def test_after_forget_me_no_byte_of_ones_vectors_is_left_and_others_are_found(large: Indexed, path: Path) -> None:
     said = await _talk(large.database)
     daemon = asyncio.create_task(large.keeper.run())
     try:

@@ -40,18 +40,23 @@ async def test_the_conversation_that_waited_longest_comes_first(stores: Stores, 
     assert [(await stores.claim()).conversation for _ in range(2)] == [OTHER, DM]
 
 
-async def test_a_claim_is_taken_over_with_a_higher_fence_once_it_is_not_renewed(
-    stores: Stores, others: Stores, clock: FakeClock
-) -> None:
+async def test_a_claim_not_renewed_is_taken_over_and_who_lost_it_writes_nothing(stores: Stores, others: Stores) -> None:
     lost = await stores.claimed(new_message())
     for _ in range(3):
-        await clock.advance(LEASE * 0.9)
+        await stores.clock.advance(LEASE * 0.9)
         await stores.conversations.renew(lost)
         assert await others.conversations.claim_next() is None
-    await clock.advance(LEASE + 1)
+    await stores.clock.advance(LEASE + 1)
     taken = await others.claim()
     assert (taken.fence, taken.version) == (lost.fence + 1, lost.version)
     assert [one.attempts for one in taken.messages] == [2]
+    await draft(others, taken)
+    await _refuses_all(stores, lost, stores.path)
+    before = everything(stores.path)
+    await stores.conversations.release(lost, retry_in=99)
+    assert not await stores.conversations.park(lost, "KeyError", reply_to="", retry_in=5)
+    assert everything(stores.path) == before
+    assert await others.commits.commit(effect(taken, "answer")) is not None
 
 
 async def draft(stores: Stores, claim: Claim, reply_to: str = "") -> None:
@@ -68,27 +73,11 @@ _CALLS: dict[str, Callable[[Stores, Claim], Awaitable[object]]] = {
 
 
 async def _refuses_all(stores: Stores, claim: Claim, path: Path) -> None:
-    """No call with this claim writes anything."""
     before = everything(path)
     for name, call_with in _CALLS.items():
         with pytest.raises(LostLease):
             await call_with(stores, claim)
         assert everything(path) == before, name
-
-
-async def test_a_worker_with_a_lost_claim_writes_nothing(
-    stores: Stores, others: Stores, clock: FakeClock, path: Path
-) -> None:
-    claim = await stores.claimed(new_message())
-    await clock.advance(LEASE + 1)
-    taken = await others.claim()
-    await draft(others, taken)
-    await _refuses_all(stores, claim, path)
-    before = everything(path)
-    await stores.conversations.release(claim, retry_in=99)
-    assert not await stores.conversations.park(claim, "KeyError", reply_to="", retry_in=5)
-    assert everything(path) == before
-    assert await others.commits.commit(effect(taken, "answer")) is not None
 
 
 @pytest.mark.parametrize("end", ["commit", "release"])
@@ -131,17 +120,15 @@ async def test_the_next_claim_finds_and_finishes_a_draft_or_has_it_looked_up_whe
     assert look(path, "SELECT count(*) FROM outbox") == [(1,)]
 
 
-async def test_a_draft_that_is_refused_leaves_nothing_and_one_without_a_reply_is_dropped(
-    stores: Stores, path: Path
-) -> None:
+async def test_a_draft_that_is_refused_leaves_nothing_and_one_without_a_reply_is_dropped(stores: Stores) -> None:
     claim = await stores.claimed(new_message())
     await draft(stores, claim)
     await stores.conversations.draft_refused(claim)
-    assert look(path, "SELECT count(*) FROM outbox") == [(0,)]
+    assert look(stores.path, "SELECT count(*) FROM outbox") == [(0,)]
     await draft(stores, claim)
     assert await stores.commits.commit(effect(claim)) is None
-    assert look(path, "SELECT state FROM outbox") == [("dropped",)]
-    assert look(path, "SELECT state, answered_by FROM inbox") == [("answered", None)]
+    assert look(stores.path, "SELECT state FROM outbox") == [("dropped",)]
+    assert look(stores.path, "SELECT state, answered_by FROM inbox") == [("answered", None)]
 
 
 async def test_a_draft_whose_messages_are_deleted_is_claimed_and_dropped(stores: Stores, path: Path) -> None:
@@ -161,9 +148,7 @@ async def test_a_draft_whose_messages_are_deleted_is_claimed_and_dropped(stores:
     assert look(path, "SELECT state, body FROM outbox") == [("sending", "it is gone")]
 
 
-async def test_a_message_that_arrives_during_a_cycle_or_is_left_for_the_next_one_waits_and_was_not_tried(
-    stores: Stores, path: Path
-) -> None:
+async def test_a_message_that_comes_during_a_cycle_or_is_left_over_was_not_tried(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0"))
     claim = await stores.claimed(new_message("2.0"))
     await stores.inbox.accept(new_message("3.0"))
@@ -177,7 +162,7 @@ async def test_a_message_that_arrives_during_a_cycle_or_is_left_for_the_next_one
     assert ([one.perception.ts for one in later.messages], later.version) == (["2.0", "3.0"], claim.version + 1)
 
 
-async def test_a_commit_stores_the_whole_cycle(stores: Stores, path: Path) -> None:
+async def test_a_commit_stores_the_whole_cycle_and_model_calls_need_none(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0"))
     await stores.inbox.accept(new_message("2.0"))
     claim = await stores.claimed(new_message("3.0"))
@@ -202,12 +187,9 @@ async def test_a_commit_stores_the_whole_cycle(stores: Stores, path: Path) -> No
     assert look(path, "SELECT count(*) FROM llm_calls") == [(1,)]
     assert look(path, "SELECT version, taking_part, lease_until, lease_owner FROM conversations") == [(1, 1, 0, "")]
     assert await stores.conversations.next_due_ms() is None
-
-
-async def test_model_calls_of_a_cycle_without_a_commit_are_recorded(stores: Stores, path: Path) -> None:
     await stores.commits.record_calls(())
     await stores.commits.record_calls((call("a"), call("b")))
-    assert look(path, "SELECT trace_id FROM llm_calls") == [("a",), ("b",)]
+    assert look(path, "SELECT trace_id FROM llm_calls") == [("a",), ("b",), ("t1",)]
 
 
 PUBLIC, PRIVATE = Audience(AudienceKind.WORKSPACE, TEAM), Audience(AudienceKind.CHANNEL, "C1")
@@ -220,11 +202,9 @@ async def _claimed_in(stores: Stores, audience: Audience, then: Audience) -> Cla
     return claim
 
 
-async def test_a_claim_is_void_once_the_words_of_its_conversation_are_for_fewer_people(
-    stores: Stores, path: Path
-) -> None:
+async def test_a_claim_is_void_once_the_words_of_its_conversation_are_for_fewer_people(stores: Stores) -> None:
     claim = await _claimed_in(stores, PUBLIC, PRIVATE)
-    before = everything(path)
+    before = everything(stores.path)
     writes: dict[str, Callable[[], Awaitable[object]]] = {
         "commit": lambda: stores.commits.commit(effect(claim, "hello")),
         "renew": lambda: stores.conversations.renew(claim),
@@ -234,7 +214,7 @@ async def test_a_claim_is_void_once_the_words_of_its_conversation_are_for_fewer_
     for name, write in writes.items():
         with pytest.raises(ReadersChanged):
             await write()
-        assert everything(path) == before, name
+        assert everything(stores.path) == before, name
     await stores.conversations.release(claim)
     assert (await stores.claim()).audience == PRIVATE
 
@@ -276,28 +256,22 @@ async def test_a_message_that_can_not_be_read_is_parked_and_holds_up_no_other(st
     assert look(path, "SELECT body, note FROM outbox") == [(Note.UNREAD, 1)]
 
 
-async def test_a_state_that_can_not_be_read_begins_anew(stores: Stores, path: Path) -> None:
+async def test_a_state_and_the_private_part_of_a_turn_that_can_not_be_read_stop_nothing(stores: Stores) -> None:
     await stores.inbox.accept(new_message())
     for fault in ("params = '['", "params = '[]'", "process_memory = '[1]'"):
-        poke(path, f"UPDATE conversations SET process = 'sleeping', {fault}")
+        poke(stores.path, f"UPDATE conversations SET process = 'sleeping', {fault}")
         claim = await stores.claim()
         assert (claim.state, claim.unreadable) == (ProcessState(), (str(DM),)), fault
         await stores.conversations.release(claim)
-
-
-async def test_a_turn_whose_private_part_can_not_be_read_is_read_without_it(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(new_message())
     await stores.answer("hello")
     for thought in ("[", "[]", "3"):
-        poke(path, "UPDATE turns SET thought = ?", thought)
+        poke(stores.path, "UPDATE turns SET thought = ?", thought)
         read = [(turn.body, turn.thought) for turn in (await stores.turns.transcript(DM, 9)).turns]
         assert read == [("hi", {}), ("hello", {})], thought
 
 
 @pytest.mark.parametrize("draft", [True, False])
-async def test_messages_that_failed_three_times_are_parked_with_a_note(
-    stores: Stores, clock: FakeClock, path: Path, draft: bool
-) -> None:
+async def test_messages_that_failed_three_times_are_parked_with_a_note(stores: Stores, path: Path, draft: bool) -> None:
     await stores.inbox.accept(new_message())
     for failure in (1, 2, 3):
         claim = await stores.claim()
@@ -306,7 +280,7 @@ async def test_messages_that_failed_three_times_are_parked_with_a_note(
         parked = await stores.conversations.park(claim, "KeyError", reply_to="9.9", retry_in=5)
         assert parked == (failure == 3)
         assert await stores.conversations.claim_next() is None
-        await clock.advance(6)
+        await stores.clock.advance(6)
     assert look(path, "SELECT state, reason FROM inbox") == [("dead", "KeyError")]
     assert look(path, "SELECT state, body, reply_to, note FROM outbox") == [("pending", Note.UNREAD, "9.9", 1)]
     assert await stores.conversations.claim_next() is None

@@ -1,7 +1,5 @@
 """What is said is reported only where all who read may hear it, by what is stored and by what the platform says now."""
 
-from pathlib import Path
-
 import pytest
 
 from daemon.core.errors import NotDelivered
@@ -34,13 +32,11 @@ class Platform(FakeChannel):
         self.admits = True
 
     async def readers(self, perception: Perception) -> Readers:
-        """See `Channel.readers`."""
         if perception.conversation.channel == "C1":
             return Readers(self.audience, members_only=True)
         return Readers(HERE, self.members_only)
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Gate.admit`."""
         if self.broken is not None:
             raise self.broken
         return GateDecision(admitted=self.admits, name="Ben")
@@ -88,29 +84,25 @@ async def looked_at(database: Database, clock: FakeClock, platform: Platform) ->
     return await watch.look_at(heard), events
 
 
-async def test_what_may_be_heard_is_reported_once_and_later_where_it_cannot_be_decided_now(
-    database: Database, clock: FakeClock, platform: Platform, path: Path
-) -> None:
+async def test_what_may_be_heard_is_reported_once_and_later_where_undecided(stores: Stores, platform: Platform) -> None:
     for tries, error in enumerate((NotDelivered("Slack is away"), RuntimeError("the release, quoted")), 1):
         platform.broken = error
-        reports, events = await looked_at(database, clock, platform)
+        reports, events = await looked_at(stores.database, stores.clock, platform)
         assert reports == 0, error
         [logged] = events.named("cues.put_off")
         assert "release" not in str(logged), "no word of a user"
-        assert look(path, "SELECT tries FROM heard_words") == [(tries,)], error
-        await clock.advance(60)
+        assert look(stores.path, "SELECT tries FROM heard_words") == [(tries,)], error
+        await stores.clock.advance(60)
     platform.broken = None
-    assert (await looked_at(database, clock, platform))[0] == 1
-    assert look(path, "SELECT count(*) FROM heard_words") == [(0,)]
-    assert look(path, "SELECT author FROM inbox WHERE modality = 'time'") == [("U1",)]
+    assert (await looked_at(stores.database, stores.clock, platform))[0] == 1
+    assert look(stores.path, "SELECT count(*) FROM heard_words") == [(0,)]
+    assert look(stores.path, "SELECT author FROM inbox WHERE modality = 'time'") == [("U1",)]
 
 
 @pytest.mark.parametrize("spoilt", ["admits", "members_only", "audience"])
-async def test_what_may_not_is_dropped_and_leaves_no_trace(
-    *, database: Database, clock: FakeClock, platform: Platform, path: Path, spoilt: str
-) -> None:
+async def test_what_may_not_is_dropped_and_leaves_no_trace(stores: Stores, platform: Platform, spoilt: str) -> None:
     setattr(platform, spoilt, PRIVATE if spoilt == "audience" else False)
-    reports, _ = await looked_at(database, clock, platform)
+    reports, _ = await looked_at(stores.database, stores.clock, platform)
     assert reports == 0
-    assert look(path, "SELECT count(*) FROM heard_words") == [(0,)]
-    assert look(path, "SELECT hits, pending FROM cues") == [(0, "")]
+    assert look(stores.path, "SELECT count(*) FROM heard_words") == [(0,)]
+    assert look(stores.path, "SELECT hits, pending FROM cues") == [(0, "")]

@@ -138,17 +138,15 @@ async def test_words_are_queued_only_while_something_waits_for_words_and_move_a_
     assert look(path, "SELECT count(*) FROM heard_words") == [(1,)]
 
 
-async def test_a_report_is_made_once_by_two_daemons_at_once(
-    *, database: Database, clock: FakeClock, stores: Stores, others: Stores, cues: CueMatching, path: Path
-) -> None:
-    await intend(database, clock, waits(clock, "the release", fires=5))
-    second = CueMatching(others.database, clock, Worker("worker-2", SOUL, TEAM, int(LEASE * 1000)))
-    message = await heard(stores, cues, clock, "the release")
+async def test_a_report_is_made_once_by_two_daemons_at_once(stores: Stores, others: Stores, cues: CueMatching) -> None:
+    await intend(stores.database, stores.clock, waits(stores.clock, "the release", fires=5))
+    second = CueMatching(others.database, stores.clock, Worker("worker-2", SOUL, TEAM, int(LEASE * 1000)))
+    message = await heard(stores, cues, stores.clock, "the release")
     assert await second.next_heard() == message
     [cue] = await cues.candidates(keys_of_words(["release"]))
     reports = await asyncio.gather(*(one.report(message, [cue]) for one in (cues, second, cues, second)))
     assert sorted(reports) == [0, 0, 0, 1]
-    assert look(path, "SELECT modality, author, body FROM inbox WHERE modality = 'time'") == [
+    assert look(stores.path, "SELECT modality, author, body FROM inbox WHERE modality = 'time'") == [
         ("time", "U1", "of the release")
     ]
 
@@ -245,15 +243,9 @@ async def test_a_silence_is_believed_only_once_all_was_heard(database: Database,
 
 
 async def test_a_report_that_is_cut_off_is_neither_repeated_nor_lost(
-    *,
-    database: Database,
-    clock: FakeClock,
-    stores: Stores,
-    cues: CueMatching,
-    path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    stores: Stores, clock: FakeClock, cues: CueMatching, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await intend(database, clock, waits(clock, "the release"))
+    await intend(stores.database, clock, waits(clock, "the release"))
     message = await heard(stores, cues, clock, "the release")
     found = await cues.candidates(keys_of_words(["release"]))
 
@@ -273,14 +265,12 @@ async def test_a_report_that_is_cut_off_is_neither_repeated_nor_lost(
     assert look(path, reports) == [(1,)]
 
 
-async def test_people_are_known_by_the_names_that_the_readers_may_know(
-    database: Database, clock: FakeClock, path: Path
-) -> None:
+async def test_people_are_known_by_the_names_that_the_readers_may_know(database: Database, clock: FakeClock) -> None:
     names = PeopleNames(database, clock, WORKER)
 
     def meet(person: str, name: str, audience: Audience) -> None:
         poke(
-            path,
+            database.path,
             "INSERT INTO user_models (soul, workspace, person, audience, version, name, updated_ms)"
             " VALUES (?, ?, ?, ?, 0, ?, 0)",
             *(SOUL, TEAM, person, str(audience), name),
@@ -310,23 +300,21 @@ async def _held_against(stores: Stores, cues: CueMatching, clock: FakeClock, num
     assert await cues.report(message, []) == 0
 
 
-async def test_a_message_costs_as_many_steps_however_many_cues_wait(
-    database: Database, clock: FakeClock, stores: Stores, cues: CueMatching, path: Path
-) -> None:
-    counter = await count_steps(database)
+async def test_a_message_costs_as_many_steps_however_many_cues_wait(stores: Stores, cues: CueMatching) -> None:
+    counter = await count_steps(stores.database)
     steps = []
     for number, more in enumerate((10, 10_000)):
-        new = [replace(waits(clock, f"topic{number}x"), slot=f"s{number}")]
-        await intend(database, clock, *new)
-        poke(path, _MANY_INTENTIONS, more)
-        poke(path, _MANY_CUES)
-        poke(path, "INSERT OR IGNORE INTO cue_words SELECT soul, workspace, topic, seq FROM cues")
-        await _held_against(stores, cues, clock, 10 * number + 1)
+        new = [replace(waits(stores.clock, f"topic{number}x"), slot=f"s{number}")]
+        await intend(stores.database, stores.clock, *new)
+        poke(stores.path, _MANY_INTENTIONS, more)
+        poke(stores.path, _MANY_CUES)
+        poke(stores.path, "INSERT OR IGNORE INTO cue_words SELECT soul, workspace, topic, seq FROM cues")
+        await _held_against(stores, cues, stores.clock, 10 * number + 1)
         before = counter.steps
-        await _held_against(stores, cues, clock, 10 * number + 2)
+        await _held_against(stores, cues, stores.clock, 10 * number + 2)
         steps.append(counter.steps - before)
     print(f"steps={steps}")
-    assert look(path, "SELECT count(*) > 10000 FROM cues") == [(1,)]
+    assert look(stores.path, "SELECT count(*) > 10000 FROM cues") == [(1,)]
     assert steps[1] <= 1.1 * steps[0]
 
 
@@ -345,12 +333,10 @@ _MANY_CUES = """
 """
 
 
-async def test_a_message_is_held_against_a_bounded_number_of_cues(
-    database: Database, clock: FakeClock, cues: CueMatching, path: Path
-) -> None:
-    await intend(database, clock, waits(clock, "the release"))
-    poke(path, _MANY_INTENTIONS, 700)
-    poke(path, _MANY_CUES)
-    poke(path, "INSERT INTO cue_words SELECT soul, workspace, 'relea', seq FROM cues WHERE seq > 1")
-    poke(path, "UPDATE cues SET topic = 'the release'")
+async def test_a_message_is_held_against_a_bounded_number_of_cues(stores: Stores, cues: CueMatching) -> None:
+    await intend(stores.database, stores.clock, waits(stores.clock, "the release"))
+    poke(stores.path, _MANY_INTENTIONS, 700)
+    poke(stores.path, _MANY_CUES)
+    poke(stores.path, "INSERT INTO cue_words SELECT soul, workspace, 'relea', seq FROM cues WHERE seq > 1")
+    poke(stores.path, "UPDATE cues SET topic = 'the release'")
     assert len(await cues.candidates(["relea"])) == MOST_CUES

@@ -97,9 +97,7 @@ async def test_a_failed_commit_fails_every_unit_of_its_batch(database: Database,
     assert await database.write(note("next")) == "next"
 
 
-async def test_a_unit_cancelled_before_its_start_is_not_run_and_one_that_runs_is_stored(
-    database: Database, path: Path
-) -> None:
+async def test_a_unit_cancelled_before_its_start_is_not_run_and_one_that_runs_is_stored(database: Database) -> None:
     unwanted = note("unwanted")
     async with held_up(database):
         task = asyncio.ensure_future(database.write(unwanted))
@@ -115,7 +113,7 @@ async def test_a_unit_cancelled_before_its_start_is_not_run_and_one_that_runs_is
     go.set()
     assert await database.write(note("next")) == "next"
     assert unwanted.ran == 0
-    assert look(path, ACTS) == [("first",), ("slow",), ("next",)]
+    assert look(database.path, ACTS) == [("first",), ("slow",), ("next",)]
 
 
 async def test_each_write_has_its_own_deadline(either: Path) -> None:
@@ -178,11 +176,20 @@ async def test_a_read_cancelled_at_any_step_leaves_no_snapshot_open(database: Da
             assert len(await database.read(acts)) == turns + 1
 
 
-async def test_an_error_of_sqlite_becomes_a_store_error(database: Database) -> None:
+async def test_an_error_of_sqlite_is_a_store_error_and_a_unit_awaits_no_others(database: Database, path: Path) -> None:
     with pytest.raises(StoreError, match="no such table"):
         await database.read(lambda transaction: transaction.rows("SELECT * FROM nowhere"))
     with pytest.raises(StoreError, match="no such table"):
         await database.write(lambda transaction: transaction.rows("SELECT * FROM nowhere"))
+
+    async def idle(transaction: Transaction) -> None:
+        await note("half done")(transaction)
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="nothing but its transaction"):
+        await database.write(idle)
+    assert await database.write(note("next")) == "next"
+    assert look(path, ACTS) == [("next",)]
 
 
 async def test_a_schema_that_becomes_newer_stops_all_writes(database: Database, path: Path) -> None:
@@ -223,17 +230,6 @@ async def test_a_cancelled_writer_fails_every_queued_unit(path: Path, clock: Fak
         go.set()
         await connection.close()
         assert await opened.read(acts) in ([], ["hanging"])
-
-
-async def test_a_unit_that_awaits_anything_else_is_refused_and_undone(database: Database, path: Path) -> None:
-    async def idle(transaction: Transaction) -> None:
-        await note("half done")(transaction)
-        await asyncio.sleep(0)
-
-    with pytest.raises(RuntimeError, match="nothing but its transaction"):
-        await database.write(idle)
-    assert await database.write(note("next")) == "next"
-    assert look(path, ACTS) == [("next",)]
 
 
 async def test_a_batch_that_takes_long_is_committed_in_parts(database: Database, clock: FakeClock, path: Path) -> None:

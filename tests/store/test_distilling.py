@@ -42,7 +42,6 @@ def nights(database: Database, clock: FakeClock) -> Nights:
 
 
 async def visited(nights: Nights, number: int, text: str = "", **given: Any) -> str:  # noqa: ANN401  # as there
-    """A visit in which a gate was mended; gives its id."""
     return await nights.visited(text or f"Ann mended the {GATES[number % 9]} gate of the dam", **given)
 
 
@@ -90,9 +89,7 @@ async def test_seven_visits_and_small_talk_are_left_alone_without_a_call_or_a_ro
     assert (nights.llm.prompts, await nights.runs(), look(path, MADE)) == ([], [], [])
 
 
-async def test_visits_of_open_rooms_are_told_in_none_and_for_fewer_or_not_at_all_once_a_room_is_private(
-    nights: Nights, path: Path
-) -> None:
+async def test_visits_of_open_rooms_are_told_in_none_and_to_fewer_once_private(nights: Nights, path: Path) -> None:
     other = ConversationKey(SOUL, TEAM, "C2")
     for number in range(8):
         await visited(nights, number, key=(GENERAL, other)[number % 2], audience=EVERYBODY)
@@ -132,9 +129,7 @@ async def test_eight_cores_become_a_sphere(nights: Nights, path: Path) -> None:
     ]
 
 
-async def test_what_does_not_rest_on_its_visits_is_refused_noted_and_tried_three_times(
-    nights: Nights, path: Path
-) -> None:
+async def test_what_rests_not_on_its_visits_is_refused_noted_and_tried_three_times(nights: Nights, path: Path) -> None:
     unproven = (
         ("no JSON at all", "there is no JSON object in it"),
         (said(("Ann mended the gate.", (9,))), "a claim of it names no note that is there"),
@@ -172,9 +167,7 @@ async def test_a_refused_answer_is_taken_the_next_night_if_it_is_good_by_then(ni
     assert len(look(path, MADE)) == 1
 
 
-async def test_a_deleted_message_empties_its_core_at_once_and_it_is_made_anew_in_place(
-    nights: Nights, path: Path
-) -> None:
+async def test_a_deleted_message_empties_its_core_at_once_which_is_made_anew_there(nights: Nights, path: Path) -> None:
     visits = await eight(nights)
     await nights.pass_one()
     await forgotten(nights, visits[7])
@@ -205,9 +198,7 @@ async def test_an_emptied_core_waits_for_its_visit_but_not_for_ever(nights: Nigh
     assert [row[1] for row in look(path, MADE)] == ["Ann mended gates."]
 
 
-async def test_a_core_of_which_too_little_is_left_goes_and_the_rest_may_be_distilled_again(
-    nights: Nights, path: Path
-) -> None:
+async def test_a_core_with_too_little_left_goes_and_the_rest_is_distilled_again(nights: Nights, path: Path) -> None:
     visits = await eight(nights)
     await nights.pass_one()
     await forgotten(nights, *visits[:7])
@@ -283,9 +274,7 @@ async def test_visits_with_somebody_who_paused_are_left_out(nights: Nights, path
     assert GATES[4] not in nights.llm.prompts[0].messages[-1].text
 
 
-async def test_a_visit_that_cannot_be_read_holds_up_the_others_for_three_nights_at_most(
-    nights: Nights, path: Path
-) -> None:
+async def test_an_unreadable_visit_holds_up_the_others_for_three_nights_at_most(nights: Nights, path: Path) -> None:
     visits = [await visited(nights, number) for number in range(9)]
     await nights.database.run("UPDATE episodes SET tags = 'no JSON' WHERE id = :id", id=visits[0])
     for _ in range(4):

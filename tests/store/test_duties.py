@@ -11,7 +11,7 @@ from daemon.memory.queues.catch_up import CatchUpStore
 from daemon.memory.queues.duties import LEASE_MS, LOOK_S, Duty
 from daemon.memory.queues.presence import ProcessIdentity, bells_beside
 from tests.fakes import FakeClock, StillClock
-from tests.store.parts import look, poke
+from tests.store.parts import Stores, look, poke
 
 OTHER = replace(ProcessIdentity.current(), namespace="4026530000")
 HOUR_S = 3600.0
@@ -23,7 +23,6 @@ def duty(database: Database, clock: FakeClock) -> Duty:
 
 
 async def waits(duty: Duty) -> float:
-    """How long it waits for its turn."""
     async with duty.turn() as wait:
         return wait
 
@@ -65,9 +64,7 @@ async def test_a_duty_of_a_killed_daemon_is_taken_over_at_once(duty: Duty, path:
     assert await waits(duty) == 0
 
 
-async def test_a_duty_of_a_daemon_that_can_not_be_seen_is_taken_over_after_its_lease(
-    duty: Duty, path: Path, clock: FakeClock
-) -> None:
+async def test_a_duty_of_an_unseen_daemon_is_taken_over_in_time(duty: Duty, path: Path, clock: FakeClock) -> None:
     async with duty.turn():
         poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1'")
     assert await waits(duty) == LOOK_S
@@ -75,10 +72,8 @@ async def test_a_duty_of_a_daemon_that_can_not_be_seen_is_taken_over_after_its_l
     assert await waits(duty) == 0
 
 
-async def test_a_gap_is_read_once_and_once_more_when_another_came_meanwhile(
-    database: Database, clock: FakeClock
-) -> None:
-    log = CatchUpStore(database, clock)
+async def test_a_gap_is_read_once_and_once_more_when_another_came_meanwhile(stores: Stores) -> None:
+    log = CatchUpStore(stores.database, stores.clock)
 
     async def waits_for(soul: str) -> float:
         async with log.turn(soul, "T1") as wait:
@@ -93,9 +88,7 @@ async def test_a_gap_is_read_once_and_once_more_when_another_came_meanwhile(
     assert [await waits_for("minoan"), await waits_for("minoan")] == [0, LOOK_S]
 
 
-async def test_the_lease_of_a_clock_that_is_far_ahead_binds_no_one_and_one_of_seconds_does(
-    duty: Duty, path: Path
-) -> None:
+async def test_the_lease_of_a_clock_far_ahead_binds_no_one_and_one_of_seconds_does(duty: Duty, path: Path) -> None:
     later = "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + ?"
     for ahead_ms, waited in ((30_000, LOOK_S), (86_400_000, 0)):
         poke(path, "UPDATE duties SET lease_owner = '', lease_until = 0, due_ms = 0")

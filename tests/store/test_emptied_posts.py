@@ -112,9 +112,7 @@ async def waiting(path: Path) -> AsyncIterator[Waiting]:
     [((QUOTING,), ANEW), (("First,", QUOTING), ANEW), ((PLAIN,), PLAIN)],
     ids=["one", "two", "none"],
 )
-async def test_a_waiting_reply_that_quotes_the_person_is_made_anew_once(
-    waiting: Waiting, parts: tuple[str, ...], posted: str
-) -> None:
+async def test_a_reply_that_quotes_them_is_made_anew(waiting: Waiting, parts: tuple[str, ...], posted: str) -> None:
     await waiting.put_off(await waiting.answer(BEN, "what does she own?", *parts))
     await waiting.forget()
     assert look(waiting.path, "SELECT body FROM outbox WHERE body LIKE '%quincunx%'") == []
@@ -144,9 +142,7 @@ async def test_a_reply_to_both_under_way_ends_its_draft_with_the_answer_to_the_o
 
 
 @pytest.mark.parametrize("found", [False, True])
-async def test_a_reply_that_is_just_being_sent_or_in_doubt_and_found_is_not_made_anew(
-    waiting: Waiting, *, found: bool
-) -> None:
+async def test_a_reply_just_being_sent_or_in_doubt_and_found_is_not_made_anew(waiting: Waiting, *, found: bool) -> None:
     delivery = await waiting.answer(BEN, "what does she own?", QUOTING)
     await waiting.forget()
     if found:

@@ -1,5 +1,6 @@
 """What a soul expects is stored with its thought, bounded, scored once by plain rules, and gone with its words."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -144,15 +145,18 @@ async def test_an_edited_message_counts_as_it_now_is_and_so_do_words_to_others(s
     assert await soul.states() == [("P1", "hit"), ("P2", "miss"), ("P3", "hit"), ("P4", "miss")]
 
 
-async def test_two_daemons_score_each_once(soul: Expecter, others: Stores, path: Path) -> None:
-    until = soul.clock.now_ms() + HOUR_MS
-    await soul.expects(*[prediction(NONE, str(number), until_ms=until) for number in range(18)])
-    await soul.expects(prediction(SILENCE, until_ms=until))
+async def test_two_daemons_that_score_at_once_score_each_once(soul: Expecter, others: Stores, path: Path) -> None:
+    until, checks = (
+        soul.clock.now_ms() + HOUR_MS,
+        (SILENCE, Check("reply", who="U9"), Check("mention", words=("never",))),
+    )
+    await soul.expects(*[prediction(check, until_ms=until) for check in checks])
     await soul.clock.advance(4_000)
-    both = (soul.due, DuePredictions(others.database, soul.clock, soul.worker))
-    counts = [await one.fall_due() for one in both]
-    assert counts == [19, 0]
-    assert look(path, "SELECT scored, hits FROM prediction_sums") == [(1, 1)]
+    async with asyncio.TaskGroup() as group:
+        other = DuePredictions(others.database, soul.clock, soul.worker)
+        runs = [group.create_task(due.fall_due()) for due in (soul.due, other) * 3]
+    assert sum(run.result() for run in runs) == len(checks)
+    assert look(path, "SELECT scored, hits, squared FROM prediction_sums") == [(3, 1, pytest.approx(1.32))]
 
 
 async def test_an_outcome_is_given_to_one_thought(soul: Expecter) -> None:
@@ -165,9 +169,7 @@ async def test_an_outcome_is_given_to_one_thought(soul: Expecter) -> None:
 
 
 @pytest.mark.parametrize("how", ["deleted", "old"])
-async def test_with_the_words_of_its_thought_an_expectation_goes_and_its_numbers_stay(
-    soul: Expecter, path: Path, how: str
-) -> None:
+async def test_with_its_thought_an_expectation_goes_and_its_numbers_stay(soul: Expecter, path: Path, how: str) -> None:
     await soul.expects(prediction(Check("mention", words=("secret",), who="U3"), "the secret comes out", 0.9))
     await soul.hears("a secret", "U3")
     name = await soul.expects(prediction(Check("mention", words=("kraken",)), "the kraken comes"))

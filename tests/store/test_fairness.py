@@ -1,14 +1,12 @@
 """Who is claimed next: users take turns, DMs have room, what waits too long ends, and a claim stays cheap."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Place
 from daemon.core.ports.arrivals import NewMessage, Source
-from daemon.memory.database import Database
 from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.inbox import Inbox
 from tests.fakes import Events, FakeClock
@@ -41,12 +39,10 @@ async def test_a_user_with_many_threads_yields_to_one_with_nothing_under_way(sto
     assert [await who_is_next(stores) for _ in range(3)] == ["Ada", "Chloe", "Ben"]
 
 
-async def test_of_users_with_something_under_way_the_one_with_the_least_is_next(
-    stores: Stores, clock: FakeClock
-) -> None:
+async def test_of_users_with_something_under_way_the_one_with_the_least_is_next(stores: Stores) -> None:
     for number, author in enumerate(("Ben", "Ben", "Ada", "Ben", "Ben", "Ada"), 1):
         await stores.inbox.accept(asked(number, author))
-        await clock.advance(0.01)
+        await stores.clock.advance(0.01)
     ended = await stores.claim()
     assert [await who_is_next(stores) for _ in range(2)] == ["Ada", "Ben"]
     await stores.commits.commit(effect(ended, "done"))  # it no longer counts
@@ -66,32 +62,28 @@ async def test_a_slot_kept_for_dms_takes_a_dm_whoever_waits_longer(stores: Store
     assert await who_is_next(stores, dms_only=True) == "Ada"
 
 
-async def test_one_conversation_too_many_of_a_user_is_marked_unless_it_was_read_after_a_gap(
-    database: Database, clock: FakeClock, stores: Stores, path: Path
-) -> None:
-    inbox = Inbox(database, clock, Events(), lambda _: None, most_waiting=3)
+async def test_one_conversation_too_many_of_a_user_is_marked_unless_it_was_read_after_a_gap(stores: Stores) -> None:
+    inbox = Inbox(stores.database, stores.clock, Events(), lambda _: None, most_waiting=3)
     for number in range(1, 6):
         await inbox.accept(asked(number, "Ben"))
     await inbox.accept(asked(6, "Ben", source=Source.BACKFILL))
     await inbox.accept(asked(7, "Ada"))
     await inbox.accept(replace(new_message("8.0", conversation=thread("1.0"), author="Ben")))
-    assert look(path, "SELECT ts FROM inbox WHERE crowded = 1 ORDER BY ts") == [("4.0",), ("5.0",)]
+    assert look(stores.path, "SELECT ts FROM inbox WHERE crowded = 1 ORDER BY ts") == [("4.0",), ("5.0",)]
     claims = [await stores.conversations.claim_overdue(_DEADLINE) for _ in range(3)]
     assert [claim.messages[0].crowded for claim in claims if claim] == [True, True]
 
 
-async def test_a_live_message_is_overdue_after_the_deadline_and_one_of_a_gap_is_not(
-    stores: Stores, clock: FakeClock
-) -> None:
-    await clock.advance(1_000)  # this daemon lives since long
+async def test_a_live_message_is_overdue_after_the_deadline_and_one_of_a_gap_is_not(stores: Stores) -> None:
+    await stores.clock.advance(1_000)  # this daemon lives since long
     await stores.inbox.accept(asked(1, "Ada"))
     await stores.inbox.accept(asked(2, "Ben", source=Source.BACKFILL))
     due = await stores.conversations.next_overdue_ms(_DEADLINE)
     assert due is not None
-    assert due - clock.now_ms() == _DEADLINE * 1000
-    await clock.advance(_DEADLINE - 1)
+    assert due - stores.clock.now_ms() == _DEADLINE * 1000
+    await stores.clock.advance(_DEADLINE - 1)
     assert await stores.conversations.claim_overdue(_DEADLINE) is None
-    await clock.advance(1)
+    await stores.clock.advance(1)
     claim = await stores.conversations.claim_overdue(_DEADLINE)
     assert claim is not None
     assert [one.perception.author for one in claim.messages] == ["Ada"]
@@ -99,31 +91,27 @@ async def test_a_live_message_is_overdue_after_the_deadline_and_one_of_a_gap_is_
     assert await stores.conversations.next_overdue_ms(_DEADLINE) is None
 
 
-async def test_what_waited_while_no_daemon_lived_or_the_gate_could_not_be_asked_is_not_overdue(
-    database: Database, clock: FakeClock, stores: Stores
-) -> None:
+async def test_what_waited_while_no_daemon_lived_or_the_gate_could_not_be_asked_is_not_overdue(stores: Stores) -> None:
     await stores.inbox.accept(asked(1, "Ada"))
-    await clock.advance(_DEADLINE + 100)
-    reborn = Stores.of(database, clock)
+    await stores.clock.advance(_DEADLINE + 100)
+    reborn = Stores.of(stores.database, stores.clock)
     assert await reborn.conversations.claim_overdue(_DEADLINE) is None
     due = await reborn.conversations.next_overdue_ms(_DEADLINE)
-    assert due == clock.now_ms() + _DEADLINE * 1000
+    assert due == stores.clock.now_ms() + _DEADLINE * 1000
     await reborn.conversations.release(await reborn.claim(), retry_in=_DEADLINE)
-    await clock.advance(_DEADLINE + 1)
+    await stores.clock.advance(_DEADLINE + 1)
     assert await reborn.conversations.claim_overdue(_DEADLINE) is None  # its pause ended just now
 
 
-async def test_a_message_that_keeps_changing_rests_longer_and_longer_and_no_edit_is_a_crash(
-    stores: Stores, clock: FakeClock
-) -> None:
+async def test_a_message_that_keeps_changing_rests_longer_and_longer_and_no_edit_is_a_crash(stores: Stores) -> None:
     await stores.inbox.accept(new_message("1.0"))
     rests: list[float] = []
     for number in range(7):
-        began = clock.now_ms()
+        began = stores.clock.now_ms()
         due = await stores.conversations.next_due_ms()
         assert due is not None
-        await clock.advance(max(0, due - began) / 1000)
-        rests.append(round((clock.now_ms() - began) / 1000))
+        await stores.clock.advance(max(0, due - began) / 1000)
+        rests.append(round((stores.clock.now_ms() - began) / 1000))
         claim = await stores.claim()
         assert [(one.attempts, one.voided) for one in claim.messages] == [(1, number)]
         await stores.inbox.accept(edited("1.0", f"draft {number}"))
@@ -133,16 +121,14 @@ async def test_a_message_that_keeps_changing_rests_longer_and_longer_and_no_edit
     assert rests == [0, 0, 0, 5, 10, 20, 40]
 
 
-async def test_an_edit_during_its_rest_makes_a_message_rest_anew_for_two_minutes_at_most(
-    stores: Stores, clock: FakeClock
-) -> None:
+async def test_an_edit_during_its_rest_makes_a_message_rest_anew_for_two_minutes_at_most(stores: Stores) -> None:
     await stores.inbox.accept(new_message("1.0"))
     for number in range(3):
         claim = await stores.claim()
         await stores.inbox.accept(edited("1.0", f"draft {number}"))
         await stores.conversations.release(claim, text_changed=True)
     for number in range(60):
-        await clock.advance(4)
+        await stores.clock.advance(4)
         await stores.inbox.accept(edited("1.0", f"later {number}"))
         if await stores.conversations.claim_next() is not None:
             break
@@ -175,15 +161,13 @@ _MESSAGES = """
 
 
 @pytest.mark.parametrize("people", [1, 2000], ids=["of one user", "of thousands"])
-async def test_a_claim_costs_as_little_with_thousands_waiting_as_with_few(
-    stores: Stores, database: Database, clock: FakeClock, people: int
-) -> None:
-    counter = await count_steps(database)
+async def test_a_claim_costs_as_little_with_thousands_waiting_as_with_few(stores: Stores, people: int) -> None:
+    counter = await count_steps(stores.database)
 
     async def fill(first: int, last: int) -> None:
-        await database.run(_MANY + _CONVERSATIONS, first=first, last=last)
-        await database.run(_MANY + _MESSAGES, first=first, last=last, people=people, now=clock.now_ms())
-        await clock.advance(100)
+        await stores.database.run(_MANY + _CONVERSATIONS, first=first, last=last)
+        await stores.database.run(_MANY + _MESSAGES, first=first, last=last, people=people, now=stores.clock.now_ms())
+        await stores.clock.advance(100)
 
     async def steps_of_a_claim() -> int:
         before = counter.steps

@@ -47,17 +47,15 @@ async def notes_of(models: UserModels) -> tuple[tuple[str, ...], str, int]:
 SECRET = "a secret worry"
 
 
-async def test_notes_derived_from_a_deleted_message_are_gone_everywhere(
-    models: UserModels, stores: Stores, path: Path
-) -> None:
+async def test_notes_derived_from_a_deleted_message_are_gone_everywhere(models: UserModels, stores: Stores) -> None:
     assert await revised(stores, "likes tea", whispers=SECRET)
     assert await revised(stores, "owes money", expected=1, whispers=SECRET)
     assert await revised(stores, "has a cat", expected=2, whispers=SECRET)
     await forget_turn(models._database, 2)
     assert await notes_of(models) == (("likes tea", "has a cat"), "", 1)
     for table in ("records", "facts", "links", "record_words", "user_models", "user_model_history", "ledger"):
-        assert "money" not in str(look(path, f"SELECT * FROM {table}"))
-    kept = look(path, "SELECT whispers FROM user_model_history ORDER BY version")
+        assert "money" not in str(look(stores.path, f"SELECT * FROM {table}"))
+    kept = look(stores.path, "SELECT whispers FROM user_model_history ORDER BY version")
     assert kept == [(SECRET,), ("",), ("",), ("",)]
     history = {one.version: one for one in await model_history(models._database, "U1", 9)}
     first, second, third = (history[version] for version in (1, 2, 3))
@@ -65,39 +63,33 @@ async def test_notes_derived_from_a_deleted_message_are_gone_everywhere(
     assert "scrubbed" in second.change
 
 
-async def test_what_was_corrected_holds_again_when_the_correction_is_taken_back(
-    models: UserModels, stores: Stores
-) -> None:
+async def test_what_was_corrected_or_said_again_holds_without_a_quotation(models: UserModels, stores: Stores) -> None:
     assert await revised(stores, "likes tea")
     assert await revised(stores, expected=1, corrected={"likes tea": "likes coffee"})
     await forget_turn(models._database, 2)
     assert (await notes_of(models))[0] == ("likes tea",)
-
-
-async def test_a_fact_with_another_quotation_stays(models: UserModels, stores: Stores, path: Path) -> None:
-    assert await revised(stores, "likes tea")
-    assert await revised(stores, "likes tea", expected=1)
+    assert await revised(stores, "likes tea", expected=3)
     await forget_turn(models._database, 1)
     assert (await notes_of(models))[0] == ("likes tea",)
-    assert look(path, "SELECT target FROM links") == [("TU_2",)]
+    assert look(stores.path, "SELECT target FROM links") == [("TU_3",)]
 
 
-async def test_a_deletion_that_arrives_reaches_the_notes(models: UserModels, stores: Stores) -> None:
+async def test_a_deletion_reaches_the_notes_past_an_unreadable_thought(models: UserModels, stores: Stores) -> None:
     await stores.answer("hello")
+    await stores.database.run("UPDATE turns SET thought = '{' WHERE speaker = 'soul'")
     asked, said = (turn.seq for turn in (await stores.turns.transcript(DM, 9)).turns)
     assert await revised(stores, "owes money", turns=(asked, said))
     await stores.inbox.accept(deleted("100.000001"))
     assert (await notes_of(models))[0] == ()
+    assert look(stores.path, "SELECT thought FROM turns WHERE speaker = 'soul'") == [("{}",)]
 
 
-@pytest.mark.parametrize(("seq", "person", "conversation"), [(9, "U1", DM), (9, "U2", DM), (9, "U1", thread("1.0"))])
-async def test_a_deleted_message_outside_the_range_changes_nothing(
-    models: UserModels, stores: Stores, seq: int, person: str, conversation: object
-) -> None:
+async def test_a_deleted_message_outside_the_range_changes_nothing(models: UserModels, stores: Stores) -> None:
     await stores.inbox.accept(new_message("2.0", conversation=thread("1.0")))
     assert await revised(stores, "likes tea", whispers=SECRET)
-    await forget_turn(models._database, seq, person, str(conversation))
-    assert await notes_of(models) == (("likes tea",), SECRET, 1)
+    for person, conversation in (("U1", DM), ("U2", DM), ("U1", thread("1.0"))):
+        await forget_turn(models._database, 9, person, str(conversation))
+        assert await notes_of(models) == (("likes tea",), SECRET, 1), (person, conversation)
 
 
 async def test_a_revision_under_way_is_refused(models: UserModels, stores: Stores) -> None:
@@ -160,9 +152,7 @@ async def _second_cycle(stores: Stores) -> Claim:
 
 @pytest.mark.parametrize("ts", ["51.0", "52.0"])
 @pytest.mark.parametrize("change", ["edit", "deletion"])
-async def test_a_cycle_that_has_read_earlier_words_which_are_gone_writes_nothing(
-    stores: Stores, path: Path, ts: str, change: str
-) -> None:
+async def test_a_cycle_that_has_read_words_now_gone_writes_nothing(stores: Stores, ts: str, change: str) -> None:
     claim = await _second_cycle(stores)
     arrival = deleted(ts, conversation=ROOM) if change == "deletion" else edited(ts, "a wren", conversation=ROOM)
     await stores.inbox.accept(arrival)
@@ -171,20 +161,25 @@ async def test_a_cycle_that_has_read_earlier_words_which_are_gone_writes_nothing
     )
     with pytest.raises(Superseded):
         await stores.commits.commit(poem)
-    assert look(path, "SELECT process_memory FROM conversations") == [("{}",)]
-    assert look(path, "SELECT count(*) FROM turns WHERE body LIKE 'Sing%'") == [(0,)]
+    assert look(stores.path, "SELECT process_memory FROM conversations") == [("{}",)]
+    assert look(stores.path, "SELECT count(*) FROM turns WHERE body LIKE 'Sing%'") == [(0,)]
     await stores.conversations.release(claim, text_changed=True)
     await stores.commits.commit(effect(await stores.claim(), "Sing."))
-    assert look(path, "SELECT body FROM outbox WHERE id NOT LIKE '%@1#0'") == [("Sing.",)]
+    assert look(stores.path, "SELECT body FROM outbox WHERE id NOT LIKE '%@1#0'") == [("Sing.",)]
 
 
-async def test_a_message_that_waits_changes_without_disturbing_the_reply_before_it(stores: Stores, path: Path) -> None:
+async def test_words_that_wait_disturb_no_reply_and_earlier_ones_undo_an_afterthought(stores: Stores) -> None:
     claim = await _second_cycle(stores)
     await stores.inbox.accept(new_message("54.0", "and then", conversation=ROOM))
     await stores.inbox.accept(edited("54.0", "and now", conversation=ROOM))
     await stores.inbox.accept(deleted("54.0", conversation=ROOM))
     await stores.commits.commit(effect(claim, "Sing."))
-    assert look(path, "SELECT body FROM outbox WHERE id NOT LIKE '%@1#0'") == [("Sing.",)]
+    assert look(stores.path, "SELECT body FROM outbox WHERE id NOT LIKE '%@1#0'") == [("Sing.",)]
+    memories = ProcessMemories(stores.database, stores.clock, WORKER)
+    known = await memories.known(ROOM)
+    assert known is not None
+    await stores.inbox.accept(deleted("51.0", conversation=ROOM))
+    assert not await memories.keep(ROOM, {"thought": "the canary"}, instead_of=known)
 
 
 async def test_what_was_made_of_words_between_users_is_forgotten_with_them(stores: Stores, path: Path) -> None:
@@ -199,17 +194,6 @@ async def test_what_was_made_of_words_between_users_is_forgotten_with_them(store
     assert "poem" in str(look(path, "SELECT thought FROM turns"))
 
 
-async def test_words_taken_away_during_an_afterthought_keep_it_out_of_an_empty_memory(
-    stores: Stores, clock: FakeClock
-) -> None:
-    await _second_cycle(stores)
-    memories = ProcessMemories(stores.database, clock, WORKER)
-    known = await memories.known(ROOM)
-    assert known is not None
-    await stores.inbox.accept(deleted("51.0", conversation=ROOM))
-    assert not await memories.keep(ROOM, {"thought": "the canary"}, instead_of=known)
-
-
 async def _forgets_last(stores: Stores, clock: FakeClock, *, paused: bool) -> None:
     """What was said last is forgotten: by a command, or since nothing was to be remembered."""
     if paused:
@@ -222,26 +206,22 @@ async def _forgets_last(stores: Stores, clock: FakeClock, *, paused: bool) -> No
 
 
 @pytest.mark.parametrize("paused", [False, True])
-async def test_the_reply_to_forgotten_words_leaves_the_queue_however_it_ended(
-    *, stores: Stores, clock: FakeClock, path: Path, paused: bool
-) -> None:
+async def test_the_reply_to_forgotten_words_leaves_the_queue_however_it_ended(stores: Stores, paused: bool) -> None:
     for number, state in enumerate(("sent", "expired", "dropped", "dead", "unknown"), 1):
         await stores.inbox.accept(new_message(f"{number}.0", SECRET))
         await stores.answer(f"about {SECRET}")
         await stores.database.run("UPDATE outbox SET state = :state, settled_ms = 1 WHERE body <> ''", state=state)
-        await _forgets_last(stores, clock, paused=paused)
-        assert look(path, "SELECT body, cleared FROM outbox") == [("", 1)] * number, state
-        assert SECRET not in str(look(path, "SELECT * FROM inbox")), state
+        await _forgets_last(stores, stores.clock, paused=paused)
+        assert look(stores.path, "SELECT body, cleared FROM outbox") == [("", 1)] * number, state
+        assert SECRET not in str(look(stores.path, "SELECT * FROM inbox")), state
 
 
 @pytest.mark.parametrize("paused", [False, True])
-async def test_a_reply_under_way_loses_its_words_once_it_is_settled(
-    *, stores: Stores, clock: FakeClock, path: Path, paused: bool
-) -> None:
+async def test_a_reply_under_way_loses_its_words_once_it_is_settled(stores: Stores, path: Path, paused: bool) -> None:
     for number, ends in enumerate(("sent", "unforeseen", "given up"), 1):
         await stores.inbox.accept(new_message(f"{number}.0", SECRET))
         delivery = await stores.answer(f"about {SECRET}")
-        await _forgets_last(stores, clock, paused=paused)
+        await _forgets_last(stores, stores.clock, paused=paused)
         assert look(path, "SELECT state FROM outbox WHERE cleared = 0 AND note = 0") == [("sending",)], ends
         if ends == "sent":
             await stores.outbox.sent(delivery, "9.9")
@@ -249,19 +229,14 @@ async def test_a_reply_under_way_loses_its_words_once_it_is_settled(
             await stores.outbox.give_up(delivery, "dead", "no", Note.DEAD)
         else:
             assert await stores.outbox.count_fault(replace(delivery, faults=FAULTS), 1, "no")
-            await stores.database.run("DELETE FROM outbox WHERE note = 1")  # the note would go before the next reply
         assert look(path, "SELECT body, cleared FROM outbox WHERE note = 0") == [("", 1)] * number, ends
-
-
-async def test_a_reply_whose_message_stays_keeps_its_words(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(new_message(text="hello"))
+        await stores.database.run("DELETE FROM outbox WHERE note = 1")  # the note would go before the next reply
+    await stores.inbox.accept(new_message("9.0", "hello"))
     await stores.outbox.sent(await stores.answer("good day"), "9.9")
-    assert look(path, "SELECT body, cleared FROM outbox") == [("good day", 0)]
+    assert look(path, "SELECT body, cleared FROM outbox WHERE note = 0 AND body <> ''") == [("good day", 0)]
 
 
-async def test_words_that_can_not_be_erased_in_one_talk_stay_in_no_other(
-    stores: Stores, clock: FakeClock, path: Path
-) -> None:
+async def test_words_that_can_not_be_erased_in_one_talk_stay_in_no_other(stores: Stores, path: Path) -> None:
     for channel in ("D1", "D2"):
         where = replace(DM, channel=channel)
         await spoken(stores.database, f"said in {channel}", key=where, audience=Audience(AudienceKind.DM, channel))
@@ -269,14 +244,7 @@ async def test_words_that_can_not_be_erased_in_one_talk_stay_in_no_other(
     await stores.database.run(
         "CREATE TRIGGER stuck BEFORE DELETE ON turns WHEN OLD.body = 'said in D1' BEGIN SELECT raise(ABORT, 'no'); END"
     )
-    await clock.advance(3600)
+    await stores.clock.advance(3600)
     with pytest.raises(sqlite3.IntegrityError, match="no"):
-        await erase_passed(stores.database, clock, silence_ms=1000)
+        await erase_passed(stores.database, stores.clock, silence_ms=1000)
     assert look(path, "SELECT body FROM turns") == [("said in D1",)]
-
-
-async def test_a_thought_that_can_not_be_read_stops_no_deletion(models: UserModels, stores: Stores, path: Path) -> None:
-    await stores.answer("hello")
-    await stores.database.run("UPDATE turns SET thought = '{' WHERE speaker = 'soul'")
-    await forget_turn(models._database, 1)
-    assert look(path, "SELECT thought FROM turns WHERE speaker = 'soul'") == [("{}",)]

@@ -16,25 +16,24 @@ from daemon.core.ports.arrivals import Source
 from daemon.core.ports.files import SharedFile
 from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.people.erasure import Spared
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.tombstones import FILE, read_file, tombstone_of, write_file
 from tests.fakes import TIMEOUT, Events, FakeClock
-from tests.given import SOUL, TEAM, new_message
+from tests.given import TEAM, new_message
 from tests.residues import residues
 from tests.store.forgetting_kills import killed_at_each_write
 from tests.store.forgotten import ADA, BEN, CANARY, EVERYBODY, ROOM, fill
-from tests.store.parts import Stores, look, met
+from tests.store.parts import Stores, a_fact, look, met
 
 LEAST_WRITES = 5  # of which each is a step that a kill may come before
 
 
 @pytest.fixture
 async def filled(database: Database) -> Database:
-    """Ada and Ben spoke."""
     await fill(database)
     return database
 
@@ -60,9 +59,7 @@ async def test_everything_of_one_person_is_gone_and_the_rest_stays(filled: Datab
     assert ADA not in (path.parent / FILE).read_text()
 
 
-async def test_files_of_messages_that_were_never_answered_go_and_those_of_others_stay(
-    filled: Database, path: Path
-) -> None:
+async def test_files_of_messages_never_answered_go_and_those_of_others_stay(filled: Database, path: Path) -> None:
     stores = Stores.of(filled, FakeClock(auto=True))
     for ts, author, name in (("7.0", ADA, f"{CANARY}.pdf"), ("8.0", BEN, "cloth.pdf")):
         file = SharedFile(f"F{ts}", name, "application/pdf", 9, f"https://files/{name}")
@@ -127,9 +124,7 @@ async def test_an_order_that_can_not_be_read_holds_up_no_other(filled: Database,
     assert look(path, "SELECT body FROM turns WHERE author = ?", BEN) == []
 
 
-async def test_once_a_person_is_erased_all_are_rung_that_may_have_shown_their_words(
-    filled: Database, path: Path
-) -> None:
+async def test_once_a_person_is_erased_all_are_rung_who_may_show_their_words(filled: Database, path: Path) -> None:
     rung = list[str]()
     home, index = path.parent, path.parent / "index"
     people = ForgettingPeople(filled, FakeClock(auto=True), Events(), home, index, ring=lambda: rung.append("a ring"))
@@ -138,6 +133,8 @@ async def test_once_a_person_is_erased_all_are_rung_that_may_have_shown_their_wo
     await people.finish(order)
     await people.finish(order)
     assert rung == ["a ring"]
+    orders = {await people.ask(TEAM, BEN, Spared("c", "m")) for _ in range(2)}
+    assert len(orders) == 1, "an order is given once for one message"
 
 
 async def test_what_others_said_of_them_by_name_alone_goes(filled: Database, path: Path) -> None:
@@ -147,20 +144,8 @@ async def test_what_others_said_of_them_by_name_alone_goes(filled: Database, pat
     stays = [("Adam", "is often late"), ("Moss", "told Ada to be late"), ("Quill", "is a name that two have")]
     bens = "TU_{}".format(*look(path, "SELECT seq FROM turns WHERE author = 'U0BEN'")[0])
     for subject, text in (*goes, *stays):
-        claim = Fact(
-            soul=SOUL,
-            workspace=TEAM,
-            audience=EVERYBODY,
-            channel="C1",
-            text=text,
-            at_ms=1,
-            trust=Trust.CLAIM,
-            subject=subject,
-            predicate="is",
-            object="late",
-            claimed_by=BEN,
-            valid_from_ms=1,
-        )
+        said = {"audience": EVERYBODY, "channel": "C1", "trust": Trust.CLAIM, "claimed_by": BEN}
+        claim = a_fact(text, subject=subject, predicate="is", object="late", **said)
         proof = Link("", Relation.EVIDENCE, bens, "I weave")
         await filled.write(partial(put, record=claim, now=1, links=[proof]))
     await forget_ada(filled, path)
@@ -261,11 +246,6 @@ async def test_one_whose_files_cannot_be_deleted_holds_up_nobody_else(
     assert look(path, "SELECT body FROM turns WHERE speaker = 'person'") == []
 
 
-async def test_an_order_is_given_once_for_one_message(database: Database, path: Path) -> None:
-    people = _forgetting(database, path.parent)
-    assert len({await people.ask(TEAM, ADA, Spared("c", "m")) for _ in range(2)}) == 1
-
-
 @pytest.mark.parametrize(
     ("asks", "ahead_s"),
     [
@@ -297,12 +277,10 @@ async def test_old_words_from_history_are_not_taken_in_again_and_new_ones_are(
 
 
 @pytest.mark.parametrize("ahead_s", [-420, 420], ids=["our clock behind", "our clock ahead"])
-async def test_what_is_said_while_it_is_under_way_is_heard_afterwards(
-    database: Database, stores: Stores, clock: FakeClock, path: Path, ahead_s: int
-) -> None:
-    platform_s = clock.now_ms() / 1000 - ahead_s
+async def test_what_is_said_while_it_is_under_way_is_heard_afterwards(stores: Stores, path: Path, ahead_s: int) -> None:
+    platform_s = stores.clock.now_ms() / 1000 - ahead_s
     said = {name: f"{platform_s + after:.6f}" for name, after in (("before", -1), ("asks", 0), ("after", 1))}
-    people = ForgettingPeople(database, clock, Events(), path.parent, path.parent / "index")
+    people = ForgettingPeople(stores.database, stores.clock, Events(), path.parent, path.parent / "index")
     for name, ts in said.items():
         await stores.inbox.accept(new_message(ts=ts, text=name, author=ADA))
     await people.finish(await people.ask(TEAM, ADA, ts=said["asks"]))
@@ -326,21 +304,19 @@ def test_a_file_of_tombstones_that_cannot_be_read_stops_the_work_and_says_what_t
     assert "put back a copy" in raised.value.hint
 
 
-async def test_while_a_copy_is_being_made_it_is_not_done_and_ends_after_it(
-    filled: Database, clock: FakeClock, path: Path
-) -> None:
+async def test_while_a_copy_is_being_made_it_is_not_done_and_ends_after_it(filled: Database, stores: Stores) -> None:
     if not await filled.in_wal_mode():
         pytest.skip("this SQLite keeps no write-ahead log")
-    people = ForgettingPeople(filled, clock, Events(), path.parent, path.parent / "index")
-    with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+    people = ForgettingPeople(filled, stores.clock, Events(), stores.path.parent, stores.path.parent / "index")
+    with closing(sqlite3.connect(stores.path, isolation_level=None)) as copy:
         copy.execute("BEGIN")  # the one snapshot of a copy
         copy.execute("SELECT count(*) FROM turns").fetchone()
         await people.finish(await people.ask(TEAM, ADA))
-        assert residues(path.parent, CANARY)
-        assert look(path, "SELECT person, state, gone FROM tombstones") == [("", "erased", "[]")]
+        assert residues(stores.path.parent, CANARY)
+        assert look(stores.path, "SELECT person, state, gone FROM tombstones") == [("", "erased", "[]")]
         copy.execute("ROLLBACK")
     async with alongside(people.run()):
         async with asyncio.timeout(TIMEOUT):
-            while look(path, "SELECT state FROM tombstones") != [("done",)]:  # noqa: ASYNC110 - a file has no events
+            while look(stores.path, "SELECT state FROM tombstones") != [("done",)]:  # noqa: ASYNC110 - a file has no events
                 await asyncio.sleep(0.01)
-    assert residues(path.parent, CANARY) == [], "also while the file is open"
+    assert residues(stores.path.parent, CANARY) == [], "also while the file is open"

@@ -13,7 +13,6 @@ from daemon.memory.database import open_database
 from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
 from daemon.memory.mind.goals import MOST_OPEN
-from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.residues import residues, texts_of
@@ -86,9 +85,7 @@ async def test_a_goal_of_another_soul_is_unknown(soul: Aiming, ben: Stores) -> N
     ]
 
 
-async def test_a_repeated_goal_is_touched_and_not_added_again_but_before_others_who_may_not_know_it(
-    soul: Aiming,
-) -> None:
+async def test_a_repeated_goal_is_touched_and_added_only_before_others_who_may_not_know_it(soul: Aiming) -> None:
     await soul.thinks(OPEN, EVERYBODY, add("The import, again!"))
     (before,) = await soul.rows()
     await soul.clock.sleep(HOUR)
@@ -108,9 +105,7 @@ async def test_an_audience_has_twelve_open_goals_at_most(soul: Aiming) -> None:
     assert await soul.thinks(OTHER_DM, THEIRS, add("elsewhere"), author="U2") == [], "another audience has its own"
 
 
-async def test_goals_of_two_daemons_and_many_threads_are_kept_within_the_bound(
-    soul: Aiming, path: Path, clock: FakeClock
-) -> None:
+async def test_goals_of_two_daemons_and_many_threads_keep_the_bound(soul: Aiming, path: Path, clock: FakeClock) -> None:
     async with open_database(path, clock) as other, asyncio.TaskGroup() as group:
         for number in range(2 * MOST_OPEN):
             database = (soul.thinker.database, other)[number % 2]
@@ -203,20 +198,11 @@ async def test_a_goal_goes_with_a_thought_that_saw_another_one_from_elsewhere(so
     assert await soul.goals() == []
 
 
-async def test_a_person_who_is_forgotten_takes_what_was_made_for_them_along(soul: Aiming) -> None:
-    await soul.thinks(DM, MINE, add("for me"))
-    await soul.thinks(OPEN, EVERYBODY, add("for you"), author="U2")
-    await soul.thinker.database.write(lambda unit: erase(unit, TEAM, "U1", Spared("", ""), 5, 5))
-    assert await soul.goals() == ["for you"]
-
-
-async def test_a_person_who_is_forgotten_takes_what_an_admin_gave_the_soul_to_do_there_or_by_their_id(
-    soul: Aiming, path: Path
-) -> None:
+async def test_who_is_forgotten_takes_what_was_made_for_them_and_given_by_their_id(soul: Aiming, path: Path) -> None:
     database = soul.thinker.database
-    await soul.thinks(DM, MINE)
+    await soul.thinks(DM, MINE, add("for me"))
     await soul.thinks(OTHER_DM, THEIRS, author="U2")
-    await soul.thinks(OPEN, EVERYBODY, author="U2")
+    await soul.thinks(OPEN, EVERYBODY, add("for you"), author="U2")
     for where, goal, why in (
         (DM, "read the import with them", ""),
         (OTHER_DM, "read the import with the other one", "<@U1> can't"),
@@ -230,14 +216,13 @@ async def test_a_person_who_is_forgotten_takes_what_an_admin_gave_the_soul_to_do
     await people.finish(await people.ask(TEAM, "U1"))
     assert await residues(database, path.parent, TEAM, "U1", texts) == 0
     assert [(row["goal"], row["why"]) for row in await soul.rows()] == [
+        ("for you", "they asked"),
         ("read the import with the other one", ""),
         ("write up the import", "it is late"),
     ]
 
 
-async def test_thoughts_that_were_shown_what_an_admin_gave_lose_their_words_when_it_is_taken_away(
-    soul: Aiming, path: Path
-) -> None:
+async def test_thoughts_that_saw_what_an_admin_gave_lose_their_words_when_it_goes(soul: Aiming, path: Path) -> None:
     thinker = soul.thinker
     for where in (OPEN, OPEN_TOO):
         await soul.thinks(where, EVERYBODY, author="U2")
@@ -255,9 +240,7 @@ async def test_thoughts_that_were_shown_what_an_admin_gave_lose_their_words_when
     assert {"asking", "writing"} & set((await thinker.words()).values()) == set()
 
 
-async def test_the_export_holds_what_is_meant_to_be_done_for_its_person_and_in_their_direct_messages(
-    soul: Aiming,
-) -> None:
+async def test_the_export_holds_what_is_to_be_done_for_its_person_and_in_their_direct_messages(soul: Aiming) -> None:
     await soul.thinks(DM, MINE, add("for me"))
     await soul.thinks(OTHER_DM, THEIRS, add("for another"), author="U2")
     await soul.thinks(OPEN, EVERYBODY)

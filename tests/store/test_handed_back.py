@@ -16,7 +16,7 @@ from tests.store.handing import BENS, ROOM, TO_ADA, TO_BEN, hand, host, said, su
 from tests.store.parts import WORKER, Stores, intend
 
 
-async def test_it_is_handed_back_with_what_was_said_meanwhile(ada: Stores, ben: Stores) -> None:
+async def test_it_is_handed_back_with_what_was_said_meanwhile_and_was_not_deleted(ada: Stores, ben: Stores) -> None:
     await ada.inbox.accept(said())
     await hand(ada)
     await ada.inbox.accept(said("101.0", "and the glaze?"))
@@ -26,8 +26,12 @@ async def test_it_is_handed_back_with_what_was_said_meanwhile(ada: Stores, ben: 
         "Ben: and the glaze?",
         "Ada: It is blue.",
     ]
-    assert [one.body for one in (await ada.turns.transcript(ROOM, 9)).turns] == ["the kiln is cold", "I see."]
     assert len(await ada.database.rows("SELECT 1 FROM outbox WHERE note = 1")) == 4
+    own = ["the kiln is cold", "I see."]
+    assert [one.body for one in (await ada.turns.transcript(ROOM, 9)).turns] == own
+    await ada.inbox.accept(deleted("101.0", conversation=ROOM))
+    assert "glaze" not in await summary(ada.database, ROOM)
+    assert [one.body for one in (await ada.turns.transcript(ROOM, 9)).turns] == own
 
 
 async def test_a_soul_keeps_its_own_summary_where_a_poorer_one_comes_back(ada: Stores, ben: Stores) -> None:
@@ -53,9 +57,7 @@ async def test_a_soul_keeps_its_own_summary_where_a_poorer_one_comes_back(ada: S
 
 
 @pytest.mark.parametrize("summarized", [False, True])
-async def test_what_came_between_outlasts_a_summary_that_is_made_meanwhile(
-    ada: Stores, ben: Stores, *, summarized: bool
-) -> None:
+async def test_what_came_between_outlasts_a_summary_meanwhile(ada: Stores, ben: Stores, *, summarized: bool) -> None:
     await ada.inbox.accept(said())
     await hand(ada)
     await ada.inbox.accept(said("101.0"))
@@ -73,19 +75,6 @@ async def test_what_came_between_outlasts_a_summary_that_is_made_meanwhile(
     await hand(ben, TO_ADA, "It is blue.")
     assert not await ada.turns.summarize(ROOM, "poorer", began.turns[-1].seq, instead_of=began.summarized_to)
     assert "It is blue." in await summary(ada.database, ROOM)
-
-
-async def test_a_turn_of_the_other_soul_that_is_deleted_leaves_no_summary_that_holds_it(
-    ada: Stores, ben: Stores
-) -> None:
-    await ada.inbox.accept(said())
-    await hand(ada)
-    await ada.inbox.accept(said("101.0", "my secret"))
-    await hand(ben, TO_ADA, "It is safe.")
-    assert "my secret" in await summary(ada.database, ROOM)
-    await ada.inbox.accept(deleted("101.0", conversation=ROOM))
-    assert "my secret" not in await summary(ada.database, ROOM)
-    assert [one.body for one in (await ada.turns.transcript(ROOM, 9)).turns] == ["the kiln is cold", "I see."]
 
 
 async def test_of_much_that_came_between_the_older_is_told_in_short(ada: Stores, ben: Stores) -> None:
@@ -156,9 +145,7 @@ async def test_an_answer_is_for_the_soul_that_has_the_thread_and_is_hosted(
     assert await told(ada.database) == [(str(holder), str(holder))]
 
 
-async def test_either_soul_looks_after_a_question_of_a_thread_that_was_handed_over(
-    ada: Stores, clock: FakeClock
-) -> None:
+async def test_either_soul_looks_after_a_question_of_a_thread_handed_over(ada: Stores, clock: FakeClock) -> None:
     await ada.inbox.accept(said())
     await asks_session(ada.database, clock)
     await hand(ada)
@@ -168,9 +155,7 @@ async def test_either_soul_looks_after_a_question_of_a_thread_that_was_handed_ov
     assert [await questions.tell(one, News.LATE) for _ in range(2)] == [True, False]
 
 
-async def test_a_reminder_that_is_due_as_the_thread_goes_is_said_by_the_new_soul(
-    ada: Stores, ben: Stores, clock: FakeClock
-) -> None:
+async def test_a_reminder_due_as_a_thread_goes_is_of_the_new_soul(ada: Stores, ben: Stores, clock: FakeClock) -> None:
     await ada.inbox.accept(said())
     claim = await ada.claim()
     due = NewIntention(slot="look", content="look at the kiln", behalf="U1", due_ms=clock.now_ms() - 1)

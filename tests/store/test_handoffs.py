@@ -21,17 +21,6 @@ from tests.store.handing import BENS, EVERYBODY, ROOM, TO_ADA, TO_BEN, hand, hos
 from tests.store.parts import Stores, intend, later
 
 
-async def test_what_is_said_from_then_on_is_the_new_souls(ada: Stores, ben: Stores) -> None:
-    await ada.inbox.accept(said())
-    await hand(ada)
-    assert await ada.inbox.accept(said("101.0", "and now?", addressed=False)) is Acceptance.ACCEPTED
-    assert await where(ada.database, "100.000001") == [str(ROOM)]
-    assert await where(ada.database, "101.0") == [str(BENS)]
-    assert await ada.conversations.claim_next() is None
-    [heard] = (await ben.claim()).messages
-    assert (heard.perception.content, heard.perception.conversation) == ("and now?", BENS)
-
-
 async def test_the_new_soul_gets_what_was_known_of_the_thread(ada: Stores, ben: Stores) -> None:
     await ada.inbox.accept(said())
     claim = await ada.claim()
@@ -59,22 +48,17 @@ async def test_the_new_soul_gets_what_was_known_of_the_thread(ada: Stores, ben: 
     assert [tuple(row) for row in questions] == [("C1", "why glaze?")]
 
 
-async def test_a_question_before_other_readers_stays_with_its_soul(ada: Stores) -> None:
+async def test_what_was_not_to_be_remembered_or_said_before_other_readers_is_not_passed_on(ada: Stores) -> None:
     await ada.inbox.accept(said())
     await ada.database.run("INSERT INTO standing_questions VALUES ('ada', 'T1', 'C1', 'channel:C1', 'a secret?', 1)")
-    await hand(ada)
-    assert await ada.database.rows("SELECT * FROM standing_questions WHERE soul = 'ben'") == []
-
-
-async def test_what_was_said_while_nothing_was_to_be_remembered_is_not_passed_on(ada: Stores) -> None:
-    await ada.inbox.accept(said())
     claim = await ada.claim()
     whole = replace(effect(claim, "I see."), handoff=TO_BEN)
     await ada.commits.commit(replace(whole, turns=tuple(replace(one, passing=True) for one in whole.turns)))
     assert await summary(ada.database) == ""
+    assert await ada.database.rows("SELECT * FROM standing_questions WHERE soul = 'ben'") == []
 
 
-async def test_both_say_so_once_and_the_new_soul_after_the_old_one(ada: Stores, ben: Stores, clock: FakeClock) -> None:
+async def test_what_is_said_from_then_on_is_the_new_souls_and_both_say_so_once(ada: Stores, ben: Stores) -> None:
     await ada.inbox.accept(said())
     await hand(ada)
     rows = await ada.database.rows("SELECT * FROM outbox WHERE note = 1 ORDER BY not_before")
@@ -83,6 +67,12 @@ async def test_both_say_so_once_and_the_new_soul_after_the_old_one(ada: Stores, 
         ("ben", "From now on I answer here in place of ada, and know what was said.", "100.000001", "U1"),
     ]
     assert rows[0]["not_before"] < rows[1]["not_before"]
+    assert await ada.inbox.accept(said("101.0", "and now?", addressed=False)) is Acceptance.ACCEPTED
+    assert await where(ada.database, "100.000001") == [str(ROOM)]
+    assert await where(ada.database, "101.0") == [str(BENS)]
+    assert await ada.conversations.claim_next() is None
+    [heard] = (await ben.claim()).messages
+    assert (heard.perception.content, heard.perception.conversation) == ("and now?", BENS)
 
 
 async def test_intentions_go_along_and_those_that_wait_for_words_stay(ada: Stores, clock: FakeClock) -> None:
@@ -163,9 +153,7 @@ class KilledThere:
         raise RuntimeError("killed")
 
 
-async def test_a_daemon_killed_in_the_commit_has_handed_nothing_over(
-    ada: Stores, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_daemon_killed_in_the_commit_handed_nothing_over(ada: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     await ada.inbox.accept(said())
     claim = await ada.claim()
     whole = replace(effect(claim, "I see."), handoff=TO_BEN)
@@ -180,9 +168,7 @@ async def test_a_daemon_killed_in_the_commit_has_handed_nothing_over(
     assert len(await ada.database.rows("SELECT 1 FROM outbox WHERE note = 1")) == 2
 
 
-async def test_a_message_that_is_deleted_leaves_nothing_with_either_soul(
-    ada: Stores, ben: Stores, clock: FakeClock
-) -> None:
+async def test_a_deleted_message_leaves_nothing_with_either_soul(ada: Stores, ben: Stores, clock: FakeClock) -> None:
     await ada.inbox.accept(said(words="my secret"))
     ask = replace(later(clock), params={"heard": ["100.000001"]}, content="the secret")
     await intend(ada.database, clock, ask, key=ROOM)
@@ -284,9 +270,12 @@ def handing(database: Database, clock: FakeClock) -> Handing:
     return Handing(database, clock, "root")
 
 
-async def test_of_two_handoffs_at_once_the_first_one_wins(ada: Stores, clock: FakeClock) -> None:
+async def test_of_two_handoffs_at_once_the_first_wins_and_none_goes_to_oneself(ada: Stores, clock: FakeClock) -> None:
     await ada.inbox.accept(said())
     await ada.answer()
+    with pytest.raises(HandoffRefused, match="can't be handed"):
+        await handing(ada.database, clock).hand_over(str(ROOM), SOUL)
+    assert await ada.database.rows("SELECT 1 FROM conversations WHERE handed_to <> ''") == []
     both = await asyncio.gather(
         *(handing(ada.database, clock).hand_over(str(ROOM), to) for to in ("ben", "cleo")), return_exceptions=True
     )
@@ -294,11 +283,12 @@ async def test_of_two_handoffs_at_once_the_first_one_wins(ada: Stores, clock: Fa
     rows = await ada.database.rows("SELECT soul, handed_to FROM conversations ORDER BY soul")
     assert [tuple(row) for row in rows] == [("ada", "ben"), ("ben", "")]
     assert len(await ada.database.rows("SELECT 1 FROM outbox WHERE note = 1")) == 2
+    with pytest.raises(HandoffRefused, match="was handed to ben before") as refused:
+        await handing(ada.database, clock).hand_over(str(ROOM), "cleo")
+    assert refused.value.hint == f"hand over {BENS}"
 
 
-async def test_an_admin_waits_for_a_reply_under_way_and_ends_a_cycle_that_hangs(
-    ada: Stores, ben: Stores, clock: FakeClock
-) -> None:
+async def test_an_admin_waits_for_a_reply_and_ends_a_hung_cycle(ada: Stores, ben: Stores, clock: FakeClock) -> None:
     await ada.inbox.accept(said())
     claim = await ada.claim()
     with pytest.raises(HandoffRefused, match="ada is answering"):
@@ -309,15 +299,3 @@ async def test_an_admin_waits_for_a_reply_under_way_and_ends_a_cycle_that_hangs(
         await ada.commits.commit(effect(claim, "too late"))
     assert [one.perception.content for one in (await ben.claim()).messages] == ["the kiln is cold"]
     assert await ada.conversations.claim_next() is None
-
-
-async def test_a_thread_is_not_handed_to_the_soul_that_has_it(ada: Stores, clock: FakeClock) -> None:
-    await ada.inbox.accept(said())
-    await ada.answer()
-    with pytest.raises(HandoffRefused, match="can't be handed"):
-        await handing(ada.database, clock).hand_over(str(ROOM), SOUL)
-    assert await ada.database.rows("SELECT 1 FROM conversations WHERE handed_to <> ''") == []
-    await handing(ada.database, clock).hand_over(str(ROOM), "ben")
-    with pytest.raises(HandoffRefused, match="was handed to ben before") as refused:
-        await handing(ada.database, clock).hand_over(str(ROOM), "cleo")
-    assert refused.value.hint == f"hand over {BENS}"

@@ -37,7 +37,6 @@ class Meaning:
 
     @property
     def intentions(self) -> Intentions:
-        """What falls due."""
         return Intentions(self.thinker.database, self.clock, WORKER)
 
     async def thinks(
@@ -50,7 +49,6 @@ class Meaning:
         saw: Sequence[str] = (),
         passing: bool = False,
     ) -> list[str]:
-        """Mean to do this after some seconds; gives why some of it is refused."""
         due = self.clock.now_ms() + after * 1_000
         part = IntendedInThought(tuple(ToDo(one, due) for one in words))
         thoughts = [replace(new_thought("hm", saw=saw), parts=(part,))]
@@ -60,7 +58,6 @@ class Meaning:
         return [reason for _, reason in json.loads(row["refused"])]
 
     async def at_hand(self, where: ConversationKey = DM, readers: Readers = MINE) -> tuple[Intended, ...]:
-        """What the next prompt there shows."""
         return (await Minds(self.thinker.database, self.clock).at_hand(where, readers)).intended
 
     async def answers(self, *shown: str) -> None:
@@ -69,7 +66,6 @@ class Meaning:
         await self.thinker.database.write(lambda transaction: act.perform(transaction, asker, 9))
 
     async def kept(self) -> list[str]:
-        """The words of all intentions that are kept."""
         return [
             row["content"] for row in await self.thinker.database.rows("SELECT content FROM intentions ORDER BY id")
         ]

@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,8 +14,10 @@ from hypothesis import strategies as st
 from daemon.core.perception import ConversationKey
 from daemon.core.timetable import FARTHEST_MS, MINUTE_MS
 from daemon.memory.database import Database, open_database
+from daemon.memory.queues import intention_rows
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.intentions import IDLE, Intentions, cancel_intentions
+from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.records import Worker
 from tests import template
 from tests.fakes import FakeClock
@@ -42,28 +42,26 @@ def waiting(path: Path) -> list[tuple[object, ...]]:
     return look(path, "SELECT slot, due_ms FROM intentions WHERE state = 'waiting' ORDER BY due_ms")
 
 
-async def test_a_due_intention_goes_into_the_inbox_as_a_time_event(
-    database: Database, clock: FakeClock, intentions: Intentions, path: Path
-) -> None:
+async def test_a_due_intention_goes_into_the_inbox_as_a_time_event(stores: Stores, intentions: Intentions) -> None:
     assert await intentions.next_due_ms() is None
-    assert await intend(database, clock, later(clock)) == ()
+    assert await intend(stores.database, stores.clock, later(stores.clock)) == ()
     (one,) = await intentions.waiting(DM)
     assert (one.slot, one.params, one.fired) == ("look", {"why": "asked"}, 0)
     assert await intentions.next_due_ms() == one.due_ms
     assert await intentions.fall_due() == 0
-    await clock.advance(660)
+    await stores.clock.advance(660)
     assert await intentions.fall_due() == 1
     due = f"{one.due_ms // 1000}.{one.due_ms % 1000:03d}000"
     assert look(
-        path,
+        stores.path,
         "SELECT id, ts, conversation, author, place, audience, body, source, state, modality, process, received_ms,"
         " envelope FROM inbox",
     ) == [
         (f"ada/T1/D1/due:{one.id}:1", due, str(DM), "U1", "dm", "dm:D1", "the build", "live", "new", "time", "ready",
-         clock.now_ms(), "{}"),
+         stores.clock.now_ms(), "{}"),
     ]  # fmt: skip
-    assert json.loads(str(look(path, "SELECT params FROM inbox")[0][0])) == {"why": "asked"}
-    assert look(path, "SELECT state, fired, settled_ms FROM intentions") == [("due", 1, clock.now_ms())]
+    assert json.loads(str(look(stores.path, "SELECT params FROM inbox")[0][0])) == {"why": "asked"}
+    assert look(stores.path, "SELECT state, fired, settled_ms FROM intentions") == [("due", 1, stores.clock.now_ms())]
     assert await intentions.fall_due() == 0
     assert await intentions.next_due_ms() is None
     assert await intentions.waiting(DM) == ()
@@ -103,9 +101,7 @@ async def test_intentions_are_replaced_by_slot_and_cancelled_by_slot_or_id_withi
     assert [slot for slot, _ in waiting(path)] == ["three"]
 
 
-async def test_the_cap_refuses_further_intentions_with_a_reason(
-    database: Database, clock: FakeClock, path: Path
-) -> None:
+async def test_the_cap_refuses_further_intentions_with_a_reason(database: Database, clock: FakeClock) -> None:
     elsewhere = ConversationKey(SOUL, TEAM, "D2")
     assert await intend(database, clock, later(clock, "a"), later(clock, "b"), most=2) == ()
     (refused,) = await intend(database, clock, later(clock, "c"), key=elsewhere, most=2)
@@ -115,7 +111,7 @@ async def test_the_cap_refuses_further_intentions_with_a_reason(
         await intend(database, clock, later(clock, IDLE), key=elsewhere, most=2) == ()
     )  # the daemon's own look does not count
     assert await intend(database, clock, later(clock, "c"), key=ConversationKey(SOUL, "T2", "D2"), most=2) == ()
-    assert len(waiting(path)) == 4
+    assert len(waiting(database.path)) == 4
 
 
 async def test_a_refused_intention_leaves_its_slot_unchanged(database: Database, clock: FakeClock, path: Path) -> None:
@@ -152,26 +148,22 @@ async def test_a_recurring_intention_skips_missed_slots_and_ends_with_its_last_o
     assert look(path, "SELECT state FROM intentions") == [("due",)]
 
 
-async def test_a_new_message_cancels_the_look_after_a_silence(
-    database: Database, clock: FakeClock, intentions: Intentions, stores: Stores, path: Path
-) -> None:
-    await intend(database, clock, later(clock, IDLE, 1), later(clock, "promise", 1))
+async def test_a_new_message_cancels_the_look_after_a_silence(stores: Stores, intentions: Intentions) -> None:
+    await intend(stores.database, stores.clock, later(stores.clock, IDLE, 1), later(stores.clock, "promise", 1))
     await stores.inbox.accept(new_message())
-    await clock.advance(120)
+    await stores.clock.advance(120)
     assert await intentions.fall_due() == 1
-    assert look(path, "SELECT slot, state, reason FROM intentions ORDER BY slot") == [
+    assert look(stores.path, "SELECT slot, state, reason FROM intentions ORDER BY slot") == [
         (IDLE, "cancelled", "a message came first"),
         ("promise", "due", ""),
     ]
-    poke(path, "UPDATE inbox SET state = 'answered'")
-    await intend(database, clock, later(clock, IDLE, 0))
+    poke(stores.path, "UPDATE inbox SET state = 'answered'")
+    await intend(stores.database, stores.clock, later(stores.clock, IDLE, 0))
     assert await intentions.waiting(DM) == ()  # the daemon's own look is not listed
     assert await intentions.fall_due() == 1
 
 
-async def test_one_user_gets_a_tenth_of_the_book_and_leaves_the_rest_to_others(
-    database: Database, clock: FakeClock, intentions: Intentions
-) -> None:
+async def test_one_user_gets_a_tenth_of_the_book(database: Database, clock: FakeClock, intentions: Intentions) -> None:
     wanted = [later(clock, f"slot-{one}") for one in range(30)]
     refused = await intend(database, clock, *wanted, shared_out=True)
     assert len(refused) == 20
@@ -202,16 +194,21 @@ async def test_two_daemons_at_once_fire_each_slot_once(
     print(f"slots={number} runs={sum(runs)}")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("moment", "left"), [("before", 1), ("after", 0)])
-async def test_a_kill_around_the_commit_neither_repeats_nor_loses_a_slot(
-    *, database: Database, clock: FakeClock, intentions: Intentions, path: Path, moment: str, left: int
+async def test_what_is_cut_off_in_its_transaction_neither_repeats_nor_loses_a_slot(
+    database: Database, clock: FakeClock, intentions: Intentions, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await intend(database, clock, later(clock, minutes=0))
-    command = [sys.executable, "-m", "tests.kill.dying", str(path), str(clock.now_ms()), moment]
-    child = await asyncio.to_thread(subprocess.run, command, check=False, capture_output=True, text=True)
-    assert child.returncode == -signal.SIGKILL, child.stderr
-    assert await intentions.fall_due() == left
+
+    async def stored_and_cut_off(*args: Any, **more: Any) -> None:  # noqa: ANN401  # as they are
+        await store_internal_event(*args, **more)
+        raise KeyError("cut off")
+
+    with monkeypatch.context() as cut_off:
+        cut_off.setattr(intention_rows, "store_internal_event", stored_and_cut_off)
+        with pytest.raises(KeyError):
+            await intentions.fall_due()
+    assert look(path, "SELECT count(*) FROM inbox") == [(0,)]
+    assert [await intentions.fall_due(), await intentions.fall_due()] == [1, 0]
     assert look(path, "SELECT count(*), max(fired) FROM inbox, intentions") == [(1, 1)]
 
 

@@ -34,35 +34,23 @@ async def test_one_job_of_a_kind_lives_per_conversation(stores: Stores, path: Pa
     assert look(path, "SELECT count(*) FROM jobs") == [(3,)]
 
 
-async def test_a_job_is_claimed_by_one_worker(stores: Stores, others: Stores, clock: FakeClock) -> None:
+async def test_a_job_is_claimed_by_one_worker_and_who_lost_it_can_not_end_it(stores: Stores, others: Stores) -> None:
     await _ask(stores)
     job = await _next(stores)
     assert (job.kind, job.conversation, job.attempts) == (KIND, DM, 1)
     assert await others.jobs.claim_next() is None
     due = await others.jobs.next_due_ms()
     assert due is not None
-    await clock.advance((due - clock.now_ms()) / 1000)
+    await stores.clock.advance((due - stores.clock.now_ms()) / 1000)
     assert (await _next(others)).fence == job.fence + 1
+    await stores.jobs.finish(job, (call("spent"),))
+    await stores.jobs.fail(job, "late", ())
+    assert look(stores.path, "SELECT state, reason FROM jobs") == [("running", "")]
+    kept = look(stores.path, "SELECT count(*) FROM llm_calls WHERE trace_id = 'spent'")
+    assert kept == [(1,)], "its model calls are recorded all the same"
 
 
-async def test_a_worker_that_lost_a_job_can_not_end_it(
-    stores: Stores, others: Stores, clock: FakeClock, path: Path
-) -> None:
-    await _ask(stores)
-    lost = await _next(stores)
-    await clock.advance(LEASE * 4 + 1)
-    await _next(others)
-    await stores.jobs.finish(lost, (call("spent"),))
-    await stores.jobs.fail(lost, "late", ())
-    assert look(path, "SELECT state, reason FROM jobs") == [("running", "")]
-    assert look(path, "SELECT count(*) FROM llm_calls WHERE trace_id = 'spent'") == [
-        (1,)
-    ]  # its model calls are recorded all the same
-
-
-async def test_a_failing_job_is_retried_after_growing_pauses_and_dies_in_the_end(
-    stores: Stores, clock: FakeClock, path: Path
-) -> None:
+async def test_a_failing_job_is_retried_after_growing_pauses_and_dies_in_the_end(stores: Stores, path: Path) -> None:
     await _ask(stores)
     pauses = []
     for _ in range(TRIES):
@@ -71,8 +59,8 @@ async def test_a_failing_job_is_retried_after_growing_pauses_and_dies_in_the_end
         await stores.jobs.fail(job, "model unavailable", ())
         if (due := await stores.jobs.next_due_ms()) is not None:
             assert await stores.jobs.claim_next() is None
-            pauses.append((due - clock.now_ms()) / 1000)
-            await clock.advance(pauses[-1] + 0.01)
+            pauses.append((due - stores.clock.now_ms()) / 1000)
+            await stores.clock.advance(pauses[-1] + 0.01)
     assert pauses == pytest.approx([5, 10, 20, 40], abs=0.1)
     assert look(path, "SELECT state, reason, attempts FROM jobs") == [("dead", "model unavailable", TRIES)]
     assert await stores.jobs.claim_next() is None

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,6 @@ from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.store.parts import look, poke
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----\n"
-Stock = Callable[[dict[str, str]], Path]
 
 
 def write(folder: Path, **texts: str) -> None:
@@ -33,23 +32,19 @@ def write(folder: Path, **texts: str) -> None:
 
 
 def indexed(path: Path) -> set[object]:
-    """The files with passages in the index."""
     return {row[0] for row in look(path, "SELECT DISTINCT path FROM library_passages")}
 
 
 # -- what is found ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_passage_is_cited_by_folder_path_and_line(docs: Path, library: FolderLibrary) -> None:
+async def test_a_passage_is_cited_by_folder_path_line_and_read_on_there(docs: Path, library: FolderLibrary) -> None:
     (docs / "api").mkdir()
     (docs / "api" / "limits.md").write_text("\n\nThe rate limit is 50 a minute.\n", encoding="utf-8")
     await library.index()
     assert await library.search("what is the rate limit?", 5) == (
         Passage("docs/api/limits.md:3", "The rate limit is 50 a minute."),
     )
-
-
-async def test_a_document_is_read_on_from_where_a_passage_was_found(docs: Path, library: FolderLibrary) -> None:
     text = "\n\n".join(f"# Part {number}\n\n{'clay ' * 250}" for number in range(4))
     (docs / "kilns.md").write_text(f"{text}\n\n# Heat\n\nkilns crack\n")
     await library.index()
@@ -63,9 +58,7 @@ async def test_a_document_is_read_on_from_where_a_passage_was_found(docs: Path, 
         assert await library.read_on(path, line, 9) == ()
 
 
-async def test_folders_are_known_with_their_sizes_and_what_vanished_is_not_read(
-    docs: Path, library: FolderLibrary
-) -> None:
+async def test_folders_are_known_with_sizes_and_what_vanished_is_not_read(docs: Path, library: FolderLibrary) -> None:
     assert library.folders == {}
     for name in ("a", "b"):
         (docs / f"{name}.md").write_text(f"clay {name}")
@@ -78,7 +71,7 @@ async def test_folders_are_known_with_their_sizes_and_what_vanished_is_not_read(
     assert library.folders == {"docs": 1}
 
 
-async def test_very_many_open_folders_are_searched_by_a_long_question(
+async def test_the_open_part_searches_counts_and_reads_its_own_folders_alone(
     tmp_path: Path, index: LibraryIndex, clock: FakeClock, events: Events
 ) -> None:
     words = [f"{letter * 4}word" for letter in "abcdefghijkl"]
@@ -92,11 +85,6 @@ async def test_very_many_open_folders_are_searched_by_a_long_question(
     part = whole.open_part()
     assert part is not None
     assert [one.source for one in await part.search(" ".join(words), 5)] == ["folder59/a.md:1", "folder0/a.md:1"]
-
-
-async def test_the_open_part_counts_and_reads_its_own_folders_alone(
-    tmp_path: Path, index: LibraryIndex, clock: FakeClock, events: Events
-) -> None:
     for name in ("closed", "opened"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.md").write_text(f"clay {name}")
@@ -138,7 +126,6 @@ BODIES = ("alpha beta", "gamma NEAR delta", "alphabet 42", "body or not", "x1 x1
 
 
 def finds(body: str, query: str) -> bool:
-    """The expected result of a search, computed in plain Python."""
     return any(likeness(term, word) > 0 for term in terms_of(query) for word in words_of(body))
 
 
@@ -199,8 +186,6 @@ async def test_many_and_long_files_are_written_in_several_transactions(docs: Pat
 
 
 class FailsOnce(LibraryIndex):
-    """An index whose store is busy at first."""
-
     failing = True
 
     async def put(self, files: Sequence[IndexedFile]) -> None:
@@ -244,8 +229,14 @@ async def test_without_folders_the_index_is_emptied_and_the_task_ends(
     assert look(path, "SELECT count(*) FROM library_files") == [(0,)]
 
 
-async def test_a_missing_folder_is_reported_once_and_the_others_are_indexed(
-    tmp_path: Path, docs: Path, index: LibraryIndex, clock: FakeClock, events: Events
+async def test_a_missing_folder_is_reported_once_and_too_many_files_are_refused(
+    *,
+    tmp_path: Path,
+    docs: Path,
+    index: LibraryIndex,
+    clock: FakeClock,
+    events: Events,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     write(docs, a="heron")
     library = FolderLibrary((tmp_path / "gone", docs), index, clock, events)
@@ -253,23 +244,16 @@ async def test_a_missing_folder_is_reported_once_and_the_others_are_indexed(
     await library.index()
     assert events.emitted == [("library.folder_missing", {"folder": "gone"})]
     assert await library.search("heron", 1)
-
-
-async def test_too_many_files_are_refused_with_an_event(
-    docs: Path, library: FolderLibrary, events: Events, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(walking, "MOST_FILES", 3)
-    write(docs, a="x", b="x", c="x", d="x", e="x")
+    write(docs, b="x", c="x", d="x", e="x")
     assert (await library.index()).files == 3
-    assert events.names == ["library.files_refused"]
+    assert events.names == ["library.folder_missing"] * 2 + ["library.files_refused"], "once for each change"
 
 
 # -- what never gets in ----------------------------------------------------------------------------------------------
 
 
-async def test_only_text_files_within_the_size_limit_are_indexed(
-    path: Path, docs: Path, library: FolderLibrary
-) -> None:
+async def test_only_text_files_within_a_size_are_indexed(path: Path, docs: Path, library: FolderLibrary) -> None:
     good = "a secret word"
     write(docs, good=good, empty="")
     (docs / "bom.md").write_bytes(b"\xef\xbb\xbf" + good.encode())
@@ -291,9 +275,7 @@ async def test_only_text_files_within_the_size_limit_are_indexed(
     assert indexed(path) == {"docs/good.md", "docs/bom.md", "docs/largest.md", "docs/latin.md"}
 
 
-async def test_files_for_keys_are_passed_over_and_keys_are_removed_from_others(
-    docs: Path, library: FolderLibrary
-) -> None:
+async def test_files_for_keys_are_passed_over_and_keys_leave_others(docs: Path, library: FolderLibrary) -> None:
     for name in ("deploy.env", "credentials", "credentials.json", "secrets.yaml", "server.key", "ca.pem", "id_ed25519"):
         (docs / name).write_text("quagga is the word of the keys")
     (docs / "notes.md").write_text("quagga: the bot's token is xoxb-1234567890-abcdefghij, keep it")
@@ -322,7 +304,7 @@ async def test_files_outside_the_folder_and_special_files_are_never_opened(
     assert indexed(path) == {"docs/inside.md"}
 
 
-def test_a_file_that_becomes_a_link_during_the_walk_is_not_followed(tmp_path: Path, docs: Path) -> None:
+def test_a_file_that_becomes_a_link_or_a_pipe_or_grows_during_the_walk_is_not_read(tmp_path: Path, docs: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "a.md").write_text("salamander", encoding="utf-8")
@@ -337,9 +319,6 @@ def test_a_file_that_becomes_a_link_during_the_walk_is_not_followed(tmp_path: Pa
     (docs / "b.md").unlink()
     (docs / "b.md").symlink_to(outside / "a.md")
     assert (read_text(nested), read_text(plain)) == (None, None)
-
-
-def test_a_file_that_becomes_a_pipe_or_grows_during_the_walk_is_not_read(docs: Path) -> None:
     os.mkfifo(docs / "pipe.md")
     (docs / "grown.md").write_text("a" * (SIZE_CAP + 1), encoding="utf-8")
     assert [read_text(LibraryFile("x", "1:1", docs, (name,))) for name in ("pipe.md", "grown.md", "gone.md")] == [
@@ -356,16 +335,7 @@ def test_an_unreadable_folder_is_skipped(docs: Path) -> None:
     assert [found.path for found in walk({"docs": docs}).files] == ["docs/a.md"]
 
 
-def test_the_walk_stops_at_a_maximum_depth(docs: Path) -> None:
-    deep = docs
-    for _ in range(40):
-        deep /= "d"
-        deep.mkdir()
-        write(deep, a="down here")
-    assert len(walk({"docs": docs}).files) == 23
-
-
-def test_the_walk_leaves_no_file_handle_open(docs: Path) -> None:
+def test_the_walk_leaves_no_file_handle_open_and_stops_at_a_maximum_depth(docs: Path) -> None:
     (docs / "sub").mkdir()
     write(docs / "sub", a="text")
     before = len(list(Path("/dev/fd").iterdir()))
@@ -373,6 +343,12 @@ def test_the_walk_leaves_no_file_handle_open(docs: Path) -> None:
     assert [read_text(one) for one in found] == [("text", "")]
     assert read_text(LibraryFile("x", "1:1", docs, ("no", "such", "file"))) is None
     assert len(list(Path("/dev/fd").iterdir())) == before
+    deep = docs
+    for _ in range(40):
+        deep /= "d"
+        deep.mkdir()
+        write(deep, a="down here")
+    assert len(walk({"docs": docs}).files) == 24
 
 
 def test_folders_of_the_same_name_are_numbered_and_the_same_folder_counts_once(tmp_path: Path) -> None:

@@ -28,7 +28,6 @@ from daemon.memory.knowledge.forgetting import forget_heard
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.knowledge.records.kinds import Episode, Fact, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.people.erasure import Spared, erase
@@ -38,7 +37,7 @@ from daemon.memory.shared.contexts import define_context, write_context
 from daemon.memory.stream.emptying import empty_thoughts_on
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, deleted, edited, thread
-from tests.store.parts import Stores, look
+from tests.store.parts import Stores, a_fact, a_visit, look
 from tests.store.thinking import Thinker, members
 
 MINE, EVERYBODY = members("dm:D1"), members(f"workspace:{TEAM}")
@@ -172,22 +171,6 @@ async def test_no_id_is_left_that_names_who_was_forgotten(soul: Thinker, path: P
 # -- records -----------------------------------------------------------------------------------------------------------
 
 
-def a_fact(**fields: object) -> Fact:
-    given = {"audience": MINE.audience, "channel": "D1", "text": "keeps bees"} | fields
-    return Fact(
-        soul=SOUL,
-        workspace=TEAM,
-        object="bees",
-        person="U1",
-        subject="U1",
-        predicate="keeps",
-        at_ms=1,
-        valid_from_ms=1,
-        trust=Trust.OWN,
-        **given,  # type: ignore[arg-type]
-    )
-
-
 async def _changes(soul: Thinker, name: str, **fields: object) -> None:
     await soul.database.write(lambda one: change(one, name, 9, "why", **fields))
 
@@ -201,7 +184,7 @@ async def test_only_other_words_or_readers_of_a_record_take_the_words(soul: Thin
         ({"audience": Audience.parse("channel:D1")}, False),
     )
     for changed, stays in changes:
-        name = (await soul.database.write(lambda one: put(one, a_fact(), 1))).id
+        name = (await soul.database.write(lambda one: put(one, a_fact(person="U1"), 1))).id
         await soul.thinks("before", DM, MINE, sources=[name])
         read_at = (await soul.last(DM, MINE)).read_at
         await _changes(soul, name, **changed)
@@ -214,16 +197,7 @@ async def test_a_record_that_loses_one_of_its_sources_takes_the_words(soul: Thin
     for words, where in (("my word", OPEN), ("another", thread("2.0"))):
         await soul.thinks(words, where, EVERYBODY)
     turns = [f"TU_{seq}" for (seq,) in look(path, "SELECT seq FROM turns WHERE speaker = 'person'")]
-    visit = Episode(
-        soul=SOUL,
-        workspace=TEAM,
-        audience=EVERYBODY.audience,
-        channel="C1",
-        text="they said a word",
-        at_ms=1,
-        trust=Trust.INFERRED,
-        state="closed",
-    )
+    visit = a_visit("they said a word", audience=EVERYBODY.audience, channel="C1")
     links = [Link("", Relation.TURN_REFS, one) for one in turns]
     name = (await soul.database.write(lambda one: put(one, visit, 1, links))).id
     await soul.thinks("of the visit", DM, MINE, sources=[name])
@@ -240,7 +214,7 @@ async def aged(soul: Thinker, clock: FakeClock, path: Path) -> Thinker:
     old = await soul.thinks("old", OPEN, EVERYBODY)
     (seq,) = look(path, "SELECT seq FROM turns WHERE ts = ? AND speaker = 'person'", old)[0]
     proof = Link("", Relation.EVIDENCE, f"TU_{seq}", "old")
-    fact = a_fact(audience=EVERYBODY.audience, channel="C1")
+    fact = a_fact(person="U1", audience=EVERYBODY.audience, channel="C1")
     name = (await soul.database.write(lambda one: put(one, fact, 1, [proof]))).id
     await soul.last(DM, MINE)  # where souls think, what changes is noted
     await clock.sleep(7 * DAY / 1000)

@@ -52,7 +52,6 @@ class Holder:
         saw: Sequence[str] = (),
         passing: bool = False,
     ) -> tuple[dict[str, int], list[tuple[str, str]]]:
-        """Think once with these parts; gives what took effect, and what was refused."""
         thought = replace(new_thought("hm", saw=saw), parts=parts)
         await self.thinker.thinks("go on", where, readers, author=author, thoughts=[thought], passing=passing)
         row = (await self.rows("SELECT did, refused FROM thoughts ORDER BY seq"))[-1]

@@ -1,7 +1,6 @@
 """The mirror holds what an export would write, after any harm: switched off, killed, full, something in the way."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -28,8 +27,6 @@ NAME = "passport"
 
 
 class Kept:
-    """A mirror that is being kept, and the folder of its files."""
-
     def __init__(self, database: Database, home: Path, folder: str, room: Callable[[Path], int]) -> None:
         self.events, self.root, self.room = Events(), home / (folder or NAME), room
         self._database = database
@@ -39,13 +36,11 @@ class Kept:
         )
 
     async def followed(self) -> None:
-        """Wait until nothing waits."""
         async with asyncio.timeout(TIMEOUT):
             while await self._database.read(changes_waiting):  # noqa: ASYNC110 - a file has no events
                 await asyncio.sleep(0.005)
 
     async def same_as_an_export(self) -> None:
-        """It holds, to the byte, what an export writes."""
         await self.followed()
         exported = self.root.parent / "exported"
         await export_passport(self._database, exported, SenseBytes(self.root.parent))
@@ -92,9 +87,7 @@ async def _more(database: Database) -> None:
     await database.write(lambda transaction: remember(transaction, [replace(ANSWER, body="More")], [second]))
 
 
-async def test_everything_is_mirrored_as_an_export_writes_it_for_its_owner_alone(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_all_is_mirrored_as_an_export_writes_it_for_its_owner_alone(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.same_as_an_export()
         assert len(bytes_in(kept.root / "memory")) == 7
@@ -113,9 +106,7 @@ async def _unlink(database: Database) -> None:
     await database.run("DELETE FROM links")
 
 
-async def test_what_changes_is_followed_and_at_the_start_what_changed_while_no_daemon_ran(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_what_changes_is_followed_and_at_the_start_what_changed_before(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.followed()
         for change in (_more, _reword):
@@ -131,9 +122,7 @@ async def test_what_changes_is_followed_and_at_the_start_what_changed_while_no_d
         await kept.same_as_an_export()
 
 
-async def test_files_that_were_harmed_missing_or_foreign_are_mended_at_the_start(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_harmed_missing_or_foreign_files_are_mended_at_the_start(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.followed()
     first, second, *_ = sorted((kept.root / "memory").rglob("*.json"))
@@ -155,9 +144,7 @@ async def test_a_restored_backup_from_before_is_followed(filled: Database, tmp_p
         await kept.same_as_an_export()
 
 
-async def test_a_person_who_is_forgotten_while_the_mirror_is_off_leaves_no_file(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_who_is_forgotten_while_the_mirror_is_off_leaves_no_file(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.followed()
     texts = await texts_of(filled, "T1", "U1")
@@ -182,23 +169,18 @@ async def test_switched_off_its_files_stay_except_those_of_what_changes(filled: 
     assert not [name for name, content in after.items() if SAID.encode() in content]
 
 
-async def test_once_its_folder_is_deleted_a_switched_off_mirror_is_no_more(filled: Database, tmp_path: Path) -> None:
-    async with keeping(filled, tmp_path) as kept:
-        await kept.followed()
-    rmtree(kept.root)
-    async with keeping(filled, tmp_path, ""):
-        while await filled.read(mirror_stand):  # noqa: ASYNC110 - a file has no events
-            await asyncio.sleep(0.005)
-    await _more(filled)
-    assert await filled.read(changes_waiting) == 0
-
-
-async def test_in_another_folder_it_is_kept_there_and_nowhere_else(filled: Database, tmp_path: Path) -> None:
+async def test_it_may_be_in_another_folder_and_ends_once_that_is_deleted(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
         await kept.followed()
     async with keeping(filled, tmp_path, "elsewhere") as moved:
         await moved.same_as_an_export()
     assert not kept.root.exists()
+    rmtree(moved.root)
+    async with keeping(filled, tmp_path, ""):
+        while await filled.read(mirror_stand):  # noqa: ASYNC110 - a file has no events
+            await asyncio.sleep(0.005)
+    await _more(filled)
+    assert await filled.read(changes_waiting) == 0
 
 
 async def test_a_full_disk_pauses_it_and_it_goes_on_by_itself(filled: Database, tmp_path: Path) -> None:
@@ -214,9 +196,7 @@ async def test_a_full_disk_pauses_it_and_it_goes_on_by_itself(filled: Database, 
         assert len(kept.events.named("mirror.waits")) == 1
 
 
-async def test_a_folder_that_cannot_be_written_is_reported_once_and_it_goes_on_when_it_can(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_an_unwritable_folder_is_reported_once_and_it_goes_on_later(filled: Database, tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("a file in its way")
     async with keeping(filled, tmp_path) as kept:
         await kept.events.until("mirror.waits")
@@ -231,9 +211,7 @@ async def test_a_folder_that_cannot_be_written_is_reported_once_and_it_goes_on_w
         assert len(kept.events.named("mirror.waits")) == 1
 
 
-async def test_a_link_in_the_way_is_not_followed_and_a_folder_with_other_files_is_left_alone(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_no_link_in_the_way_is_followed_and_no_folder_of_others_used(filled: Database, tmp_path: Path) -> None:
     for name in ("outside", NAME, "taken"):
         (tmp_path / name).mkdir()
     (tmp_path / NAME / "memory").symlink_to(tmp_path / "outside")
@@ -246,9 +224,7 @@ async def test_a_link_in_the_way_is_not_followed_and_a_folder_with_other_files_i
     assert list(bytes_in(tmp_path / "taken")) == ["passport.json"]
 
 
-async def test_a_hostile_id_becomes_no_path_and_keeps_nothing_else_from_being_written(
-    filled: Database, tmp_path: Path
-) -> None:
+async def test_a_hostile_id_becomes_no_path_and_keeps_no_other_from_the_files(filled: Database, tmp_path: Path) -> None:
     hostile = ("../../../escaped", "EP_1/../../x", "/etc/x", "EP_\x00", "x")
     await filled.run("PRAGMA foreign_keys = OFF")
     for name in hostile:
@@ -284,28 +260,6 @@ async def test_one_daemon_keeps_it_and_the_next_takes_over(filled: Database, tmp
             await second.task
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("lines", [1, 3])
-async def test_a_killed_daemon_is_followed_by_one_that_finishes(
-    filled: Database, path: Path, tmp_path: Path, lines: int
-) -> None:
-    for number in range(40):
-        await filled.write(
-            lambda transaction, number=number: remember(transaction, [replace(ANSWER, body=f"{number}")], MADE)  # type: ignore[misc]
-        )
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.store.mirror_child", str(path), NAME), stdout=asyncio.subprocess.PIPE
-    )
-    assert child.stdout is not None
-    for _ in range(lines):
-        await child.stdout.readline()
-    child.kill()
-    await child.wait()
-    await _delete_what_was_said(filled)
-    async with keeping(filled, tmp_path) as kept:
-        await kept.same_as_an_export()
-
-
 async def test_plans_states_and_pictures_are_mirrored_and_followed(database: Database, tmp_path: Path) -> None:
     await fill(database, FakeClock(auto=True), tmp_path)
     async with keeping(database, tmp_path) as kept:
@@ -323,9 +277,7 @@ async def test_plans_states_and_pictures_are_mirrored_and_followed(database: Dat
             await kept.same_as_an_export()
 
 
-async def test_nothing_of_a_forgotten_person_s_plans_guesses_and_pictures_is_left_in_it(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_no_plans_guesses_and_pictures_of_who_is_forgotten_are_in_it(database: Database, tmp_path: Path) -> None:
     await fill(database, FakeClock(auto=True), tmp_path)
     async with keeping(database, tmp_path) as kept:
         await kept.followed()

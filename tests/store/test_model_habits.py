@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from daemon.core.ports.telemetry import LLMCall
 from daemon.memory.database import Database
 from daemon.memory.knowledge.model_habits import WARY, ModelHabit, ModelHabits, weak_habits
@@ -49,16 +47,9 @@ def test_speech_streams_after_one_calm_answer_and_after_many_once_it_held_reason
     assert after(habit, *[CALM] * WARY).streams_speech
 
 
-@pytest.fixture
-def habits(database: Database) -> ModelHabits:
-    return ModelHabits(database)
-
-
-async def test_habits_are_stored_with_the_calls_and_seen_by_every_process(
-    database: Database, habits: ModelHabits
-) -> None:
+async def test_habits_are_stored_with_the_calls_and_seen_by_every_process(database: Database) -> None:
     model = call().model
-    assert await habits.of(model) == {model: ModelHabit(model)}
+    assert await ModelHabits(database).of(model) == {model: ModelHabit(model)}
     await database.write(lambda transaction: store_calls(transaction, (LOST, ALOUD, call(), LOST, LOST)))
     [known] = (await ModelHabits(database).of(model)).values()
     assert (known.recent, known.hold_back) == ("mmm", WARY)

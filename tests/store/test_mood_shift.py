@@ -37,16 +37,12 @@ async def counted(soul: Thinker) -> tuple[str, str]:
     return row["did"], row["refused"]
 
 
-async def test_a_thought_moves_the_mood_and_the_axes(soul: Thinker, clock: FakeClock) -> None:
+async def test_a_thought_moves_the_mood_and_what_is_left_of_the_axes_later(soul: Thinker, clock: FakeClock) -> None:
     await feel(soul, GLAD)
     state = await known(soul, clock)
     assert (state.emotional_state, state.felt_ms, state.moved_ms) == ("glad", clock.now_ms(), clock.now_ms())
     assert (state.valence, state.arousal, state.dominance, state.felt_quality) == (0.5, 0.25, -0.5, "warm")
     assert await counted(soul) == ('{"emotional_state": 1}', "[]")
-
-
-async def test_what_is_left_after_the_half_life_is_moved_and_no_axis_is_left(soul: Thinker, clock: FakeClock) -> None:
-    await feel(soul, GLAD)
     clock.set_back(-HOUR)
     await feel(soul, replace(GLAD, valence=1.0, arousal=0.0, dominance=-1.0, mood="", felt_quality=""))
     state = await known(soul, clock)

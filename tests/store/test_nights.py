@@ -1,10 +1,7 @@
 """Nights over memory.db: what is merged, proved, retired and sinks; once a slot, within bounds, and undone at will."""
 
-import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +14,6 @@ from daemon.memory.consolidation.quoting import PATIENCE_MS
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.kinds import Trust
-from daemon.memory.knowledge.records.ledger import broken_at
 from daemon.memory.knowledge.records.store import change
 from daemon.processes.consolidation.night import Night
 from tests.fakes import FakeClock
@@ -36,7 +32,6 @@ def nights(database: Database, clock: FakeClock) -> Nights:
 
 @pytest.fixture
 async def other(path: Path, clock: FakeClock, database: Database) -> AsyncIterator[Nights]:
-    """Another daemon on the same file."""
     async with open_database(path, clock) as opened:
         yield Nights(opened, clock, "worker-2")
 
@@ -70,9 +65,7 @@ async def test_the_same_in_other_words_by_subject_predicate_and_object(nights: N
     ]
 
 
-async def test_claims_and_words_of_different_people_are_never_merged_with_facts_but_an_old_note_is(
-    nights: Nights, path: Path
-) -> None:
+async def test_claims_and_words_of_different_people_stay_apart_but_no_old_note(nights: Nights, path: Path) -> None:
     await nights.knows("Ann likes tea", trust=Trust.NOTED)
     proved = await nights.knows("Ann likes tea")
     for fields in ({"claimed_by": "U2"}, {"claimed_by": "U3"}):
@@ -105,24 +98,6 @@ async def test_a_model_that_calls_all_the_same_takes_no_more_than_may_be_lost(ni
     assert len(await nights.standing()) >= 4
 
 
-async def test_lines_that_no_model_can_compare_stop_those_of_no_other_person(nights: Nights) -> None:
-    for person in (ANN, "U2", "U3"):
-        for line in ("likes green tea in the morning", "in the morning likes to have green tea"):
-            await nights.knows(f"{person} {line}", person=person, subject=person)
-
-    async def answer(prompt: Prompt) -> Reply:
-        return "[" if "U2 likes" in shown(prompt) else '{"same": [1]}'
-
-    nights.llm.default = answer
-    await nights.pass_one()
-    assert await nights.standing() == [
-        "U1 likes green tea in the morning",
-        "U2 likes green tea in the morning",
-        "U2 in the morning likes to have green tea",
-        "U3 likes green tea in the morning",
-    ]
-
-
 async def test_notes_about_which_no_model_answers_keep_no_other_from_its_end(nights: Nights) -> None:
     for person in (ANN, "U2"):
         await nights.noted(f"{person} is a farmer", f"{person} ploughs", person=person)
@@ -136,16 +111,13 @@ async def test_notes_about_which_no_model_answers_keep_no_other_from_its_end(nig
     assert await nights.standing() == ["U1 is a farmer"]
 
 
-async def test_a_note_finds_the_sentence_that_says_all_of_it_without_a_model(nights: Nights, path: Path) -> None:
+async def test_a_quotation_is_found_without_a_model_or_proposed_and_words_decide(nights: Nights, path: Path) -> None:
     note = await nights.noted("Ann keeps bees", "Hello. I keep bees in my garden! And you?", "No time today.")
     await nights.pass_one()
     assert look(path, "SELECT trust FROM records WHERE id = ?", note) == [("own",)]
     quotes = look(path, "SELECT quote FROM links WHERE origin = ? AND quote <> ''", note)
     assert quotes == [("I keep bees in my garden",)]
     assert nights.llm.prompts == []
-
-
-async def test_a_model_proposes_a_quotation_and_the_words_decide(nights: Nights, path: Path) -> None:
     said = {"line": 1, "quote": "ploughing my field every spring"}
     for number, (proposed, trust) in enumerate(
         (
@@ -156,7 +128,7 @@ async def test_a_model_proposes_a_quotation_and_the_words_decide(nights: Nights,
         )
     ):
         line = "Ann is a farmer with a field" + "!" * number
-        note = await nights.noted(line, "I was ploughing my field every spring", person=f"U{number}")
+        note = await nights.noted(line, "I was ploughing my field every spring", person=f"U{number + 5}")
         nights.llm.default = json.dumps({"found": [proposed]})
         await nights.pass_one()
         assert look(path, "SELECT trust FROM records WHERE id = ?", note) == [(trust,)], proposed
@@ -379,42 +351,6 @@ async def test_undo_leaves_what_was_changed_or_forgotten_since(nights: Nights, p
     }
     assert look(path, "SELECT count(*) FROM facts WHERE valid_until_ms IS NULL") == [(0,)]
     assert look(path, "SELECT count(*) FROM records WHERE id = ?", quoted) == [(0,)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("after_ms", [0, 60])
-async def test_a_night_that_was_killed_goes_on_and_comes_to_the_same(
-    nights: Nights, path: Path, clock: FakeClock, after_ms: int
-) -> None:
-    await nights.daemon.look()
-    for number in range(30):
-        for _ in range(2):
-            await nights.knows(f"Ann keeps {number} bees")
-    for number in range(10):
-        await nights.noted(f"Ann keeps {number} goats", f"By now I keep {number} goats at home")
-    await clock.sleep(DAY_S)
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.store.night_child", str(path), str(clock.now_ms())),
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert child.stdout is not None
-    await child.stdout.readline()
-    await asyncio.sleep(after_ms / 1000)
-    with suppress(ProcessLookupError):
-        child.kill()
-    await child.wait()
-    poke(path, "UPDATE consolidation_slots SET lease_until = 0")  # as the next daemon does where one has died
-    nights.llm.default = '{"same": [], "found": []}'
-    await nights.daemon.look()
-    assert len(await nights.standing()) == 40
-    assert look(path, "SELECT count(*) FROM links WHERE relation = 'supersedes'") == [(30,)]
-    assert look(path, "SELECT count(*) FROM records WHERE trust = 'noted'") == [(0,)]
-    [run] = await nights.runs()
-    assert run["state"] == "done"
-    assert json.loads(str(run["did"])) == {"merges_facts": 60, "seeks_quotations": 10}
-    assert await broken_at(nights.database) is None
-    assert len((await nights.undone(run["id"])).restored) == 70
-    assert len(await nights.standing()) == 70
 
 
 async def test_three_in_the_night_is_where_most_people_live(nights: Nights, path: Path) -> None:

@@ -68,15 +68,6 @@ def test_all_that_make_a_file_at_the_same_moment_get_the_same_journal(tmp_path: 
             assert list(pool.map(mode, [path] * start.parties)) == [wanted] * start.parties
 
 
-async def test_a_daemon_does_not_begin_on_a_damaged_file(path: Path) -> None:
-    damage_a_page(path)
-    error = await refused(path, StoreDamaged, "damaged")
-    assert "soul db restore" in error.hint
-    assert exit_code(error) is ExitCode.CONFIGURATION  # no restart helps
-    overwrite(path, b"not a database at all".ljust(8192, b"x"))
-    assert "restore" in (await refused(path, StoreError, "damaged")).hint
-
-
 def test_the_look_finds_damage_in_small_and_in_large_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def faults() -> list[str]:
         with closing(sqlite.connect(path)) as connection:
@@ -95,13 +86,18 @@ def test_the_look_finds_damage_in_small_and_in_large_files(path: Path, monkeypat
             assert bool(faults()) is damaged, most
 
 
-async def test_a_damaged_page_fails_reads_and_writes(path: Path) -> None:
+async def test_a_damaged_page_fails_reads_and_writes_and_no_daemon_begins_on_it(path: Path) -> None:
     damage_a_page(path)
     async with open_database(path, SystemClock(), create=False) as database:
         with pytest.raises(StoreError, match="damaged"):
             await database.read(acts)
         with pytest.raises(StoreError, match="damaged"):
             await database.write(note("lost"))
+    error = await refused(path, StoreDamaged, "damaged")
+    assert "soul db restore" in error.hint
+    assert exit_code(error) is ExitCode.CONFIGURATION  # no restart helps
+    overwrite(path, b"not a database at all".ljust(8192, b"x"))
+    assert "restore" in (await refused(path, StoreError, "damaged")).hint
 
 
 async def test_a_folder_in_the_place_of_the_file_and_a_path_through_a_file_are_refused(tmp_path: Path) -> None:
@@ -125,13 +121,10 @@ async def test_deleted_text_leaves_the_file(path: Path) -> None:
     assert b"canary-canary" in b"".join(map(content, files(path.parent))), "this test would have found it"
 
 
-def test_wal_is_safe_only_in_versions_without_the_reset_fault() -> None:
+def test_wal_is_safe_in_versions_without_the_reset_fault_and_an_existing_file_is_never_switched(path: Path) -> None:
     faulty = ((3, 40, 1), (3, 44, 5), (3, 45, 0), (3, 50, 6), (3, 51, 2))
     mended = ((3, 44, 6), (3, 50, 7), (3, 51, 3), (3, 53, 0), (4, 0, 0))
     assert [one for one in (*faulty, *mended) if sqlite.wal_is_safe(one)] == list(mended)
-
-
-def test_an_existing_wal_file_is_never_switched(path: Path) -> None:
     make_wal(path)
     migrate.migrate(path)
     with closing(sqlite.connect(path)) as connection:
@@ -170,9 +163,7 @@ def test_every_connection_syncs_fully_and_checks_keys_and_a_read_only_one_writes
         connection.execute("DELETE FROM audit")
 
 
-async def test_the_log_is_moved_into_the_file_and_a_reader_that_keeps_it_is_told(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_log_moves_into_the_file_or_its_reader_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_size, "LARGE", 2**18)
     make_wal(path)
     clock, events = FakeClock(), Events()

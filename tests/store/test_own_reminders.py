@@ -62,17 +62,15 @@ async def act(database: Database, clock: FakeClock, done: MemoryAct, person: str
     await database.write(lambda transaction: done.perform(transaction, asker, clock.now_ms()))
 
 
-async def test_nine_stays_nine_all_year_round(
-    database: Database, clock: FakeClock, intentions: Intentions, own: OwnThings, path: Path
-) -> None:
-    await intend(database, clock, daily())
+async def test_nine_stays_nine_all_year_round(stores: Stores, intentions: Intentions, own: OwnThings) -> None:
+    await intend(stores.database, stores.clock, daily())
     for _ in range(366):
         (one,) = await own.reminders("U1")
         assert local(one, "Europe/Berlin") == "09:00"
-        await clock.advance((one.due_ms - clock.now_ms()) / 1000)
+        await stores.clock.advance((one.due_ms - stores.clock.now_ms()) / 1000)
         assert await intentions.fall_due() == 1
         assert await intentions.fall_due() == 0
-    assert look(path, "SELECT count(DISTINCT date(CAST(ts AS INTEGER), 'unixepoch')), count(*) FROM inbox") == [
+    assert look(stores.path, "SELECT count(DISTINCT date(CAST(ts AS INTEGER), 'unixepoch')), count(*) FROM inbox") == [
         (366, 366)
     ]
 
@@ -101,33 +99,16 @@ async def test_who_moves_is_reminded_at_the_local_time_of_where_they_live(
     assert (local(following, "Asia/Tokyo"), following.zone) == ("09:00", "Asia/Tokyo")
 
 
-async def test_two_daemons_fire_each_slot_once(
-    database: Database, others: Stores, clock: FakeClock, intentions: Intentions, path: Path
-) -> None:
-    second = Intentions(others.database, clock, Worker("worker-2", SOUL, TEAM, int(LEASE * 1000)))
-    await intend(database, clock, daily())
-    for _ in range(5):
-        await clock.advance(DAY_S)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(intentions.fall_due())
-            group.create_task(second.fall_due())
-    assert look(path, "SELECT count(*) FROM inbox") == [(5,)]
-
-
-async def test_days_of_absence_count_as_one(
-    database: Database, clock: FakeClock, intentions: Intentions, own: OwnThings, path: Path
-) -> None:
-    await intend(database, clock, daily())
-    await clock.advance(30 * DAY_S)
+async def test_days_of_absence_count_as_one(stores: Stores, intentions: Intentions, own: OwnThings, path: Path) -> None:
+    await intend(stores.database, stores.clock, daily())
+    await stores.clock.advance(30 * DAY_S)
     assert await intentions.fall_due() == 1
     (one,) = await own.reminders("U1")
-    assert (local(one, "Europe/Berlin"), one.due_ms > clock.now_ms()) == ("09:00", True)
+    assert (local(one, "Europe/Berlin"), one.due_ms > stores.clock.now_ms()) == ("09:00", True)
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
-async def test_each_has_their_own_numbers_and_none_is_used_twice(
-    database: Database, clock: FakeClock, own: OwnThings
-) -> None:
+async def test_each_has_own_numbers_and_none_twice(database: Database, clock: FakeClock, own: OwnThings) -> None:
     await intend(database, clock, daily("reminder-1"), daily("reminder-2"), daily("reminder-3", behalf="U2"))
     assert [one.number for one in await own.reminders("U1")] == [1, 2]
     assert [one.number for one in await own.reminders("U2")] == [1]

@@ -105,9 +105,7 @@ async def test_the_samples_of_the_seed_load_and_lose_nothing(database: Database,
     assert (again.records, again.lossless, again.chain) == (2, True, True)
 
 
-async def test_turns_of_another_house_keep_their_ids_and_what_they_are_linked_to(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_turns_of_another_house_keep_their_ids_and_their_links(database: Database, tmp_path: Path) -> None:
     folder = write(
         tmp_path / "in",
         a={"turn_id": "TU_001", "speaker": "user", "text_excerpt": "Hello", "created_at": "2026-01-28T10:00:00"},
@@ -207,9 +205,7 @@ async def test_a_quotation_has_to_stand_in_the_words_of_its_claimant_and_no_more
     }
 
 
-async def test_what_is_here_is_never_changed_and_what_was_forgotten_stays_forgotten(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_what_is_here_is_never_changed_and_none_forgotten_comes_back(database: Database, tmp_path: Path) -> None:
     fact = replace(BEES, trust=Trust.NOTED, claimed_by="")
     stored = await database.write(lambda transaction: put(transaction, fact, DAY))
     await export_passport(database, tmp_path / "out")
@@ -222,9 +218,6 @@ async def test_what_is_here_is_never_changed_and_what_was_forgotten_stays_forgot
     [refused] = (await bring(database, tmp_path / "out")).refused
     assert refused.reason == "it was forgotten here"
     assert await database.read(lambda transaction: select(transaction, Fact, "1 = 1")) == []
-
-
-async def test_who_asked_to_be_forgotten_is_not_brought_back(database: Database, tmp_path: Path) -> None:
     stone = tombstone_of("T1", "U1", DAY, DAY)
     await database.run(
         "INSERT INTO tombstones (id, workspace, salt, digest, state, asked_ms, forgotten_ms)"
@@ -302,15 +295,14 @@ async def test_a_changed_missing_or_added_file_shows(database: Database, tmp_pat
         assert (await verify_passport(copy, FakeClock(auto=True))).chain is False, harm
 
 
-async def test_a_row_that_is_no_memory_keeps_no_other_from_being_written(database: Database, tmp_path: Path) -> None:
+async def test_a_row_that_is_no_memory_keeps_no_other_from_being_written_and_other_files_are_left_alone(
+    database: Database, tmp_path: Path
+) -> None:
     await database.write(lambda transaction: remember(transaction, [], MADE))
     await database.run("UPDATE records SET at_ms = -1, audience = 'nobody' WHERE kind = 'journal'")
     await database.run("UPDATE records SET at_ms = 900000000000000000 WHERE kind = 'sense'")
     done = await export_passport(database, tmp_path / "out")
     assert (done.records, [name.partition("_")[0] for name in done.failed]) == (3, ["SMEM", "JN"])
-
-
-async def test_a_folder_with_other_files_is_left_alone(database: Database, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     with pytest.raises(StoreError, match="holds other files"):
@@ -332,9 +324,7 @@ def test_the_published_schemas_are_those_of_the_forms() -> None:
     assert {path.name: path.read_bytes() for path in published.iterdir()} == schemas()
 
 
-async def test_a_summary_that_claims_to_cover_later_turns_hides_none_of_them(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_a_summary_that_claims_to_cover_later_turns_hides_none(database: Database, tmp_path: Path) -> None:
     await database.write(lambda transaction: remember(transaction, [], MADE))
     await database.write(lambda transaction: summarize(transaction, "They spoke", 1, 1))
     await export_passport(database, tmp_path / "first")

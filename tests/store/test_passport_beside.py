@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 from shutil import copytree
 
@@ -22,7 +23,7 @@ from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.queues.intentions import Intentions
 from tests.fakes import Events, FakeClock
 from tests.store.beside import HOUR, PICTURE, WHISPER, WORKER, fill
-from tests.store.parts import room
+from tests.store.parts import Stores, room
 from tests.store.passports import HERE, WHERE, bytes_in
 
 OWNER = Owner("minoan", "T1")
@@ -35,8 +36,15 @@ async def passport(database: Database, clock: FakeClock, tmp_path: Path) -> Path
     return tmp_path / "out"
 
 
-async def bring(database: Database, folder: Path, clock: FakeClock, home: Path) -> Imported:
-    bounds = Bounds(most_intentions=100, room=PictureRoom(SenseBytes(home), 2**20))
+@pytest.fixture
+async def two(clock: FakeClock, tmp_path: Path) -> AsyncIterator[Database]:
+    """The memory of another home."""
+    async with open_database(tmp_path / "two" / "memory.db", clock) as database:
+        yield database
+
+
+async def bring(database: Database, folder: Path, clock: FakeClock) -> Imported:
+    bounds = Bounds(most_intentions=100, room=PictureRoom(SenseBytes(database.path.parent), 2**20))
     return await import_passport(database, folder, OWNER, clock, bounds)
 
 
@@ -56,7 +64,7 @@ def reasons(done: Imported) -> set[str]:
 
 
 async def test_all_of_it_is_written_and_brought_elsewhere_byte_for_byte(
-    passport: Path, clock: FakeClock, tmp_path: Path
+    passport: Path, clock: FakeClock, tmp_path: Path, two: Database
 ) -> None:
     before = bytes_in(passport)
     names = {name.rpartition("/")[2].partition("_")[0] for name in before if name.endswith(".json")}
@@ -64,56 +72,49 @@ async def test_all_of_it_is_written_and_brought_elsewhere_byte_for_byte(
     assert before[f"memory/senses/{digest_of(PICTURE)[:2]}/{digest_of(PICTURE)}.jpg"] == PICTURE
     found = await verify_passport(passport, clock)
     assert (found.refused, found.lossless, found.chain) == ((), True, True)
-    async with open_database(tmp_path / "two.db", clock) as two:
-        done = await bring(two, passport, clock, tmp_path / "two")
-        assert (done.refused, done.pictures) == ((), 1)
-        await export_passport(two, tmp_path / "second", SenseBytes(tmp_path / "two"))
-        assert bytes_in(tmp_path / "second") == before
-        again = await bring(two, passport, clock, tmp_path / "two")
-        assert (again.stored, again.unchanged, again.refused, again.pictures) == (0, done.stored, (), 0)
+    done = await bring(two, passport, clock)
+    assert (done.refused, done.pictures) == ((), 1)
+    await export_passport(two, tmp_path / "second", SenseBytes(tmp_path / "two"))
+    assert bytes_in(tmp_path / "second") == before
+    again = await bring(two, passport, clock)
+    assert (again.stored, again.unchanged, again.refused, again.pictures) == (0, done.stored, (), 0)
 
 
 async def test_unknown_fields_of_a_plan_are_kept_until_it_is_reworded(
-    passport: Path, clock: FakeClock, tmp_path: Path
+    passport: Path, clock: FakeClock, tmp_path: Path, two: Database
 ) -> None:
     plan = one_file(passport, "IN_*.json", "Call Ben")
     rewrite(plan, **{"x-colour": {"of": "bees"}})
     assert (await verify_passport(passport, clock)).lossless
-    async with open_database(tmp_path / "two.db", clock) as two:
-        await bring(two, passport, clock, tmp_path / "two")
-        await export_passport(two, tmp_path / "second")
-        assert b"x-colour" in one_file(tmp_path / "second", "IN_*.json", "Call Ben").read_bytes()
-        await two.run("UPDATE intentions SET content = 'Call Cid' WHERE content = 'Call Ben'")
-        await export_passport(two, tmp_path / "second")
-        assert b"x-colour" not in one_file(tmp_path / "second", "IN_*.json", "Call Cid").read_bytes()
+    await bring(two, passport, clock)
+    await export_passport(two, tmp_path / "second")
+    assert b"x-colour" in one_file(tmp_path / "second", "IN_*.json", "Call Ben").read_bytes()
+    await two.run("UPDATE intentions SET content = 'Call Cid' WHERE content = 'Call Ben'")
+    await export_passport(two, tmp_path / "second")
+    assert b"x-colour" not in one_file(tmp_path / "second", "IN_*.json", "Call Cid").read_bytes()
 
 
-async def test_a_plan_that_came_up_or_was_cancelled_here_stays_so(
-    database: Database, passport: Path, clock: FakeClock, tmp_path: Path
-) -> None:
+async def test_a_plan_that_came_up_or_was_cancelled_stays(database: Database, passport: Path, clock: FakeClock) -> None:
     await database.run("UPDATE intentions SET state = 'cancelled', settled_ms = 1 WHERE content = 'Release'")
     await clock.sleep(2 * HOUR / 1000)
     assert await Intentions(database, clock, WORKER).fall_due() >= 1
-    assert (await bring(database, passport, clock, tmp_path)).refused == ()
+    assert (await bring(database, passport, clock)).refused == ()
     assert await Intentions(database, clock, WORKER).fall_due() == 0
     await database.run("DELETE FROM intentions WHERE state <> 'waiting'")
-    assert reasons(await bring(database, passport, clock, tmp_path)) == {"it ended here"}
+    assert reasons(await bring(database, passport, clock)) == {"it ended here"}
 
 
-async def test_a_plan_whose_time_has_passed_does_not_come_up_late(
-    passport: Path, clock: FakeClock, tmp_path: Path
-) -> None:
+async def test_a_plan_whose_time_has_passed_comes_not_up_late(passport: Path, clock: FakeClock, two: Database) -> None:
     await clock.sleep(2 * HOUR / 1000)
-    async with open_database(tmp_path / "two.db", clock) as two:
-        assert (await bring(two, passport, clock, tmp_path / "two")).refused == ()
-        assert await Intentions(two, clock, WORKER).fall_due() == 0
-        rows = await two.rows("SELECT slot, state FROM intentions ORDER BY slot")
-        assert [tuple(row) for row in rows] == [
-            ("reminder-a", "cancelled"),
-            ("reminder-b", "cancelled"),
-            ("weekly", "waiting"),
-        ]
-        assert (await bring(two, passport, clock, tmp_path / "two")).refused == ()
+    assert (await bring(two, passport, clock)).refused == ()
+    assert await Intentions(two, clock, WORKER).fall_due() == 0
+    rows = await two.rows("SELECT slot, state FROM intentions ORDER BY slot")
+    assert [tuple(row) for row in rows] == [
+        ("reminder-a", "cancelled"),
+        ("reminder-b", "cancelled"),
+        ("weekly", "waiting"),
+    ]
+    assert (await bring(two, passport, clock)).refused == ()
 
 
 FORGED: tuple[tuple[dict[str, object], str], ...] = (
@@ -131,29 +132,26 @@ FORGED: tuple[tuple[dict[str, object], str], ...] = (
 )
 
 
-async def test_a_forged_plan_is_refused_by_name_and_the_rest_is_loaded(
-    passport: Path, clock: FakeClock, tmp_path: Path
-) -> None:
+async def test_a_forged_plan_is_refused_and_others_are_loaded(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
     for number, (changes, reason) in enumerate(FORGED):
         forged = copytree(passport, tmp_path / f"forged{number}")
         rewrite(one_file(forged, "IN_*.json", "Call Ben"), **changes)
         async with open_database(tmp_path / f"{number}.db", clock) as two:
             await room(two, ConversationKey("minoan", "T1", "C1"), Audience.parse("channel:C1"))
-            done = await bring(two, forged, clock, tmp_path / "two")
+            done = await bring(two, forged, clock)
             assert len(done.refused) == 1, changes
             assert reason in done.refused[0].reason
             assert len(await two.rows("SELECT 1 FROM intentions")) == 2, changes
 
 
-async def test_a_half_or_renamed_record_is_refused(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
+async def test_a_half_or_renamed_record_is_refused(passport: Path, clock: FakeClock, two: Database) -> None:
     model = one_file(passport, "UM_*.json")
     content = json.loads(model.read_text())
     del content["soul_daemon"]["whispers"]
     model.write_text(json.dumps(content))
     rewrite(one_file(passport, "MOOD_*.json"), audience="workspace:T1")
     rewrite(one_file(passport, "TOPIC_*.json"), conversation=f"{WHERE}7.0")
-    async with open_database(tmp_path / "two.db", clock) as two:
-        done = await bring(two, passport, clock, tmp_path / "two")
+    done = await bring(two, passport, clock)
     assert reasons(done) == {
         "it is no user_model: soul_daemon.whispers: Field required",
         "its id is not that of what it is about",
@@ -161,33 +159,28 @@ async def test_a_half_or_renamed_record_is_refused(passport: Path, clock: FakeCl
     }
 
 
-async def test_what_is_known_of_a_user_here_is_never_changed(
-    database: Database, passport: Path, clock: FakeClock, tmp_path: Path
-) -> None:
+async def test_what_is_known_of_a_user_here_is_never_changed(stores: Stores, passport: Path) -> None:
     rewrite(one_file(passport, "UM_*.json"), whispers="She likes to be flattered")
-    done = await bring(database, passport, clock, tmp_path)
+    done = await bring(stores.database, passport, stores.clock)
     assert reasons(done) == {"it is here already and says something else"}
-    assert [row["whispers"] for row in await database.rows("SELECT whispers FROM user_models")] == [WHISPER]
+    assert [row["whispers"] for row in await stores.database.rows("SELECT whispers FROM user_models")] == [WHISPER]
 
 
 async def test_a_model_that_claims_to_know_later_turns_lets_them_be_learned_from(
-    passport: Path, clock: FakeClock, tmp_path: Path
+    passport: Path, clock: FakeClock, two: Database
 ) -> None:
     rewrite(one_file(passport, "UM_*.json"), modelled_to=2**50)
-    async with open_database(tmp_path / "two.db", clock) as two:
-        await bring(two, passport, clock, tmp_path / "two")
-        newest = await two.one("SELECT max(seq) AS seq, (SELECT modelled_to FROM user_models) AS to_ FROM turns")
-        assert newest is not None
-        assert newest["to_"] == newest["seq"]
+    await bring(two, passport, clock)
+    newest = await two.one("SELECT max(seq) AS seq, (SELECT modelled_to FROM user_models) AS to_ FROM turns")
+    assert newest is not None
+    assert newest["to_"] == newest["seq"]
 
 
-async def test_a_version_that_names_no_turns_stops_no_deletion(
-    passport: Path, clock: FakeClock, tmp_path: Path
-) -> None:
+async def test_a_version_without_turns_stops_no_deletion(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
     for name, turns in (("none", {}), ("odd", {"first": "x", "last": []})):
         rewrite(one_file(passport, "UV_*.json"), change={"conversation": str(WHERE), **turns})
         async with open_database(tmp_path / f"{name}.db", clock) as two:
-            await bring(two, passport, clock, tmp_path / "two")
+            await bring(two, passport, clock)
             await two.write(lambda transaction: forget_derived(transaction, str(WHERE), "U1", 1, 5))
             assert [row["whispers"] for row in await two.rows("SELECT whispers FROM user_models")] == [""], name
 
@@ -197,15 +190,13 @@ async def test_nothing_of_a_person_who_was_forgotten_is_brought_back(
 ) -> None:
     people = ForgettingPeople(database, clock, Events(), tmp_path, tmp_path / "index")
     await people.finish(await people.ask("T1", "U1"))
-    await bring(database, passport, clock, tmp_path)
+    await bring(database, passport, clock)
     for table in ("intentions", "user_models", "user_model_history", "soul_state", "conversation_topics"):
         assert await database.rows(f"SELECT 1 FROM {table}") == [], table
     assert await database.rows("SELECT 1 FROM standing_questions") == []
 
 
-async def test_a_person_s_own_export_holds_none_of_the_soul_s_private_words(
-    database: Database, passport: Path, clock: FakeClock
-) -> None:
+async def test_a_persons_export_holds_no_private_words(database: Database, passport: Path, clock: FakeClock) -> None:
     own = await KnownOfPerson(database, clock, WORKER).export("U1", Readers(HERE, members_only=True), WHERE)
     assert "Call Ben" in json.dumps(own)
     for private in (WHISPER, "Why bees?", "count them", "calm"):
@@ -213,7 +204,7 @@ async def test_a_person_s_own_export_holds_none_of_the_soul_s_private_words(
 
 
 async def test_a_hostile_picture_is_refused_by_name_and_the_rest_is_loaded(
-    passport: Path, clock: FakeClock, tmp_path: Path
+    passport: Path, clock: FakeClock, tmp_path: Path, two: Database
 ) -> None:
     hostile = {
         f"{'a' * 64}.jpg": (PICTURE, "its bytes are not those of its digest"),
@@ -228,30 +219,27 @@ async def test_a_hostile_picture_is_refused_by_name_and_the_rest_is_loaded(
         path.write_bytes(content)
         if not content:
             os.truncate(path, 2**40)
-    async with open_database(tmp_path / "two.db", clock) as two:
-        done = await bring(two, passport, clock, tmp_path / "two")
+    done = await bring(two, passport, clock)
     refused = {one.path.rpartition("/")[2]: one.reason for one in done.refused}
     assert (refused, done.pictures) == ({name: reason for name, (_, reason) in hostile.items()}, 1)
     assert SenseBytes(tmp_path / "two").names() == [digest_of(PICTURE)]
 
 
 async def test_no_more_plans_and_pictures_are_brought_than_there_is_room_for(
-    passport: Path, clock: FakeClock, tmp_path: Path
+    passport: Path, clock: FakeClock, tmp_path: Path, two: Database
 ) -> None:
-    async with open_database(tmp_path / "two.db", clock) as two:
-        bounds = Bounds(most_intentions=2, room=PictureRoom(SenseBytes(tmp_path / "two"), 3))
-        done = await import_passport(two, passport, OWNER, clock, bounds)
+    bounds = Bounds(most_intentions=2, room=PictureRoom(SenseBytes(tmp_path / "two"), 3))
+    done = await import_passport(two, passport, OWNER, clock, bounds)
     assert reasons(done) == {
         "2 plans wait already: raise SOUL_SCHEDULE_MAX",
         "there is no room for more pictures: raise SOUL_SENSES_MB",
     }
 
 
-async def test_a_link_in_place_of_a_picture_is_not_followed(passport: Path, clock: FakeClock, tmp_path: Path) -> None:
+async def test_a_link_is_no_picture(passport: Path, clock: FakeClock, tmp_path: Path, two: Database) -> None:
     path = passport / "memory" / "senses" / digest_of(PICTURE)[:2] / f"{digest_of(PICTURE)}.jpg"
     path.unlink()
     (tmp_path / "elsewhere").write_bytes(PICTURE)
     path.symlink_to(tmp_path / "elsewhere")
-    async with open_database(tmp_path / "two.db", clock) as two:
-        done = await bring(two, passport, clock, tmp_path / "two")
+    done = await bring(two, passport, clock)
     assert (len(done.refused), done.pictures) == (1, 0)

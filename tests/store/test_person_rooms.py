@@ -41,7 +41,7 @@ async def test_a_list_is_known_from_when_it_was_asked_for(rooms: PersonRooms) ->
     assert await rooms.known(ANN, SOUL, NOW + 1) == frozenset()
 
 
-async def test_news_outdates_what_was_read_and_what_is_being_read(rooms: PersonRooms) -> None:
+async def test_news_outdates_what_was_read_and_what_is_being_read_of_those_it_is_about(rooms: PersonRooms) -> None:
     for news in ({"person": "U1"}, {"person": "U1", "room": "G1"}, {"room": "G1"}, {}):
         await listed(rooms, ANN, "G1", "G2")
         begun = await rooms.begin(ANN)
@@ -51,9 +51,6 @@ async def test_news_outdates_what_was_read_and_what_is_being_read(rooms: PersonR
         assert await rooms.known(ANN, SOUL, 0) is None, news
         assert await listed(rooms, ANN, "G2"), news
         assert await rooms.known(ANN, SOUL, 0) == frozenset({"G2"}), news
-
-
-async def test_news_of_one_user_leaves_the_lists_of_others(rooms: PersonRooms) -> None:
     await listed(rooms, BEN, "G1")
     await rooms.outdate(TEAM, person="U1", room="G1")
     await rooms.outdate("T2")
@@ -96,10 +93,8 @@ async def test_a_room_that_was_left_is_asked_for_in_vain_at_once(database: Datab
             await database.write(partial(ask, person=person, rooms={"G1"}))
 
 
-async def test_no_reply_is_committed_that_may_rest_on_a_room_that_its_reader_left(
-    stores: Stores, database: Database, clock: FakeClock
-) -> None:
-    rooms = PersonRoomsStore(database, clock)
+async def test_no_reply_is_committed_that_may_rest_on_a_room_that_its_reader_left(stores: Stores) -> None:
+    rooms = PersonRoomsStore(stores.database, stores.clock)
     await listed(rooms, ANN, "G1")
     await stores.inbox.accept(new_message("1.0", "hello"))
     claim = await stores.claim()

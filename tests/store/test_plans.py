@@ -188,9 +188,7 @@ class Works:
             await queue.next_due_ms()
 
 
-async def test_no_query_visits_more_rows_than_it_needs(
-    database: Database, clock: FakeClock, counter: Counter, rows: int
-) -> None:
+async def test_no_query_visits_needless_rows(database: Database, clock: FakeClock, counter: Counter, rows: int) -> None:
     for name, (work, most) in Works(database, clock, rows).all().items():
         counter.steps = counter.longest = 0
         await work()

@@ -60,19 +60,22 @@ def test_a_killed_process_is_dead_even_as_a_zombie() -> None:
     assert identity.surely_dead()
 
 
-def test_a_later_process_with_the_same_pid_and_one_of_an_earlier_boot_are_dead_but_none_of_another_host() -> None:
+def test_an_identity_tells_a_later_process_and_an_earlier_boot_and_parses_its_own_text_and_older_ones() -> None:
     ours = ProcessIdentity.current()
     assert not ours.surely_dead()
     assert replace(ours, start="1").surely_dead()
     assert replace(ours, boot="an earlier one").surely_dead()
     assert not replace(ours, host="elsewhere", boot="x", pid=1, start="1").surely_dead()
-
-
-def test_a_process_in_another_pid_namespace_counts_as_alive() -> None:
-    ours = ProcessIdentity.current()
     assert ours.namespace, "this system has namespaces"
     assert not replace(ours, namespace="4026530000", pid=1, start="1").surely_dead()
     assert not replace(ours, namespace="", pid=ours.pid, start="1").surely_dead()  # an older program wrote it
+    assert ProcessIdentity.parse(str(ours)) == ours
+    assert ProcessIdentity.parse("host/boot/7/99") == ProcessIdentity("host", "boot", "", 7, "99")
+    with pytest.raises(ValueError, match="unpack"):
+        ProcessIdentity.parse("worker-1")
+    for pid in ("0", "-1", str(2**31), str(10**20)):
+        with pytest.raises(ValueError, match="names no process"):
+            ProcessIdentity.parse(f"host/boot/namespace/{pid}/1")
 
 
 def test_a_process_that_proc_hides_counts_as_alive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,14 +91,6 @@ def test_a_process_that_proc_hides_counts_as_alive(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(Path, "read_text", as_another_user)
         assert not identity.surely_dead()
     assert identity.surely_dead()
-
-
-def test_an_identity_parses_its_own_text_and_that_of_older_programs() -> None:
-    ours = ProcessIdentity.current()
-    assert ProcessIdentity.parse(str(ours)) == ours
-    assert ProcessIdentity.parse("host/boot/7/99") == ProcessIdentity("host", "boot", "", 7, "99")
-    with pytest.raises(ValueError, match="unpack"):
-        ProcessIdentity.parse("worker-1")
 
 
 async def test_who_listens_at_its_bell_keeps_its_claims_though_proc_shows_another(
@@ -179,66 +174,60 @@ async def test_a_living_daemon_and_one_that_can_not_be_known_keep_their_claims(
             await theirs.conversations.renew(claim)
 
 
-async def test_no_claim_of_a_clock_that_is_far_ahead_binds_for_ever(
-    database: Database, clock: FakeClock, path: Path, presence: Presence
-) -> None:
-    unseen, ahead = "elsewhere/b/n/1/1", FakeClock(start_ms=clock.now_ms() + YEAR_MS)
-    ours = Stores.of(database, clock, str(presence.identity))
+async def test_no_claim_of_a_clock_that_is_far_ahead_binds_for_ever(stores: Stores, presence: Presence) -> None:
+    unseen, ahead = "elsewhere/b/n/1/1", FakeClock(start_ms=stores.clock.now_ms() + YEAR_MS)
+    ours = Stores.of(stores.database, stores.clock, str(presence.identity))
     await ours.inbox.accept(new_message("1.0"))
     await ours.commits.commit(effect(await ours.claim(), "a", jobs=("summarizes",)))
     await ours.inbox.accept(new_message("2.0", conversation=OTHER))
-    theirs = Stores.of(database, ahead, unseen)
+    theirs = Stores.of(stores.database, ahead, unseen)
     await theirs.claim()
     assert await theirs.jobs.claim_next()
     assert await theirs.outbox.claim_next()
-    poke(path, "UPDATE outbox SET lease_until = lease_until + ? WHERE state = 'sending'", YEAR_MS)
-    night = NightSlots(database, ahead, Worker(unseen, SOUL, TEAM, 30_000))
+    poke(stores.path, "UPDATE outbox SET lease_until = lease_until + ? WHERE state = 'sending'", YEAR_MS)
+    night = NightSlots(stores.database, ahead, Worker(unseen, SOUL, TEAM, 30_000))
     assert await night.take(await night.newest(), ahead.now_ms(), by_hand=True)
     for _ in range(2):  # a living holder would have renewed its claims
         assert await presence.release_dead_claims(IN_DOUBT) == 0
         assert await ours.conversations.claim_next() is None
         assert await ours.jobs.claim_next() is None
-        await clock.advance(46)
-    await clock.advance(1)
+        await stores.clock.advance(46)
+    await stores.clock.advance(1)
     assert await ours.claim()
     assert await ours.jobs.claim_next()
     assert await ours.outbox.claim_next()
-    assert (await NightSlots(database, clock, Worker("us", SOUL, TEAM, 30_000)).newest()).free
+    assert (await NightSlots(stores.database, stores.clock, Worker("us", SOUL, TEAM, 30_000)).newest()).free
 
 
-async def test_no_job_of_a_clock_that_is_far_ahead_waits_for_ever(
-    database: Database, clock: FakeClock, presence: Presence
-) -> None:
-    ours = Stores.of(database, clock)
-    theirs = Stores.of(database, FakeClock(start_ms=clock.now_ms() + YEAR_MS), "elsewhere/b/n/1/1")
+async def test_no_job_of_a_clock_that_is_far_ahead_waits_for_ever(stores: Stores, presence: Presence) -> None:
+    ours = Stores.of(stores.database, stores.clock)
+    theirs = Stores.of(stores.database, FakeClock(start_ms=stores.clock.now_ms() + YEAR_MS), "elsewhere/b/n/1/1")
     await theirs.inbox.accept(new_message("1.0"))
     made = effect(await theirs.claim(), "a", jobs=("models_the_visitor",))
     await theirs.commits.commit(replace(made, lulls={"models_the_visitor": 90_000}))
     assert await ours.jobs.claim_next() is None
     await presence.release_dead_claims(IN_DOUBT)
-    await clock.advance(91)
+    await stores.clock.advance(91)
     assert await ours.jobs.claim_next()
     await ours.inbox.accept(new_message("2.0", conversation=OTHER))
     waits = effect(await ours.claim(), "a", jobs=("models_the_visitor",))
     await ours.commits.commit(replace(waits, lulls={"models_the_visitor": 3_600_000}))
     await presence.release_dead_claims(IN_DOUBT)
-    await clock.advance(3500)
+    await stores.clock.advance(3500)
     found = await ours.jobs.claim_next()
     assert found is None or found.conversation != OTHER, "one that is to wait for an hour waits on"
 
 
-async def test_who_renews_by_a_clock_that_is_far_ahead_keeps_its_claim(
-    database: Database, clock: FakeClock, presence: Presence
-) -> None:
-    ahead = FakeClock(start_ms=clock.now_ms() + YEAR_MS)
-    ours, theirs = Stores.of(database, clock), Stores.of(database, ahead, "elsewhere/b/n/1/1")
+async def test_who_renews_by_a_clock_that_is_far_ahead_keeps_its_claim(stores: Stores, presence: Presence) -> None:
+    ahead = FakeClock(start_ms=stores.clock.now_ms() + YEAR_MS)
+    ours, theirs = Stores.of(stores.database, stores.clock), Stores.of(stores.database, ahead, "elsewhere/b/n/1/1")
     await ours.inbox.accept(new_message())
     claim = await theirs.claim()
     for _ in range(30):
         await presence.release_dead_claims(IN_DOUBT)
         await theirs.conversations.renew(claim)
         assert await ours.conversations.claim_next() is None
-        await clock.advance(10)
+        await stores.clock.advance(10)
 
 
 async def test_a_beat_of_a_clock_that_is_far_ahead_is_no_life(presence: Presence, path: Path, clock: FakeClock) -> None:
@@ -251,9 +240,7 @@ async def test_a_beat_of_a_clock_that_is_far_ahead_is_no_life(presence: Presence
     assert look(path, "SELECT id FROM presence") == []
 
 
-async def test_heartbeats_update_one_row_that_a_clean_stop_deletes(
-    presence: Presence, path: Path, clock: FakeClock
-) -> None:
+async def test_a_heartbeats_row_goes_at_a_stop_or_in_a_day(presence: Presence, path: Path, clock: FakeClock) -> None:
     await presence.beat("connecting", {})
     await clock.advance(10)
     await presence.beat("connected", {"active": 2})
@@ -265,11 +252,6 @@ async def test_heartbeats_update_one_row_that_a_clean_stop_deletes(
     poke(path, "UPDATE presence SET id = id || '0'")  # as if it had started at another time
     assert await presence.release_dead_claims(IN_DOUBT) == 1
     assert look(path, "SELECT count(*) FROM presence") == [(0,)]
-
-
-async def test_the_row_of_another_host_falls_away_after_a_day_of_silence(
-    presence: Presence, path: Path, clock: FakeClock
-) -> None:
     await presence.beat("connected", {})
     poke(path, "UPDATE presence SET id = 'elsewhere/b/n/1/1', host = 'elsewhere'")
     await clock.advance(23 * 3600)
@@ -279,9 +261,3 @@ async def test_the_row_of_another_host_falls_away_after_a_day_of_silence(
     await clock.advance(3600 + 1)
     await presence.release_dead_claims(IN_DOUBT)
     assert look(path, "SELECT id FROM presence") == [(str(presence.identity),)]
-
-
-def test_what_no_process_can_be_called_is_no_process() -> None:
-    for pid in ("0", "-1", str(2**31), str(10**20)):
-        with pytest.raises(ValueError, match="names no process"):
-            ProcessIdentity.parse(f"host/boot/namespace/{pid}/1")

@@ -53,30 +53,28 @@ async def test_old_rows_go_while_messages_and_waiting_rows_stay(lived: Database,
     assert look(path, "SELECT count(*) FROM turns WHERE speaker = 'soul'") == [(2,)]
 
 
-async def test_pruning_runs_periodically_and_keeps_forever_what_zero_days_say(
-    lived: Database, clock: FakeClock, path: Path
-) -> None:
-    await clock.advance(2 * DAY_S)
+async def test_pruning_runs_periodically_and_keeps_forever_what_zero_days_say(lived: Database, stores: Stores) -> None:
+    await stores.clock.advance(2 * DAY_S)
     for days, left in ((0, 1), (1, 0)):
         events = Events()
-        clock.slept.clear()
+        stores.clock.slept.clear()
         retention = Retention(traces=days, calls=0)
-        async with alongside(prune_periodically(lived, retention, clock, events, lambda: nullcontext(0.0))):
-            while PRUNED_EVERY_S not in clock.slept:
-                await clock.advance(0.01)
+        async with alongside(prune_periodically(lived, retention, stores.clock, events, lambda: nullcontext(0.0))):
+            while PRUNED_EVERY_S not in stores.clock.slept:
+                await stores.clock.advance(0.01)
                 await asyncio.sleep(0.001)
-        assert look(path, "SELECT count(*) FROM transitions") == [(left,)]
+        assert look(stores.path, "SELECT count(*) FROM transitions") == [(left,)]
         assert bool(events.named("memory.pruned")) is not bool(left)
 
 
-async def test_settled_texts_go_after_a_month_and_rows_stay(stores: Stores, clock: FakeClock, path: Path) -> None:
-    await stores.inbox.accept(new_message("1.0"))
-    delivery = await stores.answer("hello")
-    await stores.outbox.sent(delivery, "2.0")
+async def test_settled_texts_go_after_a_month_and_rows_and_replies_stay(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(replace(new_message("1.0"), message_id="m-1"))
+    await stores.outbox.sent(await stores.answer("hello"), "2.0")
+    reply = await StoredReplies(stores.database).find(DM, "m-1")
     await stores.inbox.accept(new_message("3.0", event="waits"))
-    await clock.advance(31 * DAY_S)
+    await stores.clock.advance(31 * DAY_S)
     await stores.inbox.accept(new_message("4.0", event="new"))
-    assert await prune(stores.database, clock, KEPT) == 2
+    assert await prune(stores.database, stores.clock, KEPT) == 2
     assert look(path, "SELECT ts, body, state FROM inbox ORDER BY ts") == [
         ("1.0", "", "answered"),
         ("3.0", "hi", "new"),
@@ -84,8 +82,15 @@ async def test_settled_texts_go_after_a_month_and_rows_stay(stores: Stores, cloc
     ]
     assert look(path, "SELECT body, state FROM outbox") == [("", "sent")]
     assert look(path, "SELECT body FROM turns ORDER BY seq") == [("hi",), ("hello",)]
-    assert await prune(stores.database, clock, KEPT) == 0
+    assert await prune(stores.database, stores.clock, KEPT) == 0
     assert await stores.inbox.accept(new_message("1.0", event="again")) is Acceptance.DUPLICATE
+    assert await StoredReplies(stores.database).find(DM, "m-1") == reply, "a program finds it all the same"
+    said, held = "SELECT body FROM turns WHERE speaker = 'person'", "SELECT body FROM inbox WHERE ts = '1.0'"
+    for event, words in (("preview", "hi"), ("edit", "other words")):
+        await stores.inbox.accept(edited("1.0", words, event=event))
+        assert (look(path, said), look(path, held)) == ([(words,)], [("",)]), event
+    await stores.inbox.accept(deleted("1.0"))
+    assert look(path, said) == []
 
 
 async def test_a_text_that_an_admin_may_still_send_is_kept(stores: Stores, clock: FakeClock, path: Path) -> None:
@@ -114,31 +119,6 @@ async def test_a_question_that_still_waits_keeps_its_text(stores: Stores, clock:
     await clock.advance(31 * DAY_S)
     await prune(stores.database, clock, KEPT)
     assert look(path, "SELECT body FROM outbox") == [("may I?",)]
-
-
-async def test_a_message_without_its_text_is_edited_and_deleted_like_any_other(
-    stores: Stores, database: Database, clock: FakeClock, path: Path
-) -> None:
-    await stores.inbox.accept(new_message("1.0"))
-    await stores.answer("hello")
-    await clock.advance(31 * DAY_S)
-    await prune(database, clock, KEPT)
-    await stores.inbox.accept(edited("1.0", "hi", event="preview"))
-    assert look(path, "SELECT body FROM turns WHERE speaker = 'person'") == [("hi",)]
-    await stores.inbox.accept(edited("1.0", "other words"))
-    assert look(path, "SELECT body FROM turns WHERE speaker = 'person'") == [("other words",)]
-    assert look(path, "SELECT body FROM inbox") == [("",)]
-    await stores.inbox.accept(deleted("1.0"))
-    assert look(path, "SELECT body FROM turns WHERE speaker = 'person'") == []
-
-
-async def test_a_program_finds_its_reply_after_the_queues_have_forgotten_it(stores: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(replace(new_message("1.0"), message_id="m-1"))
-    await stores.outbox.sent(await stores.answer("hello"), "2.0")
-    before = await StoredReplies(stores.database).find(DM, "m-1")
-    await clock.advance(31 * DAY_S)
-    assert await prune(stores.database, clock, KEPT) == 2
-    assert await StoredReplies(stores.database).find(DM, "m-1") == before
 
 
 async def test_finished_jobs_go_after_a_week(stores: Stores, database: Database, clock: FakeClock, path: Path) -> None:

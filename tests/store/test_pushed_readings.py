@@ -82,9 +82,7 @@ ASKED = tuple((person, thread) for person in ("U1", "U2", "U3", "U4", "U5", "U6"
 ANSWERS = ("D1/", "D1/1.0", "", "D2/2.0", "D2/1.0", "", "D3/3.0", *[""] * 11)
 
 
-async def test_a_reading_for_a_person_is_perceived_in_no_thread_or_the_newest_however_much_they_said(
-    talks: Database,
-) -> None:
+async def test_a_reading_for_a_person_is_perceived_in_no_thread_or_the_newest_they_wrote_in(talks: Database) -> None:
     assert [await _found(talks, *asked) for asked in ASKED] == list(ANSWERS)
     for person in ("U1", "U2", "U3", "U4", "U5"):
         await _said(talks, f"{SOUL}/{TEAM}/C1/", person, f"workspace:{TEAM}", MANY)

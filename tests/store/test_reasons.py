@@ -6,7 +6,7 @@ import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place, Readers
 from daemon.core.ports.library import Passage
-from daemon.memory.database import Database, Transaction
+from daemon.memory.database import Database
 from daemon.memory.knowledge.records.kinds import Core, Episode, Fact, Record, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
@@ -77,9 +77,7 @@ async def why(reasons: Reasons, name: str, *ears: Ear) -> WhySaid:
     return found
 
 
-async def test_a_fact_that_stood_in_the_prompt_bears_a_sentence_and_does_not_count_as_surfaced(
-    database: Database, reasons: Reasons
-) -> None:
+async def test_a_fact_in_the_prompt_bears_a_sentence_and_is_not_surfaced(database: Database, reasons: Reasons) -> None:
     said = await reply(database, "You keep bees. So be it.", ("", name := await fact(database)))
     bees, rest = (await why(reasons, said)).sentences
     [reason] = bees.reasons
@@ -101,9 +99,7 @@ async def test_what_surfaced_twice_has_both_marks(database: Database, reasons: R
     assert not await database.rows("SELECT * FROM surfaced"), "it goes with its reply"
 
 
-async def test_what_was_distilled_leads_through_its_visits_to_the_messages(
-    database: Database, reasons: Reasons
-) -> None:
+async def test_what_was_distilled_leads_through_visits_to_the_messages(database: Database, reasons: Reasons) -> None:
     episode = await keep(database, about(Episode, "Ada spoke of bees"), Link("", Relation.TURN_REFS, "TU_1"))
     core = await keep(database, about(Core, "Ada lives with bees"), Link("", Relation.SOURCES, episode))
     said = await reply(database, "You have lived with bees for long [m1].", ("m1", core))
@@ -111,25 +107,18 @@ async def test_what_was_distilled_leads_through_its_visits_to_the_messages(
     assert [(one.id, one.quote) for one in sentence.reasons[0].evidence] == [("TU_1", "")]
 
 
-async def test_a_fact_that_was_corrected_is_gone_and_so_is_a_message_that_was_deleted(
-    database: Database, reasons: Reasons
-) -> None:
+async def test_a_corrected_fact_is_gone_and_so_is_a_deleted_message(database: Database, reasons: Reasons) -> None:
     wrong, other = await fact(database), await say(database, "the kiln cracks", "0.15")
     said = await reply(database, "You keep bees [m1]. The kiln cracks.", ("m1", wrong), ("m2", other))
-    await database.write(partial(end, name=wrong))
+    ended = {"valid_until_ms": NOON, "why_ended": "wrong"}
+    await database.write(lambda transaction: change(transaction, wrong, NOON, **ended))
     await database.write(partial(delete_turns, conversation=str(DM), ts="0.15", now=NOON))
     found = await why(reasons, said)
     assert found.gone == 2
     assert [(one.reasons, one.gone) for one in found.sentences] == [((), True), ((), False)]
 
 
-async def end(transaction: Transaction, name: str) -> None:
-    await change(transaction, name, NOON, valid_until_ms=NOON, why_ended="wrong")
-
-
-async def test_a_memory_of_another_room_is_hidden_and_so_is_the_message_of_a_fact(
-    database: Database, reasons: Reasons
-) -> None:
+async def test_a_memory_of_another_room_is_hidden_and_so_is_its_message(database: Database, reasons: Reasons) -> None:
     said = await reply(database, "You keep bees [m1].", ("m1", await fact(database)))
     chloe = ConversationKey(SOUL, TEAM, "D9")
     stranger = Ear(chloe, Readers(Audience(AudienceKind.DM, "D9"), members_only=True))
@@ -168,9 +157,7 @@ async def test_the_last_reply_is_no_apology_and_what_is_no_reply_is_none(databas
     assert await reasons.reply_posted(SOUL, "404.0") == ""
 
 
-async def test_a_message_of_a_room_that_became_private_proves_nothing_to_others(
-    database: Database, reasons: Reasons
-) -> None:
+async def test_a_message_of_a_room_now_private_proves_nothing_to_others(database: Database, reasons: Reasons) -> None:
     everybody, open_room = Audience(AudienceKind.WORKSPACE, TEAM), ConversationKey(SOUL, TEAM, "C2", "1.0")
     where = partial(open_conversation, key=open_room, place=Place.PUBLIC_CHANNEL, audience=everybody, now=1)
     await database.write(where)

@@ -1,21 +1,12 @@
 """Records keep their links whole: none points at nothing, and what is made from forgotten words goes with them."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
-from daemon.memory.database import Database, Transaction, migrate, sqlite
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.database.transaction import run_unit
+from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records import ledger
 from daemon.memory.knowledge.records.crosslinks import cross_link
 from daemon.memory.knowledge.records.forget import SUPERSEDED, forget
@@ -26,7 +17,6 @@ from daemon.memory.knowledge.records.kinds import (
     Fact,
     JournalEntry,
     Qualia,
-    Record,
     Sense,
     StructuredSummary,
     Topic,
@@ -38,24 +28,19 @@ from daemon.memory.knowledge.records.store import NoSuchRecord, change, get, put
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.records import Speaks, Turn
 from tests.given import DM, HERE
-from tests.store.parts import look, poke, room
+from tests.store.parts import a_fact, look, poke, room
 
 DAY = 1_769_558_400_000  # 28 January 2026, 00:00 UTC
 COMMON = {"soul": "minoan", "workspace": "T1", "audience": HERE, "channel": "D1", "at_ms": DAY}
 
 
 def fact(line: str = "Ann works on billing") -> Fact:
-    return Fact(
-        text=line,
-        trust=Trust.OWN,
-        person="U1",
-        subject="U1",
-        predicate="works on",
-        object="billing",
-        topic=Topic.WORK,
-        valid_from_ms=DAY,
-        **COMMON,  # type: ignore[arg-type]
-    )
+    said = {"person": "U1", "predicate": "works on", "object": "billing", "topic": Topic.WORK, "valid_from_ms": DAY}
+    return a_fact(line, **COMMON, **said)
+
+
+def core() -> Core:
+    return Core(text="All about billing", trust=Trust.INFERRED, state="closed", **COMMON)  # type: ignore[arg-type]
 
 
 def episode(**values: object) -> Episode:
@@ -74,45 +59,55 @@ async def said(transaction: Transaction, text: str = "I work on billing") -> str
     return turn_id(Speaks.PERSON, newest["seq"])
 
 
-async def in_one(database: Database, unit: Callable[[Transaction], Awaitable[object]]) -> None:
-    await room(database)
-    await database.write(unit)
+LOOSE_ENDS = """
+    SELECT origin, target FROM links WHERE origin NOT IN (SELECT id FROM records)
+      OR target NOT IN (SELECT id FROM records UNION ALL SELECT 'TU_' || seq FROM turns)
+    """
+INDEXED = "SELECT seq FROM record_words EXCEPT SELECT seq FROM records WHERE text <> ''"
+UNINDEXED = "SELECT seq FROM records WHERE text <> '' AND kind <> 'journal' EXCEPT SELECT seq FROM record_words"
 
 
-async def test_a_record_is_read_as_it_was_stored(database: Database) -> None:
+def in_one(unit: Callable[[Transaction], Awaitable[object]]) -> Callable[[Database], Awaitable[None]]:
+    """A test that is one unit of work, after which the links and the index are whole."""
+
+    async def test(database: Database) -> None:
+        await room(database)
+        await database.write(unit)
+        for harm in (LOOSE_ENDS, INDEXED, UNINDEXED):
+            assert look(database.path, harm) == [], harm
+
+    return test
+
+
+@in_one
+async def test_a_record_is_read_as_it_was_stored(transaction: Transaction) -> None:
     summary, workflow = StructuredSummary("a", "b", "c", "d"), WorkflowState("x", ("y",), ("z",))
     qualia = Qualia("#e6e6fa", "soft", intensity=0.8)
-
-    async def unit(transaction: Transaction) -> None:
-        for record in (
-            fact(),
-            episode(summary=summary, workflow=workflow, tags=("one",)),
-            sense(qualia=qualia, features={"words": ["ü", 1]}, physio_snapshot={"d": 0.7}),
-            JournalEntry(text="I wonder", trust=Trust.INFERRED, tone="calm", tags=("q",), **COMMON),  # type: ignore[arg-type]
-            replace(fact(), extra={"unknown": {"deep": [None, 1.5]}}, valid_until_ms=DAY + 1, why_ended=SUPERSEDED),
-        ):
-            stored = await put(transaction, record, DAY)
-            assert stored == replace(record, id=stored.id, seq=stored.seq, created_ms=DAY)
-            assert await get(transaction, stored.id) == stored
-
-    await in_one(database, unit)
+    for record in (
+        fact(),
+        episode(summary=summary, workflow=workflow, tags=("one",)),
+        sense(qualia=qualia, features={"words": ["ü", 1]}, physio_snapshot={"d": 0.7}),
+        JournalEntry(text="I wonder", trust=Trust.INFERRED, tone="calm", tags=("q",), **COMMON),  # type: ignore[arg-type]
+        replace(fact(), extra={"unknown": {"deep": [None, 1.5]}}, valid_until_ms=DAY + 1, why_ended=SUPERSEDED),
+    ):
+        stored = await put(transaction, record, DAY)
+        assert stored == replace(record, id=stored.id, seq=stored.seq, created_ms=DAY)
+        assert await get(transaction, stored.id) == stored
 
 
-async def test_ids_count_through_the_day_and_are_never_given_twice(database: Database) -> None:
-    async def unit(transaction: Transaction) -> None:
-        first, second = await put(transaction, episode(), DAY), await put(transaction, episode(), DAY)
-        assert (first.id, second.id) == ("EP_20260128_001", "EP_20260128_002")
-        await forget(transaction, [second.id], DAY, "asked")
-        assert (await put(transaction, episode(), DAY)).id == "EP_20260128_003"
-        later = await put(transaction, replace(episode(), at_ms=DAY + 86_400_000), DAY)
-        assert later.id == "EP_20260129_001"
-        assert (await put(transaction, sense(), DAY)).id == "SMEM_20260128_001"
-        assert (await put(transaction, Core(text="c", trust=Trust.INFERRED, **COMMON), DAY)).id == "core_001"  # type: ignore[arg-type]
-        assert (await put(transaction, fact(), DAY)).id.startswith("sem_")
-        await transaction.run("UPDATE record_ids SET last = 999")
-        assert (await put(transaction, episode(), DAY)).id == "EP_20260128_1000"
-
-    await in_one(database, unit)
+@in_one
+async def test_ids_count_through_the_day_and_are_never_given_twice(transaction: Transaction) -> None:
+    first, second = await put(transaction, episode(), DAY), await put(transaction, episode(), DAY)
+    assert (first.id, second.id) == ("EP_20260128_001", "EP_20260128_002")
+    await forget(transaction, [second.id], DAY, "asked")
+    assert (await put(transaction, episode(), DAY)).id == "EP_20260128_003"
+    later = await put(transaction, replace(episode(), at_ms=DAY + 86_400_000), DAY)
+    assert later.id == "EP_20260129_001"
+    assert (await put(transaction, sense(), DAY)).id == "SMEM_20260128_001"
+    assert (await put(transaction, core(), DAY)).id == "core_001"
+    assert (await put(transaction, fact(), DAY)).id.startswith("sem_")
+    await transaction.run("UPDATE record_ids SET last = 999")
+    assert (await put(transaction, episode(), DAY)).id == "EP_20260128_1000"
 
 
 async def test_a_link_to_nothing_is_refused_and_nothing_is_written(database: Database, path: Path) -> None:
@@ -125,9 +120,7 @@ async def test_a_link_to_nothing_is_refused_and_nothing_is_written(database: Dat
     assert look(path, "SELECT object FROM ledger") == []
 
 
-async def test_a_changed_record_is_found_by_its_new_words_alone_and_the_journal_by_none(
-    database: Database, path: Path
-) -> None:
+async def test_a_changed_record_is_found_by_its_new_words_alone_and_the_journal_by_none(database: Database) -> None:
     async def unit(transaction: Transaction) -> None:
         stored = await put(transaction, fact(), DAY)
         await change(transaction, stored.id, DAY, text="Ann works on shipping")
@@ -135,119 +128,100 @@ async def test_a_changed_record_is_found_by_its_new_words_alone_and_the_journal_
         with pytest.raises(NoSuchRecord):
             await change(transaction, "sem_00000000", DAY, text="x")
 
-    await in_one(database, unit)
-    assert look(path, "SELECT words FROM record_words") == [("ann works on shipping",)]
+    await in_one(unit)(database)
+    assert look(database.path, "SELECT words FROM record_words") == [("ann works on shipping",)]
 
 
-async def test_a_fact_goes_with_its_last_quotation(database: Database) -> None:
-    async def unit(transaction: Transaction) -> None:
-        first, second = await said(transaction), await said(transaction)
-        links = [Link("", Relation.EVIDENCE, one, "I work on billing") for one in (first, second)]
-        stored = await put(transaction, fact(), DAY, links)
-        assert await forget(transaction, [first], DAY, "deleted") == []
-        assert [one.target for one in await links_from(transaction, stored.id)] == [second]
-        assert await forget(transaction, [second], DAY, "deleted") == [stored.id]
-        assert await get(transaction, stored.id) is None
-
-    await in_one(database, unit)
+@in_one
+async def test_a_fact_goes_with_its_last_quotation(transaction: Transaction) -> None:
+    first, second = await said(transaction), await said(transaction)
+    links = [Link("", Relation.EVIDENCE, one, "I work on billing") for one in (first, second)]
+    stored = await put(transaction, fact(), DAY, links)
+    assert await forget(transaction, [first], DAY, "deleted") == []
+    assert [one.target for one in await links_from(transaction, stored.id)] == [second]
+    assert await forget(transaction, [second], DAY, "deleted") == [stored.id]
+    assert await get(transaction, stored.id) is None
 
 
-async def test_an_episode_that_loses_one_of_its_turns_loses_its_words_and_so_does_its_core(database: Database) -> None:
-    async def unit(transaction: Transaction) -> None:
-        first, second = await said(transaction), await said(transaction)
-        refs = [Link("", Relation.TURN_REFS, one) for one in (first, second)]
-        visit = await put(transaction, episode(state="distilled", cues=("billing",)), DAY, refs)
-        core = Core(text="All about billing", trust=Trust.INFERRED, state="closed", **COMMON)  # type: ignore[arg-type]
-        undone = await put(transaction, core, DAY, [Link("", Relation.SOURCES, visit.id)])
-        assert await forget(transaction, [undone.id], DAY, "undone") == [undone.id]
-        left = await select(transaction, Episode, "1")
-        assert [(one.state, one.text) for one in left] == [("closed", visit.text)], "it may be distilled again"
-        made = await put(transaction, core, DAY, [Link("", Relation.SOURCES, visit.id)])
-        assert await forget(transaction, [first], DAY, "deleted") == []
-        emptied = await select(transaction, Episode, "r.text = ''")
-        assert [(one.id, one.state, one.cues) for one in emptied] == [(visit.id, "closing", ())]
-        assert [one.text for one in await select(transaction, Core, "1")] == [""]
-        assert set(await forget(transaction, [second], DAY, "deleted")) == {visit.id, made.id}
-
-    await in_one(database, unit)
+@in_one
+async def test_an_episode_that_loses_a_turn_loses_its_words_and_so_does_its_core(transaction: Transaction) -> None:
+    first, second = await said(transaction), await said(transaction)
+    refs = [Link("", Relation.TURN_REFS, one) for one in (first, second)]
+    visit = await put(transaction, episode(state="distilled", cues=("billing",)), DAY, refs)
+    undone = await put(transaction, core(), DAY, [Link("", Relation.SOURCES, visit.id)])
+    assert await forget(transaction, [undone.id], DAY, "undone") == [undone.id]
+    left = await select(transaction, Episode, "1")
+    assert [(one.state, one.text) for one in left] == [("closed", visit.text)], "it may be distilled again"
+    made = await put(transaction, core(), DAY, [Link("", Relation.SOURCES, visit.id)])
+    assert await forget(transaction, [first], DAY, "deleted") == []
+    emptied = await select(transaction, Episode, "r.text = ''")
+    assert [(one.id, one.state, one.cues) for one in emptied] == [(visit.id, "closing", ())]
+    assert [one.text for one in await select(transaction, Core, "1")] == [""]
+    assert set(await forget(transaction, [second], DAY, "deleted")) == {visit.id, made.id}
 
 
-async def test_a_reworded_turn_stays_in_its_visit_and_proves_nothing_any_more(database: Database) -> None:
-    async def unit(transaction: Transaction) -> None:
-        turn = await said(transaction)
-        visit = await put(transaction, episode(state="closed"), DAY, [Link("", Relation.TURN_REFS, turn)])
-        proved = await put(transaction, fact(), DAY, [Link("", Relation.EVIDENCE, turn, "I work on billing")])
-        assert await forget(transaction, [turn], DAY, "edited", reworded=True) == [proved.id]
-        assert [one.target for one in await links_from(transaction, visit.id)] == [turn]
-        assert [(one.state, one.text) for one in await select(transaction, Episode, "1")] == [("closing", "")]
-
-    await in_one(database, unit)
+@in_one
+async def test_a_reworded_turn_stays_in_its_visit_and_proves_nothing_any_more(transaction: Transaction) -> None:
+    turn = await said(transaction)
+    visit = await put(transaction, episode(state="closed"), DAY, [Link("", Relation.TURN_REFS, turn)])
+    proved = await put(transaction, fact(), DAY, [Link("", Relation.EVIDENCE, turn, "I work on billing")])
+    assert await forget(transaction, [turn], DAY, "edited", reworded=True) == [proved.id]
+    assert [one.target for one in await links_from(transaction, visit.id)] == [turn]
+    assert [(one.state, one.text) for one in await select(transaction, Episode, "1")] == [("closing", "")]
 
 
-async def test_facts_and_senses_are_tied_to_their_visit_and_to_each_other_by_the_turns(database: Database) -> None:
-    async def unit(transaction: Transaction) -> None:
-        first, second = await said(transaction), await said(transaction)
-        visit = await put(transaction, episode(), DAY, [Link("", Relation.TURN_REFS, one) for one in (first, second)])
-        seen = await put(transaction, sense(), DAY, [Link("", Relation.EVIDENCE, first)])
-        known = await put(transaction, fact(), DAY, [Link("", Relation.EVIDENCE, first, "I work on billing")])
-        await link(transaction, [Link(known.id, Relation.EVIDENCE, await said(transaction), "I work on billing")], DAY)
-        assert [one.target for one in await links_from(transaction, known.id, Relation.EPISODE_REFS)] == [visit.id]
-        assert [one.target for one in await links_from(transaction, seen.id, Relation.EPISODE_ID)] == [visit.id]
-        await cross_link(transaction, [first], DAY)
-        assert [one.target for one in await links_from(transaction, seen.id, Relation.CONCEPT_REFS)] == [known.id]
-        await forget(transaction, [first], DAY, "deleted")
-        assert await links_from(transaction, known.id, Relation.EPISODE_REFS) == []
-
-    await in_one(database, unit)
+@in_one
+async def test_facts_and_senses_are_tied_to_their_visit_and_each_other_by_turns(transaction: Transaction) -> None:
+    first, second = await said(transaction), await said(transaction)
+    visit = await put(transaction, episode(), DAY, [Link("", Relation.TURN_REFS, one) for one in (first, second)])
+    seen = await put(transaction, sense(), DAY, [Link("", Relation.EVIDENCE, first)])
+    known = await put(transaction, fact(), DAY, [Link("", Relation.EVIDENCE, first, "I work on billing")])
+    await link(transaction, [Link(known.id, Relation.EVIDENCE, await said(transaction), "I work on billing")], DAY)
+    assert [one.target for one in await links_from(transaction, known.id, Relation.EPISODE_REFS)] == [visit.id]
+    assert [one.target for one in await links_from(transaction, seen.id, Relation.EPISODE_ID)] == [visit.id]
+    await cross_link(transaction, [first], DAY)
+    assert [one.target for one in await links_from(transaction, seen.id, Relation.CONCEPT_REFS)] == [known.id]
+    await forget(transaction, [first], DAY, "deleted")
+    assert await links_from(transaction, known.id, Relation.EPISODE_REFS) == []
 
 
 @pytest.mark.slow
-async def test_a_chain_of_visits_of_years_is_emptied_link_by_link(database: Database) -> None:
+@in_one
+async def test_a_chain_of_visits_of_years_is_emptied_link_by_link(transaction: Transaction) -> None:
     """Each visit inherited from the one before; so deep a recursion would end the daemon."""
 
-    async def unit(transaction: Transaction) -> None:
-        first, other = await said(transaction), await said(transaction)
-        before = await put(
-            transaction, episode(state="closed"), DAY, [Link("", Relation.TURN_REFS, one) for one in (first, other)]
-        )
-        for _ in range(1_200):
-            links = [Link("", Relation.SOURCES, before.id), Link("", Relation.TURN_REFS, other)]
-            before = await put(transaction, episode(state="closed"), DAY, links)
-        await forget(transaction, [first], DAY, "deleted")
-        assert await select(transaction, Episode, "r.text <> ''") == []
-
-    await in_one(database, unit)
+    first, other = await said(transaction), await said(transaction)
+    before = await put(
+        transaction, episode(state="closed"), DAY, [Link("", Relation.TURN_REFS, one) for one in (first, other)]
+    )
+    for _ in range(1_200):
+        links = [Link("", Relation.SOURCES, before.id), Link("", Relation.TURN_REFS, other)]
+        before = await put(transaction, episode(state="closed"), DAY, links)
+    await forget(transaction, [first], DAY, "deleted")
+    assert await select(transaction, Episode, "r.text <> ''") == []
 
 
-async def test_a_superseded_fact_holds_again_when_the_newer_one_is_forgotten(database: Database) -> None:
-    async def unit(transaction: Transaction) -> None:
-        old, middle, new = [await put(transaction, fact(line), DAY) for line in ("old", "middle", "new")]
-        for newer, older in ((middle, old), (new, middle)):
-            await change(transaction, older.id, DAY, valid_until_ms=DAY, why_ended=SUPERSEDED)
-            await put(transaction, fact(), DAY, [Link(newer.id, Relation.SUPERSEDES, older.id)])
-        await forget(transaction, [middle.id], DAY, "wrong")
-        assert [one.target for one in await links_from(transaction, new.id)] == [old.id]
-        await forget(transaction, [new.id], DAY, "wrong")
-        assert await get(transaction, old.id) == old
-
-    await in_one(database, unit)
-
-
-async def test_what_a_retired_fact_had_superseded_does_not_hold_again_when_that_one_goes(database: Database) -> None:
-    async def unit(transaction: Transaction) -> None:
-        old, new = [await put(transaction, fact(line), DAY) for line in ("lives in Rome", "lives in Oslo")]
-        ended = await change(transaction, old.id, DAY, valid_until_ms=DAY, why_ended=SUPERSEDED)
-        await put(transaction, fact(), DAY, [Link(new.id, Relation.SUPERSEDES, old.id)])
-        await change(transaction, new.id, DAY, valid_until_ms=DAY + 1, why_ended="retired")
-        await forget(transaction, [new.id], DAY, "deleted")
-        assert await get(transaction, old.id) == ended
-
-    await in_one(database, unit)
-
-
-async def test_a_record_that_can_not_be_read_hides_no_other_and_can_be_forgotten(
-    database: Database, path: Path
+@in_one
+async def test_a_superseded_fact_holds_again_when_the_newer_one_is_forgotten_unless_that_was_retired(
+    transaction: Transaction,
 ) -> None:
+    old, middle, new = [await put(transaction, fact(line), DAY) for line in ("old", "middle", "new")]
+    for newer, older in ((middle, old), (new, middle)):
+        await change(transaction, older.id, DAY, valid_until_ms=DAY, why_ended=SUPERSEDED)
+        await put(transaction, fact(), DAY, [Link(newer.id, Relation.SUPERSEDES, older.id)])
+    await forget(transaction, [middle.id], DAY, "wrong")
+    assert [one.target for one in await links_from(transaction, new.id)] == [old.id]
+    await forget(transaction, [new.id], DAY, "wrong")
+    assert await get(transaction, old.id) == old
+    old, new = [await put(transaction, fact(line), DAY) for line in ("lives in Rome", "lives in Oslo")]
+    ended = await change(transaction, old.id, DAY, valid_until_ms=DAY, why_ended=SUPERSEDED)
+    await put(transaction, fact(), DAY, [Link(new.id, Relation.SUPERSEDES, old.id)])
+    await change(transaction, new.id, DAY, valid_until_ms=DAY + 1, why_ended="retired")
+    await forget(transaction, [new.id], DAY, "deleted")
+    assert await get(transaction, old.id) == ended
+
+
+async def test_a_record_that_can_not_be_read_hides_no_other_and_can_be_forgotten(database: Database) -> None:
     async def unit(transaction: Transaction) -> None:
         other = await put(transaction, fact("sings"), DAY)
         for harm in (
@@ -261,26 +235,21 @@ async def test_a_record_that_can_not_be_read_hides_no_other_and_can_be_forgotten
             assert await select(transaction, Fact, "true") == [other], harm
             assert await forget(transaction, [turn], DAY, "deleted") == [harmed.id], harm
 
-    await in_one(database, unit)
-    assert look(path, "SELECT text FROM records") == [("sings",)]
-    assert look(path, "SELECT words FROM record_words") == [("sings",)]
+    await in_one(unit)(database)
+    assert look(database.path, "SELECT text FROM records") == [("sings",)]
+    assert look(database.path, "SELECT words FROM record_words") == [("sings",)]
 
 
-async def test_a_visit_that_can_not_be_read_goes_with_any_of_its_words_and_its_core_is_emptied(
-    database: Database,
-) -> None:
-    async def unit(transaction: Transaction) -> None:
-        first, second = await said(transaction), await said(transaction)
-        refs = [Link("", Relation.TURN_REFS, one) for one in (first, second)]
-        visits = [await put(transaction, episode(state="distilled"), DAY, refs) for _ in range(2)]
-        core = Core(text="All about billing", trust=Trust.INFERRED, state="closed", **COMMON)  # type: ignore[arg-type]
-        made = await put(transaction, core, DAY, [Link("", Relation.SOURCES, one.id) for one in visits])
-        await transaction.run("UPDATE episodes SET situation = '{' WHERE id = :id", id=visits[0].id)
-        await forget(transaction, [first], DAY, "deleted")
-        assert [(one.id, one.text) for one in await select(transaction, Episode, "true")] == [(visits[1].id, "")]
-        assert [(one.id, one.text) for one in await select(transaction, Core, "true")] == [(made.id, "")]
-
-    await in_one(database, unit)
+@in_one
+async def test_an_unreadable_visit_goes_with_any_of_its_words_and_its_core_is_emptied(transaction: Transaction) -> None:
+    first, second = await said(transaction), await said(transaction)
+    refs = [Link("", Relation.TURN_REFS, one) for one in (first, second)]
+    visits = [await put(transaction, episode(state="distilled"), DAY, refs) for _ in range(2)]
+    made = await put(transaction, core(), DAY, [Link("", Relation.SOURCES, one.id) for one in visits])
+    await transaction.run("UPDATE episodes SET situation = '{' WHERE id = :id", id=visits[0].id)
+    await forget(transaction, [first], DAY, "deleted")
+    assert [(one.id, one.text) for one in await select(transaction, Episode, "true")] == [(visits[1].id, "")]
+    assert [(one.id, one.text) for one in await select(transaction, Core, "true")] == [(made.id, "")]
 
 
 async def test_a_tampered_ledger_shows_and_a_forgotten_record_does_not(database: Database, path: Path) -> None:
@@ -289,123 +258,8 @@ async def test_a_tampered_ledger_shows_and_a_forgotten_record_does_not(database:
         await put(transaction, fact("another"), DAY)
         await forget(transaction, [stored.id], DAY, "asked")
 
-    await in_one(database, unit)
+    await in_one(unit)(database)
     assert await ledger.broken_at(database) is None
     assert look(path, "SELECT count(*) FROM ledger WHERE salt <> ''") == [(1,)]
     poke(path, "UPDATE ledger SET object = 'sem_11111111' WHERE seq = 2")
     assert await ledger.broken_at(database) == 2
-
-
-@cache
-def empty_file() -> sqlite3.Connection:
-    """A file of the newest schema, to be copied into memory for each run."""
-    folder = Path(mkdtemp())
-    migrate.migrate(folder / "memory.db")
-    with closing(sqlite.connect(folder / "memory.db")) as connection:
-        kept = sqlite3.connect(":memory:")
-        connection.backup(kept)
-    rmtree(folder)
-    return kept
-
-
-class LinkedRecords(RuleBasedStateMachine):
-    """Any order of writes, links and forgetting leaves no link to nothing, and nothing that was made from nothing."""
-
-    turns = Bundle("turns")
-    facts = Bundle("facts")
-    composed = Bundle("composed")
-
-    @initialize()
-    def open_file(self) -> None:
-        self.connection = sqlite3.connect(":memory:", isolation_level=None)
-        empty_file().backup(self.connection)
-        self.connection.row_factory = sqlite3.Row
-        self.connection.execute("PRAGMA foreign_keys = ON")
-        self.connection.execute(
-            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
-            " VALUES (?, ?, ?, ?, ?, 'dm', 'dm:D1', 0)",
-            (str(DM), DM.soul, DM.workspace, DM.channel, DM.thread),
-        )
-
-    def teardown(self) -> None:
-        self.connection.close()
-
-    def do(self, unit: Callable[[Transaction], Awaitable[object]]) -> object:
-        return run_unit(unit, self.connection)
-
-    @rule(target=turns)
-    def say(self) -> object:
-        return self.do(said)
-
-    @rule(target=facts, sources=st.lists(turns, min_size=1, max_size=3))
-    def believe(self, sources: list[str]) -> object:
-        return self.store(fact(), sources, Relation.EVIDENCE)
-
-    @rule(target=composed, sources=st.lists(turns, min_size=1, max_size=4))
-    def visit(self, sources: list[str]) -> object:
-        return self.store(episode(state="closed"), sources, Relation.TURN_REFS)
-
-    @rule(target=composed, sources=st.lists(composed, min_size=1, max_size=3))
-    def distil(self, sources: list[str]) -> object:
-        core = Core(text="core", trust=Trust.INFERRED, state="closed", **COMMON)  # type: ignore[arg-type]
-        return self.store(core, sources, Relation.SOURCES)
-
-    @rule(newer=facts, older=facts)
-    def supersede(self, newer: str, older: str) -> None:
-        if newer and older and newer != older:
-            self.link(Link(newer, Relation.SUPERSEDES, older))
-
-    @rule(gone=st.one_of(consumes(turns), consumes(facts), consumes(composed)))
-    def forget(self, gone: str) -> None:
-        async def unit(transaction: Transaction) -> None:
-            if gone.startswith("TU_"):
-                await transaction.run("DELETE FROM turns WHERE seq = :seq", seq=int(gone[3:]))
-            await forget(transaction, [gone], DAY, "asked")
-
-        self.do(unit)
-
-    def store(self, record: Record, sources: list[str], relation: Relation) -> object:
-        async def unit(transaction: Transaction) -> object:
-            try:
-                stored = await put(transaction, record, DAY, [Link("", relation, one) for one in set(sources)])
-            except BrokenLink:
-                return multiple()
-            return stored.id
-
-        self.connection.execute("BEGIN")
-        made = self.do(unit)
-        self.connection.execute("COMMIT" if isinstance(made, str) else "ROLLBACK")
-        return made
-
-    def link(self, one: Link) -> None:
-        async def unit(transaction: Transaction) -> None:
-            try:
-                await link(transaction, [one], DAY)
-            except BrokenLink:
-                return
-
-        self.do(unit)
-
-    @invariant()
-    def every_link_has_both_ends(self) -> None:
-        ids = {row[0] for row in self.connection.execute("SELECT id FROM records")}
-        ids |= {f"TU_{row[0]}" for row in self.connection.execute("SELECT seq FROM turns")}
-        ends = {end for row in self.connection.execute("SELECT origin, target FROM links") for end in row}
-        assert ends <= ids
-
-    @invariant()
-    def each_record_has_a_source(self) -> None:
-        made = {row[0] for row in self.connection.execute("SELECT id FROM records")}
-        sourced = {row[0] for row in self.connection.execute("SELECT origin FROM links WHERE relation <> 'supersedes'")}
-        assert made <= sourced
-
-    @invariant()
-    def the_index_holds_the_words_of_the_records(self) -> None:
-        held = {row[0] for row in self.connection.execute("SELECT seq FROM record_words")}
-        assert held == {row[0] for row in self.connection.execute("SELECT seq FROM records WHERE text <> ''")}
-
-
-TestLinkedRecords = LinkedRecords.TestCase
-TestLinkedRecords.settings = settings(
-    max_examples=6, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
-)

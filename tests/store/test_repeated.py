@@ -44,7 +44,6 @@ class Talks:
         return await self.database.write(unit)
 
     async def found(self) -> Repeats:
-        """What goes besides Ada's own turns."""
         theirs = await self.database.read(lambda transaction: turns_of(transaction, TEAM, ADA))
         return await find_repeats(self.database.read, TEAM, ADA, theirs)
 
@@ -83,7 +82,6 @@ async def test_what_was_said_while_it_was_looked_for_goes_too(talks: Talks) -> N
 
 
 async def post(talks: Talks, number: int, where: str, body: str, key: str = "@1#0") -> None:
-    """A post of the soul's that is no turn."""
     conversation = ConversationKey(SOUL, TEAM, where, "1.0")
     await room(talks.database, conversation, EVERYBODY)
     await talks.database.write(

@@ -3,24 +3,21 @@
 from pathlib import Path
 from typing import Any
 
-from daemon.memory.database import Database, Transaction
+from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Episode, Fact, JournalEntry, Record, Sense, Trust
 from daemon.memory.knowledge.records.links import Link, Relation, link
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.people.retention import MemoryRetention, expire
-from tests.fakes import FakeClock
 from tests.given import HERE, SOUL, TEAM, new_message
 from tests.store.parts import Stores, a_fact, look
 
 DAY = 86_400_000
 
 
-async def test_each_kind_is_kept_for_its_days_and_no_longer_after_a_week_without_a_daemon(
-    database: Database, stores: Stores, clock: FakeClock, path: Path
-) -> None:
+async def test_each_kind_is_kept_for_its_days_and_no_longer_after_a_week_without_a_daemon(stores: Stores) -> None:
     await stores.inbox.accept(new_message(text="an old word"))
     await stores.answer("an old answer")
-    now = clock.now_ms()
+    now = stores.clock.now_ms()
     common: dict[str, Any] = {"soul": SOUL, "workspace": TEAM, "audience": HERE, "channel": "D1", "at_ms": now}
     common["trust"] = Trust.OWN
     kept: tuple[Record, ...] = (
@@ -35,21 +32,19 @@ async def test_each_kind_is_kept_for_its_days_and_no_longer_after_a_week_without
         for one in kept:
             await put(transaction, one, now)
 
-    await database.write(unit)
+    await stores.database.write(unit)
     days = MemoryRetention(turns=6, facts=6, episodes=6, senses=6, journal=6)
-    assert await expire(database, clock, days) == 0
-    await clock.sleep(7 * DAY / 1000)
-    assert await expire(database, clock, MemoryRetention()) == 0
-    assert await expire(database, clock, days) == 6
-    assert look(path, "SELECT text FROM records") == [("holds",)]
-    assert look(path, "SELECT count(*) FROM turns") == [(0,)]
-    assert look(path, "SELECT body FROM inbox") == [("",)]
+    assert await expire(stores.database, stores.clock, days) == 0
+    await stores.clock.sleep(7 * DAY / 1000)
+    assert await expire(stores.database, stores.clock, MemoryRetention()) == 0
+    assert await expire(stores.database, stores.clock, days) == 6
+    assert look(stores.path, "SELECT text FROM records") == [("holds",)]
+    assert look(stores.path, "SELECT count(*) FROM turns") == [(0,)]
+    assert look(stores.path, "SELECT body FROM inbox") == [("",)]
 
 
-async def test_what_holds_no_more_never_holds_again_as_other_facts_grow_too_old(
-    database: Database, clock: FakeClock, path: Path
-) -> None:
-    now = clock.now_ms()
+async def test_what_holds_no_more_never_holds_again_as_other_facts_grow_too_old(stores: Stores, path: Path) -> None:
+    now = stores.clock.now_ms()
 
     def ended(text: str, at_ms: int, why: str = "retired") -> Fact:
         return a_fact(text, at_ms=now, valid_from_ms=now, valid_until_ms=at_ms, why_ended=why)
@@ -61,7 +56,7 @@ async def test_what_holds_no_more_never_holds_again_as_other_facts_grow_too_old(
         twin = await put(transaction, ended("has a home in Rome", now + 1, "superseded"), now)
         await link(transaction, [Link(stayed.id, Relation.SUPERSEDES, twin.id)], now)
 
-    await database.write(unit)
-    await clock.sleep(7 * DAY / 1000)
-    assert await expire(database, clock, MemoryRetention(facts=6)) == 27
+    await stores.database.write(unit)
+    await stores.clock.sleep(7 * DAY / 1000)
+    assert await expire(stores.database, stores.clock, MemoryRetention(facts=6)) == 27
     assert look(path, "SELECT text FROM records") == []

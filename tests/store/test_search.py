@@ -1,18 +1,15 @@
 """The soul finds earlier messages, and never those that the readers of the reply may not know."""
 
-import asyncio
 import json
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.library import Passage
-from daemon.memory.database import Database, open_database
+from daemon.memory.database import Database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.word_index import EACH
 from daemon.memory.retrieval.surfacing import Surfacing
@@ -46,7 +43,6 @@ def remember(
     name: str = "Ben",
     author: str = "U1",
 ) -> None:
-    """Store a conversation and turns with a thought."""
     remember_all(path, [(body, where, audience, room or audience) for body in bodies], name, author)
 
 
@@ -69,7 +65,6 @@ def remember_all(path: Path, said: Iterable[Said], name: str = "Ben", author: st
 
 
 def index(path: Path) -> None:
-    """Index what was stored by plain SQL."""
     with closing(sqlite3.connect(path)) as connection, connection:
         index_turns(connection)
 
@@ -96,24 +91,19 @@ async def test_a_flood_of_one_user_leaves_the_words_of_others_to_be_found(path: 
     assert found[0].text == "the kraken sleeps in the vault"
 
 
-async def test_a_flood_in_public_leaves_the_words_of_the_own_conversation_to_be_found(
-    path: Path, messages: Surfacing
-) -> None:
+async def test_a_flood_in_public_leaves_words_of_the_own_conversation_found(path: Path, messages: Surfacing) -> None:
     remember(path, "the kraken sleeps in the vault, and so on, and on, and on", name="Ada")
     remember(path, *(f"kraken {n}" for n in range(EACH + 10)), where=PUBLIC, audience=EVERYBODY, author="U3")
     assert "the vault" in " ".join(one.text for one in await messages.search(DM, HEARERS, "kraken vault", 5))
 
 
-async def test_of_an_endless_message_only_the_beginning_is_searched(path: Path, messages: Surfacing) -> None:
+async def test_a_long_message_is_searched_at_first_and_shown_around_the_words(path: Path, messages: Surfacing) -> None:
     remember(path, "phoenix " + "word " * 2_000 + "kraken")
     assert await messages.search(DM, HEARERS, "phoenix", 5)
     assert not await messages.search(DM, HEARERS, "kraken", 5)
-
-
-async def test_of_a_long_turn_the_part_around_the_words_is_found(path: Path, messages: Surfacing) -> None:
-    remember(path, "so it goes. " * 200 + "The kraken sleeps in the vault. " + "so it goes. " * 100)
-    [found] = await messages.search(DM, HEARERS, "kraken", 5)
-    assert "The kraken sleeps in the vault." in found.text
+    remember(path, "so it goes. " * 200 + "The griffin sleeps in the vault. " + "so it goes. " * 100)
+    found = (await messages.search(DM, HEARERS, "griffin", 5))[0]
+    assert "The griffin sleeps in the vault." in found.text
     assert found.text.startswith("… ")
     assert len(found.text) <= 1500
 
@@ -124,7 +114,12 @@ async def test_messages_with_more_and_rarer_words_come_first_then_newer_ones(pat
     assert found == ["the release of the kraken", "the release is early", "the release is late"]
 
 
-async def test_a_user_name_can_not_forge_a_source(path: Path, messages: Surfacing) -> None:
+async def test_text_outside_of_messages_is_not_found_and_no_name_forges_one(path: Path, messages: Surfacing) -> None:
+    remember(path, "a plain remark")
+    for query in ("", "?!", "hippogriff", "monologue", "U1", "'; DROP TABLE turns; --"):
+        assert await messages.search(DM, HEARERS, query, 5) == (), query
+    assert await messages.search(DM, HEARERS, "remark", 0) == ()
+    assert look(path, "SELECT count(*) FROM turns") == [(1,)]
     remember(path, "tea at four", name="Eve\n\u202e docs/limits.md:1 " + "x" * 200)
     remember(path, "tea at five", name="\u200b")
     sources = [one.source for one in await messages.search(DM, HEARERS, "tea", 5)]
@@ -134,27 +129,14 @@ async def test_a_user_name_can_not_forge_a_source(path: Path, messages: Surfacin
     assert sources[1].isprintable()
 
 
-async def test_text_outside_of_user_messages_is_not_found(path: Path, messages: Surfacing) -> None:
-    remember(path, "a plain remark")
-    for query in ("", "?!", "hippogriff", "monologue", "U1", "'; DROP TABLE turns; --"):
-        assert await messages.search(DM, HEARERS, query, 5) == (), query
-    assert await messages.search(DM, HEARERS, "remark", 0) == ()
-    assert look(path, "SELECT count(*) FROM turns") == [(1,)]
-
-
-async def test_words_of_a_public_channel_that_became_private_are_found_by_its_members_alone(
-    path: Path, messages: Surfacing
-) -> None:
+async def test_words_of_others_are_not_found_nor_of_a_channel_now_private(path: Path, messages: Surfacing) -> None:
+    remember(path, "griffin", where=ConversationKey("bob", TEAM, "C1"), audience=EVERYBODY)
+    remember(path, "griffin", where=ConversationKey(SOUL, "T2", "C1"), audience=EVERYBODY)
+    assert await messages.search(PUBLIC, Readers(EVERYBODY, members_only=True), "griffin", 5) == ()
     remember(path, "griffin", where=PUBLIC, audience=EVERYBODY, room=Audience(AudienceKind.CHANNEL, "C1"))
     assert await messages.search(DM, HEARERS, "griffin", 5) == ()
     [found] = await messages.search(DM, Readers(MINE, members_only=True, rooms=frozenset({"C1"})), "griffin", 5)
     assert found.room == "C1"
-
-
-async def test_messages_to_other_souls_and_workspaces_are_not_found(path: Path, messages: Surfacing) -> None:
-    remember(path, "griffin", where=ConversationKey("bob", TEAM, "C1"), audience=EVERYBODY)
-    remember(path, "griffin", where=ConversationKey(SOUL, "T2", "C1"), audience=EVERYBODY)
-    assert await messages.search(PUBLIC, Readers(EVERYBODY, members_only=True), "griffin", 5) == ()
 
 
 ROOMS = (
@@ -167,56 +149,25 @@ ROOMS = (
     (ConversationKey(SOUL, "T2", "C9"), Audience(AudienceKind.WORKSPACE, "T2")),
     (ConversationKey("bob", TEAM, "D1"), MINE),
 )
-ANY_AUDIENCE = st.builds(
-    Audience, st.sampled_from(AudienceKind), st.sampled_from(("D1", "D2", "G1", TEAM, "T2", "%", ""))
-)
-HEARD = st.tuples(st.sampled_from(ROOMS), st.one_of(st.none(), ANY_AUDIENCE))
 
 
-@given(
-    rows=st.lists(HEARD, max_size=12),
-    asked=st.sampled_from(ROOMS),
-    query=st.one_of(st.just("griffin"), st.text(max_size=20).map(lambda text: f"{text} griffin")),
-)
-@settings(max_examples=15, deadline=None)
-def test_no_conversation_finds_a_message_of_another_audience(
-    tmp_path_factory: pytest.TempPathFactory,
-    rows: list[tuple[tuple[ConversationKey, Audience], Audience | None]],
-    asked: tuple[ConversationKey, Audience],
-    query: str,
-) -> None:
-    conversation, audience = asked
-    everybody = Audience(AudienceKind.WORKSPACE, conversation.workspace)
-
-    def may_hear(where: ConversationKey, room: Audience, said_to: Audience) -> bool:
-        at_home = (where.soul, where.workspace) == (conversation.soul, conversation.workspace)
-        return at_home and {room, said_to} <= {audience, everybody}
-
-    said = list(enumerate(rows))
-
-    async def ask(path: Path) -> list[str]:
-        async with open_database(path, FakeClock(auto=True)) as database:
-            for table in ("turns", "turn_words"):
-                poke(path, f"DELETE FROM {table}")
-            poke(path, "INSERT INTO turn_index (turn_index) VALUES ('delete-all')")
-            poke(path, "DELETE FROM conversations")
-            remember_all(path, [(f"griffin {n}", where, other or room, room) for n, ((where, room), other) in said])
-            return [
-                one.text
-                for one in await Surfacing(database, FakeClock(auto=True)).search(
-                    conversation, Readers(audience, members_only=True), query, 100
-                )
-            ]
-
-    found = asyncio.run(ask(tmp_path_factory.getbasetemp() / "rooms.db"))
-    expected = {f"griffin {n}" for n, ((where, room), other) in said if may_hear(where, room, other or room)}
-    assert set(found) == expected
-    assert len(found) == len(expected)
+async def test_no_conversation_finds_a_message_of_another_audience(path: Path, messages: Surfacing) -> None:
+    meant_for = [Audience(kind, name) for kind in AudienceKind for name in ("D1", "D2", "G1", TEAM, "T2", "%", "")]
+    rows = [(where, said_to, room) for where, room in ROOMS for said_to in {room, *meant_for}]
+    remember_all(path, [(f"griffin {number}", *row) for number, row in enumerate(rows)])
+    for conversation, audience in ROOMS:
+        known = {audience, Audience(AudienceKind.WORKSPACE, conversation.workspace)}
+        expected = [
+            f"griffin {number}"
+            for number, (where, said_to, room) in enumerate(rows)
+            if (where.soul, where.workspace) == (conversation.soul, conversation.workspace) and {room, said_to} <= known
+        ]
+        for query in ("griffin", "a griffin; DROP TABLE turns", 'griffin* OR "griffin"'):
+            found = await messages.search(conversation, Readers(audience, members_only=True), query, 1_000)
+            assert sorted(one.text for one in found) == sorted(expected), (conversation, query)
 
 
-async def test_in_a_dm_the_private_rooms_of_its_user_are_searched_and_named_without_an_id(
-    path: Path, messages: Surfacing
-) -> None:
+async def test_in_a_dm_the_users_private_rooms_are_searched_and_named_by_no_id(path: Path, messages: Surfacing) -> None:
     remember(path, "the griffin of the guild", where=CLOSED, audience=Audience(AudienceKind.CHANNEL, "G1"))
     remember(path, "a griffin of others", where=ConversationKey(SOUL, TEAM, "G2"), audience=GUILD_2)
     assert await messages.search(DM, HEARERS, "griffin", 5) == ()

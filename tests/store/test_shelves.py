@@ -48,7 +48,6 @@ def add(file: VectorFile, partition: str, rows: "NDArray[np.float32]", first: in
 
 @pytest.fixture
 def file(tmp_path: Path) -> Iterator[CountedFile]:
-    """Three shelves of the same size."""
     made = CountedFile(tmp_path / "vectors.db", read_only=False)
     for seed, shelf in enumerate(SHELVES):
         add(made, shelf.partition, vectors(seed))
@@ -57,7 +56,6 @@ def file(tmp_path: Path) -> Iterator[CountedFile]:
 
 
 def ask(shelves: Shelves, asked: Sequence[Shelf], seed: int = 9) -> Search:
-    """One query over some shelves."""
     search = Search(vectors(seed, 1)[0], most=10)
     shelves.look()
     for one in asked:

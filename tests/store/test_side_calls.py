@@ -56,8 +56,6 @@ class OneVector:
 
 
 class OneWord:
-    """A transcriber that hears one word."""
-
     async def transcribe(self, name: str, data: bytes) -> str:
         return "hello"
 
@@ -77,14 +75,6 @@ async def test_embeddings_are_counted_with_what_they_cost(database: Database, pa
         assert look(path, CALLS) == [("embed", SMALL.model, "ok", "minoan", 1, 1)] * times
         assert look(path, "SELECT count(*) FROM reservations") == [(0,)]
         assert look(path, "SELECT count(*) FROM spending WHERE paid_by = 'soul' AND nano > 0") == [(1,)]
-
-
-async def test_where_the_cap_leaves_no_room_nothing_is_asked(database: Database, path: Path) -> None:
-    inner = OneVector()
-    with pytest.raises(ModelUnavailable, match="cap of"):
-        await paid(database, inner, max_usd_a_day=0.0).embed(["the loom"])
-    assert not inner.asked
-    assert look(path, CALLS) == []
 
 
 async def test_a_call_that_fails_or_is_cancelled_leaves_no_reservation(database: Database, path: Path) -> None:
@@ -138,7 +128,11 @@ async def test_what_is_read_aloud_is_paid_by_its_letters(database: Database, pat
     assert look(path, "SELECT nano FROM spending WHERE paid_by = 'soul'") == [(170_000_000,)]
 
 
-async def test_where_the_cap_leaves_no_room_nothing_is_read_aloud(database: Database, path: Path) -> None:
+async def test_where_the_cap_leaves_no_room_nothing_is_asked_or_read_aloud(database: Database, path: Path) -> None:
+    inner = OneVector()
+    with pytest.raises(ModelUnavailable, match="cap of"):
+        await paid(database, inner, max_usd_a_day=0.0).embed(["the loom"])
+    assert not inner.asked
     speech = speaking(database, tts_model="tts-1", max_usd_a_day=0.01)
     assert speech is not None
     with pytest.raises(ModelUnavailable, match="cap of"):
@@ -159,9 +153,7 @@ def test_speech_on_this_machine_costs_nothing_and_elsewhere_an_unknown_sum(datab
     assert elsewhere.to == SideEndpoint("speak", "voice@tts.example", priced=False)
 
 
-async def test_an_embedder_elsewhere_is_paid_and_one_on_this_machine_costs_nothing(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_an_embedder_elsewhere_is_paid_and_one_here_costs_nothing(database: Database, tmp_path: Path) -> None:
     for url, kind in (("https://api.openai.com/v1", True), ("http://127.0.0.1:1/v1", False)):
         given = {"embedder": "endpoint", "embedder_url": url, "embedder_model": "text-embedding-3-small"}
         settings = Settings(_env_file=None, home=tmp_path, **given)  # type: ignore[arg-type]  # as above

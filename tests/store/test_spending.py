@@ -1,11 +1,9 @@
 """What calls cost is reserved and settled: no cap is passed, and no cent is counted twice or lost."""
 
 import datetime as dt
-from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -25,14 +23,11 @@ from daemon.memory.spending.reservations import (
     WantedCall,
     limits_for,
 )
-from tests import chance
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM, call
-from tests.store.parts import look
+from tests.store.parts import Stores, look
 
 TODAY, PAYER = "2026-07-06", Payer(SOUL, TEAM, "U1", "C1")
-ADA, BEN, CLEO = "U1", "U2", ""
-ROOMS = ("C1", "C2")
 SPENT = "SELECT paid_by, id, nano FROM spending ORDER BY paid_by, id"
 
 
@@ -47,7 +42,6 @@ def wanted(id_: str, nano: int, *, payer: Payer = PAYER, **limits: int) -> Wante
 
 
 def ended(id_: str, usd: float | None, payer: Payer = PAYER) -> LLMCall:
-    """A call that was reserved under this id, and what it did cost."""
     return replace(call(), reservation=id_, cost_usd=usd, payer=payer, day=TODAY)
 
 
@@ -62,24 +56,28 @@ async def till(database: Database, clock: FakeClock) -> Reservations:
 
 @pytest.fixture
 async def other(path: Path, clock: FakeClock, database: Database) -> AsyncIterator[Reservations]:
-    """Another daemon's, with connections of its own."""
     async with open_database(path, clock) as opened:
         yield reservations(opened, clock, "worker-2")
 
 
-async def test_what_another_daemon_reserved_counts_until_it_is_settled(
-    till: Reservations, other: Reservations, path: Path
-) -> None:
-    assert await till.reserve(wanted("a", 60, soul=100), nothing()) is None
-    assert await other.reserve(wanted("b", 60, soul=100), nothing()) == CapReached(PaidBy.SOUL, may_fit=True)
-    await till.settle(Settlements(calls=[ended("a", 40e-9)]))
-    assert await other.reserve(wanted("c", 60, soul=100), nothing()) is None
-    assert await till.reserve(wanted("d", 61, soul=100), nothing()) == CapReached(PaidBy.SOUL, may_fit=False)
-    assert look(path, SPENT) == [("person", "U1", 40), ("room", "C1", 40), ("soul", SOUL, 40)]
-    assert look(path, "SELECT id FROM reservations") == [("c",)]
+async def test_what_others_reserved_counts_until_settled(till: Reservations, other: Reservations, path: Path) -> None:
+    for name in PaidBy:
+        payer = Payer(f"soul {name}", TEAM, f"U {name}", f"C {name}")
+
+        def call_of(id_: str, nano: int, name: str = name, payer: Payer = payer) -> WantedCall:
+            return wanted(f"{id_} {name}", nano, payer=payer, **{name: 100})
+
+        assert await till.reserve(call_of("a", 60), nothing()) is None
+        assert await other.reserve(call_of("b", 60), nothing()) == CapReached(name, may_fit=True)
+        await till.settle(Settlements(calls=[ended(f"a {name}", 40e-9, payer)]))
+        assert await other.reserve(call_of("c", 60), nothing()) is None
+        assert await till.reserve(call_of("d", 61), nothing()) == CapReached(name, may_fit=False)
+        spent = [("person", f"U {name}", 40), ("room", f"C {name}", 40), ("soul", f"soul {name}", 40)]
+        assert [row for row in look(path, SPENT) if str(row[1]).endswith(name)] == spent
+    assert look(path, "SELECT id FROM reservations ORDER BY id") == [(f"c {name}",) for name in sorted(PaidBy)]
 
 
-async def test_a_cap_of_zero_lets_nothing_pass_and_others_are_not_concerned(till: Reservations) -> None:
+async def test_a_cap_of_zero_lets_nothing_pass_and_concerns_no_others_nor_other_workspaces(till: Reservations) -> None:
     for name in PaidBy:
         payer, stranger = (Payer(f"{who}-{name}", TEAM, f"U-{who}-{name}", f"C-{who}-{name}") for who in "ab")
         call_of = wanted(f"a-{name}", 1, payer=payer)
@@ -88,18 +86,13 @@ async def test_a_cap_of_zero_lets_nothing_pass_and_others_are_not_concerned(till
         theirs = wanted(f"b-{name}", 1, payer=stranger)
         assert await till.reserve(replace(theirs, limits={name: 1}), nothing()) is None, name
         assert await till.reserve(replace(call_of, limits={name: 1}), nothing()) is None, name
-
-
-async def test_the_same_person_in_another_workspace_pays_apart(till: Reservations) -> None:
     there = replace(PAYER, soul="other", workspace="T2")
     assert await till.reserve(wanted("a", 5, person=5, room=5), nothing()) is None
     assert await till.reserve(wanted("b", 5, payer=there, person=5, room=5), nothing()) is None
     assert await till.reserve(wanted("c", 1, payer=there, person=5), nothing()) is not None
 
 
-async def test_a_call_is_settled_once_and_one_that_was_never_made_costs_nothing(
-    till: Reservations, database: Database, path: Path
-) -> None:
+async def test_a_call_is_settled_once_or_costs_nothing(till: Reservations, database: Database, path: Path) -> None:
     await till.reserve(wanted("a", 9), nothing())
     await till.reserve(wanted("b", 9), nothing())
     for _ in range(2):
@@ -112,9 +105,7 @@ async def test_a_call_is_settled_once_and_one_that_was_never_made_costs_nothing(
     assert ("soul", SOUL, 10) in look(path, SPENT)
 
 
-async def test_what_a_dead_daemon_had_reserved_counts_as_spent_to_the_last_cent(
-    database: Database, clock: FakeClock, path: Path
-) -> None:
+async def test_what_dead_daemons_had_reserved_counts_as_spent(database: Database, clock: FakeClock, path: Path) -> None:
     presence = Presence(database, clock, soul=SOUL, workspace=TEAM, kind="slack", version="0", lease=60)
     earlier = replace(ProcessIdentity.current(), start="1")  # a process that had our pid
     theirs, ours = reservations(database, clock, str(earlier)), reservations(database, clock)
@@ -127,20 +118,16 @@ async def test_what_a_dead_daemon_had_reserved_counts_as_spent_to_the_last_cent(
     assert look(path, "SELECT outcome FROM llm_calls") == [("lost",)]
 
 
-async def test_a_reservation_that_nobody_settles_is_counted_after_an_hour(
-    till: Reservations, clock: FakeClock, path: Path
-) -> None:
+async def test_a_reservation_that_nobody_settles_is_counted_after_an_hour(till: Reservations, stores: Stores) -> None:
     for ahead in (1, -1):
         await till.reserve(wanted(f"a{ahead}", 7), nothing())
         assert await till.settle_forgotten() == 0, ahead
-        clock.set_back(-ahead * (FORGOTTEN_MS / 1000 + 1))
+        stores.clock.set_back(-ahead * (FORGOTTEN_MS / 1000 + 1))
         assert await till.settle_forgotten() == 1, ahead
-    assert look(path, SPENT) == [("person", "U1", 14), ("room", "C1", 14), ("soul", SOUL, 14)]
+    assert look(stores.path, SPENT) == [("person", "U1", 14), ("room", "C1", 14), ("soul", SOUL, 14)]
 
 
-async def test_a_forgotten_person_is_in_no_row_and_the_soul_has_spent_as_much(
-    till: Reservations, database: Database, path: Path
-) -> None:
+async def test_who_is_forgotten_is_in_no_row_of_the_sums(till: Reservations, database: Database, path: Path) -> None:
     await till.reserve(wanted("a", 7), nothing())
     await till.reserve(wanted("b", 8), nothing())
     await till.settle(Settlements([ended("a", 7e-9)]))
@@ -148,62 +135,6 @@ async def test_a_forgotten_person_is_in_no_row_and_the_soul_has_spent_as_much(
     await till.settle(Settlements([ended("b", 8e-9)]))
     assert look(path, "SELECT DISTINCT person FROM llm_calls") == [("",)]
     assert look(path, SPENT) == [("room", "C1", 15), ("soul", SOUL, 15)]
-
-
-class Reckoning:
-    """What should have been counted, in plain numbers."""
-
-    def __init__(self, dice: Random) -> None:
-        self.dice, self.open = dice, dict[str, tuple[int, Payer]]()
-        self.spent = Counter[tuple[str, str]]()
-
-    def any_payer(self) -> Payer:
-        return Payer(SOUL, TEAM, self.dice.choice((ADA, BEN, CLEO)), self.dice.choice(ROOMS))
-
-    def owes(self, payer: Payer, nano: int) -> None:
-        for paid_by in PaidBy:
-            if id_ := payer.id_of(paid_by):
-                self.spent[paid_by, id_] += nano
-
-    def reserved(self, paid_by: PaidBy, payer: Payer) -> int:
-        return sum(nano for nano, one in self.open.values() if one.id_of(paid_by) == payer.id_of(paid_by))
-
-
-async def test_in_any_order_the_sums_are_true_and_no_cap_is_passed(
-    till: Reservations, other: Reservations, path: Path, clock: FakeClock
-) -> None:
-    dice = chance.dice("spending")
-    reckoning, limits = Reckoning(dice), {PaidBy.SOUL: 6_000, PaidBy.PERSON: 3_000, PaidBy.ROOM: 4_000}
-    refused = 0
-    for number in range(80):
-        daemon, act = dice.choice((till, other)), dice.random()
-        if act < 0.6 or not reckoning.open:
-            payer, nano = reckoning.any_payer(), dice.randint(1, 900)
-            met = await daemon.reserve(
-                replace(wanted(str(number), nano, payer=payer), limits=limits_for(payer, limits)), nothing()
-            )
-            tight = [one for one in limits_for(payer, limits) if _fits(reckoning, payer, one) + nano > limits[one]]
-            assert (met is None) == (not tight)
-            if met is None:
-                reckoning.open[str(number)] = nano, payer
-            refused += met is not None
-            continue
-        id_ = dice.choice(sorted(reckoning.open))
-        nano, payer = reckoning.open.pop(id_)
-        cost = dice.choice((0, nano, dice.randint(0, nano)))
-        if act < 0.9:
-            await daemon.settle(Settlements([ended(id_, cost / 1e9, payer)]))
-            reckoning.owes(payer, cost)
-        else:
-            await daemon.settle(Settlements(unused=[id_]))
-        sums = {(paid_by, one): nano for paid_by, one, nano in look(path, SPENT)}
-        assert sums == {key: nano for key, nano in reckoning.spent.items() if nano}
-    assert refused
-    assert all(nano <= limits[PaidBy(paid_by)] for (paid_by, _), nano in reckoning.spent.items())
-
-
-def _fits(reckoning: Reckoning, payer: Payer, paid_by: PaidBy) -> int:
-    return reckoning.spent[paid_by, payer.id_of(paid_by)] + reckoning.reserved(paid_by, payer)
 
 
 def test_a_day_ends_at_midnight_in_its_zone() -> None:
@@ -228,7 +159,6 @@ def test_costs_are_rounded_up_and_caps_down_and_a_part_is_kept_for_answers() -> 
 
 
 def unasked(id_: str, tokens: int, budget: TickBudget, nano: int = 0) -> WantedCall:
-    """A call for an unasked thought."""
     return replace(wanted(id_, nano), tokens=tokens, tick=budget)
 
 

@@ -15,7 +15,11 @@ async def _store(database: Database, key: ConversationKey, trace: str, *steps: P
     await database.write(lambda transaction: store_path(transaction, key, trace, steps, 7))
 
 
-async def test_a_path_is_read_oldest_first_and_a_limit_keeps_the_newest_steps(database: Database) -> None:
+async def test_known_steps_are_read_oldest_first_and_a_limit_keeps_the_newest(database: Database) -> None:
+    for act, decided_by in (("leap", "rule"), ("move", "whim")):
+        with pytest.raises(sqlite3.IntegrityError):
+            await _store(database, DM, "t1", PathStep(0, act, "", "greeting", decided_by, ""))
+    assert await state_path(database, DM, 1) == ()
     moved = PathStep(1, "move", "greeting", "curious", "model", "Ben asked why.", {"topic": "tides"})
     await _store(database, DM, "t1", PathStep(0, "enter", "", "greeting", "rule", "A stranger."), moved)
     await _store(database, DM, "t2", PathStep(0, "stay", "curious", "curious", "rule", "There is more."))
@@ -38,10 +42,3 @@ async def test_a_path_is_read_oldest_first_and_a_limit_keeps_the_newest_steps(da
         {"topic": "tides"},
         7,
     )
-
-
-async def test_a_step_with_an_unknown_act_or_decider_is_not_stored(database: Database) -> None:
-    for act, decided_by in (("leap", "rule"), ("move", "whim")):
-        with pytest.raises(sqlite3.IntegrityError):
-            await _store(database, DM, "t1", PathStep(0, act, "", "greeting", decided_by, ""))
-    assert await state_path(database, DM, 1) == ()

@@ -12,7 +12,7 @@ from daemon.core.ports.vectors import Near, NearQuery
 from daemon.core.turn_fields import Heard
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.meaning import Meaning
-from daemon.memory.knowledge.records.kinds import Episode, Fact, Trust
+from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.knowledge.turn_index import delete_turns, reword_turns, store_turns
@@ -23,7 +23,7 @@ from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from tests.fake_embedder import WordEmbedder
 from tests.fakes import FakeClock
 from tests.given import DM, HERE
-from tests.store.parts import a_fact, room
+from tests.store.parts import a_fact, a_visit, room
 
 READERS = Readers(HERE, members_only=True)
 NOON = 1_795_262_400_000
@@ -46,9 +46,7 @@ async def found(surfacing: Surfacing, *lanes: str, limit: int = 6) -> list[str]:
     return [one.text for one in await surfacing.surface(DM, READERS, lanes, limit, AlreadyShown())]
 
 
-async def test_thanks_surface_nothing_although_there_were_thanks_before(
-    database: Database, surfacing: Surfacing
-) -> None:
+async def test_thanks_surface_nothing_though_there_were_thanks(database: Database, surfacing: Surfacing) -> None:
     await said(database, "thanks for the kiln", "Thanks a lot, Ben, that helped")
     assert await found(surfacing, "thanks!", "the kiln") == []
 
@@ -113,12 +111,13 @@ class Fixed:
         self.near_ids = near
 
     async def near(self, partitions: object, queries: Sequence[NearQuery], most: int) -> list[Near]:
-        """See `VectorIndex.near`."""
         del partitions, most
         return [Near(dict.fromkeys(self.near_ids, 0.6), mean=0.1, deviation=0.1, kind="exact") for _ in queries]
 
 
-async def test_what_means_the_same_surfaces_without_a_word_in_common(database: Database, clock: FakeClock) -> None:
+async def test_what_means_the_same_surfaces_without_a_word_in_common_to_its_readers_alone(
+    database: Database, clock: FakeClock
+) -> None:
     await room(database)
     await said(database, "I carve little wooden birds", "the tax is due in May", "lunch at noon")
     embedder = WordEmbedder()
@@ -130,27 +129,18 @@ async def test_what_means_the_same_surfaces_without_a_word_in_common(database: D
     surfaced = await surfacing.find(DM, READERS, ["who carves birds?"], 5)
     assert surfaced.hits[0].text == "I carve little wooden birds", "words serve without an embedder"
     assert surfaced.vectors == "none"
+    await database.run("UPDATE conversations SET audience = 'channel:G9'")
+    surfacing = Surfacing(database, clock, Meaning(WordEmbedder(), Fixed(["TU_1", "TU_99", "sem_0", "nonsense"])))
+    assert (await surfacing.find(DM, READERS, ["how does he relax after a stressful day?"], 5)).hits == ()
 
 
-async def test_a_turn_shows_the_feeling_in_it_and_weighs_what_its_episode_does(
-    database: Database, surfacing: Surfacing
-) -> None:
+async def test_a_turn_shows_its_feeling_and_weighs_as_its_episode(database: Database, surfacing: Surfacing) -> None:
     worried = Turn(Speaks.PERSON, "U1", "Ada", "1", "the kiln has a crack").heard_as(Heard("worried", ("kiln",)))
     await database.write(partial(store_turns, turns=[worried], conversation=DM, audience=HERE, trace_id="t", now=NOON))
     await said(database, "the kiln has a crack, or two of them", at=NOON - 86_400_000)
 
     async def unit(transaction: Transaction) -> None:
-        visit = Episode(
-            soul=DM.soul,
-            workspace=DM.workspace,
-            audience=HERE,
-            channel=DM.channel,
-            text="lunch with Ben",
-            at_ms=NOON,
-            trust=Trust.OWN,
-            significance=9,
-            state="closed",
-        )
+        visit = a_visit("lunch with Ben", at_ms=NOON, significance=9)
         await put(transaction, visit, NOON, [Link("", Relation.TURN_REFS, "TU_1")])
 
     await database.write(unit)
@@ -163,14 +153,6 @@ async def test_a_turn_shows_the_feeling_in_it_and_weighs_what_its_episode_does(
     for name, end in (("Ada", ", Ada"), ("U0ADA", ""), ("W012A", "")):
         source = passage_of(replace(first, kind="fact", speaker=name), DM, "kiln").source
         assert re.fullmatch(rf"fact \d{{4}}-\d\d-\d\d{end}", source), "an id says nothing to people"
-
-
-async def test_an_id_that_vectors_give_is_read_again_for_its_readers(database: Database, clock: FakeClock) -> None:
-    await room(database)
-    await said(database, "I carve little wooden birds")
-    await database.run("UPDATE conversations SET audience = 'channel:G9'")
-    surfacing = Surfacing(database, clock, Meaning(WordEmbedder(), Fixed(["TU_1", "TU_99", "sem_0", "nonsense"])))
-    assert (await surfacing.find(DM, READERS, ["how does he relax after a stressful day?"], 5)).hits == ()
 
 
 def _fact(text: str, at: int) -> Fact:

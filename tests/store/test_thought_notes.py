@@ -33,7 +33,6 @@ def soul(stores: Stores) -> Thinker:
 
 
 async def notes(soul: Thinker, where: ConversationKey, readers: Readers, saw: Sequence[str] = ()) -> None:
-    """Think of a message, and note something without a word."""
     parts = (NotedInThought((Remembered(NOTE), Journaled(LINE))),)
     thought = dataclasses.replace(new_thought("hm", saw=saw), parts=parts)
     await soul.thinks("go on", where, readers, thoughts=[thought])
@@ -47,7 +46,6 @@ async def known(soul: Thinker, where: ConversationKey, readers: Readers) -> tupl
 
 
 async def kept(soul: Thinker) -> list[str]:
-    """The texts of all records."""
     return [row["text"] for row in await soul.database.rows("SELECT text FROM records ORDER BY seq")]
 
 

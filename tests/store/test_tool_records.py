@@ -23,7 +23,6 @@ def clock() -> FakeClock:
 
 
 async def recorded(database: Database) -> dict[str, int | None]:
-    """When each tool changed, by name."""
     return {one.name: one.changed_ms for one in await recorded_tools(database)}
 
 

@@ -51,8 +51,8 @@ async def answered(stores: Stores, ts: str, text: str, reply: str) -> None:
     await stores.commits.commit(effect(await stores.claim(), reply))
 
 
-async def test_a_turn_is_found_as_soon_as_it_is_committed_by_its_newest_words_until_it_is_deleted(
-    path: Path, stores: Stores, search: Surfacing
+async def test_a_turn_is_found_once_committed_by_its_newest_words_until_deleted(
+    stores: Stores, search: Surfacing
 ) -> None:
     await answered(stores, "1.0", "the kraken sleeps", "so does the leviathan")
     assert await found(search, "krakens") == ["the kraken sleeps"]
@@ -63,45 +63,41 @@ async def test_a_turn_is_found_as_soon_as_it_is_committed_by_its_newest_words_un
     assert await found(search, "griffin") == ["the griffin sleeps"]
     await stores.inbox.accept(deleted("1.0"))
     assert await found(search, "griffin") == []
-    assert not {"kraken", "griffin"} & indexed(path)
-    assert "griffin" not in str(look(path, "SELECT * FROM turn_words"))
+    assert not {"kraken", "griffin"} & indexed(stores.path)
+    assert "griffin" not in str(look(stores.path, "SELECT * FROM turn_words"))
 
 
-async def test_nothing_is_found_that_the_prompt_shows_or_that_is_an_apology_private_or_gone(
-    path: Path, database: Database, stores: Stores, search: Surfacing
-) -> None:
+async def test_nothing_is_found_that_is_shown_an_apology_private_or_gone(stores: Stores, search: Surfacing) -> None:
     await answered(stores, "1.0", "the kraken sleeps", "well")
     await answered(stores, "2.0", "a second kraken", "well")
     assert await found(search, "kraken", 3) == ["the kraken sleeps"]
     assert await found(search, "kraken", 1) == []
     sorry = Turn(Speaks.SOUL, "ada", "Ada", "3.0", "the leviathan ate my thoughts", kind=TurnKind.APOLOGY)
     store = partial(store_turns, turns=[sorry], conversation=DM, audience=HERE, trace_id="t", now=1)
-    await database.write(store)
+    await stores.database.write(store)
     assert await found(search, "what did you tell me of the leviathan?") == []
-    poke(path, "UPDATE conversations SET audience = 'channel:G9'")
+    poke(stores.path, "UPDATE conversations SET audience = 'channel:G9'")
     assert await found(search, "kraken") == []
-    poke(path, f"UPDATE conversations SET audience = '{HERE}'")
+    poke(stores.path, f"UPDATE conversations SET audience = '{HERE}'")
     assert await found(search, "kraken")
-    poke(path, "DELETE FROM turns")
+    poke(stores.path, "DELETE FROM turns")
     assert await found(search, "kraken") == [], "another program deleted it"
 
 
-async def test_an_hour_after_a_deletion_its_words_have_left_the_file(
-    path: Path, stores: Stores, database: Database, clock: FakeClock
-) -> None:
+async def test_an_hour_after_a_deletion_its_words_have_left_the_file(stores: Stores, clock: FakeClock) -> None:
     await answered(stores, "1.0", "the zanzibar sleeps", "well")
     for number in range(40):
         await answered(stores, f"{number + 2}.0", f"word{number} and others", "well")
     await stores.inbox.accept(deleted("1.0"))
-    assert b"nzibar" in content(path), "else this shows nothing"
+    assert b"nzibar" in content(stores.path), "else this shows nothing"
     events = Events()
-    async with alongside(tidy_periodically(database, clock, events)):
+    async with alongside(tidy_periodically(stores.database, clock, events)):
         await events.until("memory.wiped")
     assert events.named("memory.wiped") == [{"rows": 1}]
-    assert look(path, "SELECT * FROM erased_words") == []
-    await database.checkpoint(whole=True)
-    assert b"nzibar" not in content(path)
-    assert look(path, "SELECT count(*) FROM turn_words") == [(81,)]
+    assert look(stores.path, "SELECT * FROM erased_words") == []
+    await stores.database.checkpoint(whole=True)
+    assert b"nzibar" not in content(stores.path)
+    assert look(stores.path, "SELECT count(*) FROM turn_words") == [(81,)]
 
 
 def _number(path: Path, statement: str) -> int:
@@ -109,29 +105,27 @@ def _number(path: Path, statement: str) -> int:
 
 
 async def test_the_many_small_segments_of_a_talk_are_joined_and_nothing_is_lost(
-    path: Path, stores: Stores, search: Surfacing, database: Database
+    stores: Stores, search: Surfacing
 ) -> None:
     for number in range(40):
         await answered(stores, f"{number + 1}.0", f"the kraken sleeps in cave{number}", "well")
     in_segments = "SELECT count(DISTINCT segid) FROM turn_index_idx"
-    assert _number(path, in_segments) > 4, "else this shows nothing"
-    await join(database, FakeClock(auto=True))
-    assert _number(path, in_segments) <= 4
-    assert {f"cave{number}" for number in range(40)} <= indexed(path)
+    assert _number(stores.path, in_segments) > 4, "else this shows nothing"
+    await join(stores.database, FakeClock(auto=True))
+    assert _number(stores.path, in_segments) <= 4
+    assert {f"cave{number}" for number in range(40)} <= indexed(stores.path)
     assert (await found(search, "cave7"))[0] == "the kraken sleeps in cave7"
 
 
-async def test_an_index_is_merged_whole_only_when_it_has_grown_by_a_tenth(
-    path: Path, stores: Stores, search: Surfacing, database: Database
-) -> None:
+async def test_an_index_is_merged_whole_only_when_it_has_grown_by_a_tenth(stores: Stores, search: Surfacing) -> None:
     async def many(begin: int) -> None:
         for number in range(begin, begin + 20):
             words = " ".join(f"cave{number}x{word}" for word in range(400))
             await answered(stores, f"{number}.0", f"kraken{number} {words}", "well")
 
     async def segments_after() -> int:
-        await join_all(database, FakeClock(auto=True))
-        return _number(path, "SELECT count(DISTINCT segid) FROM turn_index_idx")
+        await join_all(stores.database, FakeClock(auto=True))
+        return _number(stores.path, "SELECT count(DISTINCT segid) FROM turn_index_idx")
 
     await many(1)
     assert await segments_after() == 1
@@ -139,7 +133,7 @@ async def test_an_index_is_merged_whole_only_when_it_has_grown_by_a_tenth(
     assert await segments_after() > 1, "it was a hundredth"
     await many(101)
     assert await segments_after() == 1
-    assert {"griffin", "kraken7", "kraken107"} <= indexed(path)
+    assert {"griffin", "kraken7", "kraken107"} <= indexed(stores.path)
     assert (await found(search, "griffin"))[0] == "the griffin wakes"
 
 
@@ -152,28 +146,28 @@ async def test_an_index_is_merged_whole_only_when_it_has_grown_by_a_tenth(
     ],
 )
 async def test_a_damaged_index_stops_no_message_and_is_built_anew(
-    path: Path, stores: Stores, search: Surfacing, database: Database, damage: str
+    stores: Stores, search: Surfacing, damage: str
 ) -> None:
     for number in range(1, 4):
         await answered(stores, f"{number}.0", f"the kraken sleeps for {number} years", "well")
-    poke(path, damage)
+    poke(stores.path, damage)
     await answered(stores, "4.0", "the kraken wakes", "well")
     await stores.inbox.accept(edited("1.0", "the griffin sleeps"))
     await stores.inbox.accept(deleted("2.0"))
     with suppress(IndexDamaged):
         await search.search(DM, READERS, "kraken", 9)
     await answered(stores, "5.0", "a kraken again", "well")
-    assert look(path, "SELECT name FROM distrusted_indexes") == [("turn",)]
+    assert look(stores.path, "SELECT name FROM distrusted_indexes") == [("turn",)]
     events = Events()
-    async with alongside(tidy_periodically(database, FakeClock(auto=True), events)):
+    async with alongside(tidy_periodically(stores.database, FakeClock(auto=True), events)):
         await events.until("memory.index_rebuilt")
-    assert look(path, "SELECT name FROM distrusted_indexes") == []
+    assert look(stores.path, "SELECT name FROM distrusted_indexes") == []
     found = await search.search(DM, READERS, "kraken griffin", 9)
     assert {one.text for one in found} == {
         *("the griffin sleeps", "the kraken sleeps for 3 years", "the kraken wakes", "a kraken again")
     }
-    assert "2" not in indexed(path)
-    assert check_file(path, whole=True).faults == ()
+    assert "2" not in indexed(stores.path)
+    assert check_file(stores.path, whole=True).faults == ()
 
 
 async def test_a_daemon_begins_with_a_damaged_index(path: Path, stores: Stores, search: Surfacing) -> None:
@@ -186,9 +180,7 @@ async def test_a_daemon_begins_with_a_damaged_index(path: Path, stores: Stores, 
     assert look(path, "SELECT name FROM distrusted_indexes") == [("turn",)]
 
 
-async def test_while_an_index_is_built_anew_edits_and_deletions_reach_it(
-    path: Path, stores: Stores, search: Surfacing, database: Database
-) -> None:
+async def test_a_new_index_has_each_change(path: Path, stores: Stores, search: Surfacing, database: Database) -> None:
     for number in range(1, 41):
         await answered(stores, f"{number}.0", f"the kraken{number} sleeps", "well")
     await database.write(TURN_INDEX.distrust)

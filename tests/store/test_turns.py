@@ -1,7 +1,5 @@
 """Turns stay for ever unless their author deletes them, and no summary outlives the messages it was made from."""
 
-from pathlib import Path
-
 import pytest
 
 from daemon.core.ports.arrivals import Deletion, Edit
@@ -42,9 +40,7 @@ async def test_a_summary_replaces_the_turns_it_covers_and_is_made_from_the_one_i
 
 
 @pytest.mark.parametrize("arrival", [deleted("1.0"), edited("1.0", "never mind")])
-async def test_an_edited_or_deleted_message_leaves_turns_and_summary(
-    stores: Stores, path: Path, arrival: Deletion | Edit
-) -> None:
+async def test_an_edited_or_deleted_message_leaves_turns_and_summary(stores: Stores, arrival: Deletion | Edit) -> None:
     await _talk(stores, "1.0", "2.0")
     turns = (await stores.turns.transcript(DM, 9)).turns
     await stores.turns.summarize(DM, "words of 1.0 were said", turns[1].seq, instead_of=0)
@@ -53,7 +49,7 @@ async def test_an_edited_or_deleted_message_leaves_turns_and_summary(
     assert transcript.summary == ""
     assert "words of 1.0" not in [turn.body for turn in transcript.turns]
     assert "words of 2.0" in [turn.body for turn in transcript.turns]
-    everywhere = look(path, "SELECT body || envelope FROM inbox UNION ALL SELECT summary FROM working_memory")
+    everywhere = look(stores.path, "SELECT body || envelope FROM inbox UNION ALL SELECT summary FROM working_memory")
     assert not any("words of 1.0" in str(text) for (text,) in everywhere)
     assert await stores.turns.summarize(DM, "anew", turns[3].seq, instead_of=transcript.summarized_to)
 

@@ -30,7 +30,6 @@ async def looks(bench: SubprocessBench, least: int = 1) -> int:
 
 
 async def die(bench: SubprocessBench) -> None:
-    """The look that waits fails for good."""
     await bench._run(f"UPDATE jobs SET state = 'dead', settled_ms = {bench.clock.now_ms()} WHERE state = 'ready'")
 
 
@@ -53,16 +52,12 @@ async def test_they_are_queued_once_and_only_for_who_has_said_enough_or_asked(be
         "UPDATE turns SET passing = 1",
     ],
 )
-async def test_what_was_read_or_is_gone_or_is_not_to_be_remembered_is_not_queued(
-    bench: SubprocessBench, statement: str
-) -> None:
+async def test_what_was_read_is_gone_or_not_to_be_kept_is_not_queued(bench: SubprocessBench, statement: str) -> None:
     await bench._run(statement)
     assert await looks(bench) == 0
 
 
-async def test_words_behind_a_look_that_failed_for_good_are_tried_again_each_day_three_times_in_all(
-    bench: SubprocessBench,
-) -> None:
+async def test_words_behind_a_failed_look_are_tried_again_each_day_three_times_in_all(bench: SubprocessBench) -> None:
     found = []
     for _ in range(5):
         found.append(await looks(bench))

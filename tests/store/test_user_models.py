@@ -5,11 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.memory.database import Database, open_database
+from daemon.memory.database import Database
 from daemon.memory.knowledge.learning import Learned, LossRefused, Proved, TurnRange
 from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.knowledge.user_models import UserModel, UserModels, list_models, model_history
@@ -33,14 +31,12 @@ async def here(models: UserModels, audience: Audience = HERE, person: str = "U1"
     return found
 
 
-async def test_a_new_user_has_a_model_with_a_name_alone_and_an_unknown_one_none(
-    models: UserModels, stores: Stores, path: Path
-) -> None:
+async def test_a_new_user_has_a_model_with_a_name_alone_and_others_none(stores: Stores, models: UserModels) -> None:
     assert await here(models) == UserModel("ada", "U1", HERE, 0, "Ben", (), "", 1, 1, 1_000, 0, 1_000)
     assert await models.model("U2", HERE) is None
     assert not await revised(stores, "a ghost", person="U404")
-    assert look(path, "SELECT count(*) FROM user_models") == [(1,)]
-    assert look(path, "SELECT count(*) FROM facts") == [(0,)]
+    assert look(stores.path, "SELECT count(*) FROM user_models") == [(1,)]
+    assert look(stores.path, "SELECT count(*) FROM facts") == [(0,)]
 
 
 async def test_a_silence_ends_a_visit(models: UserModels, database: Database) -> None:
@@ -53,14 +49,7 @@ async def test_a_silence_ends_a_visit(models: UserModels, database: Database) ->
         assert model.seen_ms == max(1_000, 1_000 + later)
 
 
-async def test_a_second_encounter_leaves_notes_and_version_unchanged(models: UserModels, stores: Stores) -> None:
-    assert await revised(stores, "likes tea", whispers="tired?")
-    await met(stores.database, 2_000, name="Benjamin")
-    model = await here(models)
-    assert (model.version, model.notes, model.whispers, model.name) == (1, ("likes tea",), "tired?", "Benjamin")
-
-
-async def test_each_revision_is_in_the_history_with_its_turns(models: UserModels, stores: Stores) -> None:
+async def test_each_revision_but_no_encounter_is_in_the_history(models: UserModels, stores: Stores) -> None:
     assert await revised(stores, "likes tea")
     assert await revised(stores, "from Ugarit", expected=1, whispers="homesick")
     newest, oldest = await model_history(models._database, "U1", 10)
@@ -69,6 +58,9 @@ async def test_each_revision_is_in_the_history_with_its_turns(models: UserModels
     assert (newest.change["first"], newest.change["last"], newest.change["conversation"]) == (2, 2, str(DM))
     assert (await here(models)).modelled_to == 2
     assert [one.version for one in await model_history(models._database, "U1", 1)] == [2]
+    await met(stores.database, 2_000, name="Benjamin")
+    model = await here(models)
+    assert (model.version, model.notes, model.whispers, model.name) == (2, newest.notes, "homesick", "Benjamin")
 
 
 async def test_a_fact_has_its_quotation_and_another_one_confirms_it(models: UserModels, stores: Stores) -> None:
@@ -98,9 +90,7 @@ async def test_what_one_says_of_another_is_no_note_of_either(models: UserModels,
     assert rows == [("U7", "claim", "Ann", "U1")]
 
 
-async def test_of_simultaneous_revisions_one_wins_and_the_others_return_false(
-    models: UserModels, stores: Stores, others: Stores
-) -> None:
+async def test_of_simultaneous_revisions_one_wins(models: UserModels, stores: Stores, others: Stores) -> None:
     for number in range(6):
         await spoken(stores.database, f"says {number}")
     async with asyncio.TaskGroup() as group:
@@ -130,9 +120,7 @@ async def test_a_revision_that_loses_too_many_notes_is_refused(models: UserModel
     assert (await here(models, person="U2")).notes == ("likes coffee",), "a single note may always be retired"
 
 
-async def test_corrected_notes_do_not_count_as_lost_and_the_older_ones_are_kept(
-    models: UserModels, stores: Stores, path: Path
-) -> None:
+async def test_corrected_notes_are_not_lost_and_older_ones_kept(models: UserModels, stores: Stores, path: Path) -> None:
     old, new = tuple(f"is {age} years here" for age in range(6)), tuple(f"was {age} years here" for age in range(6))
     assert await revised(stores, *old)
     assert await revised(stores, expected=1, corrected=dict(zip(old, new, strict=True)))
@@ -161,38 +149,13 @@ async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(mode
         "said in workspace:T1",
     ]
     assert [one.audience for one in await models.known("U1", Readers(ALL, members_only=True), DM)] == [ALL]
-    another = UserModels(stores.database, FakeClock(), replace(WORKER, soul="another"))
-    assert await another.known("U1", Readers(HERE, members_only=True), DM) == ()
+    assert [one.audience for one in await models.known("U1", Readers(HERE, members_only=False), DM)] == [HERE]
+    assert await models.known("U1", Readers(ALL, members_only=False), DM) == ()
+    assert await models.known("U2", Readers(HERE, members_only=True), DM) == ()
+    for soul, team in (("another", TEAM), (SOUL, "T2")):
+        another = UserModels(stores.database, FakeClock(), replace(WORKER, soul=soul, workspace=team))
+        where = ConversationKey(soul, team, DM.channel)
+        for audience in (HERE, THERE, ALL):
+            assert await another.known("U1", Readers(audience, members_only=True), where) == (), where
     assert [one.audience for one in await list_models(stores.database, 10)] == [THERE, HERE, ALL]
     assert [one.person for one in await list_models(stores.database, 10, person="U2")] == []
-
-
-PEOPLE, SOULS, TEAMS = ("U1", "U2"), (SOUL, "eve"), (TEAM, "T2")
-AUDIENCES = st.builds(Audience, st.sampled_from(AudienceKind), st.sampled_from(["T1", "T2", "D1", "D2", "G1"]))
-WHERE = st.tuples(st.sampled_from(SOULS), st.sampled_from(TEAMS), st.sampled_from(PEOPLE), AUDIENCES)
-
-
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rooms=st.lists(WHERE, max_size=12), asked=WHERE, only=st.booleans())
-async def test_no_model_is_known_outside_its_audience(
-    tmp_path_factory: pytest.TempPathFactory,
-    rooms: list[tuple[str, str, str, Audience]],
-    asked: tuple[str, str, str, Audience],
-    only: bool,
-) -> None:
-    async with open_database(tmp_path_factory.mktemp("leak") / "memory.db", FakeClock(auto=True)) as database:
-        for soul, workspace, person, audience in rooms:
-            await met(
-                database, person=person, audience=audience, soul=soul, workspace=workspace, name=f"{soul} {workspace}"
-            )
-        soul, workspace, person, audience = asked
-        worker = replace(WORKER, soul=soul, workspace=workspace)
-        where = ConversationKey(soul, workspace, "C1")
-        found = await UserModels(database, FakeClock(), worker).known(
-            person, Readers(audience, members_only=only), where
-        )
-        everybody = Audience(AudienceKind.WORKSPACE, workspace)
-        assert {(one.person, one.name) for one in found} <= {(person, f"{soul} {workspace}")}
-        readable = dict.fromkeys((audience, everybody) if only else () if audience == everybody else (audience,))
-        expected = [one for one in readable if (soul, workspace, person, one) in rooms]
-        assert [one.audience for one in found] == expected

@@ -88,9 +88,7 @@ async def test_a_partition_holds_its_own_rows_alone(indexed: Indexed) -> None:
     assert (await indexed.near("plumber", *MINE, also=["TU_2"])).cosines.keys() == {"TU_1", "TU_2"}
 
 
-async def test_what_is_edited_deleted_or_meant_for_others_is_embedded_anew_with_the_turn_after(
-    indexed: Indexed,
-) -> None:
+async def test_what_is_edited_deleted_or_for_others_is_embedded_anew_with_the_turn_after(indexed: Indexed) -> None:
     await indexed.say("the boiler leaks", "call the plumber", "thanks")
     kept = await indexed.database.write(partial(put, record=fact(), now=1))
     await indexed.keeper.catch_up()
@@ -223,9 +221,7 @@ async def test_an_embedder_that_is_down_loses_nothing_and_the_queue_waits(indexe
     await whole(indexed)
 
 
-async def test_while_vectors_have_another_length_the_queue_waits_and_a_rebuild_helps_without_a_restart(
-    indexed: Indexed,
-) -> None:
+async def test_while_vectors_have_another_length_the_queue_waits_and_a_rebuild_helps(indexed: Indexed) -> None:
     still = FakeClock()
     keeper = VectorKeeper(replace(indexed.parts, clock=still), lambda _: indexed.free)
     await indexed.say("the boiler leaks")

@@ -29,7 +29,7 @@ from daemon.memory.queues.remembering import Remembered
 from daemon.memory.records import Speaks, Turn
 from tests.fakes import FakeClock
 from tests.store.older import make_older
-from tests.store.parts import look
+from tests.store.parts import Stores, look
 from tests.store.passports import BEES, COMMON, DAY, HERE, SAID, WHERE, remember
 
 KEY = "0a1b2c3d"
@@ -101,9 +101,7 @@ def older_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.migrates
-async def test_the_eighth_step_moves_what_sessions_said_and_keeps_a_copy(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_eighth_step_moves_words_of_sessions_and_copies(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     older_file(path, monkeypatch)
     assert migrate.migrate(path) == (7, migrate.SCHEMA)
     assert look(path, "SELECT speaker, author FROM turns ORDER BY seq") == [
@@ -137,9 +135,7 @@ async def test_the_eighth_step_moves_what_sessions_said_and_keeps_a_copy(
 
 
 @pytest.mark.migrates
-async def test_what_was_altered_before_the_eighth_step_is_still_found(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_was_altered_before_the_eighth_step_is_found(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     older_file(path, monkeypatch)
     with closing(sqlite.connect(path)) as connection:
         connection.execute("UPDATE turns SET body = 'I keep wasps' WHERE seq = 2")
@@ -184,17 +180,15 @@ async def test_what_a_session_asks_to_be_remembered_or_corrected_becomes_no_fact
     assert len(await database.rows(facts)) == 5
 
 
-async def test_a_passport_keeps_what_a_session_said_and_takes_no_proof_from_it(
-    database: Database, path: Path, tmp_path: Path
-) -> None:
-    said = await database.write(said_in_session)
-    await export_passport(database, tmp_path / "passport")
+async def test_a_passport_keeps_what_a_session_said_and_takes_no_proof_from_it(stores: Stores, tmp_path: Path) -> None:
+    said = await stores.database.write(said_in_session)
+    await export_passport(stores.database, tmp_path / "passport")
     [file] = (tmp_path / "passport").rglob(f"{said}.json")
     assert '"session": true' in file.read_text()
-    fact = await database.write(
+    fact = await stores.database.write(
         lambda transaction: put(transaction, BEES, DAY, [Link("", Relation.EVIDENCE, "TU_1", SAID)])
     )
-    await export_passport(database, tmp_path / "hostile")
+    await export_passport(stores.database, tmp_path / "hostile")
     [proved] = (tmp_path / "hostile").rglob(f"*{fact.id}*.json")
     proved.write_text(proved.read_text().replace("TU_1", said))
     async with open_database(tmp_path / "other.db", FakeClock(auto=True)) as other:

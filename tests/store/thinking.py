@@ -36,7 +36,6 @@ class Thinker:
 
     @property
     def database(self) -> Database:
-        """Where it is kept."""
         return self.stores.database
 
     async def thinks(

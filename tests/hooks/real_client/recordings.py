@@ -47,7 +47,6 @@ def read(name: str) -> list[dict[str, Any]]:
 
 
 def version() -> str:
-    """The client's version of all recordings."""
     (found,) = {json.loads(path.read_text(encoding="utf-8"))["client"] for path in FOLDER.glob("*.json")}
     return str(found)
 

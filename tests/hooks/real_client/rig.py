@@ -30,7 +30,6 @@ _STEERING = re.compile(r"\x1b(?:\[[0-9;?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\
 
 
 def real_client() -> str | None:
-    """The client's executable."""
     return os.environ.get(NAMES_IT) or shutil.which("claude")
 
 
@@ -101,7 +100,6 @@ class Installed:
         return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self.heard.glob("*.json"))]
 
     def names(self) -> list[str]:
-        """The names of these hooks."""
         return [str(one["hook"]["hook_event_name"]) for one in self.hooks]
 
     @property
@@ -125,7 +123,6 @@ class Installed:
                 await asyncio.sleep(0.02)
 
     async def run(self, *arguments: str, code: int = 0) -> str:
-        """Run the client to its end; gives what it printed."""
         async with asyncio.timeout(TIMEOUT):
             running = await self.begin(*arguments)
             out, err = await running.communicate()
@@ -162,7 +159,6 @@ class ClientTerminal:
         return await self.open(*self._arguments)
 
     async def open(self, *arguments: str) -> "ClientTerminal":
-        """Start it."""
         self._handle, inner = pty.openpty()
         ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
         client = real_client()
@@ -186,7 +182,6 @@ class ClientTerminal:
         await self.kill()
 
     async def kill(self) -> None:
-        """End it by SIGKILL, and wait for that."""
         assert self._running is not None
         if self._handle >= 0:
             asyncio.get_running_loop().remove_reader(self._handle)
@@ -198,7 +193,6 @@ class ClientTerminal:
             self._handle = -1
 
     def press(self, keys: str) -> None:
-        """Press keys."""
         os.write(self._handle, keys.encode())
 
     async def shows(self, text: str) -> None:

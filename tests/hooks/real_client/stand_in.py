@@ -31,7 +31,6 @@ class StandIn:
         self.go_on, self.held, self.left = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def messages(self, request: web.Request) -> web.StreamResponse:
-        """One answer, in pieces."""
         body = await request.json()
         self.bodies.append(body)
         if self.holds_at in _newest(body):
@@ -59,7 +58,6 @@ class StandIn:
         return response
 
     async def other(self, request: web.Request) -> web.Response:
-        """What else the client may ask."""
         return web.json_response({"input_tokens": 42} if request.path.endswith("count_tokens") else {})
 
     def _answer(self, body: dict[str, Any]) -> tuple[Block, str]:
@@ -84,7 +82,6 @@ def _blocks(body: dict[str, Any]) -> list[Block]:
 
 
 def _newest(body: dict[str, Any]) -> str:
-    """The text of that."""
     return "\n".join(one["text"] for one in _blocks(body) if one["type"] == "text")
 
 

@@ -17,7 +17,6 @@ RUN = ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"]
 
 
 async def rows(home: HttpHome) -> dict[str, dict[str, object]]:
-    """The sessions that the daemon knows, by id."""
     return {one["id"]: one for one in (await home.ask("GET", "/api/sessions", headers=bearer())).json}
 
 
@@ -29,9 +28,7 @@ async def until(home: HttpHome, session: str, **fields: object) -> dict[str, obj
     return found
 
 
-async def test_the_plugin_and_the_marketplace_are_valid_and_the_directory_would_take_the_plugin(
-    client: Installed,
-) -> None:
+async def test_plugin_and_marketplace_are_valid_and_the_directory_would_take_the_plugin(client: Installed) -> None:
     for options in (("--strict",), ("--profile", "directory"), ("--strict", "--profile", "directory")):
         assert "Validation passed" in await client.run("plugin", "validate", *options, str(ROOT / "hooks"))
     assert "Validation passed" in await client.run("plugin", "validate", "--strict", str(ROOT))
@@ -109,9 +106,7 @@ async def test_without_a_daemon_nothing_is_shown_or_lost(home: HttpHome, api: St
     client.record("without-a-daemon")
 
 
-async def test_a_session_in_a_terminal_works_rests_is_cleared_and_left(
-    home: HttpHome, api: StandIn, client: Installed
-) -> None:
+async def test_in_a_terminal_it_works_rests_clears_and_ends(home: HttpHome, api: StandIn, client: Installed) -> None:
     async with ClientTerminal(client) as terminal:
         first = (await client.until_hook("SessionStart"))["session_id"]
         before = await until(home, first, state="idle", reach="now", attended=True)
@@ -131,9 +126,7 @@ async def test_a_session_in_a_terminal_works_rests_is_cleared_and_left(
     client.record("terminal-clear-exit")
 
 
-async def test_a_session_that_is_killed_is_gone_and_a_resumed_one_is_back(
-    home: HttpHome, client: Installed, tmp_path: Path
-) -> None:
+async def test_a_killed_one_is_gone_and_a_resumed_one_back(home: HttpHome, client: Installed, tmp_path: Path) -> None:
     async with ClientTerminal(client) as terminal:
         session = (await client.until_hook("SessionStart"))["session_id"]
         await terminal.type("hello")
