@@ -26,7 +26,6 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 async def anthropic_server() -> AsyncIterator[AnthropicServer]:
-    """Anthropic's Messages API on loopback."""
     server = AnthropicServer()
     async with server.running():
         yield server
@@ -34,7 +33,6 @@ async def anthropic_server() -> AsyncIterator[AnthropicServer]:
 
 @pytest.fixture
 async def openai_server() -> AsyncIterator[OpenAIServer]:
-    """The Chat Completions API on loopback."""
     server = OpenAIServer()
     async with server.running():
         yield server
@@ -42,7 +40,6 @@ async def openai_server() -> AsyncIterator[OpenAIServer]:
 
 @pytest.fixture(params=["anthropic", "openai"])
 async def vendor(request: pytest.FixtureRequest) -> AsyncIterator[VendorServer]:
-    """Each of the two protocols in turn."""
     server = AnthropicServer() if request.param == "anthropic" else OpenAIServer()
     async with server.running():
         yield server
@@ -50,7 +47,6 @@ async def vendor(request: pytest.FixtureRequest) -> AsyncIterator[VendorServer]:
 
 @pytest.fixture
 def clock() -> FakeClock:
-    """A clock that only the test advances."""
     return FakeClock()
 
 
@@ -64,7 +60,6 @@ async def model(vendor: VendorServer, clock: FakeClock) -> AsyncIterator[Router]
 
 @pytest.fixture
 def events() -> Events:
-    """A recorder of events."""
     return Events()
 
 

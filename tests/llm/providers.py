@@ -17,8 +17,6 @@ KEY = "sk-local-0123456789abcdef"
 
 
 class Ending(Enum):
-    """How an answer stops."""
-
     PROPER = auto()
     SILENT = auto()  # the connection stays open and nothing more comes
     CUT = auto()  # the connection is reset
@@ -46,8 +44,6 @@ class Answer:
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A request as it came over the wire."""
-
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
@@ -85,7 +81,6 @@ class VendorServer:
         return []
 
     def piece(self, text: str) -> bytes:
-        """The frame of one piece."""
         raise NotImplementedError
 
     def closing(self, answer: Answer) -> list[bytes]:
@@ -153,8 +148,6 @@ class VendorServer:
 
 
 class AnthropicServer(VendorServer):
-    """The Messages API, streaming only."""
-
     name = "anthropic"
     _stops = {"end": "end_turn", "length": "max_tokens", "refusal": "refusal"}  # noqa: RUF012 - a constant
 
@@ -189,8 +182,6 @@ class AnthropicServer(VendorServer):
 
 
 class OpenAIServer(VendorServer):
-    """The Chat Completions API, streaming only."""
-
     name = "openai"
     base_path = "/v1"
     _stops = {"end": "stop", "length": "length", "refusal": "content_filter"}  # noqa: RUF012 - a constant

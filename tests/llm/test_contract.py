@@ -29,7 +29,6 @@ NUMBERS_FOR_TEXT = (
 async def models(
     anthropic_server: AnthropicServer, openai_server: OpenAIServer, clock: FakeClock
 ) -> AsyncIterator[list[ClosableLLM]]:
-    """A model of each kind that there is."""
     all_of_them: list[ClosableLLM] = [
         Router(settings_for(anthropic_server), clock),
         Router(settings_for(openai_server), clock),
@@ -85,9 +84,6 @@ async def test_a_completion_tells_why_the_answer_stopped_and_counts_cached_token
     vendor.script.append(Answer(()))
     text, completion = await answer(model, prompt())
     assert (text, completion.stop) == ("", "end"), "an answer may be empty"
-
-
-# -- what is refused ---------------------------------------------------------------------------------------------------
 
 
 async def test_a_status_that_no_retry_changes_is_refused_with_a_hint(vendor: VendorServer, model: Router) -> None:
@@ -210,9 +206,6 @@ async def test_a_prompt_that_leaves_no_room_for_an_answer_is_refused_as_too_long
         await answer(model, prompt())
 
 
-# -- what breaks -------------------------------------------------------------------------------------------------------
-
-
 async def test_an_answer_that_breaks_off_is_unavailable_after_its_text(vendor: VendorServer, model: Router) -> None:
     for ending in (Ending.CUT, Ending.EARLY, Ending.ERROR_EVENT):
         vendor.script.append(Answer(("half ",), ending))
@@ -246,9 +239,6 @@ async def test_one_answer_can_not_fill_the_memory(vendor: VendorServer, model: R
     assert vendor.sent_bytes < 32 << 20
 
 
-# -- the key -----------------------------------------------------------------------------------------------------------
-
-
 async def test_the_key_travels_in_the_authorization_header_alone(vendor: VendorServer, model: Router) -> None:
     await answer(model, prompt("hello", "hi", "bye", schema=SCHEMA, creativity=0.5))
     asked = vendor.asked[0]
@@ -265,9 +255,6 @@ async def test_no_error_ever_shows_the_key(vendor: VendorServer, model: Router) 
         assert error is not None, status
         assert KEY not in f"{error!s}{error!r}{error.hint}", status
         assert KEY not in "".join(traceback.format_exception(error)), status
-
-
-# -- schemas -----------------------------------------------------------------------------------------------------------
 
 
 async def test_structured_output_is_asked_for_by_schema(vendor: VendorServer, model: Router) -> None:

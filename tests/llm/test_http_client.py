@@ -56,9 +56,6 @@ def send(router: Router, anthropic_server: AnthropicServer, openai_server: OpenA
     return ask
 
 
-# -- effort, thinking and temperature ----------------------------------------------------------------------------------
-
-
 async def test_claude_gets_the_effort_and_never_a_sampling_parameter(send: Send) -> None:
     for effort in (*Effort, None):
         body = await send("anthropic/claude-sonnet-5-5", effort=effort, tokens=100)
@@ -129,9 +126,6 @@ async def test_an_effort_that_a_model_refuses_is_replaced_by_the_temperature_fro
     assert await send("openai/somebodys-own", effort=Effort.HIGH) == second, "it is remembered for the model"
 
 
-# -- output limits -----------------------------------------------------------------------------------------------------
-
-
 async def test_a_models_own_limit_bounds_answer_and_thinking(send: Send) -> None:
     assert (await send("openai/gpt-4", tokens=10_000))["max_completion_tokens"] == 8192
     body = await send("openai/gpt-6.1-terra", tokens=10_000, effort=Effort.HIGH)
@@ -182,8 +176,6 @@ async def test_a_prompt_that_is_too_long_is_no_lesson_about_the_limit(send: Send
         await send("groq/m", tokens=4512)
     assert len(openai_server.asked) == 1
 
-
-# -- caches ------------------------------------------------------------------------------------------------------------
 
 LONG = "A rule of the house. " * 400  # some 2,000 tokens
 SOUL = SystemPart("You are kind.", stable=True)
@@ -237,9 +229,6 @@ async def test_makers_behind_openrouter_that_want_marks_get_them(send: Send) -> 
 async def test_what_was_written_to_the_cache_is_counted(router: Router) -> None:
     _, completion = await answer(router, prompt(model="anthropic/m"))
     assert (completion.tokens_in, completion.tokens_cached, completion.tokens_written) == (2107, 2000, 100)
-
-
-# -- the rest ----------------------------------------------------------------------------------------------------------
 
 
 async def test_the_system_parts_keep_their_order_in_one_message(send: Send) -> None:

@@ -142,9 +142,6 @@ def test_only_plain_names_are_taken_of_any_list(entries: list[object]) -> None:
         assert " " not in name
 
 
-# -- who speaks then --------------------------------------------------------------------------------------------------
-
-
 async def _first(settings: Settings, *souls: Soul, may_speak: bool = True) -> tuple[str, str]:
     changed, line = await first_mind(settings, souls or (soul(),), may_speak=may_speak)
     return changed.persona_model, line

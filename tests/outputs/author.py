@@ -181,8 +181,6 @@ class OutputAuthor:
             found.append(("inner_speech", f"{CANARY} again"))
         return found
 
-    # -- parts --------------------------------------------------------------------------------------------------------
-
     def _word(self) -> tuple[str, str]:
         """A text with a word of its own, and the word."""
         self._words += 1
@@ -347,8 +345,6 @@ class OutputAuthor:
         part = OutputPart("cycle_rate", word, str(seconds), sound)
         self._parts.append(part)
         return {"seconds": Marked(f"cycle_rate {word}", seconds), "why": word}
-
-    # -- what is no thought -------------------------------------------------------------------------------------------
 
     def _broken(self, made: Output) -> tuple[str, bool | None]:
         """No thought at all, in one of many ways."""

@@ -158,8 +158,6 @@ class _World:
         (row,) = self._house.rows("SELECT DISTINCT conversation FROM inbox WHERE state = 'claimed'")
         return self._states[next(one.channel for one in ROOMS if str(one.conversation) == row["conversation"])]
 
-    # -- judging ------------------------------------------------------------------------------------------------------
-
     def _judge(self, state: State, *, tick: bool = False, owed: str = "") -> None:
         for name, fields in self._house.events.emitted[self._events :]:
             if name in _CRASHES:

@@ -27,8 +27,6 @@ def events() -> Events:
 
 @pytest.fixture
 async def opening(tmp_path: Path, clock: FakeClock, events: Events) -> AsyncIterator[Opening]:
-    """Opens the toolbox of the servers that are given by name."""
-
     def opened(**servers: object) -> AbstractAsyncContextManager[Toolbox]:
         return open_toolbox(listing(tmp_path, **servers), clock, events, KnownTools())
 

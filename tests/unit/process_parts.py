@@ -20,7 +20,6 @@ class NothingOwn(OwnThings):
     def __init__(self) -> None: ...
 
     async def reminders(self, person: str) -> tuple[Intention, ...]:
-        """None."""
         return ()
 
 
@@ -31,7 +30,6 @@ class NoApprovals(Approvals):
         """Without a database."""
 
     async def status(self, approval: str) -> Approval | None:
-        """Unknown."""
         return None
 
 

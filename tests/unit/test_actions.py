@@ -40,7 +40,6 @@ def problem(asker: str = "UADA") -> Problem:
 
 
 def asked(one: ActionBench) -> str:
-    """The last prompt."""
     return shown(one.llm.prompts[-1])
 
 
@@ -65,18 +64,13 @@ def test_only_those_actions_are_offered_that_can_do_something() -> None:
 
 
 def handing(one: ActionBench, known: Problem) -> Action:
-    """The action Escalate."""
     action = escalate(one.context, known)
     assert action is not None
     return action
 
 
 def looking(one: ActionBench, known: Problem, sources: Sources = ALL) -> Action:
-    """The action Research."""
     return research(one.context, known, sources)
-
-
-# -- Think, Respond, Ask -----------------------------------------------------------------------------------------------
 
 
 async def test_a_thought_is_only_an_observation() -> None:
@@ -114,9 +108,6 @@ async def test_a_question_parks_the_problem_and_may_cite_sources() -> None:
         assert one.context.motor.reply == "Is it the one in [1]?\n\n[1] `a.md:1`"
         assert ('What you need to know stands under "Aim".' in asked(one)) == bool(words)
         assert ("## Aim\n\n<note-n0nce>\nwhich kiln\n</note-n0nce>" in asked(one)) == bool(words)
-
-
-# -- Research ----------------------------------------------------------------------------------------------------------
 
 
 async def _recollected(query: str, limit: int) -> tuple[Passage, ...]:
@@ -220,9 +211,6 @@ async def test_a_writing_tool_is_not_used_but_asked_for() -> None:
         )
 
 
-# -- Remind ------------------------------------------------------------------------------------------------------------
-
-
 async def test_a_reminder_is_made_once_for_the_same_words() -> None:
     one = scene()
     for words in ("in 2h: Ask about  the glaze", "in 3h: ask about the glaze", "in 2h: the clay"):
@@ -247,9 +235,6 @@ async def test_a_time_that_cannot_be_read_and_a_full_schedule_are_reported() -> 
     one = one.having(may_intend=full)
     assert "as many reminders" in observation(await one.act(remind(one.context), "in 2h: the glaze"))
     assert one.context.motor.intentions == ()
-
-
-# -- Escalate ----------------------------------------------------------------------------------------------------------
 
 
 async def test_the_expert_takes_over_at_once_and_follows_no_wish() -> None:

@@ -1,7 +1,6 @@
 """The daemon in this process: it starts, stops at a first and at a second signal, and ends cleanly."""
 
 import asyncio
-import io
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -10,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.app import run_chat, run_daemon
-from daemon.channels.terminal import TerminalChannel
-from daemon.core.clock import SystemClock
+from daemon.app import run_daemon
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.local_slack.client import WorkspaceClient
@@ -29,12 +26,10 @@ class Announced:
         self._news = asyncio.Event()
 
     def __call__(self, line: str) -> None:
-        """Take a line."""
         self.lines.append(line)
         self._news.set()
 
     async def until(self, words: str) -> str:
-        """Wait for a line with certain words."""
         async with asyncio.timeout(TIMEOUT):
             while not (found := [line for line in self.lines if words in line]):
                 self._news.clear()
@@ -144,21 +139,6 @@ async def test_a_missing_bot_token_and_a_missing_soul_are_errors(tmp_path: Path,
         await run_daemon(settings, Announced())
     with pytest.raises(SoulError, match="absent"):
         await run_daemon(_settings(tmp_path, workspace, name="absent"), Announced())
-
-
-async def test_a_chat_ends_when_all_of_its_input_is_answered(tmp_path: Path) -> None:
-    reading, writing = os.pipe()
-    os.write(writing, b"hello\nand again\n")
-    os.close(writing)
-    output = io.StringIO()
-    channel = TerminalChannel("minoan", "ada", SystemClock(), source=reading, output=output, interactive=False)
-    try:
-        async with asyncio.timeout(TIMEOUT):
-            await run_chat(_settings(tmp_path), channel, Announced())
-    finally:
-        os.close(reading)
-    assert "hello" in output.getvalue()
-    assert "and again" in output.getvalue()
 
 
 async def test_in_the_first_minute_a_model_of_this_machine_speaks_and_the_page_names_it(tmp_path: Path) -> None:

@@ -53,18 +53,19 @@ def test_rotation_keeps_quarters_for_hours_hours_for_a_day_and_days_for_two_week
     assert rotate(tmp_path, now, WIDE) == ()
 
 
-def test_old_copies_stay_when_no_newer_ones_are_made(tmp_path: Path) -> None:
+def test_old_copies_stay_without_newer_ones_and_a_copy_of_the_future_or_a_large_file_changes_when_the_next_is_due(
+    tmp_path: Path,
+) -> None:
     for days in range(3):
         (tmp_path / name_at(NOW - 400 * DAY - days * DAY)).touch()
     assert rotate(tmp_path, NOW, WIDE) == ()
-
-
-def test_a_copy_of_the_future_is_no_reason_to_make_none(tmp_path: Path) -> None:
     for moment in (NOW - HOUR, NOW + DAY):
         copy = tmp_path / name_at(moment)
         copy.touch()
         os.utime(copy, (0, 0))
     assert newest_copy(tmp_path, NOW) == NOW - HOUR
+    assert pause_ms(100 * 2**20) == 15 * 60_000
+    assert pause_ms(5 * 10**9) == 10_000 * 1000
 
 
 def test_as_many_copies_stay_as_fit_the_fewer_the_further_apart(tmp_path: Path) -> None:
@@ -93,7 +94,6 @@ def test_copies_give_way_when_the_disk_fills_but_never_the_newest(tmp_path: Path
 async def schedule(
     path: Path, clock: FakeClock, events: Events, *, share: float = 0.9
 ) -> AsyncIterator[tuple[Database, BackupSchedule]]:
-    """A schedule that runs on an open file."""
     async with open_database(path, clock) as database:
         made = BackupSchedule(database, folder_beside(path), clock, events, share=share, turn=lambda: nullcontext(0.0))
         async with alongside(made.run()):
@@ -162,8 +162,6 @@ async def test_a_failed_copy_is_logged_and_tried_again_after_a_minute(path: Path
 
 
 class Usage(NamedTuple):
-    """What `shutil.disk_usage` gives."""
-
     total: int
     used: int
     free: int
@@ -272,8 +270,3 @@ async def test_the_first_daemon_makes_the_copy(path: Path) -> None:
         await clock.sleepers()
     assert events.names == []
     assert clock.slept[:2] == [14 * 60, 14 * 60]
-
-
-def test_a_large_file_is_copied_less_often() -> None:
-    assert pause_ms(100 * 2**20) == 15 * 60_000
-    assert pause_ms(5 * 10**9) == 10_000 * 1000

@@ -25,7 +25,7 @@ from daemon.mind.steps.choose_actions import (
 STEP = choose_actions(["Think", "Research"])
 
 
-def test_the_step_shows_nothing_and_has_the_seeds_creativity() -> None:
+def test_the_step_shows_nothing_and_its_schema_is_strict_and_names_every_action() -> None:
     assert (STEP.name, STEP.role, STEP.creativity, STEP.visible) == (
         "choose_actions",
         ModelRole.THINKING,
@@ -36,9 +36,6 @@ def test_the_step_shows_nothing_and_has_the_seeds_creativity() -> None:
     assert isinstance(command, str)
     assert "Think, Research" in command
     assert DONE in command
-
-
-def test_the_schema_is_strict_and_names_every_action() -> None:
     schema = STEP.json_schema
     assert schema is not None
     assert can_be_strict(schema)
@@ -50,7 +47,7 @@ def test_the_schema_is_strict_and_names_every_action() -> None:
     assert not validator.is_valid({**good, "more": 1})
 
 
-def test_one_choice_is_understood_in_many_forms() -> None:
+def test_a_choice_is_understood_in_many_forms_and_cut_to_its_caps() -> None:
     for reply in (
         '{"actions": [{"name": "Think", "input": ""}], "reasoning": "so"}',
         '{"actions": ["Think"], "reasoning": "so"}',
@@ -62,9 +59,6 @@ def test_one_choice_is_understood_in_many_forms() -> None:
         'I would say {"actions": ["Think"], "reasoning": "so"}, if you ask me.',
     ):
         assert STEP.read(reply) == Choice((ChosenAction("Think"),), reasoning="so"), reply
-
-
-def test_input_that_is_no_text_is_taken_as_its_json_and_such_reasoning_counts_as_none() -> None:
     table: list[tuple[object, str]] = [
         *(("limits", "limits"), ({"query": "é"}, '{"query": "é"}'), (3, "3"), (["a"], '["a"]'), (" x ", "x")),
     ]
@@ -73,25 +67,16 @@ def test_input_that_is_no_text_is_taken_as_its_json_and_such_reasoning_counts_as
         assert STEP.read(reply).actions == (ChosenAction("Research", read),)
     for reasoning in (None, 3, ["a"], {"b": 1}):
         assert STEP.read(json.dumps({"actions": ["Think"], "reasoning": reasoning})).reasoning == ""
-
-
-def test_a_name_in_any_case_is_the_same_action_and_an_unknown_one_is_kept() -> None:
-    read = STEP.read('{"actions": ["research", "Fly"]}')
-    assert read.actions == (ChosenAction("Research"), ChosenAction("Fly"))
-
-
-def test_done_beside_actions_leaves_the_actions_and_an_empty_choice_is_a_choice() -> None:
+    chosen = STEP.read('{"actions": ["research", "Fly"]}')
+    assert chosen.actions == (ChosenAction("Research"), ChosenAction("Fly"))
     for done in ("DONE", "done", " Done "):
         assert STEP.read(json.dumps({"actions": [done, "Think"]})) == Choice((ChosenAction("Think"),), done=True)
     assert STEP.read('{"actions": []}') == Choice(())
-
-
-def test_what_a_model_writes_is_cut_to_its_caps() -> None:
     many = [{"name": "x" * 500, "input": "y" * 9_000}] * 9
-    read = STEP.read(json.dumps({"actions": many, "reasoning": "z " * 5_000}))
-    assert (len(read.actions), read.left_out) == (MOST, 9 - MOST)
-    assert {(len(use.name), len(use.input)) for use in read.actions} == {(NAME_CAP, INPUT_CAP)}
-    assert len(read.reasoning) <= REASONING_CAP
+    chosen = STEP.read(json.dumps({"actions": many, "reasoning": "z " * 5_000}))
+    assert (len(chosen.actions), chosen.left_out) == (MOST, 9 - MOST)
+    assert {(len(use.name), len(use.input)) for use in chosen.actions} == {(NAME_CAP, INPUT_CAP)}
+    assert len(chosen.reasoning) <= REASONING_CAP
 
 
 def test_any_other_answer_is_malformed_and_its_hint_says_what_to_do() -> None:
@@ -127,7 +112,7 @@ def test_any_json_is_a_choice_within_the_caps_or_malformed(junk: object) -> None
     assert all(len(use.name) <= NAME_CAP and len(use.input) <= INPUT_CAP for use in choice.actions)
 
 
-def test_a_choice_is_remembered_as_a_private_thought() -> None:
+def test_a_choice_is_remembered_as_a_private_thought_and_actions_that_cannot_be_told_apart_are_refused() -> None:
     (kept,) = STEP.remember(
         Choice((ChosenAction("Think"), ChosenAction("Research", "limits")), done=True, reasoning="both help")
     )
@@ -135,9 +120,6 @@ def test_a_choice_is_remembered_as_a_private_thought() -> None:
     assert (kept.role, dict(kept.metadata)) == (Role.ASSISTANT, {"kind": "thought", "verb": "chose"})
     (nothing,) = STEP.remember(Choice(()))
     assert nothing.content == "nothing"
-
-
-def test_actions_that_cannot_be_told_apart_are_refused() -> None:
     for names in ([], ["Think", "think "], ["Think", "done"], ["Think", " "]):
         with pytest.raises(ValueError, match="all different"):
             choose_actions(names)

@@ -12,7 +12,6 @@ from daemon.core.concurrency import time_limit
 
 @pytest.fixture
 def moment(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The machine's clock, which the test moves."""
     now = [1_000.0]
     monkeypatch.setattr("daemon.core.clock.time", SimpleNamespace(monotonic=lambda: now[0], time_ns=time.time_ns))
     return now

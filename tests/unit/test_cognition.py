@@ -60,7 +60,7 @@ async def test_a_step_without_a_filter_shows_nothing() -> None:
     assert await thought.finished() == (MEMORY, "x")
 
 
-async def test_a_thought_finishes_before_after_and_amid_its_iteration() -> None:
+async def test_a_thought_finishes_before_after_amid_and_during_its_iteration() -> None:
     thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
     assert (await thought.finished())[1] == "HELLO"
     assert await listen(thought) == ["H", "ELL", "O"]
@@ -72,9 +72,6 @@ async def test_a_thought_finishes_before_after_and_amid_its_iteration() -> None:
         assert piece == "H"
         break
     assert (await abandoned.finished())[1] == "HELLO"
-
-
-async def test_iterating_and_finishing_at_once_lose_nothing() -> None:
     gate = asyncio.Event()
     thought = head(["he", gate, "llo", END]).mind.stream(MEMORY, ECHO)
     async with asyncio.TaskGroup() as group:
@@ -87,7 +84,7 @@ async def test_iterating_and_finishing_at_once_lose_nothing() -> None:
     assert value.result() == again.result()
 
 
-async def test_a_malformed_answer_is_repaired_once_and_the_prompt_says_why() -> None:
+async def test_a_malformed_answer_is_shown_again_in_bounds_and_repaired_once_and_a_second_one_is_raised() -> None:
     h = head(["bad", END], ["fine", END])
     memory, value = await h.mind.run(MEMORY, ECHO)
     assert value == "FINE"
@@ -97,18 +94,12 @@ async def test_a_malformed_answer_is_repaired_once_and_the_prompt_says_why() -> 
     assert "<note-n0nce>\nbad\n</note-n0nce>" in repair.messages[-1].text
     assert "it is bad" in repair.messages[-1].text
     assert "say something good" in repair.messages[-1].text
-
-
-async def test_a_long_or_empty_faulty_answer_is_shown_again_in_bounds() -> None:
     h = head(["bad" * FAULTY_CAP, END], ["fine", END])
     await h.mind.run(MEMORY, ECHO)
     assert len(h.llm.prompts[1].messages[-1].text) < FAULTY_CAP + 400
     h = head([END], ["fine", END])
     await h.mind.run(MEMORY, ECHO)
     assert "(it was empty)" in h.llm.prompts[1].messages[-1].text
-
-
-async def test_a_second_malformed_answer_is_raised_by_iteration_and_finished() -> None:
     h = head(["bad", END], ["bad again", END])
     thought = h.mind.stream(MEMORY, ECHO)
     with pytest.raises(MalformedReply):
@@ -130,7 +121,7 @@ async def test_text_shown_before_a_repair_is_void_and_the_value_replaces_it() ->
     assert not thought.void, "nothing was shown before"
 
 
-async def test_a_failed_call_is_recorded_and_raised_to_all_readers() -> None:
+async def test_a_failed_call_is_recorded_and_raised_to_all_readers_and_one_that_never_began_used_nothing() -> None:
     for failure, outcome in ((ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")):
         h = head(["he", failure], [failure])
         thought = h.mind.stream(MEMORY, ECHO)
@@ -141,9 +132,6 @@ async def test_a_failed_call_is_recorded_and_raised_to_all_readers() -> None:
         call = h.calls[0]
         assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
         assert (call.tokens_in, call.tokens_out) == (120, 1), "its provider gave no figures, so they are estimated"
-
-
-async def test_a_call_that_never_began_used_nothing_that_is_known_and_is_not_repeated() -> None:
     h = head([ModelUnavailable("down")], ["fine", END])
     with pytest.raises(ModelUnavailable):
         await h.mind.run(MEMORY, ECHO)
@@ -160,15 +148,12 @@ async def test_a_refusal_at_the_end_is_a_refusal_and_an_answer_without_an_end_co
     assert [call.outcome for call in h.calls] == ["refused", "unavailable", "unavailable"]
 
 
-async def test_an_answer_cut_off_at_the_limit_is_malformed_unless_the_step_accepts_it() -> None:
+async def test_an_answer_that_is_cut_off_or_endless_is_malformed_unless_the_step_accepts_it() -> None:
     cut = Completion("fake/one", stop="length")
     h = head(["fine", cut], ["short", END])
     assert (await h.mind.run(MEMORY, ECHO))[1] == "SHORT"
     tolerant = Step(name="t", command="T", read=read_echo, remember=lambda _: (), read_cut=read_echo)
     assert (await head(["fine", cut]).mind.run(MEMORY, tolerant))[1] == "FINE"
-
-
-async def test_an_endless_answer_is_cut_and_counts_as_malformed() -> None:
     piece = "x" * 10_000
     h = head([*[piece] * 50, END], ["fine", END])
     assert (await h.mind.run(MEMORY, ECHO))[1] == "FINE"
@@ -213,7 +198,6 @@ class BareStream:
         return self
 
     async def __anext__(self) -> str | Completion:
-        """The next item."""
         for item in self._items:
             return item
         raise StopAsyncIteration
@@ -235,22 +219,6 @@ async def test_an_answer_that_broke_off_before_any_text_was_shown_is_requested_o
     with pytest.raises(ModelUnavailable, match="reset again"):
         await twice.mind.run(MEMORY, ECHO)
 
-
-# -- one step after another -------------------------------------------------------------------------------------------
-
-
-async def test_a_step_runs_on_the_memory_that_the_step_before_gave() -> None:
-    h = head(["one", END], ["two", END], ["three", END])
-    memory = MEMORY
-    for _ in range(3):
-        memory, value = await h.mind.run(memory, ECHO)
-    assert value == "THREE"
-    assert texts(memory) == ["hello", "ONE", "TWO", "THREE"]
-    assert [prompt.messages[1].text for prompt in h.llm.prompts[1:]] == ["ONE", "ONE\n\nTWO"]
-    assert len(h.calls) == 3
-
-
-# -- reasoning in the answer -------------------------------------------------------------------------------------------
 
 SAY = external_dialog(soul(), "Speak.")
 LIMIT = Completion("fake/one", stop="length")

@@ -21,15 +21,12 @@ IN_DOUBT, STALE = 5.0, 3600.0
 
 
 class CourierBench:
-    """A courier with its outbox, channel and events."""
-
     def __init__(self, path: Path, stores: Stores, clock: FakeClock) -> None:
         self.path, self.stores, self.clock = path, stores, clock
         self.office, self.events = FakeChannel(), Events()
         self.courier = self.courier_to(self.office)
 
     def courier_to(self, channel: Channel, *, lease: float = LEASE) -> Courier:
-        """A courier with this channel and claim."""
         return Courier(
             self.stores.outbox, channel, self.clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=lease
         )

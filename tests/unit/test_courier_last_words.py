@@ -44,7 +44,6 @@ class Round:
         self._asked = 100
 
     def courier_to(self, office: Office) -> Courier:
-        """A courier with this channel."""
         return Courier(
             self.stores.outbox, office, self.clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
         )
@@ -87,9 +86,6 @@ async def bench(tmp_path: Path) -> AsyncIterator[Round]:
     clock, path = FakeClock(auto=True), tmp_path / "memory.db"
     async with open_database(path, clock) as database:
         yield Round(path, Stores.of(database, clock), clock)
-
-
-# -- failures that were not foreseen ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -137,9 +133,6 @@ async def test_a_row_that_can_not_be_read_holds_up_no_other(bench: Round) -> Non
     assert bench.said == ["readable"]
 
 
-# -- refusals --------------------------------------------------------------------------------------------------------
-
-
 async def test_a_refused_post_leaves_a_note_in_its_place(bench: Round) -> None:
     for number, code in enumerate(("msg_too_long", "restricted_action", "is_archived", "cannot_reply_to_message"), 1):
         bench.office.errors["hello"] = [ChannelRefused(f"refused: {code}", code=code)]
@@ -174,9 +167,6 @@ async def test_a_refused_draft_is_posted_anew_under_the_same_key(bench: Round) -
     assert bench.states == ["sent"]
 
 
-# -- not now ---------------------------------------------------------------------------------------------------------
-
-
 async def test_while_the_token_is_dead_a_post_waits_and_the_admin_is_told_once(bench: Round) -> None:
     bench.office.errors["hello"] = [AccessLost("token_revoked", hint="soul doctor", retry_after=60.0)] * 20
     await bench.send(await bench.reply("hello"), 1300)
@@ -204,9 +194,6 @@ async def test_a_note_waits_for_a_week_and_then_goes_too(bench: Round) -> None:
     await bench.send(None, 30 * 86_400.0)
     assert bench.said == []
     assert bench.states == ["expired", "expired"]
-
-
-# -- drafts and revisions that never succeed -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("error", [DeliveryUncertain("internal_error"), NotDelivered("ratelimited", retry_after=30.0)])
@@ -246,9 +233,6 @@ async def test_an_outage_gives_up_no_draft(bench: Round) -> None:
     bench.office.errors["hello"] = [NotDelivered("no route")] * 30
     await bench.send(await bench.reply("hello", draft="opened"), 1700)
     assert [post.draft for post in bench.office.posted] == ["7.0"]
-
-
-# -- doubt -----------------------------------------------------------------------------------------------------------
 
 
 async def test_a_post_in_doubt_holds_back_the_next_ones_for_a_minute_and_is_told(bench: Round) -> None:

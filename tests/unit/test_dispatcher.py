@@ -70,8 +70,6 @@ class Parrot(ConversationHandler):
 
 @dataclass
 class DispatcherBench:
-    """A dispatcher with its store, handler and channel."""
-
     path: Path
     clock: Clock
     store: Store

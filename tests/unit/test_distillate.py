@@ -45,7 +45,7 @@ def test_whatever_a_model_answers_it_is_read_or_refused_and_never_more_than_it_w
             require_grounded(read, [f"note {number}" for number in range(8)])
 
 
-def test_a_sentence_may_say_it_in_other_forms_of_the_same_words() -> None:
+def test_a_sentence_rests_on_words_and_numbers_of_its_notes_in_any_form() -> None:
     for note, line in {
         "Ada leitet die Pumpen am Nordtor.": "Ada ist für die Pumpe am Nordtor zuständig.",
         "Ана чинила северные ворота": "Северные ворота починены.",
@@ -54,9 +54,6 @@ def test_a_sentence_may_say_it_in_other_forms_of_the_same_words() -> None:
         NOTES[1]: "Ann mended the west gate.",
     }.items():
         require_grounded(claims((line, (1,))), [note])
-
-
-def test_a_sentence_names_something_of_the_notes_that_it_rests_on() -> None:
     too_little = "a sentence of it names too little of the notes that it rests on"
     no_number = "a number in it stands nowhere in the notes that it rests on"
     moved = "Ann moved abroad, sold everything and married somebody else at last, far away from here."

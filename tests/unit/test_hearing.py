@@ -73,9 +73,17 @@ def test_what_is_made_of_several_is_heard_by_those_alone_who_may_hear_each(sourc
         assert made is not None
 
 
-def test_nothing_is_made_of_nothing_or_of_two_workspaces() -> None:
+def test_nothing_is_made_of_nothing_and_private_rooms_are_recalled_for_one_full_member_alone() -> None:
     assert common(()) is None
     assert common((Origin(TEAM, "C1"), Origin(OTHERS, "C1"))) is None
+    for one, other in product(SAID, SAID):
+        if common((one, other)) == one:
+            assert hearers(one) <= hearers(other), (one, other)
+    known = Readers(dm("D1"), members_only=True, rooms=frozenset({"G2", "G1"})).may_know("T1")
+    assert known == (dm("D1"), room("G1"), room("G2"), TEAM)
+    for audience, only in ((dm("D1"), False), *product((TEAM, room("G1")), (True, False))):
+        with pytest.raises(ValueError, match="alone"):
+            Readers(audience, only, frozenset({"G1"}))
 
 
 @given(st.lists(ORIGINS, min_size=1, max_size=5), st.randoms())
@@ -83,20 +91,6 @@ def test_neither_order_nor_number_of_sources_counts(sources: list[Origin], chanc
     shuffled = [*sources, *sources]
     chance.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives a Random
     assert common(shuffled) == common(sources)
-
-
-def test_an_origin_covers_another_where_what_is_made_of_both_is_the_first() -> None:
-    for one, other in product(SAID, SAID):
-        if common((one, other)) == one:
-            assert hearers(one) <= hearers(other), (one, other)
-
-
-def test_private_rooms_are_recalled_for_one_full_member_alone() -> None:
-    known = Readers(dm("D1"), members_only=True, rooms=frozenset({"G2", "G1"})).may_know("T1")
-    assert known == (dm("D1"), room("G1"), room("G2"), TEAM)
-    for audience, only in ((dm("D1"), False), *product((TEAM, room("G1")), (True, False))):
-        with pytest.raises(ValueError, match="alone"):
-            Readers(audience, only, frozenset({"G1"}))
 
 
 Known = tuple[Origin, frozenset[Origin]]

@@ -20,8 +20,6 @@ from daemon.soul_engine import RESULTS, begin
 from tests.given import shown
 from tests.unit.ism_parts import MEMORY, PLENTY, actions, bench, chosen, flowing, respond, said, think
 
-# -- how it ends -------------------------------------------------------------------------------------------------------
-
 
 async def test_an_action_that_returns_memory_answers_and_one_that_returns_a_transition_moves() -> None:
     one, llm = bench(chosen("Think"), chosen("Respond", "Think"))
@@ -83,9 +81,6 @@ async def test_a_model_that_cannot_be_reached_is_concluded_and_a_conclusion_that
     machine = Machine("g", "p", actions(), PLENTY, conclude)
     with pytest.raises(ModelUnavailable, match="at all"):
         await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage, note=one.note)
-
-
-# -- limits ------------------------------------------------------------------------------------------------------------
 
 
 async def test_every_limit_ends_in_a_conclusion_with_its_reason() -> None:
@@ -162,9 +157,6 @@ def test_an_invalid_account_is_refused_and_one_without_entries_begins_at_zero() 
     assert Spent.from_json({}) == Spent()
 
 
-# -- no progress -------------------------------------------------------------------------------------------------------
-
-
 async def test_repeated_unknown_no_and_too_many_actions_are_refused_and_reported() -> None:
     one, llm = bench(chosen(("Think", "the  Limits")), chosen(("think", "The limits ")), chosen("Respond"))
     result = await one.run()
@@ -186,9 +178,6 @@ async def test_repeated_unknown_no_and_too_many_actions_are_refused_and_reported
     await one.run()
     assert [event.kind for event in one.events].count(Progress.FINISHED) == 5
     assert "last 2 of the chosen actions" in shown(llm.prompts[1])
-
-
-# -- what comes of actions ---------------------------------------------------------------------------------------------
 
 
 async def test_results_and_memory_pass_from_action_to_action_as_data() -> None:
@@ -245,9 +234,6 @@ async def test_a_huge_observation_is_cut_and_any_text_can_be_kept() -> None:
     assert len(shown(llm.prompts[1])) < 20_000
     assert max(len(kept.content) for kept in result.internal) < OBSERVATION_CAP + 100
     assert WorkingMemory.from_json(result.internal.to_json()) == result.internal
-
-
-# -- what a model reads ------------------------------------------------------------------------------------------------
 
 
 async def test_goal_playbook_and_actions_are_regions_behind_the_talk_and_the_log_grows() -> None:
@@ -313,9 +299,6 @@ def test_a_machine_whose_actions_cannot_be_told_apart_is_refused() -> None:
     twins = (Action("Think", "a", think), Action("THINK", "b", respond))
     with pytest.raises(ValueError, match="all different"):
         Machine("g", "p", twins, PLENTY, one.conclude)
-
-
-# -- who may cut in ----------------------------------------------------------------------------------------------------
 
 
 async def test_after_a_perception_no_further_chunk_is_read_of_a_choice_and_none_is_begun() -> None:

@@ -69,10 +69,6 @@ def test_a_full_collection_of_the_daemon_leaves_its_modules_and_the_sdk_alone(tm
     assert imported == "True"
     assert int(began) < _A_FEW
     assert int(with_sdk) < _A_FEW
-
-
-@pytest.mark.slow
-def test_nor_does_it_look_at_what_the_start_imported_once_a_daemon_is_connected(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("", encoding="utf-8")
     objects, lock, imported = _printed(_CONNECTED, tmp_path)[-3:]
     assert imported == "True"

@@ -35,7 +35,7 @@ def test_only_what_fits_well_and_says_something_new_takes_a_place() -> None:
     assert len(best_of(talk * 3, read, "kiln")) == SNIPPETS
 
 
-def test_snippets_are_data_with_mark_and_source_within_the_budget() -> None:
+def test_snippets_are_data_with_mark_and_source_within_the_budget_and_none_make_no_region() -> None:
     long = [
         Passage(f"docs/{'x' * 200}:{number}", "so it goes. " * 300 + "the kiln cracks", own=True)
         for number in range(SNIPPETS)
@@ -47,9 +47,6 @@ def test_snippets_are_data_with_mark_and_source_within_the_budget() -> None:
     assert all("the kiln cracks" in note.content for note in notes)
     assert all(note.name is not None and note.name.endswith(", said by yourself") for note in notes)
     assert sum(estimate_tokens(one.content) for one in (head, *notes)) <= 700
-
-
-def test_without_finds_or_room_there_is_no_region() -> None:
     assert with_memories(WorkingMemory("Tess"), (), "kiln", 400).region(MEMORIES) == ()
     assert with_memories(WorkingMemory("Tess"), FOUND, "kiln", 0).region(MEMORIES) == ()
 

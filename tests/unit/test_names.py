@@ -10,7 +10,7 @@ from daemon.core.names import ids_in, with_names
 NAMES = {"U0BEN": "Ben", "U0EVE": "Eve Smith (she/her)", "C0GENERAL": "general", "W1": "Олег", "S1": "ops"}
 
 
-def test_known_names_stand_for_ids() -> None:
+def test_known_names_stand_for_ids_which_are_found_once_each_and_in_order() -> None:
     table = {
         "ask <@U0BEN> first": "ask @Ben first",
         "ask <@U0BEN|ben.old> first": "ask @Ben first",
@@ -24,9 +24,6 @@ def test_known_names_stand_for_ids() -> None:
         "no <@names> here, U0BEN": "no <@names> here, U0BEN",
     }
     assert {text: with_names(text, NAMES) for text in table} == table
-
-
-def test_ids_are_found_once_each_and_in_order() -> None:
     assert ids_in(["see <@U2> and #C0GENERAL", "<@U2|x>, <@W3>"]) == ("U2", "C0GENERAL", "W3")
 
 

@@ -83,7 +83,7 @@ async def test_the_mind_shows_and_remembers_only_the_reply() -> None:
     assert [call.outcome for call in calls] == ["ok"]
 
 
-async def test_a_reply_that_broke_off_is_void_and_replaced_by_the_repair() -> None:
+async def test_a_reply_that_broke_off_or_lacks_its_elements_is_asked_for_in_plain_speech() -> None:
     broken = "<internal_monologue>secret</internal_monologue><external_dialogue>Rest fi"
     mind, llm, calls = thinking(list(broken), "Sleep well.")
     thought = mind.stream(MEMORY, respond(SOUL))
@@ -96,9 +96,6 @@ async def test_a_reply_that_broke_off_is_void_and_replaced_by_the_repair() -> No
     assert [prompt.step for prompt in llm.prompts] == ["respond", "external_dialog"]
     assert "<internal_monologue" not in shown_in(llm.prompts[1]), "the repair asks for plain speech, never for elements"
     assert "Rest fi" not in shown_in(llm.prompts[1])
-
-
-async def test_a_model_that_never_writes_an_element_is_asked_for_plain_speech() -> None:
     mind, _, calls = thinking("Just words, perhaps private.", "Sleep well.")
     thought = mind.stream(MEMORY, respond(SOUL))
     _, response = await thought.finished()

@@ -149,8 +149,6 @@ async def database(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Database]:
 
 @dataclass
 class Permits:
-    """Questions for permission in memory.db."""
-
     database: Database
     clock: FakeClock
 
@@ -175,7 +173,6 @@ def permission(tool: str = "shelf/write_down", known_as: str = "a1", **arguments
 
 
 def unasked(clock: FakeClock, **capabilities: object) -> ActionBench:
-    """A bench on which nothing was asked yet."""
     return scene(clock=clock).having(approvals=NoApprovals(), **capabilities)
 
 

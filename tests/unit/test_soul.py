@@ -62,9 +62,6 @@ def fault(root: Path, known: KnownNames | None = None, name: str = "ea") -> str:
     return caught.value.message
 
 
-# -- what ships --------------------------------------------------------------------------------------------------------
-
-
 def shipped(name: str, home: Path) -> Soul:
     return load_soul(find_souls_directory(None, home, name), name)
 
@@ -89,9 +86,6 @@ def test_kothar_has_verbs_for_his_moods_and_modes_within_their_budgets_and_no_sh
     for name in ("minoan", "plain"):
         soul = shipped(name, tmp_path)
         assert (soul.channels, soul.contacts) == ((), ())
-
-
-# -- fields ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_small_soul_gets_sensible_defaults(tmp_path: Path) -> None:
@@ -259,18 +253,12 @@ def test_every_fault_is_reported_at_once_with_file_line_and_field(tmp_path: Path
     assert "is not valid TOML" in fault(write(tmp_path, f"a = {'9' * 5000}"))
 
 
-# -- names that must exist ---------------------------------------------------------------------------------------------
-
-
 def test_an_unknown_name_is_reported_with_its_line_and_a_suggestion(tmp_path: Path) -> None:
     more = 'processes = ["gretting", "academic"]\nsubprocesses = ["x"]\n[ism]\nexpert = "academia"\n'
     message = fault(write(tmp_path, more), EVERYTHING)
     assert "soul.toml:3 processes: there is no process 'gretting'; did you mean 'greeting'?" in message
     assert "soul.toml:4 subprocesses: there is no subprocess 'x'; there are keeps_its_own_state, models_the" in message
     assert "soul.toml:6 ism.expert: there is no process 'academia'; did you mean 'academic'?" in message
-
-
-# -- modes -------------------------------------------------------------------------------------------------------------
 
 
 def test_modes_are_the_folders_with_a_soul_md_or_mode_toml(tmp_path: Path) -> None:
@@ -388,9 +376,6 @@ def test_any_files_give_a_soul_or_a_soul_error(manifest: str, mode: bytes, tmp_p
     assert outcome
 
 
-# -- edits -------------------------------------------------------------------------------------------------------------
-
-
 def touch(root: Path, moment: int) -> None:
     """Give all files a new modification time, even on a file system with a coarse clock."""
     for file in root.rglob("*"):
@@ -471,9 +456,6 @@ def test_souls_are_searched_in_the_setting_then_beside_the_data_then_as_shipped(
         ReloadingSoul(tmp_path, "ea", Events())
 
 
-# -- several souls -----------------------------------------------------------------------------------------------------
-
-
 def household(root: Path, events: Events) -> Souls:
     write(root)
     write(root, 'channels = ["C111"]\n', name="bel")
@@ -501,7 +483,7 @@ def test_a_channel_belongs_to_one_soul_follows_edits_and_every_other_belongs_to_
     assert souls.for_channel("C444") == "sin"
 
 
-def test_two_souls_in_one_channel_are_an_error_at_the_start(tmp_path: Path) -> None:
+def test_two_souls_in_one_channel_are_an_error_and_each_is_loaded_from_its_own_directory(tmp_path: Path) -> None:
     write(tmp_path, 'channels = ["C111"]\n')
     write(tmp_path, 'channels = ["C110", "C111"]\n', name="bel")
     both = r"ea/soul\.toml channels and bel/soul\.toml channels both name C111"
@@ -510,8 +492,5 @@ def test_two_souls_in_one_channel_are_an_error_at_the_start(tmp_path: Path) -> N
     with pytest.raises(SoulError, match=both):
         load_souls(lambda _: tmp_path, ("ea", "bel"))
     assert [soul.name for soul in load_souls(lambda _: tmp_path, ("bel", "bel"))] == ["bel"]
-
-
-def test_each_soul_is_loaded_from_its_own_directory(tmp_path: Path) -> None:
     places = {"ea": write(tmp_path / "here"), "bel": write(tmp_path / "there", name="bel")}
     assert Souls(places.__getitem__, "ea", ("bel",), Events()).current("bel").name == "bel"

@@ -212,7 +212,6 @@ def breaks(text: str, nonce: str = NONCE) -> int:
 
 
 def surrounded(data: str) -> str:
-    """A prompt with the data in every place that users' words can reach."""
     memory = with_notes(begin(SOUL), PERSON, f"x{data}", about=data)
     memory = with_thoughts(with_notes(memory, SUMMARY, f"x{data}"), (f"x{data}",))
     memory = with_aside(memory, [ThreadMessage("1", "U2", data, f"x{data}")])

@@ -88,7 +88,7 @@ def test_good_places_are_preferred_and_joined_characters_not_cut() -> None:
     assert "".join(check(text, 1000)) == text
 
 
-def test_a_code_fence_is_closed_and_opened_again() -> None:
+def test_a_code_fence_is_closed_and_opened_again_never_at_the_end_of_a_message() -> None:
     code = "".join(f"line {number}\n" for number in range(300))
     parts = split(f"Look:\n\n````python title=x\n{code}````\nDone.", 1000)
     assert len(parts) > 2
@@ -99,9 +99,6 @@ def test_a_code_fence_is_closed_and_opened_again() -> None:
     assert "".join(re.findall(r"line \d+\n", "".join(parts))) == code
     assert fences_close("a\n```\nb\n```")
     assert not fences_close("a\n```\nb")
-
-
-def test_a_fence_is_not_opened_at_the_end_of_a_message_nor_ended_by_an_indented_mark() -> None:
     parts = split("word " * 190 + "\n\n```py\n" + "x = 1\n" * 100 + "```", 1000)
     assert parts[0].endswith("word \n\n")
     assert parts[1].startswith("```py\nx = 1")

@@ -77,7 +77,7 @@ async def test_a_note_or_time_event_for_a_refused_process_is_handled_by_the_curr
     assert (play.names, play.state) == ([], state)
 
 
-async def test_a_visit_restores_the_process_memory_and_one_by_words_begins_none() -> None:
+async def test_a_visit_restores_the_process_memory_and_a_decision_stays_where_more_is_asked() -> None:
     home = ProcessState("problem_solving", "engaged", 2, {"a": 1}, {"b": 2})
     play = Play({"engaged": stay, "academic": to("curious", now=True), "problem_solving": stay}, state=home)
     course = await play.perceive(due("academic"))
@@ -92,12 +92,6 @@ async def test_a_visit_restores_the_process_memory_and_one_by_words_begins_none(
     visiting = replace(context, perception=replace(WORDS, process="academic"))
     course = await run_processes(visiting, ProcessState(), STAYING)
     assert [one.act for one in course.path] == ["visit", "stay", "return"]
-
-
-DECISION = replace(WORDS, modality=Modality.DECISION, content="", params={"approved": True})
-
-
-async def test_a_decision_visits_problem_solving_and_stays_where_more_is_asked() -> None:
     home = ProcessState("academic", "engaged", 2, {"a": 1}, {"b": 2})
     play = Play({"academic": stay, "problem_solving": stay}, state=home)
     course = await play.perceive(DECISION)
@@ -113,6 +107,9 @@ async def test_a_decision_visits_problem_solving_and_stays_where_more_is_asked()
     course = await play.perceive(DECISION)
     assert acts(course) == [("stay", "problem_solving", "problem_solving")]
     assert dict(play.ran[0].state.process_memory) == {"problem": 1}
+
+
+DECISION = replace(WORDS, modality=Modality.DECISION, content="", params={"approved": True})
 
 
 async def test_after_a_refused_transition_the_fallback_answers_unless_there_was_a_reply() -> None:

@@ -59,7 +59,6 @@ def test_every_step_carries_the_seeds_figures_and_roles() -> None:
 
 
 def spoken(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
-    """The visible text of an answer, and whether it is a thought."""
     spoken = SpokenText(name)
     text = "".join([*map(spoken.feed, pieces), spoken.finish()])
     return text, spoken.is_thought

@@ -284,13 +284,10 @@ def test_printed_text_can_not_control_the_terminal(text: str) -> None:
     shown.encode()
 
 
-def test_ordinary_text_is_printed_unchanged() -> None:
+def test_ordinary_text_is_printed_unchanged_and_an_unsafe_user_name_refused() -> None:
     for text in ("naïve 日本語\n\tb", "👩‍👩‍👧 می‌خواهم", "a → b"):
         assert printable(text) == text
     assert printable("a\r\nb\x1b[2J\x7f\u202e\x9b") == "a\nb␛[2J␡\\u202e\\u009b"
-
-
-def test_an_unsafe_user_name_is_refused() -> None:
     for name in ("", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81, "inner", "soul", "workflow"):
         with pytest.raises(ConfigError) as refused:
             check_user(name)

@@ -127,7 +127,7 @@ def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stand
         assert CognitiveOutput.model_validate_json(stored) == read.output, levels
 
 
-def test_a_word_for_nothing_is_nothing() -> None:
+def test_a_word_for_nothing_is_nothing_and_nul_is_no_part_of_any_words() -> None:
     for nothing in ("none", "N/A", "null", " None "):
         check: dict[str, object] = {"kind": "none", "who": nothing, "words": [], "id": nothing, "name": ""}
         read = read_thought(
@@ -151,16 +151,10 @@ def test_a_word_for_nothing_is_nothing() -> None:
         assert read.output.world_model_updates == {"import": {"owner": nothing.strip()}}
         assert read.output.self_model_updates.model_dump(exclude_defaults=True) == {"recent_growth": "I see"}, nothing
         assert {one.reason for one in read.refused} == {"empty"}, nothing
-
-
-def test_a_word_for_nothing_is_not_said() -> None:
     for nothing in ("null", "none", "N/A", "(silence)", "[]", '""', ""):
         assert read_thought(thought(external_speech=nothing)).output.external_speech is None, nothing
     for said in ("None.", "nothing", "no", "[1]", "null and void"):
         assert read_thought(thought(external_speech=said)).output.external_speech == said
-
-
-def test_nul_is_no_part_of_any_words() -> None:
     ops = [
         {"type": "journal", "content": "\0"},
         {"type": "journal", "content": "a\0b \\u0000 \\\0c", "tags": ["\0d\0"]},
@@ -312,11 +306,15 @@ def test_half_a_character_anywhere_takes_no_whole_part() -> None:
         assert (read.inner_speech, read.external_speech) == (kept, kept)
 
 
-def test_words_of_nothing_but_space_about_the_world_fail_no_thought() -> None:
+def test_words_of_nothing_but_space_fail_no_thought_and_unsound_parts_are_refused_in_few_reasons() -> None:
     said = {"entity": " Ada ", "attribute": "mood"}
     read = read_thought(thought(world_model_updates=[{**said, "value": " \n "}, {**said, "value": " warm "}]))
     assert read.output.world_model_updates == {"Ada": {"mood": "warm"}}
     assert read.refused == (Refused("world_model_updates", "empty"),)
+    unknown = {f"key{number}": 1 for number in range(5_000)}
+    read = read_thought(thought(self_model_updates={**unknown, "current_state": "calm"}, predictions=[0] * 20_000))
+    assert read.output.self_model_updates.current_state == "calm"
+    assert len(read.refused) <= 40
 
 
 def test_words_that_go_on_behind_a_mark_of_quotation_are_not_whole() -> None:
@@ -324,10 +322,3 @@ def test_words_that_go_on_behind_a_mark_of_quotation_are_not_whole() -> None:
         for rest in ('so.", "confidence": 0.5}', 'so.", "confiden', "so", '", "emotion_signal": "joy"', "true"):
             with pytest.raises(MalformedReply):
                 read(f'{{"inner_speech": "So.", "external_speech": "It is called "jobs" {rest}')
-
-
-def test_very_many_unsound_parts_are_refused_in_few_reasons() -> None:
-    unknown = {f"key{number}": 1 for number in range(5_000)}
-    read = read_thought(thought(self_model_updates={**unknown, "current_state": "calm"}, predictions=[0] * 20_000))
-    assert read.output.self_model_updates.current_state == "calm"
-    assert len(read.refused) <= 40

@@ -24,16 +24,6 @@ def shown(memory: WorkingMemory) -> str:
     return " ".join(one.content for one in memory)
 
 
-@given(memory=working_memories, extra=memories)
-def test_no_operation_changes_the_value_it_works_on(memory: WorkingMemory, extra: Memory) -> None:
-    before = memory.to_json()
-    for name, operation in OPERATIONS.items():
-        after = operation(memory, extra)
-        assert memory.to_json() == before, name
-        assert after.soul_name == memory.soul_name, name
-        assert name == "with_regional_order" or after.regional_order == memory.regional_order, name
-
-
 def test_fields_metadata_and_lists_cannot_be_changed_later() -> None:
     source = {"k": "v"}
     memory = Memory(Role.USER, "hi", metadata=source)
@@ -64,7 +54,7 @@ def test_json_gives_back_the_same_value(memory: WorkingMemory) -> None:
     assert WorkingMemory.from_json(memory.to_json()) == memory
 
 
-def test_list_operations_follow_lists() -> None:
+def test_list_operations_follow_lists_and_a_region_is_written_in_its_place() -> None:
     a, b, c = said("a"), said("b"), said("c")
     memory = mind(a, b, c)
     assert len(memory) == 3
@@ -79,9 +69,6 @@ def test_list_operations_follow_lists() -> None:
     assert shown(memory.map(lambda one: replace(one, content=one.content * 2))) == "aa bb cc"
     assert shown(memory.concat(mind(said("d")))) == shown(memory.concat([said("d")])) == "a b c d"
     assert shown(memory.replace([said("x")])) == "x"
-
-
-def test_a_region_is_written_in_its_place_and_an_order_moves_it_when_written() -> None:
     memory = mind(said("a", "r"), said("b", "s"), said("c", "r"), said("d"))
     assert shown(memory.with_region("r", said("x"), said("y"))) == "x y b d"
     assert shown(memory.with_region("r")) == "b d"

@@ -23,8 +23,6 @@ from tests.tools.documents.refusals import refused, refused_here
 _LIMITED = "import signal, sys; sys.path.insert(0, sys.argv.pop(1)); from daemon.tools.documents import limits, worker"
 WORD = made.word("# Kilns", "They crack.")
 
-# -- bombs -----------------------------------------------------------------------------------------------------------
-
 
 def test_a_zip_bomb_is_refused_by_what_it_would_take() -> None:
     folders = {DocumentKind.WORD: "word/", DocumentKind.WORKBOOK: "xl/", DocumentKind.SLIDES: "ppt/"}
@@ -64,8 +62,6 @@ def test_a_file_over_the_limit_is_refused_with_its_size() -> None:
     assert refused_here(DocumentKind.PDF, b"%PDF-" + bytes(MOST_BYTES)) == "it has 32 MB; 32 MB are the most"
 
 
-# -- entities and macros ---------------------------------------------------------------------------------------------
-
 LAUGHS = '<!DOCTYPE w [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>'
 OUTSIDE = '<!DOCTYPE w [<!ENTITY x SYSTEM "file:///etc/hostname">]>'
 FETCHED = '<!DOCTYPE w SYSTEM "http://127.0.0.1:9/a.dtd">'
@@ -78,9 +74,6 @@ def test_a_document_type_is_refused_however_it_is_written() -> None:
             data = made.archive(parts | {"word/document.xml": str(parts["word/document.xml"]).encode(encoding)})
             said = refused_here(DocumentKind.WORD, data)
             assert said == "its XML declares a document type, which no office program writes", (head[-99:], encoding)
-
-
-# -- time ------------------------------------------------------------------------------------------------------------
 
 
 def working(monkeypatch: pytest.MonkeyPatch, body: str, before: str = "") -> None:
@@ -128,8 +121,6 @@ async def test_a_reading_that_is_cancelled_leaves_no_process(monkeypatch: pytest
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
 
-
-# -- the process -----------------------------------------------------------------------------------------------------
 
 PROBE = """
 import os, socket, sys
@@ -229,8 +220,6 @@ async def test_a_file_is_read_from_its_handle_and_the_handle_stays_open(tmp_path
         assert os.fstat(file.fileno()).st_size == len(WORD)
     assert found.sections[0].place == "section Kilns"
 
-
-# -- chance ----------------------------------------------------------------------------------------------------------
 
 REAL: dict[DocumentKind, Callable[[], bytes]] = {
     DocumentKind.PDF: lambda: made.REPORT,

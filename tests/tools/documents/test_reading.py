@@ -215,9 +215,6 @@ def test_a_document_of_endless_text_is_read_to_a_place_that_is_reported() -> Non
     assert found.left_out == "its text is long: it is read to row 1"
 
 
-# -- what is refused -------------------------------------------------------------------------------------------------
-
-
 def test_an_empty_or_wordless_or_protected_document_is_said_to_be_one() -> None:
     wordless = {
         DocumentKind.WORD: made.word(""),
