@@ -35,15 +35,12 @@ def test_a_reply_is_held_against_what_is_expected() -> None:
         assert len(failing(turn(bad, **expected))) == 1, bad
 
 
-def test_no_reply_and_an_apology_count_as_no_answer_unless_silence_is_wanted() -> None:
+def test_no_reply_an_apology_and_a_lost_form_fail_unless_silence_is_wanted() -> None:
     assert failing(turn("")) == ["it answers"]
     assert failing(turn("I'm sorry.", Rows(spoken=(Spoken("apology", ""),)))) == ["it answers"]
     assert failing(turn("Half of it", Rows(spoken=(Spoken("cut", ""),)))) == []
     assert failing(turn("", Rows(), silence=True)) == []
     assert failing(turn("Me too!", silence=True)) == ["it says nothing"]
-
-
-def test_an_answer_that_lost_the_form_fails_though_its_repair_is_fine() -> None:
     rows = Rows(calls=(call("malformed"), call(step="external_dialog")), spoken=SPOKEN)
     assert failing(turn("Good day.", rows)) == ["the model keeps the form"]
 
@@ -80,7 +77,7 @@ def test_a_source_that_is_not_there_is_no_source() -> None:
         assert failing(turn(reply, sources=("a/b.md", "a/b.md:3"))) == wanted, reply
 
 
-def test_a_reminder_counts_by_the_row_and_not_by_the_words() -> None:
+def test_reminders_and_deeds_count_by_what_was_done_and_not_by_the_words() -> None:
     expected: dict[str, Any] = {"reminder": {"at": "09:00", "days": 1, "zone": "Europe/Athens"}}
     right = Rows(spoken=SPOKEN, reminders=((NINE_IN_ATHENS, "plumber"),))
     late = Rows(spoken=SPOKEN, reminders=((NINE_IN_ATHENS + 2 * HOUR_MS, "plumber"),))
@@ -89,9 +86,6 @@ def test_a_reminder_counts_by_the_row_and_not_by_the_words() -> None:
     assert failing(turn("It is set.", **expected)) == ["a reminder is set for 2025-11-23 07:00 UTC"]
     assert failing(turn("When?", reminder="none")) == []
     assert failing(turn("When?", right, reminder="none")) == ["no reminder is set"]
-
-
-def test_deeds_are_counted_by_what_was_done() -> None:
     assert failing(turn("Four.", uses=("depot/stock",), tools=("depot/stock",))) == []
     assert failing(turn("Four.", uses=("depot/stock",))) == ["it uses depot/stock"]
     reserved = turn("Done.", uses_not=("depot/reserve",), tools=("depot/reserve",))

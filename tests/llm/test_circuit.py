@@ -39,23 +39,17 @@ async def opened(clock: FakeClock, events: Events | None = None) -> tuple[Script
     return inner, llm
 
 
-async def test_after_a_pause_one_probe_goes_through_and_closes_the_circuit(events: Events) -> None:
+async def test_after_a_pause_one_probe_at_a_time_closes_the_circuit_or_opens_it_again(events: Events) -> None:
     inner, llm = await opened(FakeClock(), events)
     inner.default = "well"
     assert (await answer(llm, prompt()))[0] == "well"
     assert (await answer(llm, prompt()))[0] == "well"
     assert events.names[-1] == "llm.circuit_closed"
-
-
-async def test_a_probe_that_fails_opens_the_circuit_for_another_pause() -> None:
     inner, llm = await opened(FakeClock())
     asked = len(inner.prompts)
     await failing(llm)
     await failing(llm)
     assert len(inner.prompts) == asked + 1
-
-
-async def test_only_one_probe_runs_at_a_time() -> None:
     clock = FakeClock()
     inner, llm = await opened(clock)
     inner.default = lasting(clock, 10)
@@ -67,9 +61,6 @@ async def test_only_one_probe_runs_at_a_time() -> None:
         assert len(inner.prompts) == asked + 1
         await clock.advance(10)
     assert probe.result()[0] == "late"
-
-
-async def test_a_cancelled_probe_lets_the_next_call_probe() -> None:
     clock = FakeClock()
     inner, llm = await opened(clock)
     inner.default = lasting(clock, 10)
@@ -82,24 +73,18 @@ async def test_a_cancelled_probe_lets_the_next_call_probe() -> None:
     assert (await answer(llm, prompt()))[0] == "well"
 
 
-async def test_a_long_retry_after_prolongs_the_pause() -> None:
+async def test_a_long_retry_after_prolongs_the_pause_and_refusals_or_successes_keep_the_circuit_closed() -> None:
     clock = FakeClock(auto=True)
     llm = guarded(ScriptedLLM(default=down(118.0)), clock)
     for _ in range(5):
         error = await failing(llm)
     assert error.retry_after == 118.0
-
-
-async def test_refusals_do_not_open_the_circuit() -> None:
     inner = ScriptedLLM(default=ModelRefused("no"))
     llm = guarded(inner, FakeClock(auto=True))
     for _ in range(20):
         with pytest.raises(ModelRefused):
             await answer(llm, prompt())
     assert len(inner.prompts) == 20
-
-
-async def test_a_success_resets_the_count() -> None:
     inner = ScriptedLLM()
     llm = guarded(inner, FakeClock(auto=True))
     for _ in range(5):
@@ -110,7 +95,7 @@ async def test_a_success_resets_the_count() -> None:
         assert (await answer(llm, prompt()))[0] == "well"
 
 
-async def test_three_timeouts_in_a_row_open_the_circuit() -> None:
+async def test_three_timeouts_in_a_row_open_the_circuit_and_a_call_from_before_does_not_count() -> None:
     clock = FakeClock()
     inner = ScriptedLLM(default=lasting(clock, 1000))
     llm = guarded(inner, clock)
@@ -122,9 +107,6 @@ async def test_three_timeouts_in_a_row_open_the_circuit() -> None:
         if "in a row" in call.result().message:
             break
     assert len(inner.prompts) == TIMEOUTS_TO_OPEN
-
-
-def test_a_call_from_before_the_circuit_opened_does_not_count() -> None:
     circuit = Circuit("vendor")
     early = circuit.admit(0)
     for _ in range(5):

@@ -40,15 +40,14 @@ async def models(
         await llm.aclose()
 
 
-async def test_every_model_streams_text_and_then_one_completion_of_its_own_id(models: list[ClosableLLM]) -> None:
+async def test_every_model_streams_text_and_one_completion_of_its_own_id_and_stays_usable_when_it_is_closed_half_way(
+    models: list[ClosableLLM],
+) -> None:
     for llm in models:
         text, completion = await answer(llm, prompt("hello"))
         assert text, llm
         assert (completion.stop, completion.model) == ("end", llm.model_for(prompt().role))
         assert completion.tokens_out > 0, llm
-
-
-async def test_closing_a_stream_half_way_leaves_the_model_usable(models: list[ClosableLLM]) -> None:
     for llm in models:
         pieces = llm.stream(prompt("hello"))
         async with aclosing(pieces):  # type: ignore[type-var]  # all of ours are generators
@@ -56,21 +55,18 @@ async def test_closing_a_stream_half_way_leaves_the_model_usable(models: list[Cl
         assert (await answer(llm, prompt("hello")))[0], llm
 
 
-async def test_pieces_arrive_while_the_answer_is_still_being_made_and_closing_the_stream_hangs_up(
+async def test_pieces_arrive_whole_while_the_answer_is_still_being_made_and_closing_hangs_up(
     vendor: VendorServer, model: Router
 ) -> None:
+    for chunk in (1, 2, 3, 7):
+        vendor.script.append(Answer(("Grüße, ", "日本", " 🦊!"), chunk=chunk))
+        assert (await answer(model, prompt()))[0] == "Grüße, 日本 🦊!", chunk
     vendor.script.append(Answer(("early ",), Ending.ON_DEMAND))
     async with aclosing(model.stream(prompt())) as pieces:
         await read_until(pieces, "early ")
         vendor.drops.put_nowait("later")
         await read_until(pieces, "later")
     await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
-
-
-async def test_characters_cut_across_chunks_are_whole(vendor: VendorServer, model: Router) -> None:
-    for chunk in (1, 2, 3, 7):
-        vendor.script.append(Answer(("Grüße, ", "日本", " 🦊!"), chunk=chunk))
-        assert (await answer(model, prompt()))[0] == "Grüße, 日本 🦊!", chunk
 
 
 async def test_a_completion_tells_why_the_answer_stopped_and_counts_cached_tokens_within_all_input_tokens(
@@ -115,7 +111,7 @@ async def test_a_passing_status_is_unavailable_and_not_retried_by_the_sdk(vendor
         assert len(vendor.asked) == number
 
 
-async def test_a_server_that_still_loads_a_model_is_told_from_one_that_fails(
+async def test_what_a_server_says_of_a_failure_tells_whether_it_loads_how_long_to_wait_and_who_can_help(
     vendor: VendorServer, model: Router
 ) -> None:
     for status, said, loads in (
@@ -130,9 +126,6 @@ async def test_a_server_that_still_loads_a_model_is_told_from_one_that_fails(
         error = await fault(model)
         assert isinstance(error, ModelUnavailable), said
         assert isinstance(error, StillLoading) is loads, said
-
-
-async def test_the_providers_retry_after_is_passed_on(vendor: VendorServer, model: Router) -> None:
     for headers, seconds in (
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "0.5"}, 0.5),
@@ -147,11 +140,6 @@ async def test_the_providers_retry_after_is_passed_on(vendor: VendorServer, mode
         error = await fault(model)
         assert isinstance(error, ModelUnavailable)
         assert error.retry_after == seconds, headers
-
-
-async def test_a_refusal_of_the_prompt_or_for_want_of_credit_is_named_as_such(
-    vendor: VendorServer, model: Router
-) -> None:
     for refused, said, for_the_admin in (
         (Answer((), stop="refusal"), "declined", False),
         (Answer(status=429, kind="insufficient_quota"), "no credit", True),
@@ -175,7 +163,7 @@ def limit_of(vendor: VendorServer) -> int:
     return int(body.get("max_tokens") or body["max_completion_tokens"])
 
 
-async def test_what_a_prompt_leaves_of_a_small_context_is_asked_for_and_forgotten(
+async def test_what_a_prompt_leaves_of_a_small_context_is_asked_for_and_no_room_is_too_long(
     vendor: VendorServer, model: Router
 ) -> None:
     long = replace(prompt(), max_output_tokens=6_000)
@@ -191,11 +179,6 @@ async def test_what_a_prompt_leaves_of_a_small_context_is_asked_for_and_forgotte
         assert limit_of(vendor) == 4096 - 1130, refusal
         await answer(model, long)
         assert limit_of(vendor) == asked, refusal
-
-
-async def test_a_prompt_that_leaves_no_room_for_an_answer_is_refused_as_too_long(
-    vendor: VendorServer, model: Router
-) -> None:
     await answer(model, prompt())
     asked = limit_of(vendor)
     refusal = (
@@ -206,16 +189,15 @@ async def test_a_prompt_that_leaves_no_room_for_an_answer_is_refused_as_too_long
         await answer(model, prompt())
 
 
-async def test_an_answer_that_breaks_off_is_unavailable_after_its_text(vendor: VendorServer, model: Router) -> None:
+async def test_an_answer_that_breaks_off_or_is_garbage_is_unavailable_and_no_other_error(
+    vendor: VendorServer, model: Router
+) -> None:
     for ending in (Ending.CUT, Ending.EARLY, Ending.ERROR_EVENT):
         vendor.script.append(Answer(("half ",), ending))
         pieces = model.stream(prompt())
         await read_until(pieces, "half ")
         with pytest.raises(ModelUnavailable, match="in the middle"):
             assert not [piece async for piece in pieces if piece]
-
-
-async def test_garbage_is_unavailable_and_no_other_error(vendor: VendorServer, model: Router) -> None:
     for raw in (
         b"event: content_block_delta\ndata: {not json}\n\n",
         b"event: content_block_delta\ndata: null\n\n",
@@ -239,16 +221,15 @@ async def test_one_answer_can_not_fill_the_memory(vendor: VendorServer, model: R
     assert vendor.sent_bytes < 32 << 20
 
 
-async def test_the_key_travels_in_the_authorization_header_alone(vendor: VendorServer, model: Router) -> None:
+async def test_the_key_travels_in_the_authorization_header_alone_and_no_error_shows_it(
+    vendor: VendorServer, model: Router
+) -> None:
     await answer(model, prompt("hello", "hi", "bye", schema=SCHEMA, creativity=0.5))
     asked = vendor.asked[0]
     bearing = [name.lower() for name, value in asked.headers.items() if KEY in value]
     assert bearing == ["authorization"]
     assert asked.headers["Authorization"] == f"Bearer {KEY}"
     assert KEY not in f"{asked.body}{asked.path}"
-
-
-async def test_no_error_ever_shows_the_key(vendor: VendorServer, model: Router) -> None:
     for status in (400, 401, 403, 404, 422, 429, 500):
         vendor.script.append(Answer(status=status, message=f"Incorrect API key provided: {KEY}"))
         error = await fault(model)
@@ -257,7 +238,9 @@ async def test_no_error_ever_shows_the_key(vendor: VendorServer, model: Router) 
         assert KEY not in "".join(traceback.format_exception(error)), status
 
 
-async def test_structured_output_is_asked_for_by_schema(vendor: VendorServer, model: Router) -> None:
+async def test_structured_output_is_asked_for_by_schema_or_in_words_and_messages_in_the_form_that_apis_accept(
+    vendor: VendorServer, model: Router
+) -> None:
     vendor.script.append(Answer(('{"verb": ', '"hums", "count": 1}')))
     text, _ = await answer(model, prompt(schema=SCHEMA))
     assert text == '{"verb": "hums", "count": 1}'
@@ -272,6 +255,14 @@ async def test_structured_output_is_asked_for_by_schema(vendor: VendorServer, mo
         "required": ["verb", "count"],
         "additionalProperties": False,
     }
+    await answer(model, prompt(schema={"type": "object", "additionalProperties": {"type": "string"}}))
+    assert "JSON Schema" in str(vendor.asked[-1].body)
+    assert "json_schema" not in str(vendor.asked[-1].body)
+    asked = prompt("", "I was saying", "a\ud800b\0c", "and then", system=())
+    await answer(model, asked)
+    sent = [(each["role"], each["content"]) for each in vendor.asked[-1].body["messages"]]
+    assert [role for role, _ in sent] == ["user", "assistant", "user", "assistant", "user"]
+    assert sent[1:4] == [("assistant", "I was saying"), ("user", "a\ufffdbc"), ("assistant", "and then")]
 
 
 async def test_a_back_end_without_structured_output_is_asked_in_words_from_then_on(
@@ -333,20 +324,6 @@ async def test_what_is_too_long_is_not_sent_again_without_its_schema(vendor: Ven
         with pytest.raises(ModelRefused, match="too long"):
             await answer(model, prompt(schema=SCHEMA))
         assert len(vendor.asked) == number
-
-
-async def test_a_schema_with_free_keys_is_asked_for_in_words(vendor: VendorServer, model: Router) -> None:
-    await answer(model, prompt(schema={"type": "object", "additionalProperties": {"type": "string"}}))
-    assert "JSON Schema" in str(vendor.asked[0].body)
-    assert "json_schema" not in str(vendor.asked[0].body)
-
-
-async def test_the_messages_take_the_form_that_apis_accept(vendor: VendorServer, model: Router) -> None:
-    asked = prompt("", "I was saying", "a\ud800b\0c", "and then", system=())
-    await answer(model, asked)
-    sent = [(each["role"], each["content"]) for each in vendor.asked[0].body["messages"]]
-    assert [role for role, _ in sent] == ["user", "assistant", "user", "assistant", "user"]
-    assert sent[1:4] == [("assistant", "I was saying"), ("user", "a\ufffdbc"), ("assistant", "and then")]
 
 
 async def test_a_proxy_in_the_environment_is_not_used_for_this_machine(

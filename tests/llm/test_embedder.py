@@ -113,13 +113,10 @@ async def test_a_damaged_model_is_refused_by_name(tmp_path: Path) -> None:
         assert "scripts/build_embedder" in raised.value.hint
 
 
-def test_the_files_lie_in_the_package_with_licence_and_hash() -> None:
+def test_the_files_lie_in_the_package_and_none_or_an_endpoint_can_be_chosen() -> None:
     assert (MODEL / "LICENSE").read_text().lstrip().startswith("Apache License")
     assert "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db" in (MODEL / "README.md").read_text()
     assert (MODEL / "model.onnx").stat().st_size < 24_000_000
-
-
-def test_no_embedder_is_a_choice_and_an_endpoint_without_address_a_fault() -> None:
     assert build_embedder(Settings(embedder="none")) is None
     with pytest.raises(ConfigError, match="SOUL_EMBEDDER"):
         build_embedder(Settings(embedder="endpoint"))

@@ -48,21 +48,18 @@ async def test_an_event_of_claudes_is_passing_or_a_refusal_with_its_message_unle
     assert error.__cause__ is None
 
 
-async def test_an_event_of_a_models_host_is_passing_unless_its_status_is_permanent(
+async def test_an_event_of_a_models_host_is_passing_unless_its_status_is_permanent_and_an_endless_body_is_not_read(
     gpt: Router, openai_server: OpenAIServer
 ) -> None:
     for code in ("502", "429", '"server_error"', "null", "7", "403"):
         event = f'data: {{"error": {{"code": {code}, "message": "bad"}}}}\n\n'
         openai_server.script.append(Answer(raw=event.encode()))
         assert type(await fault(gpt)) is (NoAccess if code == "403" else ModelUnavailable), code
-
-
-async def test_an_endless_error_body_is_not_read_to_its_end(gpt: Router, openai_server: OpenAIServer) -> None:
     openai_server.script.append(Answer(status=500, message="x" * (MAX_RESPONSE_BYTES + 1)))
     assert isinstance(await fault(gpt), ModelUnavailable)
 
 
-async def test_an_unreachable_address_is_named_by_its_variable(
+async def test_an_unreachable_address_is_named_by_its_variable_and_an_ollama_with_how_to_start_it(
     anthropic_server: AnthropicServer, openai_server: OpenAIServer, clock: FakeClock
 ) -> None:
     for server in (anthropic_server, openai_server):
@@ -71,12 +68,9 @@ async def test_an_unreachable_address_is_named_by_its_variable(
                 error = await fault(router)
             assert isinstance(error, ModelUnavailable), url
             assert f"{server.name.upper()}_BASE_URL" in error.hint, url
-
-
-async def test_for_an_ollama_that_is_not_running_the_hint_says_how_to_start_it(openai_server: OpenAIServer) -> None:
     settings = settings_for(openai_server, persona_model="ollama/x", ollama_url="http://127.0.0.1:9/v1")
-    router = Router(settings, FakeClock())
+    started = Router(settings, FakeClock())
     with pytest.raises(ModelUnavailable) as caught:
-        await answer(router, prompt())
+        await answer(started, prompt())
     assert "ollama serve" in caught.value.hint
-    await router.aclose()
+    await started.aclose()

@@ -205,7 +205,9 @@ async def test_nothing_is_marked_below_the_smallest_size_that_a_model_caches(sen
         assert ("cache_control" in str(body)) is marked, model
 
 
-async def test_openai_is_told_which_prompts_begin_alike_and_nobody_else(send: Send) -> None:
+async def test_openai_is_told_which_prompts_begin_alike_and_makers_that_want_marks_get_them(
+    send: Send, router: Router
+) -> None:
     model = "openai/gpt-6.1-terra"
     one, again = await send(model), await send(model, tokens=99)
     other = await send(model, system=(SystemPart("Another soul.", stable=True),))
@@ -217,41 +219,31 @@ async def test_openai_is_told_which_prompts_begin_alike_and_nobody_else(send: Se
     assert len({body["prompt_cache_key"] for body in modes}) == 1, "what stands before the mode is the same"
     assert "cache_control" not in str(one)
     assert "prompt_cache_key" not in await send("groq/m")
-
-
-async def test_makers_behind_openrouter_that_want_marks_get_them(send: Send) -> None:
     parts = (SystemPart(LONG * 3, stable=True), SystemPart("now"))
     system = (await send("google/gemini-3-flash", system=parts))["messages"][0]["content"]
     assert [part.get("cache_control") for part in system] == [{"type": "ephemeral"}, None]
     assert isinstance((await send("other/model", system=parts))["messages"][0]["content"], str)
-
-
-async def test_what_was_written_to_the_cache_is_counted(router: Router) -> None:
     _, completion = await answer(router, prompt(model="anthropic/m"))
     assert (completion.tokens_in, completion.tokens_cached, completion.tokens_written) == (2107, 2000, 100)
 
 
-async def test_the_system_parts_keep_their_order_in_one_message(send: Send) -> None:
+async def test_each_back_end_gets_the_order_names_and_sampling_that_it_takes(send: Send) -> None:
     assert (await send("openai/some-model"))["messages"] == [
         {"role": "system", "content": "You are kind.\n\nIt is noon."},
         {"role": "user", "content": "hello"},
     ]
-
-
-async def test_qwen_on_openrouter_gets_its_makers_sampling_with_every_step(send: Send) -> None:
     for creativity in (0.7, None):
         body = await send("qwen/qwen3-30b-a3b-instruct-2507", creativity=creativity)
         assert (body.get("temperature"), body["top_p"], body["top_k"]) == (creativity, 0.8, 20)
         assert body["model"] == "qwen/qwen3-30b-a3b-instruct-2507"
-
-
-async def test_other_back_ends_get_the_temperature_alone_or_none(send: Send) -> None:
     for model, name in (("groq/maker/model", "maker/model"), ("ollama/model:7b", "model:7b"), ("other/model",) * 2):
         body = await send(model)
         assert (body["model"], body["temperature"], body["max_tokens"]) == (name, 0.7, 512)
         assert not {"top_p", "top_k"} & body.keys(), model
         assert "name" not in str(body["messages"]), model
     assert "temperature" not in await send("groq/m", creativity=None)
+    asked = (await send("groq/m", schema=SCHEMA))["response_format"]["json_schema"]
+    assert (asked["name"], asked["strict"]) == ("test_step", True)
 
 
 async def test_what_a_back_end_refuses_is_left_out_or_named_as_it_wants_it(
@@ -295,22 +287,14 @@ async def test_a_model_without_a_system_role_reads_it_in_the_first_user_message_
         assert len(openai_server.asked) == 3, "one call more, once"
 
 
-async def test_a_prompt_that_is_too_long_says_nothing_about_the_system_role(
-    send: Send, openai_server: OpenAIServer
+async def test_a_prompt_that_is_too_long_says_nothing_about_the_system_role_and_a_field_may_hold_a_refusal(
+    send: Send, openai_server: OpenAIServer, router: Router
 ) -> None:
     openai_server.script.append(Answer(status=400, message="system message: prompt is too long"))
     with pytest.raises(ModelRefused, match="too long"):
         await send("ollama/m")
     assert (await send("ollama/m"))["messages"][0]["role"] == "system"
-
-
-async def test_a_refusal_in_its_own_field_is_a_refusal(router: Router, openai_server: OpenAIServer) -> None:
     frame = b'data: {"choices":[{"index":0,"delta":{"content":"no ","refusal":"I cannot"},"finish_reason":null}]}\n\n'
     end = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     openai_server.script.append(Answer(raw=frame + end))
     assert (await answer(router, prompt()))[1].stop == "refusal"
-
-
-async def test_schema_names_keep_to_the_allowed_letters(send: Send) -> None:
-    asked = (await send("groq/m", schema=SCHEMA))["response_format"]["json_schema"]
-    assert (asked["name"], asked["strict"]) == ("test_step", True)

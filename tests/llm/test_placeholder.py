@@ -62,7 +62,7 @@ def test_the_newest_messages_are_found_without_the_cue_after_them() -> None:
     assert {said: newest_messages(prompt(*said)) for said in found} == found
 
 
-def test_the_elements_of_the_fixed_pipeline_are_filled_in() -> None:
+def test_the_elements_asked_for_are_filled_in_and_no_others() -> None:
     output = taken_apart(placeholder_answer(prompt("hello", system=TAGGED)))
     assert output.reply is not None
     assert "“hello”" in output.reply
@@ -71,30 +71,18 @@ def test_the_elements_of_the_fixed_pipeline_are_filled_in() -> None:
     assert output.elements["internal_monologue"].attributes == {"verb": "noticed"}
     assert output.elements["user_model_check"].content == "false"
     assert output.elements["soul_state_check"].content == "false"
-
-
-def test_only_the_elements_asked_for_are_written() -> None:
     text = placeholder_answer(prompt("hello", system=(SystemPart("write <external_dialogue verb=…>"),)))
     assert "monologue" not in text
     assert taken_apart(text).reply is not None
 
 
-def test_every_step_can_read_its_answer_and_those_with_a_schema_get_what_fits_it() -> None:
+def test_every_step_can_read_its_answer_which_claims_nothing_and_says_what_it_is() -> None:
     for name, made in every_step().items():
         text = placeholder_answer(made.prompt())
         assert not made.refuses(text), name
         assert made.seen([text]) == made.seen(list(text)), name
         if made.step.json_schema:
             jsonschema.Draft202012Validator(made.step.json_schema).validate(json.loads(made.step.placeholder))
-
-
-def test_json_is_the_placeholder_of_its_step_or_refused_with_the_cure() -> None:
-    assert placeholder_answer(replace(prompt(schema=SCHEMA), placeholder="{}")) == "{}"
-    with pytest.raises(ModelRefused, match="`placeholder`"):
-        placeholder_answer(prompt(schema=SCHEMA))
-
-
-def test_it_claims_nothing_and_does_nothing() -> None:
     nothing = {
         "mental_query": False,
         "intend": ReminderRequest(),
@@ -104,22 +92,22 @@ def test_it_claims_nothing_and_does_nothing() -> None:
     }
     steps = every_step()
     assert {name: steps[name].outcome(placeholder_answer(steps[name].prompt()))[0] for name in nothing} == nothing
-
-
-def test_its_choice_of_actions_is_to_answer_or_else_to_end() -> None:
     for other, uses in (("Respond", (ChosenAction("Respond"),)), ("Ask", ())):
         step = choose_actions(["Think", other])
         choice = step.read(step.placeholder)
         assert isinstance(choice, Choice)
         assert (choice.actions, choice.done) == (uses, not uses)
-
-
-def test_every_spoken_answer_says_that_it_is_a_placeholder() -> None:
     for name in ("respond", "external_dialog", "poetic_composition"):
         made = every_step()[name]
         value, _ = made.outcome(placeholder_answer(made.prompt()))
         said = value.reply if isinstance(value, Response) else value
         assert "placeholder" in str(said), name
+
+
+def test_json_is_the_placeholder_of_its_step_or_refused_with_the_cure() -> None:
+    assert placeholder_answer(replace(prompt(schema=SCHEMA), placeholder="{}")) == "{}"
+    with pytest.raises(ModelRefused, match="`placeholder`"):
+        placeholder_answer(prompt(schema=SCHEMA))
 
 
 TRAPS = (

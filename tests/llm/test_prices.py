@@ -14,21 +14,15 @@ SONNET = "anthropic/claude-sonnet-5-5"
 MILLION = 1_000_000
 
 
-def test_reads_and_writes_of_the_cache_have_their_own_prices() -> None:
+def test_the_cache_long_prompts_and_models_on_this_machine_have_their_own_prices() -> None:
     completion = Completion(SONNET, MILLION, 500_000, 100_000, tokens_written=100_000)
     assert cost_of(completion).usd == pytest.approx(0.4 * 2 + 0.5 * 0.1 + 0.1 * 2.5 + 0.1 * 10)
     assert not cost_of(completion).bound
     odd = Completion(SONNET, 10, 500, 0, tokens_written=500)
     assert cost_of(odd).usd > 0, "figures that make no sense cost something all the same"
-
-
-def test_a_long_prompt_costs_more_as_a_whole() -> None:
     costs = {100_000: 0.01, 100_001: 0.0500005}
     for tokens, cost in costs.items():
         assert cost_of(Completion("anthropic/claude-haiku-5-5", tokens_in=tokens)).usd == pytest.approx(cost)
-
-
-def test_models_on_this_machine_cost_nothing() -> None:
     for model in ("placeholder/echo", "ollama/llama", "scripted/test"):
         assert cost_of(Completion(model, 1000, 0, 1000)) == Cost(0.0), model
 
@@ -48,10 +42,14 @@ def test_an_unknown_price_is_bounded_by_the_dearest_model_of_its_vendor() -> Non
         assert not price_is_known(parse_model_id(model)), model
 
 
-def test_the_models_that_are_chosen_by_a_key_have_a_price() -> None:
+def test_models_chosen_by_a_key_have_a_price_and_what_a_call_can_take_is_known_of_each_vendor() -> None:
     for key in ("anthropic_api_key", "openai_api_key", "openrouter_api_key", "groq_api_key"):
         for model in choose_models(load_settings(**{key: "k"})):
             assert price_is_known(parse_model_id(model)), model
+    for vendor in Vendor:
+        asked = prompt("hello", model=f"{vendor}/unheard-of", tokens=500)
+        assert most_tokens_of(asked) >= 1_500, vendor
+        assert most_of(asked).usd >= 0, vendor
 
 
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,10 +62,3 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     load()
     assert cost_of(Completion(SONNET, MILLION)).usd == 2.0
     assert not data_snapshot.get_snapshot().from_auto_update
-
-
-def test_what_a_call_can_take_is_known_for_a_model_of_each_vendor() -> None:
-    for vendor in Vendor:
-        asked = prompt("hello", model=f"{vendor}/unheard-of", tokens=500)
-        assert most_tokens_of(asked) >= 1_500, vendor
-        assert most_of(asked).usd >= 0, vendor

@@ -80,38 +80,27 @@ def test_each_line_puts_its_part_into_the_thought() -> None:
         assert part == held, line
 
 
-def test_what_is_expected_is_decided_by_a_plain_rule() -> None:
+def test_lines_make_one_thought_which_speaks_looks_up_or_is_the_very_output() -> None:
     first, second = thinks("expect: done within 10m\nexpect reply").predictions
     assert first.check is not None
     assert second.check is not None
     assert (first.check.kind, first.check.words, second.check.kind) == ("mention", ("done",), "reply")
-
-
-def test_several_lines_make_one_thought() -> None:
     thought = thinks("think: one\nthink: two\nsay: hello\nworld: alice mood warm")
     assert (thought.inner_speech, thought.external_speech) == ("one\ntwo", "hello")
     assert thought.world_model_updates == {"alice": {"mood": "warm"}}
-
-
-def test_without_words_to_say_it_tells_what_it_did_or_quotes_the_message_unless_it_is_to_be_silent() -> None:
     said = thinks("goal: read the log\nself: awake").external_speech
     assert said == "This is a rehearsal without a language model. Done as the lines say: goal, self."
     said = thinks("feel: quite well\nHello?").external_speech or ""
     assert said.startswith("This is a rehearsal without a language model, and no line says what to think.")
     assert "Hello?" in said
     assert thinks("silence\nthink: not now").external_speech is None
-
-
-def test_it_looks_something_up_before_it_speaks() -> None:
-    first = asks("recall: the import")
-    assert read_thought(rehearsal_answer(first)).output.external_speech is None
-    then = replace(first, messages=(replace(first.messages[0], text=f'by="{JUST_THOUGHT}"'), first.messages[0]))
+    looking = asks("recall: the import")
+    assert read_thought(rehearsal_answer(looking)).output.external_speech is None
+    then = replace(looking, messages=(replace(looking.messages[0], text=f'by="{JUST_THOUGHT}"'), looking.messages[0]))
     assert read_thought(rehearsal_answer(then)).output.external_speech
-
-
-def test_raw_is_the_very_output() -> None:
-    for said in ('raw: {"inner_speech": 3}', "@soul raw: not JSON at all", 'raw:\n{"a": "raw: b"}'):
-        assert rehearsal_answer(asks(said)) == said.partition("raw:")[2].strip()
+    assert rehearsal_answer(prompt("say: hello")) == placeholder_answer(prompt("say: hello"))
+    for raw in ('raw: {"inner_speech": 3}', "@soul raw: not JSON at all", 'raw:\n{"a": "raw: b"}'):
+        assert rehearsal_answer(asks(raw)) == raw.partition("raw:")[2].strip()
 
 
 @given(st.lists(st.one_of(st.text(max_size=60), st.sampled_from(["goal: ", "expect: a at ", "rate: ", "feel: "]))))
@@ -127,19 +116,12 @@ def test_the_page_of_the_mind_lists_each_line() -> None:
     assert listed == {*LINES, "silence", "expect reply within 1h at 0.6", "raw"}
 
 
-def test_any_other_step_gets_the_answer_of_the_placeholder() -> None:
-    assert rehearsal_answer(prompt("say: hello")) == placeholder_answer(prompt("say: hello"))
-
-
-async def test_its_name_chooses_it() -> None:
+async def test_its_name_chooses_it_and_a_placeholder_of_another_name_is_refused() -> None:
     for model, said in ((REHEARSAL, "hello"), (ECHO, "I'm only a placeholder")):
         router = Router(load_settings(persona_model=model), FakeClock())
         text, completion = await answer(router, replace(asks("say: hello"), model=""))
         assert (json.loads(text)["external_speech"]).startswith(said)
         assert completion.model == model
-
-
-def test_a_placeholder_of_another_name_is_refused_with_the_two_that_there_are() -> None:
     with pytest.raises(ConfigError, match="there is no model placeholder/parrot") as refused:
         endpoint_for(load_settings(), parse_model_id("placeholder/parrot"))
     assert REHEARSAL in refused.value.hint

@@ -19,13 +19,10 @@ from tests.llm.prompts import answer, fault, prompt
 from tests.models import ScriptedLLM
 
 
-async def test_a_failure_before_the_first_piece_is_tried_again(events: Events) -> None:
+async def test_a_failure_is_tried_again_before_the_first_piece_alone_and_signs_of_life_are_none(events: Events) -> None:
     inner = ScriptedLLM(down(), "well")
     assert (await answer(guarded(inner, FakeClock(auto=True), events), prompt()))[0] == "well"
     assert events.names == ["llm.retried"]
-
-
-async def test_a_failure_after_the_first_piece_is_not_tried_again() -> None:
     inner = ScriptedLLM(["half", down()], "whole")
     llm = guarded(inner, FakeClock(auto=True))
     pieces = llm.stream(prompt())
@@ -33,9 +30,6 @@ async def test_a_failure_after_the_first_piece_is_not_tried_again() -> None:
     with pytest.raises(ModelUnavailable):
         await anext(pieces)
     assert len(inner.prompts) == 1
-
-
-async def test_signs_of_life_are_not_pieces() -> None:
     inner = ScriptedLLM(["", "", down()], ["", "well", ""])
     items = [item async for item in guarded(inner, FakeClock(auto=True)).stream(prompt())]
     assert items == ["well", Completion("scripted/test", 1, 0, 1)]
@@ -49,12 +43,19 @@ async def test_a_refusal_is_not_tried_again_and_other_errors_pass_unchanged() ->
         assert len(inner.prompts) == 1
 
 
-async def test_the_pause_is_the_providers_retry_after_and_one_beyond_the_deadline_is_not_waited_for() -> None:
+async def test_the_pause_is_the_providers_retry_after_within_the_deadline_or_jittered_and_short() -> None:
     clock = FakeClock(auto=True)
     await answer(guarded(ScriptedLLM(down(7.5), "well"), clock), prompt())
     assert clock.slept == [7.5]
     error = await failing(guarded(ScriptedLLM(down(200), "well"), clock))
     assert (error.retry_after, clock.slept) == (200, [7.5])
+    pauses = []
+    for _ in range(20):
+        clock = FakeClock(auto=True)
+        await answer(guarded(ScriptedLLM(down(), "well"), clock), prompt())
+        pauses += clock.slept
+    assert len(set(pauses)) > 10
+    assert max(pauses) <= 1
 
 
 async def test_a_model_that_its_server_still_loads_is_waited_for_up_to_the_deadline(events: Events) -> None:
@@ -72,17 +73,7 @@ async def test_a_model_that_its_server_still_loads_is_waited_for_up_to_the_deadl
     assert clock.monotonic() - began <= PATIENCE_SECONDS, "another model stands by"
 
 
-async def test_without_a_retry_after_the_pause_is_jittered_and_short() -> None:
-    pauses = []
-    for _ in range(20):
-        clock = FakeClock(auto=True)
-        await answer(guarded(ScriptedLLM(down(), "well"), clock), prompt())
-        pauses += clock.slept
-    assert len(set(pauses)) > 10
-    assert max(pauses) <= 1
-
-
-async def test_retries_stay_within_a_tenth_of_the_calls_of_a_minute() -> None:
+async def test_retries_stay_within_a_tenth_of_the_calls_of_a_minute_and_are_few_when_calls_are_few() -> None:
     clock = FakeClock(auto=True)
     inner = ScriptedLLM()
     llm = guarded(inner, clock)
@@ -93,9 +84,6 @@ async def test_retries_stay_within_a_tenth_of_the_calls_of_a_minute() -> None:
         except ModelUnavailable:
             inner.replies.clear()
     assert 300 < len(inner.prompts) <= 330
-
-
-async def test_the_budget_is_small_when_calls_are_few_and_fills_up_again_after_a_minute() -> None:
     clock = FakeClock(auto=True)
     inner = ScriptedLLM()
     llm = guarded(inner, clock)
@@ -142,14 +130,12 @@ async def test_it_gives_up_after_three_attempts_or_at_the_deadline_over_all_of_t
     assert len(inner.prompts) <= ATTEMPTS
 
 
-async def test_closing_the_stream_closes_the_one_below() -> None:
+async def test_closing_the_stream_closes_the_one_below_and_one_without_a_completion_has_broken_off() -> None:
     inner = ScriptedLLM(["one", "two", "three"])
     async with aclosing(guarded(inner, FakeClock()).stream(prompt())) as pieces:
         assert await anext(pieces) == "one"
     assert inner.cut == 1
 
-
-async def test_a_stream_that_ends_without_a_completion_has_broken_off() -> None:
     class Mute(ScriptedLLM):
         async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
             yield "half"
@@ -158,7 +144,9 @@ async def test_a_stream_that_ends_without_a_completion_has_broken_off() -> None:
     assert "broke off" in error.message
 
 
-async def test_an_endless_answer_is_cut_and_completed_as_too_long(events: Events) -> None:
+async def test_an_endless_answer_is_cut_and_the_limit_of_a_short_one_leaves_room_for_long_tokens(
+    events: Events,
+) -> None:
     inner = ScriptedLLM(["ü" * 1000] * 1000)
     text, completion = await answer(guarded(inner, FakeClock(), events), prompt(tokens=1000))
     assert text == "ü" * 4000
@@ -166,6 +154,10 @@ async def test_an_endless_answer_is_cut_and_completed_as_too_long(events: Events
     assert completion.tokens_out == 2000
     assert inner.cut == 1
     assert events.names == ["llm.cut_off"]
+    inner = ScriptedLLM(["x" * FEWEST_BYTES])
+    inner.characters_per_token = FEWEST_BYTES
+    text, completion = await answer(guarded(inner, FakeClock()), prompt(tokens=1))
+    assert (len(text), completion.stop) == (FEWEST_BYTES, "end")
 
 
 @pytest.mark.parametrize(
@@ -198,13 +190,6 @@ async def test_repetition_that_ends_passes_whole() -> None:
             pieces = [said[start : start + size] for start in range(0, len(said), size)]
             text, completion = await answer(guarded(ScriptedLLM(pieces), FakeClock()), prompt(tokens=20_000))
             assert (text, completion.stop) == (said, "end")
-
-
-async def test_the_limit_of_a_short_answer_leaves_room_for_long_tokens() -> None:
-    inner = ScriptedLLM(["x" * FEWEST_BYTES])
-    inner.characters_per_token = FEWEST_BYTES
-    text, completion = await answer(guarded(inner, FakeClock()), prompt(tokens=1))
-    assert (len(text), completion.stop) == (FEWEST_BYTES, "end")
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=8)))

@@ -18,7 +18,7 @@ def quiet(event: str, /, **fields: object) -> None:
     """An Emit that drops everything."""
 
 
-def test_the_prefix_names_the_vendor() -> None:
+def test_the_prefix_names_the_vendor_and_addresses_on_this_machine_are_recognised() -> None:
     for text, vendor, name in (
         ("anthropic/claude-x", Vendor.ANTHROPIC, "claude-x"),
         ("openai/gpt-x", Vendor.OPENAI, "gpt-x"),
@@ -32,9 +32,20 @@ def test_the_prefix_names_the_vendor() -> None:
     ):
         model = parse_model_id(f" {text} ")
         assert (model.full, model.vendor, model.name) == (text, vendor, name)
+    known = endpoint_for(load_settings(), parse_model_id("ollama/x"))
+    here = {
+        "http://localhost:11434/v1": True,
+        "http://127.8.0.1/": True,
+        "http://[::1]:8080": True,
+        "http://model.localhost": True,
+        "https://api.example.com": False,
+        "http://10.0.0.1": False,
+        "nonsense": False,
+    }
+    assert {url: Endpoint(known.vendor, url, known.api_key, "", "").on_loopback for url in here} == here
 
 
-def test_models_are_chosen_by_name_and_then_by_key() -> None:
+def test_models_are_chosen_by_name_and_then_by_key_and_a_missing_one_is_named_before_any_call() -> None:
     claude = ("anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5")
     given: tuple[tuple[dict[str, object], tuple[str, str]], ...] = (
         ({}, ("placeholder/echo", "placeholder/echo")),
@@ -50,9 +61,6 @@ def test_models_are_chosen_by_name_and_then_by_key() -> None:
     )
     for settings, chosen in given:
         assert choose_models(load_settings(**settings)) == chosen, settings
-
-
-def test_a_missing_key_is_named_before_any_call() -> None:
     for field, model, variable in (
         ("persona_model", "anthropic/x", "ANTHROPIC_API_KEY"),
         ("persona_model", "openai/x", "OPENAI_API_KEY"),
@@ -62,20 +70,6 @@ def test_a_missing_key_is_named_before_any_call() -> None:
     ):
         with pytest.raises(ConfigError, match=f"{model} needs a key, and {variable}"):
             build_llm(load_settings(**{field: model}), FakeClock(), quiet)
-
-
-def test_addresses_on_this_machine_are_recognised() -> None:
-    known = endpoint_for(load_settings(), parse_model_id("ollama/x"))
-    here = {
-        "http://localhost:11434/v1": True,
-        "http://127.8.0.1/": True,
-        "http://[::1]:8080": True,
-        "http://model.localhost": True,
-        "https://api.example.com": False,
-        "http://10.0.0.1": False,
-        "nonsense": False,
-    }
-    assert {url: Endpoint(known.vendor, url, known.api_key, "", "").on_loopback for url in here} == here
 
 
 async def test_a_built_llm_answers_for_both_roles(vendor: VendorServer) -> None:

@@ -74,14 +74,11 @@ def test_a_vendor_stands_in_only_where_it_is_allowed() -> None:
         assert not allowed(FIRST, SECOND, "openai", audience=audience), "an audience without a list allows nobody"
 
 
-def test_the_second_one_that_speaks_also_thinks_unless_another_is_named() -> None:
+def test_the_second_one_that_speaks_also_thinks_unless_the_settings_or_a_soul_name_another() -> None:
     settings = load_settings(persona_standby="ollama/a", thinking_standby="", standby_dm="ollama")
     assert choose_standby(settings).models[ModelRole.THINKING].full == "ollama/a"
     settings = load_settings(persona_standby="ollama/a", thinking_standby="ollama/b")
     assert choose_standby(settings).models[ModelRole.THINKING].full == "ollama/b"
-
-
-def test_a_soul_can_have_second_models_of_its_own() -> None:
     settings = load_settings(persona_standby="ollama/a", thinking_standby="ollama/b")
     own = soul().model_copy(update={"models": Models(persona_standby="ollama/c")})
     chosen = choose_standby(with_models_of(settings, own)).models

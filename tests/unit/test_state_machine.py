@@ -177,15 +177,3 @@ async def test_params_and_process_memory_do_not_pass_to_the_next_process() -> No
     )
     await play.perceive()
     assert play.state == ProcessState("engaged", invocations=1, process_memory={"k": 1})
-
-
-@given(acts=ACTS, home=st.sampled_from(NAMES))
-def test_the_same_outcomes_take_the_same_path(acts: Mapping[str, Act], home: str) -> None:
-    def course() -> ProcessRun | str:
-        try:
-            return asyncio.run(Play(acts, state=ProcessState(home)).perceive())
-        except ProcessFailed as error:
-            return error.message
-
-    first, again = course(), course()
-    assert getattr(first, "path", first) == getattr(again, "path", again)
