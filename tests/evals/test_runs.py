@@ -43,13 +43,12 @@ def order(*scenarios: Scenario, spending: Spending | None = None) -> Order:
     return Order(scenarios, MODEL, spending=spending or Spending(), rehearsal=Rehearsal.RIGHT)
 
 
-async def test_a_daemon_that_does_not_live_is_reported_with_the_end_of_its_log() -> None:
+async def test_a_daemon_that_does_not_live_is_reported_with_the_end_of_its_log_and_knew_every_contact(
+    tmp_path: Path,
+) -> None:
     played = await play(GREETING, MODEL, Limits(TIMEOUT), launch=launch_dead)
     assert played.broke_off.startswith("the daemon is gone: it ended with status 78; its log ends: level=error")
     assert not played.passed
-
-
-async def test_a_contact_reaches_the_soul_whatever_letters_describe_it(tmp_path: Path) -> None:
     contact = '[[setup.contacts]]\nname = "Zoë"\nslack = "U0ZOE"\ncan = "fires the 🚀 \\"Ada\\""\n'
     listed: list[str] = []
 
@@ -61,7 +60,7 @@ async def test_a_contact_reaches_the_soul_whatever_letters_describe_it(tmp_path:
     assert 'fires the 🚀 "Ada"' in listed
 
 
-async def test_a_daemon_that_dies_in_the_middle_leaves_what_was_played_before() -> None:
+async def test_a_daemon_that_dies_or_an_interruption_leaves_what_was_played_before() -> None:
     daemons: list[RunningDaemon] = []
 
     async def launch(home: Path, settings: Mapping[str, str]) -> RunningDaemon:
@@ -76,9 +75,6 @@ async def test_a_daemon_that_dies_in_the_middle_leaves_what_was_played_before() 
     played = await play(one, MODEL, Limits(TIMEOUT), launch=launch, on_turn=strike)
     assert played.broke_off.startswith("the daemon is gone")
     assert len(played.turns) == 1
-
-
-async def test_an_interruption_keeps_what_was_played_of_a_scenario() -> None:
     kept = list[Played]()
 
     def interrupt(number: int) -> None:

@@ -56,15 +56,12 @@ def send(router: Router, anthropic_server: AnthropicServer, openai_server: OpenA
     return ask
 
 
-async def test_claude_gets_the_effort_and_never_a_sampling_parameter(send: Send) -> None:
+async def test_claude_gets_the_effort_and_an_older_one_thinks_when_asked_or_takes_a_temperature(send: Send) -> None:
     for effort in (*Effort, None):
         body = await send("anthropic/claude-sonnet-5-5", effort=effort, tokens=100)
         assert body.get("output_config") == (effort and {"effort": effort.value}), effort
         assert body["max_tokens"] == 100 + THINKING_ROOM[effort or Effort.MEDIUM], "without one the vendor chooses it"
         assert not {"temperature", "top_p", "top_k", "thinking"} & body.keys(), effort
-
-
-async def test_an_older_claude_thinks_when_asked_and_takes_a_temperature_while_it_does_not(send: Send) -> None:
     for model, effort, thinking, temperature in (
         ("claude-sonnet-4-6", Effort.LOW, None, 0.4),
         ("claude-sonnet-4-6", Effort.MEDIUM, {"type": "adaptive"}, None),
@@ -181,7 +178,7 @@ LONG = "A rule of the house. " * 400  # some 2,000 tokens
 SOUL = SystemPart("You are kind.", stable=True)
 
 
-async def test_claude_is_sent_a_mark_behind_each_stable_part_and_marked_message_that_is_worth_one(send: Send) -> None:
+async def test_claude_is_sent_a_mark_behind_each_stable_part_that_is_worth_one_to_the_model(send: Send) -> None:
     sonnet, mark, long = "anthropic/claude-sonnet-5-5", {"type": "ephemeral"}, SystemPart(LONG, stable=True)
     parts: tuple[SystemPart, ...] = (long, SystemPart("mode", stable=True), SystemPart(" "), SystemPart("now"))
     body = await send(sonnet, "hi", "yes?", "well", system=parts, cached=1)
@@ -197,9 +194,6 @@ async def test_claude_is_sent_a_mark_behind_each_stable_part_and_marked_message_
     assert [message["content"] for message in body["messages"]] == ["hi", "well"]
     body = await send(sonnet, system=(long,) * 6)
     assert ["cache_control" in part for part in body["system"]] == [False, False, True, True, True, True]
-
-
-async def test_nothing_is_marked_below_the_smallest_size_that_a_model_caches(send: Send) -> None:
     for model, marked in (("claude-sonnet-5-5", True), ("claude-haiku-4-5", False)):
         body = await send(f"anthropic/{model}", system=(SystemPart(LONG, stable=True),))
         assert ("cache_control" in str(body)) is marked, model

@@ -81,15 +81,12 @@ def test_the_usual_ports_are_those_of_the_usual_programs_and_nobody_beyond_this_
     assert [one.name for one in model_servers(settings)] == ["llama.cpp", "LM Studio", "vLLM"]
 
 
-async def test_a_server_without_a_model_that_talks_is_passed_over(serve: Serve) -> None:
+async def test_a_server_without_a_model_that_talks_and_what_is_none_are_passed_over(serve: Serve) -> None:
     *_, talks = await serve(_listing(), _listing("whisper-1"), _listing("a/b.gguf"))
     found = await find_model(load_settings())
     assert found is not None
     assert (found.full, found.server.url) == ("local/a/b.gguf", talks)
     assert found.speaking(load_settings()).local_url == talks
-
-
-async def test_what_something_else_answers_is_no_model(serve: Serve) -> None:
     for number, answer in enumerate(
         (
             _saying("<html>a shop</html>"),

@@ -160,25 +160,20 @@ async def test_an_endless_answer_is_cut_and_the_limit_of_a_short_one_leaves_room
     assert (len(text), completion.stop) == (FEWEST_BYTES, "end")
 
 
-@pytest.mark.parametrize(
-    ("run", "size"),
-    [
+async def test_an_answer_that_repeats_the_same_words_without_end_is_cut_behind_two_of_them() -> None:
+    for run, size in (
         ("The import runs at six. ", 3),
         ("これは同じ文です。", 8),
         ("First this is said, at some length, to Ada. Then that, to Ben.\n\n- and a list\n- of two\n\n", 7),
         ("ja, ", 5),
         ("A whole paragraph of text: " + ", ".join(map(str, range(200))) + ".\n\n", 50_000),
-    ],
-)
-async def test_an_answer_that_repeats_the_same_words_without_end_is_cut_behind_two_of_them(
-    run: str, size: int, events: Events
-) -> None:
-    whole = "Here it is.\n\n" + run * (40_000 // len(run))
-    pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
-    text, completion = await answer(guarded(ScriptedLLM(pieces), FakeClock(), events), prompt(tokens=20_000))
-    assert whole.startswith(text)
-    assert len(text) <= len("Here it is.\n\n") + max(2 * len(run), len(run) + 40)
-    assert (completion.stop, events.names) == ("length", ["llm.cut_off"])
+    ):
+        whole, events = "Here it is.\n\n" + run * (40_000 // len(run)), Events()
+        pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
+        text, completion = await answer(guarded(ScriptedLLM(pieces), FakeClock(), events), prompt(tokens=20_000))
+        assert whole.startswith(text), run
+        assert len(text) <= len("Here it is.\n\n") + max(2 * len(run), len(run) + 40), run
+        assert (completion.stop, events.names) == ("length", ["llm.cut_off"]), run
 
 
 async def test_repetition_that_ends_passes_whole() -> None:

@@ -37,15 +37,12 @@ def said(step: Step[Any], answer: str) -> str:
     return str(getattr(value, "reply", value))
 
 
-def test_every_step_whose_words_are_said_is_found_by_listing() -> None:
+def test_every_step_whose_words_are_said_is_found_by_listing_and_no_other_can_be_visible() -> None:
     assert set(STEPS) == FAMILY
     assert sorted(ALOUD) == ["digest", "external_dialog", "instruction", "poetic_composition", "respond", "think"]
     for name, step in STEPS.items():
         if name not in ALOUD:
             assert step.form is AnswerForm.THOUGHT or step.json_schema is not None, f"{name} says its words aloud"
-
-
-def test_a_step_whose_answer_is_no_speech_cannot_be_visible() -> None:
     step = STEPS["external_dialog"]
     with pytest.raises(ValueError, match="can't be visible"):
         replace(step, form=AnswerForm.THOUGHT)
@@ -95,11 +92,14 @@ def test_an_unclosed_or_disguised_mark_ends_what_is_said() -> None:
             assert said(step, answer) in ("", "Hello.", text.strip()), text
 
 
-def test_where_the_reply_has_its_element_only_that_counts_in_plain_speech_too() -> None:
+def test_a_reply_element_in_plain_speech_counts_alone_and_json_is_read_as_it_stands() -> None:
     step = STEPS["external_dialog"]
     text = f'{CANARY} first.\n<external_dialogue verb="said">Hello.</external_dialogue>{CANARY}'
     assert filtered(step, [text], UNKNOWN) == ("Hello.", "Hello.")
     assert filtered(step, list(text), CLEAN)[1] == "Hello.", "what was streamed is replaced"
+    step = STEPS["mental_query"]
+    assert filtered(step, ['{"holds": "a </think> b"}'], UNKNOWN)[1] == '{"holds": "a </think> b"}'
+    assert filtered(step, ['<think>{"holds": false}</think>{"holds": true}'], UNKNOWN)[1] == '{"holds": true}'
 
 
 def test_a_beginning_that_is_called_a_thought_is_not_said() -> None:
@@ -138,9 +138,3 @@ def test_no_hostile_answer_says_a_private_word_in_any_step(name: str) -> None:
             assert filtered(step, [text], habit)[1] == answer, text
             talkative += bool(said(step, answer))
         assert talkative > ANSWERS // 40, "a filter that says nothing would pass"
-
-
-def test_json_is_read_as_it_stands_and_without_the_reasoning_around_it() -> None:
-    step = STEPS["mental_query"]
-    assert filtered(step, ['{"holds": "a </think> b"}'], UNKNOWN)[1] == '{"holds": "a </think> b"}'
-    assert filtered(step, ['<think>{"holds": false}</think>{"holds": true}'], UNKNOWN)[1] == '{"holds": true}'

@@ -95,15 +95,6 @@ async def test_a_second_signal_ends_the_drain_without_an_error(
     assert not life.cancelled()
 
 
-async def test_a_cancellation_without_a_signal_is_raised(tmp_path: Path, workspace: WorkspaceServer) -> None:
-    announced = Announced()
-    life = asyncio.create_task(run_daemon(_settings(tmp_path, workspace), announced))
-    await announced.until("Connected.")
-    life.cancel()
-    await asyncio.wait((life,))
-    assert life.cancelled()
-
-
 async def test_a_signal_ends_the_wait_for_an_unreachable_slack(
     tmp_path: Path, workspace: WorkspaceServer, people: WorkspaceClient
 ) -> None:

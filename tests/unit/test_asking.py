@@ -59,7 +59,7 @@ def test_the_names_most_like_a_wrong_one_come_first_and_there_are_three() -> Non
     assert nearest("x-y", []) == ()
 
 
-def test_an_answer_is_kept_word_for_word_without_keys_and_what_is_no_text() -> None:
+def test_an_answer_is_kept_word_for_word_without_keys_or_half_of_one_and_no_longer_than_is_shown() -> None:
     table = {
         "  0042.\r\nThat one. \n": "0042.\nThat one.",
         "a\x00b\x1b[31m\ud800c\td": "ab[31mc\td",
@@ -69,6 +69,11 @@ def test_an_answer_is_kept_word_for_word_without_keys_and_what_is_no_text() -> N
         "はい " + "字" * 30_000: "はい " + "字" * (LONGEST_ANSWER - 4) + "…",
     }
     assert {said: clean_answer(said) for said in table} == table
+    assert len(clean_answer("eyJ-" * 1_000_000)) <= LONGEST_ANSWER
+    assert len(clean_answer("word " * 1_000_000)) > LONGEST_ANSWER - 100
+    key = "sk-" + "k" * 60
+    for before in range(LONGEST_ANSWER - 80, LONGEST_ANSWER + 4_100, 7):
+        assert "sk-k" not in clean_answer("w" * 9 + " " * (before - 9) + key + " and more" * 900)
 
 
 def test_people_hear_each_piece_of_news_once() -> None:

@@ -2,8 +2,6 @@
 
 import errno
 
-import pytest
-
 from daemon.core.errors import ModelUnavailable, StoreError, of_machine
 
 
@@ -15,9 +13,8 @@ def _caused(outer: Exception, inner: BaseException) -> Exception:
 LACKING = OSError(errno.EMFILE, "Too many open files")
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
+def test_what_the_machine_lacks_is_nobodys_fault_and_what_anything_else_lacks_is_one() -> None:
+    for error in (
         LACKING,
         OSError(errno.ENFILE, "Too many open files in system"),
         OSError(errno.ENOSPC, "No space left on device"),
@@ -25,13 +22,8 @@ LACKING = OSError(errno.EMFILE, "Too many open files")
         _caused(ImportError("cannot import name 'x'"), LACKING),
         _caused(ModelUnavailable("no answer"), _caused(ConnectionError("failed"), LACKING)),
         ExceptionGroup("several", [ValueError("a bug"), LACKING]),
-    ],
-)
-def test_what_the_machine_lacks_is_nobodys_fault(error: Exception) -> None:
-    assert of_machine(error)
-
-
-def test_what_anything_else_lacks_is_a_fault() -> None:
+    ):
+        assert of_machine(error), error
     circle = ValueError("a bug")
     circle.__context__ = _caused(KeyError("a bug"), circle)
     for error in (circle, PermissionError(errno.EACCES, "Permission denied"), StoreError("locked"), ConnectionError()):

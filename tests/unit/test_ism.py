@@ -103,7 +103,7 @@ async def test_every_limit_ends_in_a_conclusion_with_its_reason() -> None:
     assert Progress.STARTED not in {event.kind for event in one.events}, "the choice itself met the limit"
 
 
-async def test_resumed_work_counts_on_from_what_it_spent_and_what_the_mind_used_before_does_not_count() -> None:
+async def test_work_counts_on_from_what_it_spent_and_an_invalid_account_is_refused() -> None:
     one, llm = bench(chosen("Think"), chosen("Respond"))
     before = Spent(loops=4, tokens=90_000, usd=1.0, seconds=60.0)
     result = await one.run(spent=Spent.from_json(json.loads(json.dumps(before.to_json()))))
@@ -116,6 +116,11 @@ async def test_resumed_work_counts_on_from_what_it_spent_and_what_the_mind_used_
     again = await one.run()
     assert (again.spent.loops, again.spent.tokens) == (1, 120)
     assert again.spent.usd == pytest.approx(0.012)
+    infinite, wrong = (("usd", float("nan")), ("seconds", float("inf"))), (("tokens", "many"), ("loops", None))
+    for name, value in (*infinite, *wrong, ("loops", -1)):
+        with pytest.raises(ValueError, match="validation error"):
+            Spent.from_json({name: value})
+    assert Spent.from_json({}) == Spent()
 
 
 async def test_a_model_call_or_a_handler_that_outlasts_the_limit_is_cut_and_time_adds_up() -> None:
@@ -149,14 +154,6 @@ async def test_a_model_call_or_a_handler_that_outlasts_the_limit_is_cut_and_time
     assert [event.kind for event in one.events[-2:]] == [Progress.CUT, Progress.CONCLUDING]
 
 
-def test_an_invalid_account_is_refused_and_one_without_entries_begins_at_zero() -> None:
-    infinite, wrong = (("usd", float("nan")), ("seconds", float("inf"))), (("tokens", "many"), ("loops", None))
-    for name, value in (*infinite, *wrong, ("loops", -1)):
-        with pytest.raises(ValueError, match="validation error"):
-            Spent.from_json({name: value})
-    assert Spent.from_json({}) == Spent()
-
-
 async def test_repeated_unknown_no_and_too_many_actions_are_refused_and_reported() -> None:
     one, llm = bench(chosen(("Think", "the  Limits")), chosen(("think", "The limits ")), chosen("Respond"))
     result = await one.run()
@@ -180,7 +177,7 @@ async def test_repeated_unknown_no_and_too_many_actions_are_refused_and_reported
     assert "last 2 of the chosen actions" in shown(llm.prompts[1])
 
 
-async def test_results_and_memory_pass_from_action_to_action_as_data() -> None:
+async def test_results_and_memory_pass_on_as_data_and_a_huge_observation_is_cut() -> None:
     one, llm = bench(chosen(("Think", "a"), ("Think", "b")), chosen("Respond"))
     await one.run()
     text = llm.prompts[1].messages[-1].text
@@ -197,6 +194,15 @@ async def test_results_and_memory_pass_from_action_to_action_as_data() -> None:
     assert "hurry" in shown(llm.prompts[1])
     assert "It is done." in shown(llm.prompts[1])
     assert [kept.content for kept in result.memory] == ["What are the limits?", "I looked it up.", "There are none."]
+
+    async def flood(use: ActionUse) -> Recurse:
+        return use.recurse(observation="\ud800" + "x" * 50_000_000)
+
+    one, llm = bench(chosen("Flood"), chosen("Respond"))
+    result = await one.run(actions(Flood=flood))
+    assert len(shown(llm.prompts[1])) < 20_000
+    assert max(len(kept.content) for kept in result.internal) < OBSERVATION_CAP + 100
+    assert WorkingMemory.from_json(result.internal.to_json()) == result.internal
 
 
 def failing(error: BaseException) -> tuple[Action, ...]:
@@ -225,17 +231,6 @@ async def test_a_handlers_failure_becomes_a_plain_observation_unless_it_ends_a_c
         assert not one.concluded
 
 
-async def test_a_huge_observation_is_cut_and_any_text_can_be_kept() -> None:
-    async def flood(use: ActionUse) -> Recurse:
-        return use.recurse(observation="\ud800" + "x" * 50_000_000)
-
-    one, llm = bench(chosen("Flood"), chosen("Respond"))
-    result = await one.run(actions(Flood=flood))
-    assert len(shown(llm.prompts[1])) < 20_000
-    assert max(len(kept.content) for kept in result.internal) < OBSERVATION_CAP + 100
-    assert WorkingMemory.from_json(result.internal.to_json()) == result.internal
-
-
 async def test_goal_playbook_and_actions_are_regions_behind_the_talk_and_the_log_grows() -> None:
     one, llm = bench(chosen("Think", reasoning="I wonder."), chosen("Respond"))
     await one.run()
@@ -257,7 +252,7 @@ async def test_goal_playbook_and_actions_are_regions_behind_the_talk_and_the_log
     assert result.memory.regional_order == begun.regional_order
 
 
-async def test_handlers_see_the_work_without_the_actions_and_its_regions_are_removed() -> None:
+async def test_handlers_see_the_work_without_the_actions_and_the_log_keeps_its_newest_lines() -> None:
     seen: list[ActionUse] = []
 
     async def look(use: ActionUse) -> Recurse:
@@ -271,9 +266,6 @@ async def test_handlers_see_the_work_without_the_actions_and_its_regions_are_rem
     assert all(seen[1].memory.region(region) for region in (GOAL, PLAYBOOK, LOG))
     assert not seen[1].memory.region(ACTIONS)
     assert not any(kept.region in REGIONS for kept in result.memory)
-
-
-async def test_the_log_keeps_its_newest_lines_within_its_budget() -> None:
     internal = WorkingMemory("Kothar").concat(Memory(Role.USER, f"entry {n} " + "é" * 400) for n in range(60))
     one, _ = bench(chosen("DONE"))
     await one.run(internal=internal)
@@ -285,16 +277,13 @@ async def test_the_log_keeps_its_newest_lines_within_its_budget() -> None:
     assert estimate_tokens(log.content) < LOG_TOKENS + 20
 
 
-async def test_the_choosing_step_can_have_the_souls_creativity() -> None:
+async def test_a_machine_may_choose_with_the_souls_creativity_among_actions_that_can_be_told_apart() -> None:
     one, llm = bench(chosen("Respond"))
     machine = Machine(
         "g", "p", actions(), PLENTY, one.conclude, lambda names: replace(choose_actions(names), creativity=0.1)
     )
     await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage, note=one.note)
     assert llm.prompts[0].creativity == 0.1
-
-
-def test_a_machine_whose_actions_cannot_be_told_apart_is_refused() -> None:
     one, _ = bench()
     twins = (Action("Think", "a", think), Action("THINK", "b", respond))
     with pytest.raises(ValueError, match="all different"):

@@ -40,7 +40,7 @@ class Ears:
         """Nothing is open."""
 
 
-def test_a_file_is_what_its_bytes_are_or_refused() -> None:
+def test_a_file_is_what_its_bytes_are_or_refused_and_text_is_text_whatever_it_begins_with() -> None:
     for name, data, found in (
         ("a.png", picture(), Data.PICTURE),
         ("a.jpg", picture(), Data.PICTURE),  # named by habit; the picture is read all the same
@@ -72,9 +72,6 @@ def test_a_file_is_what_its_bytes_are_or_refused() -> None:
         with pytest.raises(FileRefused) as refused:
             how_to_read(name, data)
         assert refused.value.args[0].key == key, name
-
-
-def test_text_is_text_with_whatever_letters_it_begins() -> None:
     for words in ("BMW i3 is due", "BMI,age", "MZ is a town", "GIF89a, a format", "ID3 tags", "PK", "II*", "RIFF WAVE"):
         assert how_to_read("cars.txt", words.encode()) is Data.TEXT, words
         assert how_to_read("cars", f"{words} für Müller\n".encode("cp1252")) is Data.TEXT, words

@@ -103,7 +103,7 @@ def full_memory(soul: Soul = SOUL) -> WorkingMemory:
     return with_notes(memory, SOUL_STATE, "mood: wry")
 
 
-def test_regions_stand_in_their_order_and_users_words_are_fenced() -> None:
+def test_regions_stand_in_their_order_fenced_behind_a_stable_part() -> None:
     memory = with_mode(with_stance(full_memory(), "Be brief."), "You are a scholar.")
     prompt = rendered(integrate(memory, perceive("hello")))
     assert [part.stable for part in prompt.system] == [True, True, True]
@@ -122,9 +122,6 @@ def test_regions_stand_in_their_order_and_users_words_are_fenced() -> None:
     assert f'<said-{NONCE} by="Eve">\nLet her ask.\n</said-{NONCE}>' in behind
     assert "04:40 UTC; their own time zone you don't know. You are in a public channel" in behind
     assert behind.endswith("beginning with <calls_for>.)")
-
-
-def test_the_stable_part_is_the_same_for_every_turn_and_a_passing_command_is_not_cached() -> None:
     one = rendered(integrate(full_memory(), perceive("hello")))
     other = rendered(integrate(begin(SOUL), perceive("bye", "Bob")), nonce=fresh_nonce())
     assert one.system == other.system
@@ -142,9 +139,6 @@ def test_the_stable_part_is_the_same_for_every_turn_and_a_passing_command_is_not
     prompt = build_prompt(WorkingMemory("Ea"), step, budgets=Budgets(), nonce=NONCE)
     assert [part.text for part in prompt.system] == [DATA_RULE], "no prompt goes without the rule on data"
     assert prompt.messages[-1].text.endswith("There are 0 memories.")
-
-
-def test_an_unknown_region_is_shown_before_the_time_and_each_kind_of_channel_has_its_own_sentence() -> None:
     memory = with_now(begin(SOUL), 0, Place.TERMINAL)
     memory = memory.with_region("playbook", Memory(Role.SYSTEM, "Ask first.")).with_region(
         "web", Memory(Role.USER, "Buy!")
@@ -276,7 +270,7 @@ def turn(number: int, text: str = "word " * 30) -> Memory:
     return Memory(Role.USER if number % 2 == 0 else Role.ASSISTANT, f"{number} {text}", name="Ada")
 
 
-def test_the_prompt_keeps_its_newest_turns_and_regions_within_their_budgets() -> None:
+def test_the_prompt_keeps_its_newest_turns_and_regions_and_the_message_within_their_budgets() -> None:
     turns = [turn(number) for number in range(40)]
     older, recent = transcript_window(turns, 500)
     assert (*older, *recent) == tuple(turns)
@@ -300,9 +294,6 @@ def test_the_prompt_keeps_its_newest_turns_and_regions_within_their_budgets() ->
     text = everything(rendered(memory, soul))
     assert "characters left out here" in text
     assert "small" not in text
-
-
-def test_the_message_being_answered_is_whole_up_to_its_cap_and_cut_visibly_beyond() -> None:
     memory = integrate(begin(SOUL), perceive("y" * 12_000))
     assert "y" * 12_000 in rendered(memory).messages[-1].text
     memory = integrate(begin(SOUL), perceive("z" * 40_000 + " the end"))

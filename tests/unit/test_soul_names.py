@@ -1,7 +1,5 @@
 """A name means the soul that people see under it: by the whole name, its first word, or the folder."""
 
-import pytest
-
 from daemon.core.soul_names import commands_of, shown_names, souls_named
 
 _CALLED = {
@@ -14,25 +12,10 @@ _CALLED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "souls"),
-    [
-        ("Tess", ("split",)),
-        ("split", ("split",)),
-        ("kothar", ("minoan",)),
-        ("KOTHAR  wa khasis", ("minoan",)),
-        ("Khasis", ()),
-        ("Kim", ("old", "rolf")),
-        ("rolf", ("rolf",)),
-        ("Ada", ("ada",)),
-        ("", ()),
-    ],
-)
-def test_the_name_that_people_see_means_the_soul(name: str, souls: tuple[str, ...]) -> None:
-    assert souls_named(name, _CALLED) == souls
-
-
-def test_souls_that_are_called_the_same_are_told_apart_by_their_folders() -> None:
+def test_the_name_that_people_see_means_the_soul_and_folders_tell_those_of_one_name_apart() -> None:
+    table = {"Tess": ("split",), "split": ("split",), "kothar": ("minoan",), "KOTHAR  wa khasis": ("minoan",)}
+    table |= {"Khasis": (), "Kim": ("old", "rolf"), "rolf": ("rolf",), "Ada": ("ada",), "": ()}
+    assert {name: souls_named(name, _CALLED) for name in table} == table
     assert shown_names(("rolf", "old", "minoan", "gone"), _CALLED) == "Kim (old), Kim (rolf), Kothar wa Khasis, gone"
 
 

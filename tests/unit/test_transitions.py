@@ -185,7 +185,7 @@ TRUE: Script = ['{"holds": true}', END]
 FALSE: Script = ['{"holds": false}', END]
 
 
-async def test_a_hint_is_followed_if_the_model_confirms_it() -> None:
+async def test_a_hint_is_followed_if_the_model_confirms_it_and_else_no_question_is_asked() -> None:
     for words, word in (
         ("Write me a haiku about tin", "poem"),
         ("that ballad was long", "poem"),
@@ -211,9 +211,6 @@ async def test_a_hint_is_followed_if_the_model_confirms_it() -> None:
         assert len(thinking.llm.prompts) == 1, words
     context, _ = await context_of("who decides?", [ModelUnavailable("busy", hint="wait")])
     assert not await confirmed(context, "It is so.")
-
-
-async def test_no_question_is_asked_without_a_hint_or_where_it_leads_nowhere() -> None:
     for words in ("", "hello", "write it down", "who am I", "the solver", "a scholarshipless", "Ugarit"):
         context, thinking = await context_of(words)
         assert await hinted(context) is None, words

@@ -77,7 +77,7 @@ def test_only_the_very_first_element_counts() -> None:
     assert (response.calls_for, response.stray_wishes) == (None, 1)
 
 
-async def test_a_wish_that_leads_ends_the_call_before_a_word_is_out() -> None:
+async def test_a_word_that_leads_ends_the_call_before_a_word_is_out_and_no_other_does() -> None:
     mind, llm, calls = mind_of(list(tagged("A long reply that nobody reads. " * 50, calls_for="poem")))
     shown, response = await answered(mind)
     assert (shown, response) == ("", Response("", calls_for="poem", leads=True))
@@ -90,9 +90,6 @@ async def test_a_wish_that_leads_ends_the_call_before_a_word_is_out() -> None:
     assert call.cost_usd == call.tokens_out
     memory, _ = await mind_of(tagged("", calls_for="poem"))[0].run(MEMORY, respond(SOUL, leads=lambda _: True))
     assert memory == MEMORY, "nothing is remembered of it"
-
-
-async def test_only_a_word_that_leads_ends_the_call_in_any_case_and_without_marks_around_it() -> None:
     for word in ("nothing", "person", "unknown", "", "POEM, person", "poems"):
         mind, llm, _ = mind_of(list(tagged("Hello.", calls_for=word)))
         shown, response = await answered(mind)
