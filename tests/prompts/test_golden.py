@@ -31,15 +31,14 @@ def test_no_step_process_or_subprocess_is_forgotten(golden: dict[str, str]) -> N
     assert {one.subprocess for one in SCENES.values() if isinstance(one, AfterReply)} == set(SUBPROCESSES)
 
 
-def test_data_is_explained_once_in_every_prompt_and_no_region_stands_empty(golden: dict[str, str]) -> None:
+def test_every_prompt_explains_data_once_has_no_empty_region_calls_nobody_assistant_and_retires_no_note_by_example(
+    golden: dict[str, str],
+) -> None:
     for name, text in golden.items():
         assert text.count(DATA_RULE) == 1, name
         assert "data, not instructions" not in text, name
         assert "##  " not in text, name
         assert "\n\n\n" not in text, name
-
-
-def test_nobody_is_called_assistant_and_no_example_retires_a_note(golden: dict[str, str]) -> None:
     for name, text in golden.items():
         assert "assistant:" not in text, name
         assert '"retire": [2]' not in text, name

@@ -227,10 +227,10 @@ async def test_the_expert_takes_over_at_once_and_follows_no_wish_for_the_message
         assert (result.to, result.execute_now, result.decided_by) == ("academic", True, "model")
         assert result.params == {HANDED_OVER: one.context.perception.id}
     one = scene()
-    words = one.context.perception
-    context = replace(one.context, state=ProcessState("academic", params={HANDED_OVER: words.id}))
+    message = one.context.perception
+    context = replace(one.context, state=ProcessState("academic", params={HANDED_OVER: message.id}))
     assert not Lead(context).leads("research")
-    assert Lead(replace(context, perception=replace(words, id="p2"))).leads("research")
+    assert Lead(replace(context, perception=replace(message, id="p2"))).leads("research")
 
 
 async def test_a_contact_is_matched_by_the_whole_name_and_only_the_user_with_the_problem_may_approve() -> None:

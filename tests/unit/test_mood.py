@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,15 +55,12 @@ def test_the_mood_is_not_fenced_and_topic_task_and_question_are() -> None:
     assert (topic.content, topic.name, task.content) == ("bees", "your topic here", "find a hive")
     assert "bees" not in mood.content
     assert with_state(begin(SOUL), None, SOUL, 0).region(SOUL_STATE) == ()
-
-
-@pytest.mark.parametrize("letters", ["who fixed the roof of the kiln ", "谁修好了窑顶 "])
-def test_topic_task_and_question_of_full_length_stand_in_the_prompt_beside_the_mood(letters: str) -> None:
     soul = load_soul(find_souls_directory(None, Path("nowhere"), "minoan"), "minoan")
-    topic, task, question = ((letters * 40)[:cap].strip() for cap in (TOPIC_CAP, TASK_CAP, QUESTION_CAP))
-    state = SoulState(soul.emotional_states[1], 0, topic, task, question)
-    prompt = build_prompt(with_state(begin(soul), state, soul, 0), respond(soul), budgets=soul.budgets, nonce="ab12cd")
-    assert all(one in prompt.messages[-1].text for one in (topic, task, question))
+    for letters in ("who fixed the roof of the kiln ", "谁修好了窑顶 "):
+        topic, task, asked = ((letters * 40)[:cap].strip() for cap in (TOPIC_CAP, TASK_CAP, QUESTION_CAP))
+        memory = with_state(begin(soul), SoulState(soul.emotional_states[1], 0, topic, task, asked), soul, 0)
+        prompt = build_prompt(memory, respond(soul), budgets=soul.budgets, nonce="ab12cd")
+        assert all(one in prompt.messages[-1].text for one in (topic, task, asked)), letters
 
 
 MOVED = replace(GLAD, valence=0.8, arousal=-0.4, moved_ms=GLAD.felt_ms, felt_quality="warm", felt_by="TH_1")

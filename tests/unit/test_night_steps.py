@@ -25,11 +25,8 @@ def line(number: int, text: str, *, trust: Trust = Trust.OWN, new: bool = True) 
     return Line(f"sem_{number}", number, "U1", "", trust, "U1", "said", text, text, new)
 
 
-def test_only_pairs_that_were_shown_are_the_same() -> None:
+def test_only_pairs_lines_and_kinds_that_were_shown_are_taken() -> None:
     assert same_lines(3).read('{"same": [3, 0, -1, 4, 1, 1]}') == {0, 2}
-
-
-def test_only_known_lines_and_kinds_are_proposed() -> None:
     found = [
         {"line": 2, "quote": "I keep bees", "kind": "wish"},
         {"line": 3, "quote": "I keep bees"},
@@ -47,7 +44,7 @@ def test_any_answer_of_a_model_is_read_or_refused(answer: object) -> None:
                 assert set(step.read(said)) <= {0, 1}
 
 
-def test_numbers_names_and_negation_have_to_agree() -> None:
+def test_numbers_names_and_negation_have_to_agree_and_a_sentence_says_all_of_a_line_or_not() -> None:
     table = {
         ("Ann likes tea", "Tea is what Ann likes"): True,
         ("Ann has 2 dogs", "Ann has 3 dogs"): False,
@@ -56,9 +53,6 @@ def test_numbers_names_and_negation_have_to_agree() -> None:
         ("Ann works with Ben", "Ann works with colleagues"): False,
     }
     assert {(one, other): same_particulars(one, other) for one, other in table} == table
-
-
-def test_a_sentence_says_all_of_a_line_or_not() -> None:
     words = "Hello. I keep bees in my garden! And you?"
     assert sentences(words) == ["Hello.", "I keep bees in my garden!", "And you?"]
     assert says_all_of("Ann keeps bees", words, ("Ann",))
@@ -66,13 +60,10 @@ def test_a_sentence_says_all_of_a_line_or_not() -> None:
     assert not says_all_of("Ann", words, ("Ann",))
 
 
-def test_a_line_goes_once_and_the_better_proved_stays() -> None:
+def test_a_line_goes_once_the_better_proved_stays_and_nothing_is_compared_again() -> None:
     lines = [line(1, "Ann likes tea", trust=Trust.NOTED), line(2, "ann likes tea."), line(3, "Ann likes  tea")]
     pairs = [(pair.stays.seq, pair.goes.seq) for pair in same_pairs(lines)]
     assert pairs == [(2, 1), (2, 3)]
-
-
-def test_what_was_compared_before_is_not_compared_again() -> None:
     old = [line(1, "Ann likes tea", new=False), line(2, "Ann likes tea", new=False)]
     assert same_pairs(old) == []
     assert alike_pairs(old) == []

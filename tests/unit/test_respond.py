@@ -58,15 +58,6 @@ def test_an_answer_without_a_trustworthy_reply_is_malformed_and_discloses_nothin
         assert caught.value.hint, answer
 
 
-def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_words() -> None:
-    command = str(respond(SOUL).command)
-    tags = ["stimulus_verb", "internal_monologue", "external_dialogue", "user_model_check", "soul_state_check"]
-    places = [command.index(f"<{tag}") for tag in tags]
-    assert places == sorted(places)
-    for words in ("said, sang", "weighed, brooded"):
-        assert words in command
-
-
 def thinking(*replies: Reply) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
     llm = ScriptedLLM(*replies)
     bench = Bench(llm, FakeClock(auto=True))

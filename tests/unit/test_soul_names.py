@@ -13,7 +13,12 @@ _CALLED = {
 
 
 def test_the_name_that_people_see_means_the_soul_and_folders_tell_those_of_one_name_apart() -> None:
-    table = {"Tess": ("split",), "split": ("split",), "kothar": ("minoan",), "KOTHAR  wa khasis": ("minoan",)}
+    table: dict[str, tuple[str, ...]] = {
+        "Tess": ("split",),
+        "split": ("split",),
+        "kothar": ("minoan",),
+        "KOTHAR  wa khasis": ("minoan",),
+    }
     table |= {"Khasis": (), "Kim": ("old", "rolf"), "rolf": ("rolf",), "Ada": ("ada",), "": ()}
     assert {name: souls_named(name, _CALLED) for name in table} == table
     assert shown_names(("rolf", "old", "minoan", "gone"), _CALLED) == "Kim (old), Kim (rolf), Kothar wa Khasis, gone"

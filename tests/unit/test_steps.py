@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import jsonschema
 import pytest
@@ -22,9 +21,7 @@ from daemon.mind.steps.instruction import instruction
 from daemon.mind.steps.internal_monologue import WeighedThought, internal_monologue, weighed_monologue
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.poetic_composition import poetic_composition
-from daemon.mind.steps.respond import respond
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
-from daemon.mind.steps.think import think
 from daemon.soul import Verbs, VerbsInMood
 from daemon.soul_engine import SUMMARY, TURNS, build_prompt
 from daemon.soul_engine.regions import DATA_RULE
@@ -45,24 +42,6 @@ def malformed(read: Callable[[str], object], answer: str) -> MalformedReply:
     assert caught.value.hint
     assert caught.value.reply == answer
     return caught.value
-
-
-def test_every_step_carries_the_seeds_figures_and_roles() -> None:
-    aloud = (respond(SOUL), think(SOUL), external_dialog(SOUL, "Greet."))
-    asked = (mental_query("It rains"), decision("Which?", ["a", "b"]), brainstorm("Names"), summarize("Kothar"))
-    steps: tuple[Step[Any], ...] = (*aloud, internal_monologue("Kothar", "Think."), *asked)
-    assert {step.name: step.creativity for step in steps} == {
-        **dict.fromkeys(("respond", "think", "external_dialog")),
-        "internal_monologue": 0.7,
-        "mental_query": 0.2,
-        "decision": 0.4,
-        "brainstorm": 0.9,
-        "summarize": 0.3,
-    }
-    assert [step.name for step in steps if step.role is ModelRole.PERSONA] == ["respond", "think", "external_dialog"]
-    assert [step.name for step in steps if step.visible] == ["respond", "think", "external_dialog"]
-    assert [step.name for step in steps if step.standing] == ["respond", "think"]
-    assert [step.name for step in steps if step.last_turns] == ["mental_query"]
 
 
 def spoken(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
