@@ -29,10 +29,12 @@ EXPECTED: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 
 
-def test_a_reply_is_held_against_what_is_expected() -> None:
+def test_a_reply_is_held_against_what_is_expected_and_a_source_that_is_not_there_is_none() -> None:
     for good, bad, expected in EXPECTED:
         assert failing(turn(good, **expected)) == [], good
         assert len(failing(turn(bad, **expected))) == 1, bad
+    for reply, wanted in SOURCES:
+        assert failing(turn(reply, sources=("a/b.md", "a/b.md:3"))) == wanted, reply
 
 
 def test_no_reply_an_apology_and_a_lost_form_fail_unless_silence_is_wanted() -> None:
@@ -70,11 +72,6 @@ SOURCES: tuple[tuple[str, list[str]], ...] = (
     ("So it is [m2].\n\n[m1] `a/b.md:3`", ["every mark that it cites stands for a source"]),
     ("So it is [m1].\n\n[m1] `a/b.md:999`", ["every file that it names exists"]),
 )
-
-
-def test_a_source_that_is_not_there_is_no_source() -> None:
-    for reply, wanted in SOURCES:
-        assert failing(turn(reply, sources=("a/b.md", "a/b.md:3"))) == wanted, reply
 
 
 def test_reminders_and_deeds_count_by_what_was_done_and_not_by_the_words() -> None:

@@ -36,7 +36,7 @@ def taken_apart(text: str) -> TaggedOutput:
     return output
 
 
-def test_it_says_what_it_is_and_quotes_the_message() -> None:
+def test_it_says_what_it_is_and_quotes_the_newest_message() -> None:
     text = placeholder_answer(prompt("are you there?"))
     assert "placeholder" in text
     assert "“are you there?”" in text
@@ -49,9 +49,6 @@ def test_it_says_what_it_is_and_quotes_the_message() -> None:
     assert placeholder_answer(empty).startswith("I'm only a placeholder")
     silent = prompt("a secret", role=ModelRole.THINKING)
     assert "secret" not in placeholder_answer(silent), "a step that nobody hears quotes nothing"
-
-
-def test_the_newest_messages_are_found_without_the_cue_after_them() -> None:
     burst = '<said-9f by="Ada">\none\n</said-9f>\n<said-9f by="Bo">\ntwo </said-00> b\n</said-9f>'
     found = {
         ("earlier", "hm", burst): ["one", "two </said-00> b"],

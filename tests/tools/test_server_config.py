@@ -18,7 +18,7 @@ def refusal(path: Path) -> str:
     return refused.value.message
 
 
-def test_programs_and_addresses_are_read(tmp_path: Path) -> None:
+def test_programs_and_addresses_are_read_and_all_errors_reported_at_once(tmp_path: Path) -> None:
     path = listing(
         tmp_path,
         files={"command": "npx", "args": ["-y", "server"], "env": {"ROOT": "/srv"}, "cwd": "/srv", "reads": ["list"]},
@@ -35,9 +35,6 @@ def test_programs_and_addresses_are_read(tmp_path: Path) -> None:
         ),
         "web": HttpServer(url="https://tools.example/mcp", headers={"Authorization": "Bearer x"}, timeout=5),
     }
-
-
-def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
     path = listing(
         tmp_path,
         **{

@@ -128,7 +128,9 @@ def calls_of(events: Events, name: str) -> int:
     return len([one for one in events.named("tools.calling") if one["tool"] == name])
 
 
-async def test_a_call_has_a_time_limit_and_blocks_no_other(toolbox: Toolbox, clock: FakeClock, events: Events) -> None:
+async def test_a_call_has_a_time_limit_blocks_no_other_and_leaves_the_connection_open_when_it_is_cancelled(
+    toolbox: Toolbox, clock: FakeClock, events: Events
+) -> None:
     await toolbox.tools()
     for name, uncertain in (("shelf/dawdle", True), ("shelf/search_for_ever", False)):
         calls = calls_of(events, name)
@@ -141,9 +143,6 @@ async def test_a_call_has_a_time_limit_and_blocks_no_other(toolbox: Toolbox, clo
             await clock.advance(20)
         assert slow.result().uncertain == uncertain, name
         assert "within 20 seconds" in slow.result().message
-
-
-async def test_cancelling_a_caller_leaves_the_connection_open(toolbox: Toolbox, events: Events) -> None:
     pid = (await use(toolbox, "shelf/own_pid", {})).text
     calls = calls_of(events, "shelf/dawdle")
     calling = asyncio.ensure_future(use(toolbox, "shelf/dawdle", {}))

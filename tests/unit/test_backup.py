@@ -57,7 +57,9 @@ def leftovers(folder: Path) -> list[str]:
     return sorted(found.name for found in folder.iterdir() if found.name.startswith("."))
 
 
-def test_a_copy_holds_everything_in_one_private_file(path: Path, tmp_path: Path) -> None:
+def test_a_copy_holds_everything_in_one_private_file_and_one_that_fails_leaves_nothing(
+    path: Path, tmp_path: Path
+) -> None:
     for in_mode in (in_rollback_mode, in_wal_mode):
         target = tmp_path / in_mode.__name__
         target.mkdir()
@@ -70,6 +72,13 @@ def test_a_copy_holds_everything_in_one_private_file(path: Path, tmp_path: Path)
         assert one(made.path, "SELECT count(*) FROM inbox") == 8
         with closing(sqlite3.connect(made.path)) as plain:
             assert plain.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+    with pytest.raises(StoreError, match="not finished"):
+        back_up(path, tmp_path / "copy.db", CLOCK, stopped=lambda: True)
+    damage(path)
+    with pytest.raises(StoreError, match="damaged"):
+        back_up(path, tmp_path / "copy.db", CLOCK)
+    assert [found.name for found in tmp_path.iterdir() if "copy" in found.name] == []
+    assert leftovers(tmp_path) == []
 
 
 @pytest.mark.slow
@@ -145,16 +154,6 @@ def test_a_kill_during_a_copy_leaves_nothing_under_its_name(path: Path, tmp_path
         os.utime(target / name, (1, 1))
     assert left in {found.name for found in rotate(target, CLOCK.now_ms(), WIDE)}
     assert leftovers(target) == []
-
-
-def test_a_cancelled_copy_and_a_damaged_file_leave_nothing(path: Path, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="not finished"):
-        back_up(path, tmp_path / "copy.db", CLOCK, stopped=lambda: True)
-    damage(path)
-    with pytest.raises(StoreError, match="damaged"):
-        back_up(path, tmp_path / "copy.db", CLOCK)
-    assert [found.name for found in tmp_path.iterdir() if "copy" in found.name] == []
-    assert leftovers(tmp_path) == []
 
 
 @pytest.mark.parametrize(("jumps", "whole"), [(1, True), (20, False)])

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from daemon.core.errors import MalformedReply
@@ -83,23 +81,6 @@ def test_any_other_answer_is_malformed_and_its_hint_says_what_to_do() -> None:
         with pytest.raises(MalformedReply) as caught:
             STEP.read(reply)
         assert "JSON" in caught.value.hint, reply[:40]
-
-
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
-    max_leaves=20,
-)
-
-
-@given(JUNK | st.fixed_dictionaries({"actions": JUNK, "reasoning": JUNK}))
-def test_any_json_is_a_choice_within_the_caps_or_malformed(junk: object) -> None:
-    try:
-        choice = STEP.read(json.dumps(junk))
-    except MalformedReply:
-        return
-    assert len(choice.actions) <= MOST
-    assert all(len(use.name) <= NAME_CAP and len(use.input) <= INPUT_CAP for use in choice.actions)
 
 
 def test_a_choice_is_remembered_as_a_private_thought_and_actions_that_cannot_be_told_apart_are_refused() -> None:

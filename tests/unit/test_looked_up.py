@@ -16,7 +16,7 @@ FOUND = (
 )
 
 
-def test_a_question_that_says_little_goes_on_with_the_words_before() -> None:
+def test_a_question_that_says_little_goes_on_with_the_words_before_and_only_what_fits_takes_a_place() -> None:
     before = ["Hello", "where is the signing key?"]
     assert lanes_of(["and who has it?"], before, ["a thought"]) == ("and who has it?", before[1], "a thought")
     assert lanes_of(["where is the signing key of the shop?"], ["Hello"], [""]) == (
@@ -24,9 +24,6 @@ def test_a_question_that_says_little_goes_on_with_the_words_before() -> None:
     )
     assert lanes_of(["thanks!"], before, []) == ("thanks!",)
     assert lanes_of([""], ["Hello"], ["a thought"]) == ()
-
-
-def test_only_what_fits_well_and_says_something_new_takes_a_place() -> None:
     weak, same = Passage("a", "kiln word", fit=0.3), Passage("b", "Kiln cracks?", fit=9)
     assert best_of([], [same], "the kiln cracks") == ()
     talk = [Passage(f"c{number}", f"kiln {number}", fit=fit) for number, fit in enumerate((1.5, 0.9, 1.2))]

@@ -57,10 +57,10 @@ def test_the_mood_is_not_fenced_and_topic_task_and_question_are() -> None:
     assert with_state(begin(SOUL), None, SOUL, 0).region(SOUL_STATE) == ()
     soul = load_soul(find_souls_directory(None, Path("nowhere"), "minoan"), "minoan")
     for letters in ("who fixed the roof of the kiln ", "谁修好了窑顶 "):
-        topic, task, asked = ((letters * 40)[:cap].strip() for cap in (TOPIC_CAP, TASK_CAP, QUESTION_CAP))
-        memory = with_state(begin(soul), SoulState(soul.emotional_states[1], 0, topic, task, asked), soul, 0)
+        about, doing, asked = ((letters * 40)[:cap].strip() for cap in (TOPIC_CAP, TASK_CAP, QUESTION_CAP))
+        memory = with_state(begin(soul), SoulState(soul.emotional_states[1], 0, about, doing, asked), soul, 0)
         prompt = build_prompt(memory, respond(soul), budgets=soul.budgets, nonce="ab12cd")
-        assert all(one in prompt.messages[-1].text for one in (topic, task, asked)), letters
+        assert all(words in prompt.messages[-1].text for words in (about, doing, asked)), letters
 
 
 MOVED = replace(GLAD, valence=0.8, arousal=-0.4, moved_ms=GLAD.felt_ms, felt_quality="warm", felt_by="TH_1")

@@ -31,8 +31,3 @@ def test_known_names_stand_for_ids_which_are_found_once_each_and_in_order() -> N
 def test_no_name_brings_markup_or_another_line_into_a_text(name: str) -> None:
     shown = with_names("a <@U0BEN> b", {"U0BEN": name})
     assert shown == "a <@U0BEN> b" or re.fullmatch(r"a @[\w-](?:[\w.-]*[\w-])? b", shown)
-
-
-@given(st.text(max_size=80))
-def test_a_text_without_known_ids_stays_as_it_is(text: str) -> None:
-    assert with_names(text, {}) == text

@@ -88,7 +88,7 @@ def test_kothar_has_verbs_for_his_moods_and_modes_within_their_budgets_and_no_sh
         assert (soul.channels, soul.contacts) == ((), ())
 
 
-def test_a_small_soul_gets_sensible_defaults(tmp_path: Path) -> None:
+def test_a_small_soul_gets_sensible_defaults_and_verbs_follow_the_mood(tmp_path: Path) -> None:
     soul = load_soul(write(tmp_path), "ea")
     assert (soul.display_name, soul.personality, soul.pipeline) == ("Ea", "You are Ea.", "unified")
     assert soul.budgets == Budgets()
@@ -117,6 +117,15 @@ def test_a_small_soul_gets_sensible_defaults(tmp_path: Path) -> None:
     assert soul.budgets.mode == 1200
     assert soul.may_be("anything")
     assert soul.mode("poetic") is None
+    more = (
+        'emotional_states = ["calm", "very cross"]\n[verbs]\nspeech = ["said"]\nthought = ["thought"]\n'
+        '[verbs.when."very cross"]\nspeech = ["snapped"]\n[verbs.when.calm]\nthought = ["mused"]\n'
+    )
+    soul = load_soul(write(tmp_path, more), "ea")
+    assert soul.verbs_in("very cross") == Verbs(speech=("snapped",), thought=("thought",))
+    assert soul.verbs_in("calm") == Verbs(speech=("said",), thought=("mused",))
+    assert soul.verbs_in("unheard of") == Verbs(speech=("said",), thought=("thought",))
+    assert soul.private_verbs == ("thought", "mused")
 
 
 def test_every_field_can_be_set_and_a_soul_has_a_name_that_leads_nowhere(tmp_path: Path) -> None:
@@ -167,18 +176,6 @@ def test_every_field_can_be_set_and_a_soul_has_a_name_that_leads_nowhere(tmp_pat
     assert (limits.max_seconds, limits.expert) == (2.5, "engaged")
     assert soul.contacts == (Contact(name="Ada", slack="U0ADA", can="opens doors"),)
     assert isinstance(hash(soul), int)
-
-
-def test_verbs_follow_the_mood_and_fall_back_to_the_general_ones(tmp_path: Path) -> None:
-    more = (
-        'emotional_states = ["calm", "very cross"]\n[verbs]\nspeech = ["said"]\nthought = ["thought"]\n'
-        '[verbs.when."very cross"]\nspeech = ["snapped"]\n[verbs.when.calm]\nthought = ["mused"]\n'
-    )
-    soul = load_soul(write(tmp_path, more), "ea")
-    assert soul.verbs_in("very cross") == Verbs(speech=("snapped",), thought=("thought",))
-    assert soul.verbs_in("calm") == Verbs(speech=("said",), thought=("mused",))
-    assert soul.verbs_in("unheard of") == Verbs(speech=("said",), thought=("thought",))
-    assert soul.private_verbs == ("thought", "mused")
 
 
 FIELD_FAULTS = [
@@ -251,9 +248,6 @@ def test_every_fault_is_reported_at_once_with_file_line_and_field(tmp_path: Path
     assert "soul.toml:3 contacts: two are called 'ada'" in fault(write(tmp_path, more))
     assert "nested too deeply" in fault(write(tmp_path, f"a = {'[' * 100_000}"))
     assert "is not valid TOML" in fault(write(tmp_path, f"a = {'9' * 5000}"))
-
-
-def test_an_unknown_name_is_reported_with_its_line_and_a_suggestion(tmp_path: Path) -> None:
     more = 'processes = ["gretting", "academic"]\nsubprocesses = ["x"]\n[ism]\nexpert = "academia"\n'
     message = fault(write(tmp_path, more), EVERYTHING)
     assert "soul.toml:3 processes: there is no process 'gretting'; did you mean 'greeting'?" in message

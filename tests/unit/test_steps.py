@@ -326,6 +326,21 @@ def test_hostile_words_break_no_step(words: str, answer: str) -> None:
         made.outcome(answer)  # raises nothing but MalformedReply, with a hint
 
 
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
+    max_leaves=20,
+)
+SCHEMAS = [dict(made.step.json_schema or {}).get("properties") for made in every_step().values()]
+FIELDS = sorted({name for schema in SCHEMAS if isinstance(schema, dict) for name in schema})
+
+
+@given(junk=JUNK | st.dictionaries(st.sampled_from(FIELDS), JUNK, min_size=1))
+def test_any_json_is_read_by_every_step_or_malformed(junk: object) -> None:
+    for made in every_step().values():
+        made.outcome(json.dumps(junk))
+
+
 @settings(max_examples=25)
 @given(answer=hostile, cut=st.integers(1, 4))
 def test_a_step_shows_the_same_for_every_cut_of_an_answer_that_is_not_refused(answer: str, cut: int) -> None:

@@ -59,10 +59,18 @@ async def bench(tmp_path: Path) -> AsyncIterator[SubprocessBench]:
         yield made
 
 
-async def test_a_users_own_words_become_notes_and_whispers(bench: SubprocessBench) -> None:
+async def test_a_users_own_words_become_notes_and_whispers_and_the_ledger_says_why_others_do_not(
+    bench: SubprocessBench,
+) -> None:
     await two_talks(bench)
-    bench.script(notes("keeps bees on the roof", whispers="I hope they like it"))
+    unproved = ("Owns 40 hives", "is a surgeon")
+    bench.script(notes("keeps bees on the roof", *unproved, whispers="I hope they like it"))
     await models_the_visitor(bench.context())
+    refused = await bench.database.rows("SELECT act, reason FROM ledger WHERE act LIKE 'refuse%' ORDER BY seq")
+    assert [row["reason"] for row in refused] == [
+        "a number of the line is not in the quotation",
+        "the line has nothing in common with the quotation",
+    ]
     assert bench.steps == ["visitor_notes"]
     assert [prompt.creativity for prompt in bench.llm.prompts] == [0.5]
     model = await bench.model()
@@ -111,18 +119,6 @@ async def test_a_soul_that_thinks_in_steps_takes_three(bench: SubprocessBench) -
     assert bench.steps == ["internal_monologue", "visitor_notes", "visitor_whispers"]
     assert [prompt.creativity for prompt in bench.llm.prompts] == [0.7, 0.5, 0.85]
     assert (await bench.model()).whispers == "I hope they like it"
-
-
-async def test_what_no_words_prove_is_not_noted_and_the_ledger_says_why(bench: SubprocessBench) -> None:
-    await two_talks(bench)
-    bench.script(notes("keeps bees", "Owns 40 hives", "is a surgeon"))
-    await models_the_visitor(bench.context())
-    assert (await bench.model()).notes == ("keeps bees",)
-    refused = await bench.database.rows("SELECT act, reason FROM ledger WHERE act LIKE 'refuse%' ORDER BY seq")
-    assert [row["reason"] for row in refused] == [
-        "a number of the line is not in the quotation",
-        "the line has nothing in common with the quotation",
-    ]
 
 
 async def test_what_was_said_before_a_pause_is_not_learned_until_it_ends(bench: SubprocessBench) -> None:
@@ -380,7 +376,9 @@ async def test_the_souls_state_is_stored_for_one_audience_alone(bench: Subproces
     assert "the mood was: glad" in shown(bench.llm.prompts[0])
 
 
-async def test_no_reply_or_one_that_changed_nothing_costs_nothing(bench: SubprocessBench) -> None:
+async def test_no_reply_or_one_that_changed_nothing_costs_nothing_and_one_without_a_check_is_asked_about(
+    bench: SubprocessBench,
+) -> None:
     await bench.say("U1", "nobody answers this")
     await keeps_its_own_state(bench.context())
     assert bench.steps == []
@@ -388,9 +386,6 @@ async def test_no_reply_or_one_that_changed_nothing_costs_nothing(bench: Subproc
     await bench.say("U1", "yes", "well", {"soul_state_check": False})
     await keeps_its_own_state(bench.context())
     assert (bench.steps, await bench.state()) == ([], None)
-
-
-async def test_a_reply_without_a_check_is_asked_about(bench: SubprocessBench) -> None:
     for moved in (False, True):
         await bench.say("U1", "I keep bees", "lovely", {})
         bench.script(json.dumps({"holds": moved}), feeling())

@@ -164,16 +164,13 @@ async def test_sessions_are_no_matter_where_there_are_none_or_none_may_be_asked(
     assert not situation_of(replace(context, cycle=current_cycle())).autonomous
 
 
-async def test_a_message_is_led_once_and_no_wish_is_followed_twice() -> None:
+async def test_a_message_is_led_once_only_a_message_calls_for_anything_and_no_wish_is_followed_twice() -> None:
     context, _ = await context_of("hello")
     follow(context, BY_WORD["poem"])
     assert not Lead(context).leads("scholarship")
     assert Lead(context).leads("reminder")
     context.followed.append(BY_WORD["reminder"])
     assert not Lead(context).leads("reminder")
-
-
-async def test_only_a_message_calls_for_anything() -> None:
     context, _ = await context_of("hello")
     fallen_due = replace(context, perception=replace(context.perception, modality=Modality.TIME))
     assert not any(map(Lead(fallen_due).leads, BY_WORD))

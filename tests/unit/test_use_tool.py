@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports.tools import Tool
@@ -46,15 +44,6 @@ def test_a_tool_and_its_arguments_are_read_as_values_or_as_text_and_remembered_b
     ):
         with pytest.raises(MalformedReply):
             use_tool("what clay is", BOTH).read(answer)
-
-
-@given(st.text())
-def test_any_answer_is_a_tool_none_or_malformed(answer: str) -> None:
-    try:
-        use = use_tool("it", BOTH).read(answer)
-    except MalformedReply:
-        return
-    assert use is None or use.tool in BOTH
 
 
 def prompt_of(want: str, tools: tuple[Tool, ...]) -> str:
