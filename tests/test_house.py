@@ -100,14 +100,11 @@ def test_the_architecture_fits_in_one_reading_and_the_readme_leads_to_the_first_
     assert any("say hello" in line for line in first_screen)
 
 
-def test_the_generated_pages_are_what_the_program_says() -> None:
+def test_pages_are_what_the_program_says_and_name_paths_commands_and_settings_that_exist() -> None:
     for name, reference in (("phrases", phrase_reference), ("commands", command_reference)):
         page = f"docs/{name.upper()}.md"
         written = (ROOT / page).read_text(encoding="utf-8")
         assert written == reference(), f"run: python -m daemon.cli.reference.{name} {page}"
-
-
-def test_paths_that_a_document_names_exist() -> None:
     missing = []
     for name in DOCUMENTS:
         text = (ROOT / name).read_text(encoding="utf-8")
@@ -116,18 +113,17 @@ def test_paths_that_a_document_names_exist() -> None:
         places = (ROOT, (ROOT / name).parent)
         missing += [(name, path) for path in (*links, *named) if not any((place / path).exists() for place in places)]
     assert not missing
-
-
-def test_commands_and_settings_that_a_document_names_exist() -> None:
-    reference = command_reference()
+    listed = command_reference()
     settings = (ROOT / ".env.example").read_text(encoding="utf-8")
     script = (ROOT / "hooks" / "soul_address.py").read_text(encoding="utf-8")
     for name in DOCUMENTS:
         page = (ROOT / name).read_text(encoding="utf-8")
         commands = set(re.findall(r"(?:`|^|\$ )(?:\.venv/bin/)?soul (?!\w+\.)([a-z]+)\b", page, re.MULTILINE))
-        assert {command for command in commands if f"## `soul {command}`" not in reference} == set(), name
-        named = set(re.findall(r"\b(?:SOUL|ISM|SLACK)_[A-Z_]+[A-Z]\b", page))
-        unknown = {setting for setting in named if f"#{setting}=" not in settings and f'"{setting}"' not in script}
+        assert {command for command in commands if f"## `soul {command}`" not in listed} == set(), name
+        settings_named = set(re.findall(r"\b(?:SOUL|ISM|SLACK)_[A-Z_]+[A-Z]\b", page))
+        unknown = {
+            setting for setting in settings_named if f"#{setting}=" not in settings and f'"{setting}"' not in script
+        }
         assert unknown == set(), name
 
 

@@ -1,4 +1,4 @@
-"""What a session reads of a question, which names are nearest, and what becomes of an answer's text."""
+"""What a session reads of a question, which names are nearest, and what is kept of an answer."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Who may hear what is made of several things: exactly those who may hear each of them."""
+"""Who may hear or be quoted what is made of several things: those alone who may hear each of them."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -8,8 +8,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, multiple, rule
 
+from daemon.channels.slack.access.known_places import TRUSTED, KnownPlaces
 from daemon.core.hearing import Origin, common, may_hear, may_quote
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place, Readers
+from daemon.core.ports.library import Passage
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.ism.problem import Problem
+from daemon.memory.records import Speaks, Turn
+from daemon.mind.recall.thoughts import MONOLOGUE, last_thoughts, thought_for
+from tests.fakes import FakeClock
 
 TEAM = Audience(AudienceKind.WORKSPACE, "T1")
 OTHERS = Audience(AudienceKind.WORKSPACE, "T2")
@@ -187,3 +194,75 @@ def test_a_session_is_quoted_nothing_of_private_rooms(source: RoomInWorld) -> No
     where = ConversationKey("minoan", "T1", "D1", "")
     quoted = may_quote(Origin(source.audience, source.id), where, own, asker_is_in=True)
     assert quoted is (source.kind == "public")
+
+
+ROOM, DM = Audience(AudienceKind.CHANNEL, "C1"), Audience(AudienceKind.DM, "D1")
+READERS = st.builds(Readers, st.sampled_from([TEAM, ROOM, DM]), st.booleans())
+
+
+def test_members_may_know_what_the_workspace_knows_and_others_only_their_own_room() -> None:
+    assert Readers(ROOM, members_only=True).may_know("T1") == (ROOM, TEAM)
+    assert Readers(TEAM, members_only=True).may_know("T1") == (TEAM,)
+    assert Readers(ROOM, members_only=False).may_know("T1") == (ROOM,)
+    assert Readers(TEAM, members_only=False).may_know("T1") == ()
+
+
+@given(before=READERS, now=READERS)
+def test_what_was_gathered_may_be_said_only_where_all_of_it_may_be_known(before: Readers, now: Readers) -> None:
+    if not now.exclude_what(before):
+        assert before.audience.within(now.audience)
+        assert now.members_only or not before.members_only
+    assert not before.exclude_what(before)
+
+
+async def test_a_channel_remembered_as_public_counts_as_private_after_ten_minutes_and_only_so_many_are_remembered() -> (
+    None
+):
+    clock = FakeClock()
+    places = KnownPlaces(clock)
+    places["C1"], places["D1"] = Place.PUBLIC_CHANNEL, Place.DM
+    await clock.advance(TRUSTED - 1)
+    assert dict(places) == {"C1": Place.PUBLIC_CHANNEL, "D1": Place.DM}
+    await clock.advance(1)
+    assert dict(places) == {"C1": Place.PRIVATE_CHANNEL, "D1": Place.DM}
+    places["C1"] = Place.PUBLIC_CHANNEL
+    assert places["C1"] is Place.PUBLIC_CHANNEL
+    del places["C1"]
+    assert places.get("C1") is None
+    places = KnownPlaces(FakeClock())
+    for number in range(5_010):
+        places[f"C{number}"] = Place.PUBLIC_CHANNEL
+    assert len(places) == 5_000
+    assert "C0" not in places
+
+
+DM = Audience(AudienceKind.DM, "D1")
+
+
+def _readers(*rooms: str) -> Readers:
+    return Readers(DM, members_only=True, rooms=frozenset(rooms))
+
+
+def test_a_thought_is_thought_again_only_while_its_reader_is_in_all_rooms_of_then() -> None:
+    thought = {MONOLOGUE: "the plan is bold", **thought_for(_readers("G1", "G2"))}
+    turn = Turn(Speaks.SOUL, "minoan", "Minoan", "1.0", "Well.", thought)
+    assert last_thoughts([turn], _readers("G1", "G2", "G3")) == ("the plan is bold",)
+    for now in ((), ("G1",)):
+        assert last_thoughts([turn], _readers(*now)) == ()
+
+
+def test_a_parked_problem_loses_what_came_from_a_room_that_was_left() -> None:
+    def parked() -> Problem:
+        problem = Problem(WorkingMemory("minoan", (Memory(Role.SYSTEM, "found much"),)))
+        problem.keep_for(_readers("G1", "G2"))
+        problem.add([Passage("private channel", "one", room="G1"), Passage("private channel", "two", room="G2")])
+        problem.add([Passage("docs/a.md:1", "three")])
+        return Problem.resumed(problem.to_json(), "minoan")
+
+    problem = parked()
+    problem.keep_for(_readers("G1", "G2"))
+    assert len(problem.found) == 3
+    assert problem.internal.memories
+    problem.keep_for(_readers("G1"))
+    assert [one.text for one in problem.found] == ["one", "three"]
+    assert not problem.internal.memories

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import cycle, repeat
 
 import pytest
@@ -16,7 +17,7 @@ from daemon.core.limits import Limits
 from daemon.core.ports.models import Completion, Prompt
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import CIRCLES, LOST, run_ism
-from daemon.ism.machine import Action, ActionUse, End, Handler, ISMResult, Machine, Recurse
+from daemon.ism.machine import Action, ActionUse, End, ISMResult, Machine, Recurse
 from daemon.mind.cognition import READ_CAP
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import MOST
@@ -136,37 +137,24 @@ class HostileModel:
         memory, thought = await self.said.mind.run(memory, internal_monologue("Kothar", f"Conclude: {why}."))
         return Stay(memory.with_memory(Memory(Role.ASSISTANT, thought)))
 
-    async def think(self, use: ActionUse) -> Recurse:
+    async def act(self, name: str, use: ActionUse) -> Recurse | Stay:
+        """Go on, fail each time in another way, find far too much, take much time, meet a message, or answer."""
         self.handled += 1
-        return use.recurse(observation=use.input)
-
-    async def breaks(self, use: ActionUse) -> Recurse:
-        self.handled += 1
-        raise ERRORS[self.handled % len(ERRORS)]
-
-    async def flood(self, use: ActionUse) -> Recurse:
-        self.handled += 1
-        return use.recurse(observation=MEGABYTE)
-
-    async def dawdle(self, use: ActionUse) -> Recurse:
-        self.handled += 1
-        await self.said.clock.advance(25.0)
-        return use.recurse()
-
-    async def ring(self, use: ActionUse) -> Recurse:
-        self.handled += 1
-        self.said.interrupt.call()
-        return use.recurse()
-
-    async def respond(self, use: ActionUse) -> Stay:
-        self.handled += 1
-        return Stay(use.memory.with_memory(Memory(Role.ASSISTANT, "It is so.")))
+        match name:
+            case "Break":
+                raise ERRORS[self.handled % len(ERRORS)]
+            case "Dawdle":
+                await self.said.clock.advance(25.0)
+            case "Ring":
+                self.said.interrupt.call()
+            case "Respond":
+                return Stay(use.memory.with_memory(Memory(Role.ASSISTANT, "It is so.")))
+        return use.recurse(observation={"Think": use.input, "Flood": MEGABYTE}.get(name, ""))
 
     async def run(self) -> ISMResult | DaemonError:
         """Run the machine to its end; a conclusion that fails raises, and the caller apologises."""
-        handlers: dict[str, Handler] = {"Think": self.think, "Break": self.breaks, "Flood": self.flood}
-        handlers |= {"Dawdle": self.dawdle, "Ring": self.ring, "Respond": self.respond}
-        using = tuple(Action(name, "do it", handler) for name, handler in handlers.items())
+        names = ("Think", "Break", "Flood", "Dawdle", "Ring", "Respond")
+        using = tuple(Action(name, "do it", partial(self.act, name)) for name in names)
         machine = Machine("Find out.", "Look first.", using, self.limits, self.conclude)
         one = self.said
         try:

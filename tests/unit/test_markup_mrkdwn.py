@@ -1,4 +1,4 @@
-"""The mrkdwn fallback says the same as the markdown, without active markup."""
+"""The mrkdwn fallback says the same as the markdown without active markup, and no markdown stops it."""
 
 import random
 import re

@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports.models import ModelRole, Speaker
@@ -22,6 +23,7 @@ from daemon.mind.steps.internal_monologue import WeighedThought, internal_monolo
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.poetic_composition import poetic_composition
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
+from daemon.mind.structured_reply import structured
 from daemon.soul import Verbs, VerbsInMood
 from daemon.soul_engine import SUMMARY, TURNS, build_prompt
 from daemon.soul_engine.regions import DATA_RULE
@@ -348,3 +350,25 @@ def test_a_step_shows_the_same_for_every_cut_of_an_answer_that_is_not_refused(an
         whole = made.seen([answer])
         pieces = made.seen([answer[at : at + cut] for at in range(0, len(answer), cut)])
         assert pieces == whole or made.refuses(answer)
+
+
+class Estimate(BaseModel):
+    true: bool
+
+
+def test_one_object_within_any_text_is_read_and_any_other_answer_is_malformed() -> None:
+    for reply in (
+        '{"true": true}',
+        '```json\n{"true": true}\n```',
+        'Let me see. {"true": true} That is all.',
+        ' \n{"true":true}',
+    ):
+        schema, read = structured(Estimate)
+        assert schema["required"] == ["true"], reply
+        assert read(reply).true is True
+    for reply in ("", "yes", "{}", "}{", '{"true": "perhaps"}', '{"true": true', '{"true": 1} {"a": 2}'):
+        _, read = structured(Estimate)
+        with pytest.raises(MalformedReply) as caught:
+            read(reply)
+        assert "JSON" in caught.value.hint, reply
+        assert caught.value.reply == reply

@@ -1,4 +1,4 @@
-"""What the parser of tagged answers releases, one malformation at a time."""
+"""What the parser of tagged answers releases: one malformation at a time, and hostile answers at every cut."""
 
 import re
 from itertools import pairwise
