@@ -8,7 +8,7 @@ import pytest
 from daemon.core.config import Settings, load_settings
 from daemon.core.config.sources import environment_name
 from daemon.llm.router import Router
-from tests.fakes import Events, FakeClock
+from tests.fakes import FakeClock
 from tests.llm.providers import KEY, AnthropicServer, OpenAIServer, VendorServer
 
 
@@ -46,11 +46,6 @@ async def vendor(request: pytest.FixtureRequest) -> AsyncIterator[VendorServer]:
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 async def model(vendor: VendorServer, clock: FakeClock) -> AsyncIterator[Router]:
     """The router on a vendor's loopback server, without the layer that retries."""
     router = Router(settings_for(vendor), clock)
@@ -58,12 +53,6 @@ async def model(vendor: VendorServer, clock: FakeClock) -> AsyncIterator[Router]
     await router.aclose()
 
 
-@pytest.fixture
-def events() -> Events:
-    return Events()
-
-
 def settings_for(vendor: VendorServer, **more: object) -> Settings:
-    """Settings that send both roles to one server."""
     given: dict[str, object] = {f"{vendor.name}_api_key": KEY, f"{vendor.name}_base_url": vendor.url}
     return load_settings(**(given | {"persona_model": f"{vendor.name}/local-model"} | more))

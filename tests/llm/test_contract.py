@@ -10,8 +10,6 @@ import pytest
 
 from daemon.core.bounded_http import MAX_RESPONSE_BYTES
 from daemon.core.errors import ModelRefused, ModelUnavailable, NoAccess, StillLoading
-from daemon.llm.model_id import parse_model_id
-from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import ClosableLLM
 from daemon.llm.router import Router
 from tests.fakes import TIMEOUT, FakeClock
@@ -335,14 +333,6 @@ async def test_a_proxy_in_the_environment_is_not_used_for_this_machine(
     router = Router(settings_for(vendor), clock)
     assert (await answer(router, prompt()))[0] == "one two three"
     await router.aclose()
-
-
-async def test_the_placeholder_keeps_its_pace_on_the_clock() -> None:
-    clock = FakeClock(auto=True)
-    placeholder = Placeholder(clock, pace=0.05)
-    pieces = [piece async for piece in placeholder.stream(parse_model_id("placeholder/echo"), prompt("hi"))]
-    assert len(pieces) > 5
-    assert clock.slept == [0.05] * (len(pieces) - 1)
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from hypothesis import given
-from hypothesis import strategies as st
 
 from daemon.app.minds import first_mind
 from daemon.core.config import Settings, load_settings
@@ -117,23 +115,6 @@ async def test_a_program_that_never_answers_is_waited_for_a_moment_alone(
     monkeypatch.setattr(nearby, "_PATIENCE_S", 0.2)
     await serve(hold)
     assert await find_model(load_settings()) is None
-
-
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["data", "id", "x"]), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-
-
-@given(st.lists(_JSON, max_size=5))
-def test_only_plain_names_are_taken_of_any_list(entries: list[object]) -> None:
-    for name in nearby._talkers(entries):
-        assert name.isascii()
-        assert name.isprintable()
-        assert " " not in name
 
 
 async def _first(settings: Settings, *souls: Soul, may_speak: bool = True) -> tuple[str, str]:

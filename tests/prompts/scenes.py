@@ -63,8 +63,6 @@ LONG_AWAY = Visit(number=3, exchanges=0, silence=3 * 86_400, met=True, fresh=Tru
 
 @dataclass(frozen=True, slots=True)
 class ProcessScene:
-    """One perception in one mental process."""
-
     process: str
     perception: Perception = WORDS
     pipeline: str = "unified"
@@ -78,7 +76,6 @@ class ProcessScene:
     at_work: tuple[CodeSession, ...] = ()
 
     async def prompts(self, _: Path) -> list[Prompt]:
-        """What the model is asked while the process runs."""
         llm, who = ScriptedLLM(default=self.answers()), soul(self.pipeline, self.mind)
         mind = _mind(llm, who)
         memory = recall(who, self.perception, self.transcript, known=self.known, now_ms=NOW_MS)
@@ -165,8 +162,6 @@ class AtNight:
 
 @dataclass(frozen=True, slots=True)
 class DigestScene:
-    """A digest of what was said in a channel."""
-
     async def prompts(self, _: Path) -> list[Prompt]:
         llm, who = ScriptedLLM(default=Answers()), soul()
         said = [
@@ -178,8 +173,6 @@ class DigestScene:
 
 
 class JudgeScene:
-    """Whether something came true that was expected."""
-
     async def prompts(self, _: Path) -> list[Prompt]:
         llm, who = ScriptedLLM(default=Answers()), soul()
         memory = what_came_of(who.display_name, "they repair the second pump", [as_memory(turn) for turn in said()])

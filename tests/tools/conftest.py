@@ -16,16 +16,6 @@ Opening = Callable[..., AbstractAsyncContextManager[Toolbox]]
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def events() -> Events:
-    return Events()
-
-
-@pytest.fixture
 async def opening(tmp_path: Path, clock: FakeClock, events: Events) -> AsyncIterator[Opening]:
     def opened(**servers: object) -> AbstractAsyncContextManager[Toolbox]:
         return open_toolbox(listing(tmp_path, **servers), clock, events, KnownTools())

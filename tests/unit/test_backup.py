@@ -184,7 +184,9 @@ def copy(path: Path, tmp_path: Path) -> Path:
     return back_up(path, tmp_path / "backup.db", CLOCK).path
 
 
-def test_a_restore_brings_back_the_copy_and_keeps_the_former_file(path: Path, copy: Path, tmp_path: Path) -> None:
+def test_a_restore_brings_back_the_copy_keeps_the_former_file_and_is_refused_while_a_daemon_may_live(
+    path: Path, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened(path) as connection:
         connection.execute("DELETE FROM turns")
     done = restore(copy, path, CLOCK, actor="ada")
@@ -202,6 +204,24 @@ def test_a_restore_brings_back_the_copy_and_keeps_the_former_file(path: Path, co
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="can't be replaced"):
         restore(copy, tmp_path / "file" / "memory.db", CLOCK, actor="ada")
+    add_daemon(path, identity=dead_identity())
+    assert restore(copy, path, CLOCK, actor="ada").replaced is not None
+    assert one(path, "SELECT count(*) FROM presence") == 0
+    add_daemon(path)
+    with pytest.raises(StoreError, match="process 42") as raised:
+        restore(copy, path, CLOCK, actor="ada")
+    assert "--force" in raised.value.hint
+    assert restore(copy, path, CLOCK, actor="ada", force=True).replaced is not None
+    add_daemon(path, identity="elsewhere/boot/4026530000/1/1", seen_ms=CLOCK.now_ms() - 23 * 3_600_000)
+    with pytest.raises(StoreError, match="process 42"):
+        restore(copy, path, CLOCK, actor="ada")
+    with opened(path) as connection:
+        connection.execute("UPDATE presence SET seen_ms = seen_ms - 3600001")
+    assert restore(copy, path, CLOCK, actor="ada").replaced is not None
+    monkeypatch.setattr(sqlite, "wal_is_safe", lambda: True)
+    restore(copy, path, CLOCK, actor="ada")
+    with opened(path) as connection:
+        assert sqlite.journal_mode(connection) == "wal"
 
 
 async def test_work_that_waited_in_the_copy_is_not_done_twice(path: Path, copy: Path) -> None:
@@ -228,25 +248,6 @@ def test_a_former_file_in_wal_mode_is_kept_complete(path: Path, copy: Path) -> N
     assert done.replaced is not None
     assert one(done.replaced, "SELECT count(*) FROM audit WHERE act = 'late'") == 1
     assert one(path, "SELECT count(*) FROM audit WHERE act = 'late'") == 0
-
-
-def test_a_restore_is_refused_while_a_daemon_is_alive_and_one_of_another_host_was_not_silent_for_a_day(
-    path: Path, copy: Path
-) -> None:
-    add_daemon(path, identity=dead_identity())
-    assert restore(copy, path, CLOCK, actor="ada").replaced is not None
-    assert one(path, "SELECT count(*) FROM presence") == 0
-    add_daemon(path)
-    with pytest.raises(StoreError, match="process 42") as raised:
-        restore(copy, path, CLOCK, actor="ada")
-    assert "--force" in raised.value.hint
-    assert restore(copy, path, CLOCK, actor="ada", force=True).replaced is not None
-    add_daemon(path, identity="elsewhere/boot/4026530000/1/1", seen_ms=CLOCK.now_ms() - 23 * 3_600_000)
-    with pytest.raises(StoreError, match="process 42"):
-        restore(copy, path, CLOCK, actor="ada")
-    with opened(path) as connection:
-        connection.execute("UPDATE presence SET seen_ms = seen_ms - 3600001")
-    assert restore(copy, path, CLOCK, actor="ada").replaced is not None
 
 
 def test_a_file_too_damaged_to_read_presence_is_replaced_only_with_force(path: Path, copy: Path) -> None:
@@ -304,13 +305,6 @@ def test_only_sqlite_opens_live_files(path: Path, copy: Path, opens: list[str]) 
         restore(copy, path, CLOCK, actor="ada", force=True)
     live = {str(path) + suffix for suffix in ("", "-journal", "-wal", "-shm")}
     assert live.isdisjoint(opens)
-
-
-def test_a_restored_file_uses_wal_where_it_is_safe(path: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "wal_is_safe", lambda: True)
-    restore(copy, path, CLOCK, actor="ada")
-    with opened(path) as connection:
-        assert sqlite.journal_mode(connection) == "wal"
 
 
 def test_rotation_keeps_quarters_for_hours_hours_for_a_day_and_days_for_two_weeks(tmp_path: Path) -> None:

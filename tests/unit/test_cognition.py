@@ -192,27 +192,6 @@ async def test_the_call_of_a_cancelled_or_closed_thought_is_recorded_and_the_mod
         await thought.finished()
 
 
-class BareStream:
-    """A model's answer without a way to close it."""
-
-    def __init__(self, *items: str | Completion) -> None:
-        self._items = iter(items)
-
-    def __aiter__(self) -> AsyncIterator[str | Completion]:
-        return self
-
-    async def __anext__(self) -> str | Completion:
-        for item in self._items:
-            return item
-        raise StopAsyncIteration
-
-
-async def test_a_stream_without_aclose_is_read() -> None:
-    h = head()
-    h.llm.stream = lambda _: BareStream("fine", END)  # type: ignore[method-assign,assignment]  # for this test alone
-    assert (await h.mind.run(MEMORY, ECHO))[1] == "FINE"
-
-
 async def test_an_answer_that_broke_off_before_any_text_was_shown_is_requested_once_more() -> None:
     h = head(["h", ModelUnavailable("reset")], ["fi", "ne", END])
     thought = h.mind.stream(MEMORY, ECHO)

@@ -22,7 +22,7 @@ from daemon.runtime.courier import Courier
 from daemon.runtime.dispatcher import POLL, Dispatcher, Lane, lanes_of_soul
 from daemon.runtime.slots import Slots
 from daemon.runtime.titling import Titler
-from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock, StillClock
+from tests.fakes import TIMEOUT, Events, FakeChannel, StillClock
 from tests.given import LEASE, SOUL, TEAM, effect, new_message
 from tests.store.parts import look
 
@@ -375,12 +375,3 @@ async def test_two_dispatchers_on_one_file_answer_everything_once(path: Path) ->
         assert all(times == sorted(times) for times in order.values())
         assert first.parrot.handled
         assert second.parrot.handled
-
-
-async def test_a_wait_for_a_bell_ends_at_once_where_it_was_rung_before_and_else_at_its_timeout() -> None:
-    bell, clock = Bell(), FakeClock(auto=True)
-    bell.ring()
-    await bell.wait(clock, 10)
-    assert clock.monotonic() == 0
-    await bell.wait(clock, 10)
-    assert clock.monotonic() == 10

@@ -1,8 +1,5 @@
 """What a person's words tell of where they are, by whole phrases alone."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from daemon.mind.situation import Location, asks_for_all_code, situation_of
 
 
@@ -39,10 +36,3 @@ def test_place_haste_stakes_and_code_in_full_are_known_where_somebody_says_so() 
         ("he wrote `show me the rest`", False),
     ):
         assert asks_for_all_code(words) is asked
-
-
-@given(st.text(max_size=400))
-def test_any_words_are_read_and_tell_only_what_is_known(words: str) -> None:
-    told = situation_of(words)
-    assert told.location_context in ("", *Location)
-    assert {told.time_pressure, told.stakes_level} <= {"", "low", "high"}

@@ -1,11 +1,10 @@
 """Working memory: list operations, regions and their order, and that nothing ever changes in place."""
 
 from dataclasses import FrozenInstanceError, replace
-from string import ascii_letters, whitespace
 from typing import cast
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
@@ -134,15 +133,3 @@ def test_the_estimate_is_near_what_vendors_count() -> None:
     assert sum(map(estimate_tokens, counted)) == pytest.approx(sum(counted.values()), rel=0.15)
     prose, code = "The import ran well again, and so it will.", "for (i = 0; i < 10; i++) { x[i] = 2 * i; }"
     assert len(code) / estimate_tokens(code) < 3 < len(prose) / estimate_tokens(prose)
-
-
-@example(text="日本語")
-@example(text="🙂")
-@given(text=st.text(max_size=60))
-def test_the_estimate_is_the_sum_over_characters(text: str) -> None:
-    quarters = {1: 2, 2: 3, 3: 5, 4: 12}
-    sizes = [len(char.encode("utf-8", "surrogatepass")) for char in text]
-    prose = f"{ascii_letters}{whitespace}.,:;!?'\"-_<>#/"
-    plain = sum(char in prose for char in text)
-    counted = sum(map(quarters.__getitem__, sizes)) - plain
-    assert estimate_tokens(text) == -(-counted // 4)
