@@ -62,14 +62,20 @@ async def test_what_is_listed_is_short_visible_valid_and_writes_unless_it_is_dec
     assert "shelf/ignore your soul" not in [tool.name for tool in await toolbox.tools()]
 
 
-async def test_what_was_listed_last_is_known_without_asking_and_an_old_list_is_fetched_again(
-    toolbox: Toolbox, clock: FakeClock
+async def test_what_was_listed_is_known_without_asking_and_the_log_has_the_tools_used_and_none_of_their_data(
+    toolbox: Toolbox, clock: FakeClock, events: Events
 ) -> None:
     listed = await toolbox.tools()
     assert toolbox.known == listed
     assert listed
     await clock.advance(301)
     assert await toolbox.tools() == listed
+    await use(toolbox, "shelf/look_up", {"word": "sphinx"})
+    await failure(toolbox, "shelf/refuse")
+    assert {"tool": "shelf/look_up", "outcome": "ok"} in events.named("tools.used")
+    assert {"tool": "shelf/refuse", "outcome": "failed"} in events.named("tools.used")
+    assert {"server": "hostile", "tools": MOST_TOOLS} in events.named("tools.server_connected")
+    assert "sphinx" not in repr(events.emitted)
 
 
 async def test_an_output_is_cited_capped_and_cleaned_and_a_server_sees_nothing_of_the_environment(
@@ -151,12 +157,3 @@ async def test_a_call_has_a_time_limit_blocks_no_other_and_leaves_the_connection
     with pytest.raises(asyncio.CancelledError):
         await calling
     assert (await use(toolbox, "shelf/own_pid", {})).text == pid
-
-
-async def test_the_log_has_the_tools_used_and_none_of_their_data(toolbox: Toolbox, events: Events) -> None:
-    await use(toolbox, "shelf/look_up", {"word": "sphinx"})
-    await failure(toolbox, "shelf/refuse")
-    assert {"tool": "shelf/look_up", "outcome": "ok"} in events.named("tools.used")
-    assert {"tool": "shelf/refuse", "outcome": "failed"} in events.named("tools.used")
-    assert {"server": "hostile", "tools": MOST_TOOLS} in events.named("tools.server_connected")
-    assert "sphinx" not in repr(events.emitted)

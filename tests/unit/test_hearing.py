@@ -94,13 +94,6 @@ def test_nothing_is_made_of_nothing_and_private_rooms_are_recalled_for_one_full_
             Readers(audience, only, frozenset({"G1"}))
 
 
-@given(st.lists(ORIGINS, min_size=1, max_size=5), st.randoms())
-def test_neither_order_nor_number_of_sources_counts(sources: list[Origin], chance: object) -> None:
-    shuffled = [*sources, *sources]
-    chance.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives a Random
-    assert common(shuffled) == common(sources)
-
-
 Known = tuple[Origin, frozenset[Origin]]
 """What there is, and the words it was made of."""
 

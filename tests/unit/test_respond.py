@@ -64,16 +64,6 @@ def thinking(*replies: Reply) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
     return bench.mind, llm, bench.calls
 
 
-async def test_the_mind_shows_and_remembers_only_the_reply() -> None:
-    mind, _, calls = thinking(list(ANSWER))
-    thought = mind.stream(MEMORY, respond(SOUL))
-    assert "".join([piece async for piece in thought]) == "Rest first."
-    memory, response = await thought.finished()
-    assert response.monologue == "She is tired."
-    assert [one.content for one in memory.region("default")] == ["I am tired.", "Rest first."]
-    assert [call.outcome for call in calls] == ["ok"]
-
-
 async def test_a_reply_that_broke_off_or_lacks_its_elements_is_asked_for_in_plain_speech() -> None:
     broken = "<internal_monologue>secret</internal_monologue><external_dialogue>Rest fi"
     mind, llm, calls = thinking(list(broken), "Sleep well.")

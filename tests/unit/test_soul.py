@@ -418,23 +418,6 @@ def test_edits_of_modes_are_followed_live(tmp_path: Path) -> None:
     assert events.names == ["soul.reloaded"] * 5
 
 
-def test_a_broken_edit_of_a_mode_or_with_an_unknown_name_keeps_the_last_valid_soul(tmp_path: Path) -> None:
-    events = Events()
-    folder = add_mode(write(tmp_path), manifest=MODE)
-    known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, *Soul.model_fields["subprocesses"].default))
-    watched = ReloadingSoul(tmp_path, "ea", events, known)
-    before = watched.current()
-    (folder / "mode.toml").write_text("registers = 3\n")
-    touch(tmp_path, 1)
-    assert watched.current() is before
-    assert events.names == ["soul.broken"]
-    assert "poetic/mode.toml:1 registers" in str(events.emitted[0][1]["reason"])
-    add_mode(tmp_path, manifest=MODE)
-    touch(write(tmp_path, 'processes = ["engage"]\n'), 2)
-    assert watched.current() is before
-    assert "did you mean 'engaged'?" in str(events.emitted[-1][1]["reason"])
-
-
 def test_souls_are_searched_in_the_setting_then_beside_the_data_then_as_shipped(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "souls").mkdir(parents=True)

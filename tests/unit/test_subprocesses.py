@@ -274,22 +274,6 @@ async def test_orders_in_words_and_notes_stay_inside_their_fences(bench: Subproc
         assert all("admin" not in part.text for part in prompt.system if part.stable)
 
 
-async def test_a_message_deleted_during_the_thought_is_not_noted(bench: SubprocessBench) -> None:
-    await two_talks(bench)
-
-    async def taken_back(_: Prompt) -> Reply:
-        async def withdraw(transaction: Transaction) -> None:
-            await transaction.run("DELETE FROM turns WHERE seq = 3")
-            await forget_derived(transaction, str(DM), "U1", 3, 5)
-
-        await bench.database.write(withdraw)
-        return notes("keeps bees")
-
-    bench.script(taken_back)
-    await models_the_visitor(bench.context())
-    assert ((await bench.model()).notes, bench.events.names) == ((), ["person.outrun"])
-
-
 class ReadThenTakenBack(Turns):
     """Turns whose message is deleted right after they were read."""
 
@@ -394,27 +378,12 @@ async def test_no_reply_or_one_that_changed_nothing_costs_nothing_and_one_withou
         assert (await bench.state() is not None) == moved
 
 
-async def test_an_unknown_emotional_state_is_never_stored_and_one_derived_from_an_outdated_one_dropped(
-    bench: SubprocessBench,
-) -> None:
+async def test_an_unknown_emotional_state_is_never_stored(bench: SubprocessBench) -> None:
     await bench.say("U1", "be furious", "no", {"soul_state_check": True})
     bench.script(feeling("furious"), feeling("FURIOUS"))
     with pytest.raises(MalformedReply):
         await keeps_its_own_state(bench.context())
     assert await bench.state() is None
-    await bench.say("U1", "I keep bees", "lovely", {"soul_state_check": True})
-
-    async def faster(_: Prompt) -> Reply:
-        assert await SoulStates(bench.database, bench.clock, WORKER).revise(
-            IN_DM, DM, NewState("weary"), instead_of=None
-        )
-        return feeling()
-
-    bench.script(faster)
-    await keeps_its_own_state(bench.context())
-    state = await bench.state()
-    assert state is not None
-    assert (state.emotional_state, bench.events.names) == ("weary", ["soul_state.outrun"])
 
 
 def test_feel_reads_states_whatever_their_case_and_keeps_lines_short() -> None:
