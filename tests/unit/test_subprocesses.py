@@ -397,7 +397,9 @@ def test_feel_reads_states_whatever_their_case_and_keeps_lines_short() -> None:
     assert step.remember(felt) == ()
 
 
-async def test_turns_beyond_the_budget_are_folded_into_the_summary(bench: SubprocessBench) -> None:
+async def test_turns_beyond_the_budget_are_folded_into_the_summary_and_one_that_lost_a_race_is_dropped(
+    bench: SubprocessBench,
+) -> None:
     bench.soul = SOUL.model_copy(update={"budgets": Budgets(transcript=200)})
     for number in range(6):
         await bench.say("U1", f"{number} " + "word " * 30, "yes")
@@ -406,20 +408,16 @@ async def test_turns_beyond_the_budget_are_folded_into_the_summary(bench: Subpro
     await summarizes_the_conversation(bench.context())
     transcript = await bench.context().turns.transcript(DM, 99)
     assert (transcript.summary, bench.steps) == ("They said words.", ["summarize"])
-
-
-async def test_a_summary_that_lost_a_race_is_dropped(bench: SubprocessBench) -> None:
-    bench.soul = SOUL.model_copy(update={"budgets": Budgets(transcript=100)})
     for number in range(4):
-        await bench.say("U1", f"{number} " + "word " * 30, "yes")
+        await bench.say("U1", f"{number} " + "word " * 50, "yes", conversation=ROOM, audience=IN_ROOM)
 
     async def faster(_: Prompt) -> Reply:
-        assert await bench.context().turns.summarize(DM, "faster", 2, instead_of=0)
+        assert await bench.context().turns.summarize(ROOM, "faster", 14, instead_of=0)
         return "slower"
 
     bench.script(faster)
-    await summarizes_the_conversation(bench.context())
-    assert (await bench.context().turns.transcript(DM, 99)).summary == "faster"
+    await summarizes_the_conversation(bench.context(ROOM, IN_ROOM))
+    assert (await bench.context().turns.transcript(ROOM, 99)).summary == "faster"
 
 
 def test_the_family_is_complete() -> None:
