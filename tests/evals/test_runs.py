@@ -88,7 +88,7 @@ async def test_a_daemon_that_dies_or_an_interruption_leaves_what_was_played_befo
     assert [(each.broke_off, len(each.turns)) for each in kept] == [("cut short", 1)]
 
 
-async def test_a_run_that_is_interrupted_ends_with_what_there_is() -> None:
+async def test_money_or_time_that_is_used_up_or_an_interruption_ends_the_run_with_what_there_is(tmp_path: Path) -> None:
     async def launch(home: Path, settings: Mapping[str, str]) -> RunningDaemon:
         playing.cancel()
         return await launch_inside(home, settings)
@@ -98,9 +98,6 @@ async def test_a_run_that_is_interrupted_ends_with_what_there_is() -> None:
     await playing
     assert run.stopped == "interrupted"
     assert exit_code(run) == 2
-
-
-async def test_money_or_time_that_is_used_up_ends_the_run(tmp_path: Path) -> None:
     spending = Spending(most_usd=0.000001)
     run = Run(order(GREETING, scenario(tmp_path), spending=spending), lambda _: None, launch_inside)
     await run.play()

@@ -77,22 +77,18 @@ class VendorServer:
     base_path = ""
 
     def opening(self) -> list[bytes]:
-        """Frames before the first piece."""
         return []
 
     def piece(self, text: str) -> bytes:
         raise NotImplementedError
 
     def closing(self, answer: Answer) -> list[bytes]:
-        """Frames after the last piece."""
         raise NotImplementedError
 
     def error_body(self, answer: Answer) -> dict[str, object]:
-        """The JSON body of an error status."""
         raise NotImplementedError
 
     def error_event(self) -> bytes:
-        """The frame of an error in the middle of a stream."""
         raise NotImplementedError
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:

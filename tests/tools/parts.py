@@ -51,7 +51,6 @@ async def failure(toolbox: Toolbox, name: str, arguments: Mapping[str, object] |
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended; a zombie, which another process has yet to notice, has."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):

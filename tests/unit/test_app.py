@@ -154,7 +154,6 @@ DAY = 86_400
 
 
 def settings_for(workspace: WorkspaceServer, **more: object) -> Settings:
-    """The settings of a daemon that joins a workspace and lives by its clock."""
     joins = {
         "SLACK_BOT_TOKEN": workspace.bot_token,
         "SLACK_APP_TOKEN": workspace.app_token,

@@ -47,7 +47,6 @@ def in_wal_mode(path: Path) -> Path:
 
 
 def in_rollback_mode(path: Path) -> Path:
-    """A file as one is where no safe SQLite comes along; any SQLite may make it."""
     with opened(path) as connection:
         connection.execute("PRAGMA journal_mode=TRUNCATE")
     return path

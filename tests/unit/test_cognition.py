@@ -248,8 +248,6 @@ REFUSAL = replace(END, stop="refusal")
 
 @dataclass
 class Two:
-    """Two models, each with its script; only one audience has both."""
-
     first: list[Piece]
     second: list[Piece]
     prompts: list[Prompt] = field(default_factory=list)

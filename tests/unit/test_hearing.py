@@ -58,7 +58,6 @@ ORIGINS = st.sampled_from(SAID)
 
 
 def hearers(origin: Origin | None) -> set[int]:
-    """Who of them may hear it, by their places; of nothing none."""
     if origin is None:
         return set()
     return {

@@ -29,7 +29,6 @@ from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul_engine import PERSON
 from tests import template
 from tests.fakes import FakeClock, FakeSpeech
-from tests.unit.every_step import every_step
 from tests.unit.operations import OPERATIONS, memories, working_memories
 from tests.unit.subprocess_parts import DM, IN_DM, LEARNED, SubprocessBench
 from tests.unit.thinking import END, MEMORY, Head, Script, head, turns
@@ -55,17 +54,6 @@ def test_working_memory_is_immutable(memory: WorkingMemory, extra: Memory, chain
                 with pytest.raises(AttributeError):
                     setattr(holder, name, ())
         assert copy(value) == value
-
-
-@settings(max_examples=8)
-@given(given_words=words, answer=words | words.map(lambda text: '{"holds": true, "choice": "' + text + '"}'))
-def test_equal_arguments_give_equal_prompts_and_equal_readings(given_words: str, answer: str) -> None:
-    once, again = every_step(given_words), every_step(given_words)
-    for name, made in once.items():
-        assert made.prompt() == again[name].prompt() == made.prompt()
-        outcome = made.outcome(answer)
-        assert outcome == again[name].outcome(answer) == made.outcome(answer)
-        assert made.seen([answer]) == again[name].seen([answer]) == made.seen([answer])
 
 
 _SILENCE = """

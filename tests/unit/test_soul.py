@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import SoulError
 from daemon.core.working_memory import estimate_tokens
+from daemon.processes import PROCESSES
+from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.soul import (
     SIZE_CAP,
     Budgets,
@@ -62,14 +64,10 @@ def fault(root: Path, known: KnownNames | None = None, name: str = "ea") -> str:
     return caught.value.message
 
 
-def shipped(name: str, home: Path) -> Soul:
-    return load_soul(find_souls_directory(None, home, name), name)
-
-
 def test_kothar_has_verbs_for_his_moods_and_modes_within_their_budgets_and_no_shipped_soul_names_a_place_or_person(
     tmp_path: Path,
 ) -> None:
-    soul = shipped("minoan", tmp_path)
+    soul = load_soul(find_souls_directory(None, tmp_path, "minoan"), "minoan")
     assert [mode.name for mode in soul.modes] == ["academic", "poetic"]
     for mode in soul.modes:
         assert estimate_tokens(mode.personality) <= soul.budgets.mode == 1200
@@ -84,8 +82,10 @@ def test_kothar_has_verbs_for_his_moods_and_modes_within_their_budgets_and_no_sh
     assert soul.rest_state == "neutral"
     assert [state for state, _ in soul.verbs.when] == list(soul.emotional_states[1:]), "verbs for every other mood"
     for name in ("minoan", "plain"):
-        soul = shipped(name, tmp_path)
-        assert (soul.channels, soul.contacts) == ((), ())
+        soul = load_soul(find_souls_directory(None, tmp_path, name), name, KnownNames(PROCESSES, SUBPROCESSES))
+        assert (soul.name, soul.channels, soul.contacts) == (name, (), ())
+        assert soul.awakening, name
+        assert estimate_tokens(soul.personality) <= 1100, name
 
 
 def test_a_small_soul_gets_sensible_defaults_and_verbs_follow_the_mood(tmp_path: Path) -> None:

@@ -9,12 +9,11 @@ import pytest
 
 from daemon.core.errors import SoulError
 from daemon.core.sentences import SENTENCES, Sentence, Words, placeholders_in
-from daemon.core.working_memory import estimate_tokens
 from daemon.memory.knowledge.records.kinds import Topic
 from daemon.mind.stances import HOUSE, stance_of
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
-from daemon.soul import PLACEHOLDERS, KnownNames, ReloadingSoul, Soul, find_souls_directory, load_soul
+from daemon.soul import PLACEHOLDERS, KnownNames, ReloadingSoul, Soul, load_soul
 from tests.fakes import Events
 
 ROOT = Path(__file__).parents[2]
@@ -112,14 +111,6 @@ def test_a_fault_in_a_file_or_in_the_words_names_its_place_and_what_to_do(tmp_pa
         ('words = "x"', "soul.toml:3 words: must be a table of sentences by their keys"),
     ):
         assert said in fault(write(Path(mkdtemp(dir=tmp_path)), words))
-
-
-def test_the_shipped_souls_are_valid_short_and_introduced_to_themselves(tmp_path: Path) -> None:
-    for name in ("minoan", "plain"):
-        soul = load_soul(find_souls_directory(None, tmp_path, name), name, KNOWN)
-        assert soul.name == name
-        assert soul.awakening, name
-        assert estimate_tokens(soul.personality) <= 1100, name
 
 
 def test_a_link_too_many_states_and_a_misplaced_awakening_are_refused(tmp_path: Path) -> None:

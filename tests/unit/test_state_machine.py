@@ -34,7 +34,6 @@ def process_of(act: Act) -> MentalProcess:
 
 
 async def a_context() -> ProcessContext:
-    """The context of a user who has just come back."""
     play = Play({"engaged": stay})
     await play.perceive()
     return replace(play.ran[0], visit=BACK)

@@ -229,7 +229,6 @@ TAG_LIKE = re.compile(f"[<\uff1c\ufe64\u2039]\\s*/?\\s*(?:{NAMES})", re.IGNORECA
 
 
 def released_by(text: str, cuts: tuple[int, ...] = ()) -> tuple[str, TaggedOutput]:
-    """The text that the parser releases of an answer cut at these points."""
     output = TaggedOutput()
     bounds = (0, *cuts, len(text))
     shown = "".join(output.feed(text[start:end]) for start, end in pairwise(bounds))

@@ -45,7 +45,6 @@ def message(
     ago: float = 0.0,
     source: Source = Source.LIVE,
 ) -> InboxMessage:
-    """A message of `ago` seconds ago."""
     known = given.perception(
         channel="D1", source=author, place=Place.DM, ts=f"{NOW / 1000 - ago:.6f}", modality=modality
     )
