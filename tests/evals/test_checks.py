@@ -50,7 +50,7 @@ def test_no_reply_an_apology_and_a_lost_form_fail_unless_silence_is_wanted() -> 
     assert failing(turn("Good day.", rows)) == ["the model keeps the form"]
 
 
-def test_the_path_is_what_was_entered_or_stayed_in_and_no_refusal() -> None:
+def test_the_path_is_what_was_entered_or_stayed_in_and_figures_sum_what_was_used(tmp_path: Path) -> None:
     path = (
         step("enter", "engaged", "greeting"),
         step("refuse", "greeting", "ready"),
@@ -62,6 +62,13 @@ def test_the_path_is_what_was_entered_or_stayed_in_and_no_refusal() -> None:
     assert failing(turn("Rain.", rows, through=("poetic",), avoids=("ready",))) == []
     wanted = ["the words lead to ready", "the words do not lead to poetic"]
     assert failing(turn("Rain.", rows, through=("ready",), avoids=("poetic",))) == wanted
+    one = scenario(tmp_path)
+    total = figures_of([played(one), played(one)])
+    assert (total.messages, total.calls) == (2, 2)
+    assert (total.tokens_in, total.tokens_cached, total.tokens_out) == (2000, 800, 100)
+    assert total.usd == pytest.approx(0.002)
+    assert total.scores[Category.FORM] == Score()
+    assert total.scores[Category.FORM].share is None
 
 
 SOURCES: tuple[tuple[str, list[str]], ...] = (
@@ -93,16 +100,6 @@ def test_reminders_and_deeds_count_by_what_was_done_and_not_by_the_words() -> No
     asked = Rows(spoken=SPOKEN, permissions=("depot/reserve",))
     assert failing(turn("May I?", asked, asks_permission=True)) == []
     assert failing(turn("Done.", asks_permission=True)) == ["it asks for permission"]
-
-
-def test_figures_sum_calls_tokens_money_and_scores(tmp_path: Path) -> None:
-    one = scenario(tmp_path)
-    total = figures_of([played(one), played(one)])
-    assert (total.messages, total.calls) == (2, 2)
-    assert (total.tokens_in, total.tokens_cached, total.tokens_out) == (2000, 800, 100)
-    assert total.usd == pytest.approx(0.002)
-    assert total.scores[Category.FORM] == Score()
-    assert total.scores[Category.FORM].share is None
 
 
 SAMPLES: dict[str, str] = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))

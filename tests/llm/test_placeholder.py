@@ -224,7 +224,13 @@ def test_any_words_make_a_thought_that_can_be_read(pieces: list[str]) -> None:
     read_thought(rehearsal_answer(asks(said)))
 
 
-def test_the_page_of_the_mind_lists_each_line() -> None:
+def test_alone_it_obeys_the_newest_reading_and_the_page_of_the_mind_lists_each_line() -> None:
+    about = f"\n\n{THOUGHT_ALONE}, about what is due."
+    alone = replace(asks("say: again"), messages=(replace(asks("say: again").messages[0], text=f"say: again{about}"),))
+    assert read_thought(rehearsal_answer(alone)).output.external_speech is None
+    reading = '<note-a1 about="from ci at 2026-11-26 09:00 (UTC)">\nsay: it is red\n</note-a1>'
+    sensed = replace(alone, messages=(replace(alone.messages[0], text=f"say: again\n\n{reading}{about}"),))
+    assert read_thought(rehearsal_answer(sensed)).output.external_speech == "it is red"
     page = (ROOT / "docs" / "MIND.md").read_text(encoding="utf-8")
     section = page.partition("## Rehearsing")[2]
     listed = {line.split("`")[1].partition(":")[0] for line in section.splitlines() if line.startswith("| `")}
@@ -240,12 +246,3 @@ async def test_its_name_chooses_it_and_a_placeholder_of_another_name_is_refused(
     with pytest.raises(ConfigError, match="there is no model placeholder/parrot") as refused:
         endpoint_for(load_settings(), parse_model_id("placeholder/parrot"))
     assert REHEARSAL in refused.value.hint
-
-
-def test_alone_it_obeys_the_newest_reading_and_no_message_again() -> None:
-    about = f"\n\n{THOUGHT_ALONE}, about what is due."
-    alone = replace(asks("say: again"), messages=(replace(asks("say: again").messages[0], text=f"say: again{about}"),))
-    assert read_thought(rehearsal_answer(alone)).output.external_speech is None
-    reading = '<note-a1 about="from ci at 2026-11-26 09:00 (UTC)">\nsay: it is red\n</note-a1>'
-    sensed = replace(alone, messages=(replace(alone.messages[0], text=f"say: again\n\n{reading}{about}"),))
-    assert read_thought(rehearsal_answer(sensed)).output.external_speech == "it is red"

@@ -45,7 +45,7 @@ def test_a_session_without_a_word_counts_as_living_for_an_hour_whatever_clock_he
         assert (found.ended_ms, found.reason) == ended
 
 
-def test_a_name_of_any_script_is_one_that_people_can_type_and_no_long_text_takes_time() -> None:
+def test_names_are_such_as_people_can_type_and_titles_one_short_line_of_their_first_words() -> None:
     for person, project, name in (
         ("Ада Лавлейс", "интерфейс", "ада-интерфейс"),
         ("प्रिया शर्मा", "api", "प्रिया-api"),
@@ -65,9 +65,6 @@ def test_a_name_of_any_script_is_one_that_people_can_type_and_no_long_text_takes
             f"bind {(letter + '-') * 9_000}! here",
         ):
             assert phrase_in(text) is None, letter
-
-
-def test_the_first_words_make_the_title_of_one_short_line() -> None:
     for said, title in (
         ("Hello there, what is the limit of the export?", "Hello there, what is the limit of the export?"),
         ("Hi! Can you check the kiln? It cracked.", "Hi! Can you check the kiln?"),

@@ -235,15 +235,13 @@ def _readers(*rooms: str) -> Readers:
     return Readers(DM, members_only=True, rooms=frozenset(rooms))
 
 
-def test_a_thought_is_thought_again_only_while_its_reader_is_in_all_rooms_of_then() -> None:
+def test_what_came_from_a_room_is_thought_again_only_while_its_reader_is_in_it() -> None:
     thought = {MONOLOGUE: "the plan is bold", **thought_for(_readers("G1", "G2"))}
     turn = Turn(Speaks.SOUL, "minoan", "Minoan", "1.0", "Well.", thought)
     assert last_thoughts([turn], _readers("G1", "G2", "G3")) == ("the plan is bold",)
     for now in ((), ("G1",)):
         assert last_thoughts([turn], _readers(*now)) == ()
 
-
-def test_a_parked_problem_loses_what_came_from_a_room_that_was_left() -> None:
     def parked() -> Problem:
         problem = Problem(WorkingMemory("minoan", (Memory(Role.SYSTEM, "found much"),)))
         problem.keep_for(_readers("G1", "G2"))

@@ -18,7 +18,7 @@ _CALLED = {
 }
 
 
-def test_the_name_that_people_see_means_the_soul_and_folders_tell_those_of_one_name_apart() -> None:
+def test_the_name_that_people_see_means_the_soul_and_one_of_several_makes_no_slash_command() -> None:
     table: dict[str, tuple[str, ...]] = {
         "Tess": ("split",),
         "split": ("split",),
@@ -28,9 +28,6 @@ def test_the_name_that_people_see_means_the_soul_and_folders_tell_those_of_one_n
     table |= {"Khasis": (), "Kim": ("old", "rolf"), "rolf": ("rolf",), "Ada": ("ada",), "": ()}
     assert {name: souls_named(name, _CALLED) for name in table} == table
     assert shown_names(("rolf", "old", "minoan", "gone"), _CALLED) == "Kim (old), Kim (rolf), Kothar wa Khasis, gone"
-
-
-def test_a_name_that_several_souls_bear_makes_no_slash_command() -> None:
     called = {"minoan": "Kothar wa Khasis", "rolf": "Kim", "old": "Kim", "ada": "Old", "homer": "\u1f4d\u03bc"}
     folders = {f"/{one}": one for one in called}
     assert commands_of(called) == {**folders, "/kothar-wa-khasis": "minoan"}

@@ -40,7 +40,7 @@ def shown(pieces: list[str]) -> str:
     return "".join([*(stream.feed(piece) for piece in pieces), stream.finish()])
 
 
-def test_both_samples_of_the_seed_are_read_unchanged() -> None:
+def test_both_samples_of_the_seed_are_read_unchanged_and_what_stands_for_none_is_none() -> None:
     given_ = json.loads((SAMPLES / "cognitive_input.json").read_text())
     read = CognitiveInput.model_validate(given_)
     assert json.loads(read.model_dump_json(exclude_unset=True)) == given_
@@ -48,9 +48,6 @@ def test_both_samples_of_the_seed_are_read_unchanged() -> None:
     done = read_thought(json.dumps(held))
     assert done.refused == ()
     assert json.loads(done.output.model_dump_json(exclude_unset=True)) == held
-
-
-def test_what_stands_for_none_on_the_wire_is_none() -> None:
     prediction = {"what": "rain", "confidence": 0.5, "timeframe": ""}
     empty = {"kind": "none", "who": "", "words": [], "id": "", "name": ""}
     answer = bare_thought(
@@ -58,13 +55,13 @@ def test_what_stands_for_none_on_the_wire_is_none() -> None:
         world_model_updates=[{"entity": "alice", "attribute": "mood", "value": "warm"}],
         tool_calls=[{"tool": "look", "arguments": '{"a": 1}'}, {"tool": "look", "arguments": ""}],
     )
-    read = read_thought(json.dumps(answer))
-    assert read.refused == ()
-    assert read.output.external_speech is None
-    assert (read.output.confidence, read.output.identity_update, read.output.cycle_rate) == (None, None, None)
-    assert read.output.growth_reflection is None
-    assert read.output.world_model_updates == {"alice": {"mood": "warm"}}
-    assert [one.arguments for one in read.output.tool_calls] == [{"a": 1}, {}]
+    bare = read_thought(json.dumps(answer))
+    assert bare.refused == ()
+    assert bare.output.external_speech is None
+    assert (bare.output.confidence, bare.output.identity_update, bare.output.cycle_rate) == (None, None, None)
+    assert bare.output.growth_reflection is None
+    assert bare.output.world_model_updates == {"alice": {"mood": "warm"}}
+    assert [one.arguments for one in bare.output.tool_calls] == [{"a": 1}, {}]
 
 
 def test_the_wires_schema_is_closed_small_and_in_the_order_in_which_it_is_needed() -> None:
@@ -168,7 +165,7 @@ def test_a_word_for_nothing_is_nothing_and_nul_is_no_part_of_any_words() -> None
     ]
 
 
-def test_without_sound_speech_and_inner_speech_an_answer_is_malformed() -> None:
+def test_without_sound_speech_an_answer_is_malformed_and_only_the_first_one_at_the_top_is_let_out() -> None:
     for answer in (
         "",
         "Hello.",
@@ -186,9 +183,6 @@ def test_without_sound_speech_and_inner_speech_an_answer_is_malformed() -> None:
     for answer in ('{"inner_speech": "I was ab', '{"inner_speech": "a"', "Hello", '{"a" 1', ""):
         with pytest.raises(MalformedReply):
             read_thought_cut(answer)
-
-
-def test_only_the_first_speech_at_the_top_is_let_out() -> None:
     for answer in (
         f'Sure! {{"external_speech": "{SECRET}"}}',
         f'{{"note": {{"external_speech": "{SECRET}"}}, "inner_speech": "x"}}',

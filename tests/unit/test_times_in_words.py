@@ -11,7 +11,7 @@ from daemon.mind.thought.cognitive_input import TemporalContext
 NOON = 1_750_000_000_000 - 1_750_000_000_000 % 86_400_000 + 12 * 3_600_000
 
 
-def test_times_are_told_as_a_person_would_say_them() -> None:
+def test_times_are_told_as_a_person_would_say_them_and_texts_are_storable_visible_and_short() -> None:
     for seconds, said in (
         (-3, "0.0 seconds"),
         (4.2, "4.2 seconds"),
@@ -49,9 +49,6 @@ def test_times_are_told_as_a_person_would_say_them() -> None:
     span = "1000 minutes"
     longest = TemporalContext(time_since_last_thought=span, session_duration=span, interactions_this_session=1_000)
     assert estimate_tokens(time_in_words(longest, f"a silence of {span}")) <= 42
-
-
-def test_text_becomes_storable_visible_and_short_and_loopback_is_this_machine() -> None:
     assert storable("a\ud83d\ude00b\ud800") == "a😀b�"
     assert storable("\ufeffplain") == "\ufeffplain"
     assert one_line("  a\n\tb ") == "a b"

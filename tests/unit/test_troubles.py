@@ -8,7 +8,7 @@ from daemon.core.telemetry.troubles import Troubles
 from tests.fakes import FakeClock
 
 
-async def test_a_task_that_failed_three_times_within_an_hour_and_a_soul_at_its_cap_are_alarms() -> None:
+async def test_what_fails_often_is_an_alarm_until_it_works_again() -> None:
     clock = FakeClock(auto=True)
     troubles = Troubles(clock)
     for _ in range(2):
@@ -29,9 +29,6 @@ async def test_a_task_that_failed_three_times_within_an_hour_and_a_soul_at_its_c
     assert not set("<>`*\n") & set(name)
     assert "soul doctor" in sentence_of("other:thing")
     assert alarm_post(["disk"]).startswith("⚠ The disk")
-
-
-def test_what_works_again_is_no_alarm() -> None:
     troubles = Troubles(FakeClock())
     troubles("outbox.access_lost", reason="token_revoked")
     for _ in range(3):
