@@ -282,7 +282,6 @@ def test_a_bad_copy_changes_nothing(path: Path, copy: Path) -> None:
 
 @pytest.fixture
 def opens() -> Iterator[list[str]]:
-    """The plain opens of files by this process, once the list is watched."""
     seen: list[str] = []
     watching = [True]
 

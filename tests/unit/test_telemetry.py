@@ -54,7 +54,6 @@ Install = Callable[[LogLevel], CapturedLog]
 
 @pytest.fixture
 def installed() -> Iterator[Install]:
-    """Installs a log for the standard library, and undoes it."""
     undo: list[Callable[[], None]] = []
 
     def install(level: LogLevel) -> CapturedLog:

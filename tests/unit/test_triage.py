@@ -21,8 +21,6 @@ NOW = FakeClock().now_ms()
 
 @dataclass
 class ListGate:
-    """A gate that refuses the authors in `out` and records each question."""
-
     out: tuple[str, ...] = ()
     down: bool = False
     asked: list[Perception] = field(default_factory=list)
