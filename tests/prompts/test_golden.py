@@ -1,4 +1,4 @@
-"""Golden renderings: every step in every mode stands in a file, and what stays equal between prompts."""
+"""Golden renderings: every step in every mode has its file, and what stays equal between prompts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The daemon in this process: it starts, stops at signals, and lives by the clock of a workspace beside it."""
+"""The daemon in this process: it starts, stops at signals, and lives by the clock of its local workspace."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The Mind: one record for every call, one repair, thoughts that finish at last, and a model that stands by."""
+"""The Mind: one record for every call, one repair, thoughts that finish at last, and a second model."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
