@@ -13,6 +13,7 @@ from daemon.memory import database
 from daemon.memory.database import migrate
 from daemon.soul import loader, reload
 from tests import chance, template
+from tests.fakes import Events, FakeClock
 
 _SLOW = ("kill", "soak", "leaks", "page", "initiative", "outputs", "fuzz", "systemd", "real_client", "long")
 """Folders that need many processes, kills, random worlds, a browser, a real client, a service manager,
@@ -85,6 +86,16 @@ def disk_path(request: pytest.FixtureRequest) -> Iterator[Path]:
     yield folder
     if request.node.stash.get(_PASSED, default=False):
         shutil.rmtree(folder)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()
 
 
 @pytest.fixture(autouse=True)

@@ -28,16 +28,13 @@ def last_stage() -> dict[str, str]:
     return dict(found[begin:])
 
 
-def test_it_runs_as_an_account_without_rights_and_keeps_its_data_on_a_volume() -> None:
+def test_it_runs_without_rights_on_a_volume_holds_no_secret_and_takes_nothing_unpinned() -> None:
     stage = last_stage()
     assert int(stage["USER"]) > 0
     assert stage["VOLUME"] == "/data"
     assert "SOUL_HOME=/data" in stage["ENV"]
     assert (stage["ENTRYPOINT"], stage["CMD"]) == ('["soul"]', '["run"]')
     assert 'CMD ["soul", "status", "--healthy"]' in stage["HEALTHCHECK"]
-
-
-def test_it_holds_no_secret_and_takes_nothing_unpinned() -> None:
     for name, rest in instructions():
         assert name not in {"ADD", "ARG"}
         if name == "ENV":

@@ -53,16 +53,13 @@ WITHOUT_PEOPLE = """
 """  # they hold numbers, ids of messages, rooms and records, and what the house keeps of itself
 
 
-def test_no_module_outgrows_its_room() -> None:
+def test_no_module_outgrows_its_room_and_no_function_a_screen() -> None:
     long = {
         str(path.relative_to(ROOT)): lines
         for path in SOURCES
         if (lines := len(path.read_text().splitlines())) > LONGEST_MODULE
     }
     assert not long
-
-
-def test_no_function_outgrows_a_screen() -> None:
     long = {
         f"{path.relative_to(ROOT)}:{function.name}": lines
         for path in SOURCES
@@ -74,11 +71,13 @@ def test_no_function_outgrows_a_screen() -> None:
     assert not long
 
 
-def test_every_room_says_which_question_it_answers() -> None:
+def test_every_room_says_which_question_it_answers_and_none_has_a_forbidden_name() -> None:
     rooms = [path for path in (ROOT / "daemon").iterdir() if (path / "__init__.py").exists()]
     silent = [room.name for room in rooms if not re.match(r'"""[A-Z][^.]*\?', (room / "__init__.py").read_text())]
     assert rooms
     assert not silent
+    forbidden = {"utils", "helpers", "common", "manager", "base"}
+    assert not [path for path in SOURCES if path.stem in forbidden or path.parent.name in forbidden]
 
 
 @pytest.mark.parametrize("paths", [SOURCES, TESTS], ids=["code", "tests"])
@@ -94,23 +93,18 @@ def test_texts_name_the_user_the_admin_and_the_event(paths: list[Path]) -> None:
     assert len(MANNERED.findall(text)) <= MOST_MANNERED * len(re.findall(r"[A-Za-z]+", text)) / 1000
 
 
-def test_the_architecture_fits_in_one_reading() -> None:
+def test_the_architecture_fits_in_one_reading_and_the_readme_leads_to_the_first_reply() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= LONGEST_ARCHITECTURE
+    first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:40]
+    assert any("./scripts/run" in line for line in first_screen)
+    assert any("say hello" in line for line in first_screen)
 
 
-def test_no_forbidden_names() -> None:
-    forbidden = {"utils", "helpers", "common", "manager", "base"}
-    assert not [path for path in SOURCES if path.stem in forbidden or path.parent.name in forbidden]
-
-
-def test_the_generated_pages_are_what_the_program_says() -> None:
+def test_pages_are_what_the_program_says_and_name_paths_commands_and_settings_that_exist() -> None:
     for name, reference in (("phrases", phrase_reference), ("commands", command_reference)):
         page = f"docs/{name.upper()}.md"
         written = (ROOT / page).read_text(encoding="utf-8")
         assert written == reference(), f"run: python -m daemon.cli.reference.{name} {page}"
-
-
-def test_paths_that_a_document_names_exist() -> None:
     missing = []
     for name in DOCUMENTS:
         text = (ROOT / name).read_text(encoding="utf-8")
@@ -119,18 +113,17 @@ def test_paths_that_a_document_names_exist() -> None:
         places = (ROOT, (ROOT / name).parent)
         missing += [(name, path) for path in (*links, *named) if not any((place / path).exists() for place in places)]
     assert not missing
-
-
-def test_commands_and_settings_that_a_document_names_exist() -> None:
-    reference = command_reference()
+    listed = command_reference()
     settings = (ROOT / ".env.example").read_text(encoding="utf-8")
     script = (ROOT / "hooks" / "soul_address.py").read_text(encoding="utf-8")
     for name in DOCUMENTS:
         page = (ROOT / name).read_text(encoding="utf-8")
         commands = set(re.findall(r"(?:`|^|\$ )(?:\.venv/bin/)?soul (?!\w+\.)([a-z]+)\b", page, re.MULTILINE))
-        assert {command for command in commands if f"## `soul {command}`" not in reference} == set(), name
-        named = set(re.findall(r"\b(?:SOUL|ISM|SLACK)_[A-Z_]+[A-Z]\b", page))
-        unknown = {setting for setting in named if f"#{setting}=" not in settings and f'"{setting}"' not in script}
+        assert {command for command in commands if f"## `soul {command}`" not in listed} == set(), name
+        settings_named = set(re.findall(r"\b(?:SOUL|ISM|SLACK)_[A-Z_]+[A-Z]\b", page))
+        unknown = {
+            setting for setting in settings_named if f"#{setting}=" not in settings and f'"{setting}"' not in script
+        }
         assert unknown == set(), name
 
 
@@ -171,12 +164,6 @@ def test_what_the_page_about_the_engine_names_exists() -> None:
     assert {event for event in events if f'"{event}"' not in sources} == set()
 
 
-def test_the_first_screen_of_the_readme_leads_to_the_first_reply() -> None:
-    first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:40]
-    assert any("./scripts/run" in line for line in first_screen)
-    assert any("say hello" in line for line in first_screen)
-
-
 def test_the_newest_migration_is_the_schema_that_the_program_knows() -> None:
     steps = sorted(path.name[:4] for path in (ROOT / "daemon/memory/database/migrations/versions").glob("0*.py"))
     assert steps == [f"{number:04d}" for number in range(1, SCHEMA + 1)]
@@ -190,12 +177,9 @@ def _tables() -> set[str]:
     return {name for name in made if not of_sqlite.match(name)}
 
 
-def test_every_table_is_in_the_architecture() -> None:
+def test_every_table_is_in_the_architecture_and_those_about_people_on_the_page_about_privacy() -> None:
     named = set(re.findall(r"`(\w+)`", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")))
     assert _tables() <= named
-
-
-def test_every_table_with_words_or_ids_of_people_is_on_the_page_about_privacy() -> None:
     page = (ROOT / "docs" / "PRIVACY.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| [^|]+ \|$", page.partition("## See and delete")[0], re.MULTILINE)
     named = set(re.findall(r"`(\w+)`", " ".join(rows)))
@@ -203,20 +187,14 @@ def test_every_table_with_words_or_ids_of_people_is_on_the_page_about_privacy() 
     assert not named & set(WITHOUT_PEOPLE.split())
 
 
-def test_every_cognitive_step_is_tested() -> None:
+def test_every_step_is_tested_every_process_in_its_table_and_no_test_imports_from_another() -> None:
     tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     untested = [path.stem for path in (ROOT / "daemon/mind/steps").glob("[a-z]*.py") if path.stem not in tests]
     assert not untested
-
-
-def test_no_test_imports_from_another_test() -> None:
-    imported = re.compile(r"^\s*(?:from tests(?:\.\w+)*\.test_\w+ import|import tests(?:\.\w+)*\.test_)", re.MULTILINE)
-    assert not [str(path.relative_to(ROOT)) for path in TESTS if imported.search(path.read_text())]
-
-
-def test_every_mental_process_is_in_the_table_of_its_family() -> None:
     modules = {path.stem for path in (ROOT / "daemon/processes").glob("[a-z]*.py")}
     assert set(PROCESSES) == modules - {"wishes"}
+    imported = re.compile(r"^\s*(?:from tests(?:\.\w+)*\.test_\w+ import|import tests(?:\.\w+)*\.test_)", re.MULTILINE)
+    assert not [str(path.relative_to(ROOT)) for path in TESTS if imported.search(path.read_text())]
 
 
 def test_the_floors_in_the_architecture_are_those_that_are_held() -> None:

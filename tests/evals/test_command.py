@@ -67,7 +67,13 @@ def test_the_placeholder_is_played_with_and_scores_what_it_is_worth(
     assert (tmp_path / "eval-report.html").exists()
 
 
-def test_nothing_is_spent_unasked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scenarios_are_listed_nothing_is_spent_unasked_and_a_wrong_setting_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert main(["--list", "--scenarios", "discretion"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("dm-stays-in-the-dm") for line in lines)
+    assert all("discretion" in line for line in lines)
     for options in ([], ["--repeat", "2"]):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)  # each run takes it out of the environment
         assert main(options) == 2
@@ -75,24 +81,12 @@ def test_nothing_is_spent_unasked(monkeypatch: pytest.MonkeyPatch, capsys: pytes
         assert out == ""
         assert "model calls with" in err
         assert "this costs money, so nothing was played (say --yes, or bound it with --max-usd 2)" in err
-
-
-def test_a_broken_file_and_a_wrong_setting_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
     written(tmp_path, HEAD, "broken")
     assert main(["--folder", str(tmp_path)]) == 2
     assert f"{tmp_path / 'broken.toml'}: turn: field required" in capsys.readouterr().err
     monkeypatch.setenv("SOUL_MODEL_TIMEOUT", "soon")
     assert main([]) == 2
     assert "SOUL_MODEL_TIMEOUT must be a number" in capsys.readouterr().err
-
-
-def test_the_list_names_every_scenario_and_its_tags(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--list", "--scenarios", "discretion"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("dm-stays-in-the-dm") for line in lines)
-    assert all("discretion" in line for line in lines)
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def test_all_that_was_said_is_text_and_nothing_is_fetched(tmp_path: Path) -> Non
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
 
-def test_what_failed_is_open_and_says_why(tmp_path: Path) -> None:
+def test_what_failed_or_broke_off_is_open_and_says_why(tmp_path: Path) -> None:
     one = scenario(tmp_path)
     assert "<details id='s0'>" in document(one)
     failed = document(
@@ -61,9 +61,6 @@ def test_what_failed_is_open_and_says_why(tmp_path: Path) -> None:
     assert "<details id='s0' open>" in failed
     assert "the reply is in de" in failed
     assert "it is in en" in failed
-
-
-def test_a_run_that_broke_off_says_so_even_if_nothing_was_played(tmp_path: Path) -> None:
     one = scenario(tmp_path)
     run = Run(Order([one], MODEL), lambda _: None, stopped="interrupted")
     assert "0 of 0 scenarios passed" in page(run, HOST)

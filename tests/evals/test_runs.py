@@ -43,13 +43,12 @@ def order(*scenarios: Scenario, spending: Spending | None = None) -> Order:
     return Order(scenarios, MODEL, spending=spending or Spending(), rehearsal=Rehearsal.RIGHT)
 
 
-async def test_a_daemon_that_does_not_live_is_reported_with_the_end_of_its_log() -> None:
+async def test_a_daemon_that_does_not_live_is_reported_with_the_end_of_its_log_and_knew_every_contact(
+    tmp_path: Path,
+) -> None:
     played = await play(GREETING, MODEL, Limits(TIMEOUT), launch=launch_dead)
     assert played.broke_off.startswith("the daemon is gone: it ended with status 78; its log ends: level=error")
     assert not played.passed
-
-
-async def test_a_contact_reaches_the_soul_whatever_letters_describe_it(tmp_path: Path) -> None:
     contact = '[[setup.contacts]]\nname = "Zoë"\nslack = "U0ZOE"\ncan = "fires the 🚀 \\"Ada\\""\n'
     listed: list[str] = []
 
@@ -61,7 +60,7 @@ async def test_a_contact_reaches_the_soul_whatever_letters_describe_it(tmp_path:
     assert 'fires the 🚀 "Ada"' in listed
 
 
-async def test_a_daemon_that_dies_in_the_middle_leaves_what_was_played_before() -> None:
+async def test_a_daemon_that_dies_or_an_interruption_leaves_what_was_played_before() -> None:
     daemons: list[RunningDaemon] = []
 
     async def launch(home: Path, settings: Mapping[str, str]) -> RunningDaemon:
@@ -76,9 +75,6 @@ async def test_a_daemon_that_dies_in_the_middle_leaves_what_was_played_before() 
     played = await play(one, MODEL, Limits(TIMEOUT), launch=launch, on_turn=strike)
     assert played.broke_off.startswith("the daemon is gone")
     assert len(played.turns) == 1
-
-
-async def test_an_interruption_keeps_what_was_played_of_a_scenario() -> None:
     kept = list[Played]()
 
     def interrupt(number: int) -> None:
@@ -92,7 +88,7 @@ async def test_an_interruption_keeps_what_was_played_of_a_scenario() -> None:
     assert [(each.broke_off, len(each.turns)) for each in kept] == [("cut short", 1)]
 
 
-async def test_a_run_that_is_interrupted_ends_with_what_there_is() -> None:
+async def test_money_or_time_that_is_used_up_or_an_interruption_ends_the_run_with_what_there_is(tmp_path: Path) -> None:
     async def launch(home: Path, settings: Mapping[str, str]) -> RunningDaemon:
         playing.cancel()
         return await launch_inside(home, settings)
@@ -102,18 +98,12 @@ async def test_a_run_that_is_interrupted_ends_with_what_there_is() -> None:
     await playing
     assert run.stopped == "interrupted"
     assert exit_code(run) == 2
-
-
-async def test_money_that_is_used_up_ends_the_run(tmp_path: Path) -> None:
     spending = Spending(most_usd=0.000001)
     run = Run(order(GREETING, scenario(tmp_path), spending=spending), lambda _: None, launch_inside)
     await run.play()
     assert "--max-usd 1e-06 is used up" in run.stopped
     assert len(run.plays) == 1
     assert exit_code(run) == 2
-
-
-async def test_time_that_is_over_ends_the_run() -> None:
     run = Run(Order([GREETING], MODEL, seconds=0.05), lambda _: None, launch_inside)
     await run.play()
     assert "the time is over" in run.stopped
@@ -126,19 +116,25 @@ async def test_a_step_that_slack_would_not_allow_is_reported(tmp_path: Path) -> 
     assert played.broke_off.startswith("turn 1 is not possible in the workspace")
 
 
-def test_a_call_that_used_nothing_known_costs_nothing() -> None:
+def test_the_plan_says_what_it_costs_and_a_call_that_used_nothing_known_costs_nothing() -> None:
     spending = Spending()
     spending.add([call(cost=None), call(cost=0.5)])
     assert spending.usd == 0.5
     with pytest.raises(BoundReached):
         Spending(most_usd=0.4).add([call(cost=0.5)])
+    priced = estimate(configured_model(paid()), [GREETING], 3)
+    assert "1 scenarios, 3 times each: 3 messages" in priced
+    assert "$" in priced
+    unheard = configured_model(paid(persona_model="openai/unheard-of"))
+    assert "the price of this model is not known" in estimate(unheard, [GREETING], 1)
+    assert "costs nothing" in estimate(MODEL, [GREETING], 1)
 
 
 def paid(**settings: object) -> Settings:
     return Settings.model_validate({"openai_api_key": "sk-a-key-of-mine", "souls_dir": ROOT / "souls", **settings})
 
 
-def test_the_models_of_the_settings_are_handed_on_and_nothing_of_the_admins_workspace() -> None:
+def test_the_models_of_the_settings_are_handed_on_and_only_those_elsewhere_cost() -> None:
     own = {"slack_bot_token": "xoxb-mine", "members": ("U1",), "library": (Path("/home/me"),)}
     given = paid(**own, persona_standby="groq/x", model_timeout=7.0)
     model = configured_model(given)
@@ -150,24 +146,9 @@ def test_the_models_of_the_settings_are_handed_on_and_nothing_of_the_admins_work
     }
     assert model.paid
     assert "xoxb-mine" in model.secrets
-
-
-def test_a_model_on_this_machine_costs_nothing_and_others_may() -> None:
     assert not configured_model(paid(openai_base_url="http://127.0.0.1:9/v1")).paid
     assert not configured_model(paid(), model="ollama/qwen3").paid
     assert not configured_model(paid(), model="placeholder/echo").paid
     assert configured_model(paid(), roles=["persona=ollama/qwen3", "thinking=openai/gpt-x"]).paid
-
-
-def test_a_role_that_is_none_is_refused() -> None:
     with pytest.raises(ConfigError, match="--role speaker=x is not understood"):
         configured_model(paid(), roles=["speaker=x"])
-
-
-def test_the_plan_says_what_it_costs() -> None:
-    priced = estimate(configured_model(paid()), [GREETING], 3)
-    assert "1 scenarios, 3 times each: 3 messages" in priced
-    assert "$" in priced
-    unheard = configured_model(paid(persona_model="openai/unheard-of"))
-    assert "the price of this model is not known" in estimate(unheard, [GREETING], 1)
-    assert "costs nothing" in estimate(MODEL, [GREETING], 1)

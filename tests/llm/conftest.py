@@ -8,7 +8,7 @@ import pytest
 from daemon.core.config import Settings, load_settings
 from daemon.core.config.sources import environment_name
 from daemon.llm.router import Router
-from tests.fakes import Events, FakeClock
+from tests.fakes import FakeClock
 from tests.llm.providers import KEY, AnthropicServer, OpenAIServer, VendorServer
 
 
@@ -26,7 +26,6 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 async def anthropic_server() -> AsyncIterator[AnthropicServer]:
-    """Anthropic's Messages API on loopback."""
     server = AnthropicServer()
     async with server.running():
         yield server
@@ -34,7 +33,6 @@ async def anthropic_server() -> AsyncIterator[AnthropicServer]:
 
 @pytest.fixture
 async def openai_server() -> AsyncIterator[OpenAIServer]:
-    """The Chat Completions API on loopback."""
     server = OpenAIServer()
     async with server.running():
         yield server
@@ -42,16 +40,9 @@ async def openai_server() -> AsyncIterator[OpenAIServer]:
 
 @pytest.fixture(params=["anthropic", "openai"])
 async def vendor(request: pytest.FixtureRequest) -> AsyncIterator[VendorServer]:
-    """Each of the two protocols in turn."""
     server = AnthropicServer() if request.param == "anthropic" else OpenAIServer()
     async with server.running():
         yield server
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """A clock that only the test advances."""
-    return FakeClock()
 
 
 @pytest.fixture
@@ -62,13 +53,6 @@ async def model(vendor: VendorServer, clock: FakeClock) -> AsyncIterator[Router]
     await router.aclose()
 
 
-@pytest.fixture
-def events() -> Events:
-    """A recorder of events."""
-    return Events()
-
-
 def settings_for(vendor: VendorServer, **more: object) -> Settings:
-    """Settings that send both roles to one server."""
     given: dict[str, object] = {f"{vendor.name}_api_key": KEY, f"{vendor.name}_base_url": vendor.url}
     return load_settings(**(given | {"persona_model": f"{vendor.name}/local-model"} | more))

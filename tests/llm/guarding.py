@@ -37,8 +37,6 @@ async def turn_until_done(clock: FakeClock, call: asyncio.Future[Any]) -> None:
 
 
 def lasting(clock: FakeClock, seconds: float) -> Callable[[Prompt], Awaitable[Reply]]:
-    """A reply that takes some seconds."""
-
     async def reply(_: Prompt) -> Reply:
         await clock.sleep(seconds)
         return "late"

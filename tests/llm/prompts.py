@@ -43,7 +43,6 @@ async def answer(llm: LLM, asked: Prompt) -> tuple[str, Completion]:
 
 
 async def fault(llm: LLM, asked: Prompt | None = None) -> ModelError | None:
-    """The error that a prompt meets; none where it is answered."""
     try:
         await answer(llm, asked or prompt())
     except ModelError as error:

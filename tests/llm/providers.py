@@ -17,8 +17,6 @@ KEY = "sk-local-0123456789abcdef"
 
 
 class Ending(Enum):
-    """How an answer stops."""
-
     PROPER = auto()
     SILENT = auto()  # the connection stays open and nothing more comes
     CUT = auto()  # the connection is reset
@@ -46,8 +44,6 @@ class Answer:
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A request as it came over the wire."""
-
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
@@ -81,23 +77,18 @@ class VendorServer:
     base_path = ""
 
     def opening(self) -> list[bytes]:
-        """Frames before the first piece."""
         return []
 
     def piece(self, text: str) -> bytes:
-        """The frame of one piece."""
         raise NotImplementedError
 
     def closing(self, answer: Answer) -> list[bytes]:
-        """Frames after the last piece."""
         raise NotImplementedError
 
     def error_body(self, answer: Answer) -> dict[str, object]:
-        """The JSON body of an error status."""
         raise NotImplementedError
 
     def error_event(self) -> bytes:
-        """The frame of an error in the middle of a stream."""
         raise NotImplementedError
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
@@ -153,8 +144,6 @@ class VendorServer:
 
 
 class AnthropicServer(VendorServer):
-    """The Messages API, streaming only."""
-
     name = "anthropic"
     _stops = {"end": "end_turn", "length": "max_tokens", "refusal": "refusal"}  # noqa: RUF012 - a constant
 
@@ -189,8 +178,6 @@ class AnthropicServer(VendorServer):
 
 
 class OpenAIServer(VendorServer):
-    """The Chat Completions API, streaming only."""
-
     name = "openai"
     base_path = "/v1"
     _stops = {"end": "stop", "length": "length", "refusal": "content_filter"}  # noqa: RUF012 - a constant

@@ -75,22 +75,6 @@ async def test_any_byte_ends_a_silence_and_the_first_may_take_longer_than_one(ve
     await llm.aclose()
 
 
-async def test_cancelling_hangs_up_through_all_layers(vendor: VendorServer, over_the_wire: ResilientLLM) -> None:
-    gate = asyncio.Event()
-    vendor.script.append(Answer(("a",), Ending.SILENT))
-
-    async def read() -> None:
-        async for _ in over_the_wire.stream(prompt()):
-            gate.set()
-
-    reading = asyncio.ensure_future(read())
-    await gate.wait()
-    reading.cancel()
-    await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
-    with pytest.raises(asyncio.CancelledError):
-        await reading
-
-
 class HeardClock(FakeClock):
     """A clock that says when it is asked, as it is at each byte."""
 

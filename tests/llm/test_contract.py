@@ -1,4 +1,4 @@
-"""The contract of `Provider` for every protocol, against real servers on loopback."""
+"""The contract of `Provider` for every protocol, and the errors of each, against real servers on loopback."""
 
 import asyncio
 import traceback
@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from daemon.core.bounded_http import MAX_RESPONSE_BYTES
 from daemon.core.errors import ModelRefused, ModelUnavailable, NoAccess, StillLoading
-from daemon.llm.model_id import parse_model_id
-from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import ClosableLLM
 from daemon.llm.router import Router
 from tests.fakes import TIMEOUT, FakeClock
@@ -29,7 +28,6 @@ NUMBERS_FOR_TEXT = (
 async def models(
     anthropic_server: AnthropicServer, openai_server: OpenAIServer, clock: FakeClock
 ) -> AsyncIterator[list[ClosableLLM]]:
-    """A model of each kind that there is."""
     all_of_them: list[ClosableLLM] = [
         Router(settings_for(anthropic_server), clock),
         Router(settings_for(openai_server), clock),
@@ -41,15 +39,14 @@ async def models(
         await llm.aclose()
 
 
-async def test_every_model_streams_text_and_then_one_completion_of_its_own_id(models: list[ClosableLLM]) -> None:
+async def test_every_model_streams_text_and_one_completion_of_its_own_id_and_stays_usable_when_it_is_closed_half_way(
+    models: list[ClosableLLM],
+) -> None:
     for llm in models:
         text, completion = await answer(llm, prompt("hello"))
         assert text, llm
         assert (completion.stop, completion.model) == ("end", llm.model_for(prompt().role))
         assert completion.tokens_out > 0, llm
-
-
-async def test_closing_a_stream_half_way_leaves_the_model_usable(models: list[ClosableLLM]) -> None:
     for llm in models:
         pieces = llm.stream(prompt("hello"))
         async with aclosing(pieces):  # type: ignore[type-var]  # all of ours are generators
@@ -57,21 +54,18 @@ async def test_closing_a_stream_half_way_leaves_the_model_usable(models: list[Cl
         assert (await answer(llm, prompt("hello")))[0], llm
 
 
-async def test_pieces_arrive_while_the_answer_is_still_being_made_and_closing_the_stream_hangs_up(
+async def test_pieces_arrive_whole_while_the_answer_is_still_being_made_and_closing_hangs_up(
     vendor: VendorServer, model: Router
 ) -> None:
+    for chunk in (1, 2, 3, 7):
+        vendor.script.append(Answer(("Grüße, ", "日本", " 🦊!"), chunk=chunk))
+        assert (await answer(model, prompt()))[0] == "Grüße, 日本 🦊!", chunk
     vendor.script.append(Answer(("early ",), Ending.ON_DEMAND))
     async with aclosing(model.stream(prompt())) as pieces:
         await read_until(pieces, "early ")
         vendor.drops.put_nowait("later")
         await read_until(pieces, "later")
     await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
-
-
-async def test_characters_cut_across_chunks_are_whole(vendor: VendorServer, model: Router) -> None:
-    for chunk in (1, 2, 3, 7):
-        vendor.script.append(Answer(("Grüße, ", "日本", " 🦊!"), chunk=chunk))
-        assert (await answer(model, prompt()))[0] == "Grüße, 日本 🦊!", chunk
 
 
 async def test_a_completion_tells_why_the_answer_stopped_and_counts_cached_tokens_within_all_input_tokens(
@@ -85,9 +79,6 @@ async def test_a_completion_tells_why_the_answer_stopped_and_counts_cached_token
     vendor.script.append(Answer(()))
     text, completion = await answer(model, prompt())
     assert (text, completion.stop) == ("", "end"), "an answer may be empty"
-
-
-# -- what is refused ---------------------------------------------------------------------------------------------------
 
 
 async def test_a_status_that_no_retry_changes_is_refused_with_a_hint(vendor: VendorServer, model: Router) -> None:
@@ -119,7 +110,7 @@ async def test_a_passing_status_is_unavailable_and_not_retried_by_the_sdk(vendor
         assert len(vendor.asked) == number
 
 
-async def test_a_server_that_still_loads_a_model_is_told_from_one_that_fails(
+async def test_what_a_server_says_of_a_failure_tells_whether_it_loads_how_long_to_wait_and_who_can_help(
     vendor: VendorServer, model: Router
 ) -> None:
     for status, said, loads in (
@@ -134,9 +125,6 @@ async def test_a_server_that_still_loads_a_model_is_told_from_one_that_fails(
         error = await fault(model)
         assert isinstance(error, ModelUnavailable), said
         assert isinstance(error, StillLoading) is loads, said
-
-
-async def test_the_providers_retry_after_is_passed_on(vendor: VendorServer, model: Router) -> None:
     for headers, seconds in (
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "0.5"}, 0.5),
@@ -151,11 +139,6 @@ async def test_the_providers_retry_after_is_passed_on(vendor: VendorServer, mode
         error = await fault(model)
         assert isinstance(error, ModelUnavailable)
         assert error.retry_after == seconds, headers
-
-
-async def test_a_refusal_of_the_prompt_or_for_want_of_credit_is_named_as_such(
-    vendor: VendorServer, model: Router
-) -> None:
     for refused, said, for_the_admin in (
         (Answer((), stop="refusal"), "declined", False),
         (Answer(status=429, kind="insufficient_quota"), "no credit", True),
@@ -179,7 +162,7 @@ def limit_of(vendor: VendorServer) -> int:
     return int(body.get("max_tokens") or body["max_completion_tokens"])
 
 
-async def test_what_a_prompt_leaves_of_a_small_context_is_asked_for_and_forgotten(
+async def test_what_a_prompt_leaves_of_a_small_context_is_asked_for_and_no_room_is_too_long(
     vendor: VendorServer, model: Router
 ) -> None:
     long = replace(prompt(), max_output_tokens=6_000)
@@ -195,11 +178,6 @@ async def test_what_a_prompt_leaves_of_a_small_context_is_asked_for_and_forgotte
         assert limit_of(vendor) == 4096 - 1130, refusal
         await answer(model, long)
         assert limit_of(vendor) == asked, refusal
-
-
-async def test_a_prompt_that_leaves_no_room_for_an_answer_is_refused_as_too_long(
-    vendor: VendorServer, model: Router
-) -> None:
     await answer(model, prompt())
     asked = limit_of(vendor)
     refusal = (
@@ -210,19 +188,15 @@ async def test_a_prompt_that_leaves_no_room_for_an_answer_is_refused_as_too_long
         await answer(model, prompt())
 
 
-# -- what breaks -------------------------------------------------------------------------------------------------------
-
-
-async def test_an_answer_that_breaks_off_is_unavailable_after_its_text(vendor: VendorServer, model: Router) -> None:
+async def test_an_answer_that_breaks_off_or_is_garbage_is_unavailable_and_no_other_error(
+    vendor: VendorServer, model: Router
+) -> None:
     for ending in (Ending.CUT, Ending.EARLY, Ending.ERROR_EVENT):
         vendor.script.append(Answer(("half ",), ending))
         pieces = model.stream(prompt())
         await read_until(pieces, "half ")
         with pytest.raises(ModelUnavailable, match="in the middle"):
             assert not [piece async for piece in pieces if piece]
-
-
-async def test_garbage_is_unavailable_and_no_other_error(vendor: VendorServer, model: Router) -> None:
     for raw in (
         b"event: content_block_delta\ndata: {not json}\n\n",
         b"event: content_block_delta\ndata: null\n\n",
@@ -246,19 +220,15 @@ async def test_one_answer_can_not_fill_the_memory(vendor: VendorServer, model: R
     assert vendor.sent_bytes < 32 << 20
 
 
-# -- the key -----------------------------------------------------------------------------------------------------------
-
-
-async def test_the_key_travels_in_the_authorization_header_alone(vendor: VendorServer, model: Router) -> None:
+async def test_the_key_travels_in_the_authorization_header_alone_and_no_error_shows_it(
+    vendor: VendorServer, model: Router
+) -> None:
     await answer(model, prompt("hello", "hi", "bye", schema=SCHEMA, creativity=0.5))
     asked = vendor.asked[0]
     bearing = [name.lower() for name, value in asked.headers.items() if KEY in value]
     assert bearing == ["authorization"]
     assert asked.headers["Authorization"] == f"Bearer {KEY}"
     assert KEY not in f"{asked.body}{asked.path}"
-
-
-async def test_no_error_ever_shows_the_key(vendor: VendorServer, model: Router) -> None:
     for status in (400, 401, 403, 404, 422, 429, 500):
         vendor.script.append(Answer(status=status, message=f"Incorrect API key provided: {KEY}"))
         error = await fault(model)
@@ -267,10 +237,9 @@ async def test_no_error_ever_shows_the_key(vendor: VendorServer, model: Router) 
         assert KEY not in "".join(traceback.format_exception(error)), status
 
 
-# -- schemas -----------------------------------------------------------------------------------------------------------
-
-
-async def test_structured_output_is_asked_for_by_schema(vendor: VendorServer, model: Router) -> None:
+async def test_structured_output_is_asked_for_by_schema_or_in_words_and_messages_in_the_form_that_apis_accept(
+    vendor: VendorServer, model: Router
+) -> None:
     vendor.script.append(Answer(('{"verb": ', '"hums", "count": 1}')))
     text, _ = await answer(model, prompt(schema=SCHEMA))
     assert text == '{"verb": "hums", "count": 1}'
@@ -285,6 +254,14 @@ async def test_structured_output_is_asked_for_by_schema(vendor: VendorServer, mo
         "required": ["verb", "count"],
         "additionalProperties": False,
     }
+    await answer(model, prompt(schema={"type": "object", "additionalProperties": {"type": "string"}}))
+    assert "JSON Schema" in str(vendor.asked[-1].body)
+    assert "json_schema" not in str(vendor.asked[-1].body)
+    asked = prompt("", "I was saying", "a\ud800b\0c", "and then", system=())
+    await answer(model, asked)
+    sent = [(each["role"], each["content"]) for each in vendor.asked[-1].body["messages"]]
+    assert [role for role, _ in sent] == ["user", "assistant", "user", "assistant", "user"]
+    assert sent[1:4] == [("assistant", "I was saying"), ("user", "a\ufffdbc"), ("assistant", "and then")]
 
 
 async def test_a_back_end_without_structured_output_is_asked_in_words_from_then_on(
@@ -348,20 +325,6 @@ async def test_what_is_too_long_is_not_sent_again_without_its_schema(vendor: Ven
         assert len(vendor.asked) == number
 
 
-async def test_a_schema_with_free_keys_is_asked_for_in_words(vendor: VendorServer, model: Router) -> None:
-    await answer(model, prompt(schema={"type": "object", "additionalProperties": {"type": "string"}}))
-    assert "JSON Schema" in str(vendor.asked[0].body)
-    assert "json_schema" not in str(vendor.asked[0].body)
-
-
-async def test_the_messages_take_the_form_that_apis_accept(vendor: VendorServer, model: Router) -> None:
-    asked = prompt("", "I was saying", "a\ud800b\0c", "and then", system=())
-    await answer(model, asked)
-    sent = [(each["role"], each["content"]) for each in vendor.asked[0].body["messages"]]
-    assert [role for role, _ in sent] == ["user", "assistant", "user", "assistant", "user"]
-    assert sent[1:4] == [("assistant", "I was saying"), ("user", "a\ufffdbc"), ("assistant", "and then")]
-
-
 async def test_a_proxy_in_the_environment_is_not_used_for_this_machine(
     vendor: VendorServer, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,9 +335,63 @@ async def test_a_proxy_in_the_environment_is_not_used_for_this_machine(
     await router.aclose()
 
 
-async def test_the_placeholder_keeps_its_pace_on_the_clock() -> None:
-    clock = FakeClock(auto=True)
-    placeholder = Placeholder(clock, pace=0.05)
-    pieces = [piece async for piece in placeholder.stream(parse_model_id("placeholder/echo"), prompt("hi"))]
-    assert len(pieces) > 5
-    assert clock.slept == [0.05] * (len(pieces) - 1)
+@pytest.fixture
+async def claude(anthropic_server: AnthropicServer, clock: FakeClock) -> AsyncIterator[Router]:
+    router = Router(settings_for(anthropic_server), clock)
+    yield router
+    await router.aclose()
+
+
+@pytest.fixture
+async def gpt(openai_server: OpenAIServer, clock: FakeClock) -> AsyncIterator[Router]:
+    router = Router(settings_for(openai_server), clock)
+    yield router
+    await router.aclose()
+
+
+def claude_event(kind: str, message: str = "bad") -> Answer:
+    return Answer(raw=f'event: error\ndata: {{"error": {{"type": "{kind}", "message": "{message}"}}}}\n\n'.encode())
+
+
+async def test_an_event_of_claudes_is_passing_or_a_refusal_with_its_message_unless_that_repeats_the_key(
+    claude: Router, anthropic_server: AnthropicServer
+) -> None:
+    for kind in ("overloaded_error", "api_error", "rate_limit_error", "timeout_error", "new_error"):
+        anthropic_server.script.append(claude_event(kind))
+        assert isinstance(await fault(claude), ModelUnavailable), kind
+    anthropic_server.script.append(claude_event("invalid_request_error", "messages: too odd"))
+    with pytest.raises(ModelRefused, match="messages: too odd"):
+        await answer(claude, prompt())
+    anthropic_server.script.append(claude_event("invalid_request_error", f"see {KEY}"))
+    error = await fault(claude)
+    assert isinstance(error, ModelRefused)
+    assert "see" not in str(error)
+    assert error.__cause__ is None
+
+
+async def test_an_event_of_a_models_host_is_passing_unless_its_status_is_permanent_and_an_endless_body_is_not_read(
+    gpt: Router, openai_server: OpenAIServer
+) -> None:
+    for code in ("502", "429", '"server_error"', "null", "7", "403"):
+        event = f'data: {{"error": {{"code": {code}, "message": "bad"}}}}\n\n'
+        openai_server.script.append(Answer(raw=event.encode()))
+        assert type(await fault(gpt)) is (NoAccess if code == "403" else ModelUnavailable), code
+    openai_server.script.append(Answer(status=500, message="x" * (MAX_RESPONSE_BYTES + 1)))
+    assert isinstance(await fault(gpt), ModelUnavailable)
+
+
+async def test_an_unreachable_address_is_named_by_its_variable_and_an_ollama_with_how_to_start_it(
+    anthropic_server: AnthropicServer, openai_server: OpenAIServer, clock: FakeClock
+) -> None:
+    for server in (anthropic_server, openai_server):
+        for url in ("http://127.0.0.1:9/v1", "http://127.0.0.1:0", "https://not a host/"):
+            async with aclosing(Router(settings_for(server, **{f"{server.name}_base_url": url}), clock)) as router:
+                error = await fault(router)
+            assert isinstance(error, ModelUnavailable), url
+            assert f"{server.name.upper()}_BASE_URL" in error.hint, url
+    settings = settings_for(openai_server, persona_model="ollama/x", ollama_url="http://127.0.0.1:9/v1")
+    started = Router(settings, FakeClock())
+    with pytest.raises(ModelUnavailable) as caught:
+        await answer(started, prompt())
+    assert "ollama serve" in caught.value.hint
+    await started.aclose()

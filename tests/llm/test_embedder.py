@@ -29,16 +29,13 @@ def local() -> LocalEmbedder:
     return LocalEmbedder(MODEL)
 
 
-async def test_what_means_the_same_is_nearer_than_what_shares_words(local: LocalEmbedder) -> None:
+async def test_a_vector_has_length_one_and_is_nearest_to_what_means_the_same(local: LocalEmbedder) -> None:
     asked, same, other = await local.embed(
         ["Who repairs the heating?", "The plumber fixes the radiators.", "Who repairs the heating bill's typo?"]
     )
     far = (await local.embed(["We had pasta for lunch."]))[0]
     assert asked @ same > 0.4 > asked @ far
     assert asked @ other < 0.9
-
-
-async def test_a_vector_has_length_one_and_depends_on_its_text_alone(local: LocalEmbedder) -> None:
     texts = ["", "a", "Grüße aus Köln 👋", "word " * 5_000]
     together = await local.embed(texts)
     for text, vector in zip(texts, together, strict=True):
@@ -113,13 +110,10 @@ async def test_a_damaged_model_is_refused_by_name(tmp_path: Path) -> None:
         assert "scripts/build_embedder" in raised.value.hint
 
 
-def test_the_files_lie_in_the_package_with_licence_and_hash() -> None:
+def test_the_files_lie_in_the_package_and_none_or_an_endpoint_can_be_chosen() -> None:
     assert (MODEL / "LICENSE").read_text().lstrip().startswith("Apache License")
     assert "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db" in (MODEL / "README.md").read_text()
     assert (MODEL / "model.onnx").stat().st_size < 24_000_000
-
-
-def test_no_embedder_is_a_choice_and_an_endpoint_without_address_a_fault() -> None:
     assert build_embedder(Settings(embedder="none")) is None
     with pytest.raises(ConfigError, match="SOUL_EMBEDDER"):
         build_embedder(Settings(embedder="endpoint"))
@@ -155,25 +149,24 @@ async def served() -> AsyncIterator[tuple[EmbeddingServer, EndpointEmbedder]]:
 Served = tuple[EmbeddingServer, EndpointEmbedder]
 
 
-async def test_an_endpoint_is_asked_through_its_protocol_and_gives_vectors_of_length_one(served: Served) -> None:
+async def test_an_endpoint_gives_vectors_of_one_length_and_its_failures_are_told_from_a_wrong_set_up(
+    served: Served,
+) -> None:
     server, embedder = served
     server.answers = [[[3.0, 4.0], [0.0, 2.0]]]
     vectors = await embedder.embed(["a", "b"])
     assert [list(map(float, vector)) for vector in vectors] == [pytest.approx([0.6, 0.8]), [0.0, 1.0]]
     assert (server.asked[0]["model"], server.asked[0]["input"]) == ("m", ["a", "b"])
     assert embedder.id.startswith("m@127.0.0.1")
-
-
-async def test_an_endpoint_that_fails_is_told_from_one_that_is_set_up_wrongly(served: Served) -> None:
     server, embedder = served
-    answers: tuple[tuple[list[list[float]] | int, type[Exception]], ...] = (
+    failing: tuple[tuple[list[list[float]] | int, type[Exception]], ...] = (
         (503, ModelUnavailable),
         (429, ModelUnavailable),
         (401, ModelRefused),
         ([[0.0, 0.0]], ModelUnavailable),
         ([[1.0, 0.0], [1.0, 0.0]], ModelUnavailable),
     )
-    for answer, error in answers:
+    for answer, error in failing:
         server.answers = [[[1.0, 0.0]], answer]
         await embedder.embed(["first"])
         with pytest.raises(error) as raised:

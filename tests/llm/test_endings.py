@@ -45,43 +45,25 @@ def unended(text: str) -> Answer:
     return Answer(raw="".join(f"data: {line}\n\n" for line in lines).encode())
 
 
-@pytest.mark.parametrize(
-    ("said", "hold_back"),
-    [
-        pytest.param(WHOLE, 1, id="of a model that is not known yet"),
-        pytest.param(WHOLE, 0, id="of one whose words stream"),
-        pytest.param(f"<think>Hm.</think>\n{WHOLE}\n", 1, id="with reasoning and a line behind"),
-    ],
-)
-async def test_an_answer_all_of_whose_elements_are_closed_is_whole(
-    router: Router, openai_server: OpenAIServer, said: str, hold_back: int
-) -> None:
-    openai_server.script.append(unended(said))
-    calls = list[LLMCall]()
-    _, response = await replace(mind_on(router, hold_back), record=calls.append).run(MEMORY, respond(soul()))
-    assert (response.reply, response.soul_state, response.cut) == ("The import runs at six.", False, False)
-    assert [call.outcome for call in calls] == ["ok"], "no admin is told of a failure"
+async def test_an_answer_all_of_whose_elements_are_closed_is_whole(router: Router, openai_server: OpenAIServer) -> None:
+    for said, hold_back in ((WHOLE, 1), (WHOLE, 0), (f"<think>Hm.</think>\n{WHOLE}\n", 1)):
+        openai_server.script.append(unended(said))
+        calls = list[LLMCall]()
+        _, response = await replace(mind_on(router, hold_back), record=calls.append).run(MEMORY, respond(soul()))
+        assert (response.reply, response.soul_state, response.cut) == ("The import runs at six.", False, False), said
+        assert [call.outcome for call in calls] == ["ok"], "no admin is told of a failure"
 
 
-@pytest.mark.parametrize(
-    ("said", "hold_back"),
-    [
-        pytest.param(WHOLE[: WHOLE.index(" at six")], 1, id="within the reply"),
-        pytest.param(WHOLE[: WHOLE.index("user_model_check") + 9], 1, id="within a tag"),
-        pytest.param(WHOLE[: WHOLE.index("false")], 1, id="within a check"),
-        pytest.param(WHOLE[: WHOLE.index("<external")], 1, id="before the reply"),
-        pytest.param(WHOLE, 5, id="of a model that thinks aloud, as it may here"),
-    ],
-)
-async def test_any_other_answer_without_an_end_is_asked_for_again(
-    router: Router, openai_server: OpenAIServer, said: str, hold_back: int
-) -> None:
-    openai_server.script.extend([unended(said), Answer((tagged("Again, and whole."),))])
-    _, response = await mind_on(router, hold_back).run(MEMORY, respond(soul()))
-    assert response.reply == "Again, and whole."
-    openai_server.script.extend([unended(said), unended(said)])
-    with pytest.raises(ModelUnavailable, match="broke off"):
-        await mind_on(router, hold_back).run(MEMORY, respond(soul()))
+async def test_any_other_answer_without_an_end_is_asked_for_again(router: Router, openai_server: OpenAIServer) -> None:
+    within_a_tag = WHOLE[: WHOLE.index("user_model_check") + 9]
+    cuts = [within_a_tag, *(WHOLE[: WHOLE.index(end)] for end in (" at six", "false", "<external"))]
+    for said, hold_back in (*((cut, 1) for cut in cuts), (WHOLE, 5)):  # the last of a model that thinks aloud
+        openai_server.script.extend([unended(said), Answer((tagged("Again, and whole."),))])
+        _, response = await mind_on(router, hold_back).run(MEMORY, respond(soul()))
+        assert response.reply == "Again, and whole.", said
+        openai_server.script.extend([unended(said), unended(said)])
+        with pytest.raises(ModelUnavailable, match="broke off"):
+            await mind_on(router, hold_back).run(MEMORY, respond(soul()))
 
 
 async def test_of_words_without_an_element_nobody_knows_whether_they_have_ended(

@@ -1,17 +1,19 @@
-"""The requests that each vendor really gets."""
+"""The requests that each vendor really gets, with or without pictures."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from daemon.core.config import load_settings
-from daemon.core.errors import ModelRefused
-from daemon.core.ports.models import Effort, SystemPart
+from daemon.core.errors import CannotSee, ModelRefused
+from daemon.core.ports.models import Effort, Image, Message, Prompt, Speaker, SystemPart
 from daemon.llm.model_traits import THINKING_ROOM
 from daemon.llm.router import Router
 from tests.fakes import FakeClock
+from tests.llm.conftest import settings_for
 from tests.llm.prompts import SCHEMA, answer, prompt
 from tests.llm.providers import KEY, Answer, AnthropicServer, OpenAIServer
 
@@ -56,18 +58,12 @@ def send(router: Router, anthropic_server: AnthropicServer, openai_server: OpenA
     return ask
 
 
-# -- effort, thinking and temperature ----------------------------------------------------------------------------------
-
-
-async def test_claude_gets_the_effort_and_never_a_sampling_parameter(send: Send) -> None:
+async def test_claude_gets_the_effort_and_an_older_one_thinks_when_asked_or_takes_a_temperature(send: Send) -> None:
     for effort in (*Effort, None):
         body = await send("anthropic/claude-sonnet-5-5", effort=effort, tokens=100)
         assert body.get("output_config") == (effort and {"effort": effort.value}), effort
         assert body["max_tokens"] == 100 + THINKING_ROOM[effort or Effort.MEDIUM], "without one the vendor chooses it"
         assert not {"temperature", "top_p", "top_k", "thinking"} & body.keys(), effort
-
-
-async def test_an_older_claude_thinks_when_asked_and_takes_a_temperature_while_it_does_not(send: Send) -> None:
     for model, effort, thinking, temperature in (
         ("claude-sonnet-4-6", Effort.LOW, None, 0.4),
         ("claude-sonnet-4-6", Effort.MEDIUM, {"type": "adaptive"}, None),
@@ -129,9 +125,6 @@ async def test_an_effort_that_a_model_refuses_is_replaced_by_the_temperature_fro
     assert await send("openai/somebodys-own", effort=Effort.HIGH) == second, "it is remembered for the model"
 
 
-# -- output limits -----------------------------------------------------------------------------------------------------
-
-
 async def test_a_models_own_limit_bounds_answer_and_thinking(send: Send) -> None:
     assert (await send("openai/gpt-4", tokens=10_000))["max_completion_tokens"] == 8192
     body = await send("openai/gpt-6.1-terra", tokens=10_000, effort=Effort.HIGH)
@@ -183,13 +176,11 @@ async def test_a_prompt_that_is_too_long_is_no_lesson_about_the_limit(send: Send
     assert len(openai_server.asked) == 1
 
 
-# -- caches ------------------------------------------------------------------------------------------------------------
-
 LONG = "A rule of the house. " * 400  # some 2,000 tokens
 SOUL = SystemPart("You are kind.", stable=True)
 
 
-async def test_claude_is_sent_a_mark_behind_each_stable_part_and_marked_message_that_is_worth_one(send: Send) -> None:
+async def test_claude_is_sent_a_mark_behind_each_stable_part_that_is_worth_one_to_the_model(send: Send) -> None:
     sonnet, mark, long = "anthropic/claude-sonnet-5-5", {"type": "ephemeral"}, SystemPart(LONG, stable=True)
     parts: tuple[SystemPart, ...] = (long, SystemPart("mode", stable=True), SystemPart(" "), SystemPart("now"))
     body = await send(sonnet, "hi", "yes?", "well", system=parts, cached=1)
@@ -205,15 +196,14 @@ async def test_claude_is_sent_a_mark_behind_each_stable_part_and_marked_message_
     assert [message["content"] for message in body["messages"]] == ["hi", "well"]
     body = await send(sonnet, system=(long,) * 6)
     assert ["cache_control" in part for part in body["system"]] == [False, False, True, True, True, True]
-
-
-async def test_nothing_is_marked_below_the_smallest_size_that_a_model_caches(send: Send) -> None:
     for model, marked in (("claude-sonnet-5-5", True), ("claude-haiku-4-5", False)):
         body = await send(f"anthropic/{model}", system=(SystemPart(LONG, stable=True),))
         assert ("cache_control" in str(body)) is marked, model
 
 
-async def test_openai_is_told_which_prompts_begin_alike_and_nobody_else(send: Send) -> None:
+async def test_openai_is_told_which_prompts_begin_alike_and_makers_that_want_marks_get_them(
+    send: Send, router: Router
+) -> None:
     model = "openai/gpt-6.1-terra"
     one, again = await send(model), await send(model, tokens=99)
     other = await send(model, system=(SystemPart("Another soul.", stable=True),))
@@ -225,44 +215,31 @@ async def test_openai_is_told_which_prompts_begin_alike_and_nobody_else(send: Se
     assert len({body["prompt_cache_key"] for body in modes}) == 1, "what stands before the mode is the same"
     assert "cache_control" not in str(one)
     assert "prompt_cache_key" not in await send("groq/m")
-
-
-async def test_makers_behind_openrouter_that_want_marks_get_them(send: Send) -> None:
     parts = (SystemPart(LONG * 3, stable=True), SystemPart("now"))
     system = (await send("google/gemini-3-flash", system=parts))["messages"][0]["content"]
     assert [part.get("cache_control") for part in system] == [{"type": "ephemeral"}, None]
     assert isinstance((await send("other/model", system=parts))["messages"][0]["content"], str)
-
-
-async def test_what_was_written_to_the_cache_is_counted(router: Router) -> None:
     _, completion = await answer(router, prompt(model="anthropic/m"))
     assert (completion.tokens_in, completion.tokens_cached, completion.tokens_written) == (2107, 2000, 100)
 
 
-# -- the rest ----------------------------------------------------------------------------------------------------------
-
-
-async def test_the_system_parts_keep_their_order_in_one_message(send: Send) -> None:
+async def test_each_back_end_gets_the_order_names_and_sampling_that_it_takes(send: Send) -> None:
     assert (await send("openai/some-model"))["messages"] == [
         {"role": "system", "content": "You are kind.\n\nIt is noon."},
         {"role": "user", "content": "hello"},
     ]
-
-
-async def test_qwen_on_openrouter_gets_its_makers_sampling_with_every_step(send: Send) -> None:
     for creativity in (0.7, None):
         body = await send("qwen/qwen3-30b-a3b-instruct-2507", creativity=creativity)
         assert (body.get("temperature"), body["top_p"], body["top_k"]) == (creativity, 0.8, 20)
         assert body["model"] == "qwen/qwen3-30b-a3b-instruct-2507"
-
-
-async def test_other_back_ends_get_the_temperature_alone_or_none(send: Send) -> None:
     for model, name in (("groq/maker/model", "maker/model"), ("ollama/model:7b", "model:7b"), ("other/model",) * 2):
         body = await send(model)
         assert (body["model"], body["temperature"], body["max_tokens"]) == (name, 0.7, 512)
         assert not {"top_p", "top_k"} & body.keys(), model
         assert "name" not in str(body["messages"]), model
     assert "temperature" not in await send("groq/m", creativity=None)
+    asked = (await send("groq/m", schema=SCHEMA))["response_format"]["json_schema"]
+    assert (asked["name"], asked["strict"]) == ("test_step", True)
 
 
 async def test_what_a_back_end_refuses_is_left_out_or_named_as_it_wants_it(
@@ -306,22 +283,68 @@ async def test_a_model_without_a_system_role_reads_it_in_the_first_user_message_
         assert len(openai_server.asked) == 3, "one call more, once"
 
 
-async def test_a_prompt_that_is_too_long_says_nothing_about_the_system_role(
-    send: Send, openai_server: OpenAIServer
+async def test_a_prompt_that_is_too_long_says_nothing_about_the_system_role_and_a_field_may_hold_a_refusal(
+    send: Send, openai_server: OpenAIServer, router: Router
 ) -> None:
     openai_server.script.append(Answer(status=400, message="system message: prompt is too long"))
     with pytest.raises(ModelRefused, match="too long"):
         await send("ollama/m")
     assert (await send("ollama/m"))["messages"][0]["role"] == "system"
-
-
-async def test_a_refusal_in_its_own_field_is_a_refusal(router: Router, openai_server: OpenAIServer) -> None:
     frame = b'data: {"choices":[{"index":0,"delta":{"content":"no ","refusal":"I cannot"},"finish_reason":null}]}\n\n'
     end = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     openai_server.script.append(Answer(raw=frame + end))
     assert (await answer(router, prompt()))[1].stop == "refusal"
 
 
-async def test_schema_names_keep_to_the_allowed_letters(send: Send) -> None:
-    asked = (await send("groq/m", schema=SCHEMA))["response_format"]["json_schema"]
-    assert (asked["name"], asked["strict"]) == ("test_step", True)
+PICTURE = Image("image/jpeg", b"\xff\xd8picture")
+SENT = "/9hwaWN0dXJl"
+
+
+def shown(model: str = "", *, needs_eyes: bool = False) -> Prompt:
+    """A prompt whose last message shows a picture."""
+    message = Message(Speaker.USER, "What is this?", images=(PICTURE,))
+    return replace(prompt(), messages=(message,), model=model, needs_eyes=needs_eyes)
+
+
+async def test_each_vendor_is_sent_the_picture_in_its_own_form(
+    anthropic_server: AnthropicServer, openai_server: OpenAIServer, clock: FakeClock
+) -> None:
+    for server, model, picture in (
+        (
+            anthropic_server,
+            "anthropic/m",
+            {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": SENT}},
+        ),
+        (
+            openai_server,
+            "openai/gpt-4o",
+            {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{SENT}"}},
+        ),
+    ):
+        async with aclosing(Router(settings_for(server), clock)) as router:
+            await answer(router, shown(model))
+        content = server.asked[0].body["messages"][-1]["content"]
+        assert content == [picture, {"type": "text", "text": "What is this?"}]
+
+
+async def test_a_model_without_eyes_reads_that_it_has_none_and_one_that_needs_them_is_not_asked(
+    openai_server: OpenAIServer, clock: FakeClock
+) -> None:
+    async with aclosing(Router(settings_for(openai_server), clock)) as router:
+        await answer(router, shown("openai/gpt-3.5-turbo"))
+        with pytest.raises(CannotSee):
+            await answer(router, shown("openai/gpt-3.5-turbo", needs_eyes=True))
+    said = openai_server.asked[0].body["messages"][-1]["content"]
+    assert said.startswith("What is this?\n\n(Here a picture was shown to you, and you can't see pictures.")
+    assert len(openai_server.asked) == 1
+
+
+async def test_a_model_that_refuses_pictures_gets_none_from_then_on(
+    openai_server: OpenAIServer, clock: FakeClock
+) -> None:
+    openai_server.script.append(Answer(status=400, message="image_url is only supported by certain models"))
+    async with aclosing(Router(settings_for(openai_server), clock)) as router:
+        for _ in range(2):
+            await answer(router, shown("openai/gpt-4o"))
+    contents = [one.body["messages"][-1]["content"] for one in openai_server.asked]
+    assert [isinstance(one, list) for one in contents] == [True, False, False]

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from hypothesis import given
-from hypothesis import strategies as st
 
 from daemon.app.minds import first_mind
 from daemon.core.config import Settings, load_settings
@@ -68,7 +66,7 @@ async def test_what_the_settings_name_is_asked_first_and_the_first_model_that_ta
     assert found.speaking(settings).persona_model == "ollama/qwen3:8b"
 
 
-def test_the_usual_ports_are_those_of_the_usual_programs() -> None:
+def test_the_usual_ports_are_those_of_the_usual_programs_and_nobody_beyond_this_machine_is_asked() -> None:
     assert [(one.name, one.url) for one in model_servers(load_settings())] == [
         ("Ollama", "http://localhost:11434/v1"),
         ("llama.cpp", "http://127.0.0.1:8080/v1"),
@@ -77,22 +75,16 @@ def test_the_usual_ports_are_those_of_the_usual_programs() -> None:
     ]
     own = model_servers(load_settings(local_url="http://127.0.0.1:9999/v1"))
     assert [one.name for one in own] == ["Ollama", "a model server", "llama.cpp", "LM Studio", "vLLM"]
-
-
-def test_nobody_beyond_this_machine_is_asked() -> None:
     settings = load_settings(ollama_url="https://models.example.com/v1", local_url="https://10.0.0.7/v1")
     assert [one.name for one in model_servers(settings)] == ["llama.cpp", "LM Studio", "vLLM"]
 
 
-async def test_a_server_without_a_model_that_talks_is_passed_over(serve: Serve) -> None:
+async def test_a_server_without_a_model_that_talks_and_what_is_none_are_passed_over(serve: Serve) -> None:
     *_, talks = await serve(_listing(), _listing("whisper-1"), _listing("a/b.gguf"))
     found = await find_model(load_settings())
     assert found is not None
     assert (found.full, found.server.url) == ("local/a/b.gguf", talks)
     assert found.speaking(load_settings()).local_url == talks
-
-
-async def test_what_something_else_answers_is_no_model(serve: Serve) -> None:
     for number, answer in enumerate(
         (
             _saying("<html>a shop</html>"),
@@ -125,47 +117,23 @@ async def test_a_program_that_never_answers_is_waited_for_a_moment_alone(
     assert await find_model(load_settings()) is None
 
 
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["data", "id", "x"]), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-
-
-@given(st.lists(_JSON, max_size=5))
-def test_only_plain_names_are_taken_of_any_list(entries: list[object]) -> None:
-    for name in nearby._talkers(entries):
-        assert name.isascii()
-        assert name.isprintable()
-        assert " " not in name
-
-
-# -- who speaks then --------------------------------------------------------------------------------------------------
-
-
 async def _first(settings: Settings, *souls: Soul, may_speak: bool = True) -> tuple[str, str]:
     changed, line = await first_mind(settings, souls or (soul(),), may_speak=may_speak)
     return changed.persona_model, line
 
 
-async def test_without_a_key_a_model_of_this_machine_speaks_and_is_named(openai_server: OpenAIServer) -> None:
+async def test_a_model_of_this_machine_speaks_without_a_key_and_in_slack_is_only_named(
+    openai_server: OpenAIServer, serve: Serve
+) -> None:
     openai_server.models = ("qwen3:8b",)
     model, line = await _first(load_settings(ollama_url=openai_server.url))
     assert model == "ollama/qwen3:8b"
     address = openai_server.url.removeprefix("http://").removesuffix("/v1")
     assert line == f"No model key is set, so qwen3:8b speaks, which Ollama at {address} offers on this machine."
-
-
-async def test_in_slack_it_is_only_named_and_the_line_says_how_it_would_speak(serve: Serve) -> None:
     (url,) = await serve(_listing("m"))
     model, line = await _first(load_settings(), may_speak=False)
     assert model == ""
     assert f"offers m: SOUL_PERSONA_MODEL=local/m and SOUL_LOCAL_URL={url} in .env let it speak" in line
-
-
-async def test_with_none_the_line_says_so(serve: Serve) -> None:
     await serve()
     model, line = await _first(load_settings())
     assert model == ""

@@ -25,36 +25,27 @@ def chat(*texts: str, key: str = "", marked: frozenset[int] = frozenset()) -> di
     return {"model": "m", "prompt_cache_key": key, "messages": [{"role": "user", "content": blocks}]}
 
 
-def test_a_common_prefix_counts_in_whole_steps_from_1024_tokens_on() -> None:
+def test_a_prefix_counts_as_the_vendors_count_it_and_memories_apart() -> None:
     cache = AutomaticCache()
     first, again = cache.count(chat(STABLE, "one")), cache.count(chat(STABLE, "two"))
     assert (first.cached, first.written) == (0, 2048)
     assert (again.cached, again.written) == (2048, 0)
     assert AutomaticCache().count(chat("short")).written == 0
     assert cache.count(chat(STABLE, "two", key="another")).cached == 0
-
-
-def test_a_marked_prefix_counts_up_to_a_mark_that_was_sent_before() -> None:
-    cache = MarkedCache({"m": 1024})
-    first = cache.count(chat(STABLE, "a mode", "one", marked=frozenset({0})))
+    marks = MarkedCache({"m": 1024})
+    first = marks.count(chat(STABLE, "a mode", "one", marked=frozenset({0})))
     assert (first.cached, first.written) == (0, first.tokens - 3 - 3)
-    again = cache.count(chat(STABLE, "a mode", "two", marked=frozenset({0, 1})))
+    again = marks.count(chat(STABLE, "a mode", "two", marked=frozenset({0, 1})))
     assert (again.cached, again.written) == (first.written, 3)
-    assert cache.count(chat(STABLE, "a mode", "three", marked=frozenset({1}))).cached == first.written + 3
-    assert cache.count(chat(STABLE, "a mode", "three")).cached == 0, "without a mark nothing is looked for"
-    assert cache.count(chat("Another soul.", STABLE, marked=frozenset({1}))).cached == 0
-
-
-def test_anthropic_looks_twenty_blocks_back_from_a_mark_and_keeps_nothing_small() -> None:
+    assert marks.count(chat(STABLE, "a mode", "three", marked=frozenset({1}))).cached == first.written + 3
+    assert marks.count(chat(STABLE, "a mode", "three")).cached == 0, "without a mark nothing is looked for"
+    assert marks.count(chat("Another soul.", STABLE, marked=frozenset({1}))).cached == 0
     for between, found in ((20, True), (21, False)):
-        cache, texts = MarkedCache({"m": 1024}), [str(number) for number in range(between)]
-        cache.count(chat(STABLE, marked=frozenset({0})))
-        assert (cache.count(chat(STABLE, *texts, marked=frozenset({between}))).cached > 0) is found
+        marks, texts = MarkedCache({"m": 1024}), [str(number) for number in range(between)]
+        marks.count(chat(STABLE, marked=frozenset({0})))
+        assert (marks.count(chat(STABLE, *texts, marked=frozenset({between}))).cached > 0) is found
     small = MarkedCache({"m": 4096})
     assert [small.count(chat(STABLE, marked=frozenset({0}))).written for _ in range(2)] == [0, 0]
-
-
-def test_the_region_of_memories_is_counted_apart() -> None:
     region = "## Memories\n" + "a note " * 40
     counted = AutomaticCache().count(chat(f"<context-x>\n{region}\n## Now\nIt is noon.\n</context-x>"))
     assert 70 <= counted.memories <= 75

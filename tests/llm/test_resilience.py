@@ -1,4 +1,4 @@
-"""Deadlines, size limits and retries, on a clock that only the test advances."""
+"""Deadlines, size limits, retries and the circuit of a vendor that fails, on a clock that the test advances."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -10,22 +10,19 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable, StillLoading
 from daemon.core.ports.models import Completion, Prompt
-from daemon.llm.circuit import FEWEST_RETRIES
+from daemon.llm.circuit import FAILURES_TO_OPEN, FEWEST_RETRIES, REST_SECONDS, TIMEOUTS_TO_OPEN, Circuit
 from daemon.llm.clean_text import PieceCleaner, clean
-from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES, PATIENCE_SECONDS
+from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES, PATIENCE_SECONDS, ResilientLLM
 from tests.fakes import Events, FakeClock
 from tests.llm.guarding import down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, fault, prompt
 from tests.models import ScriptedLLM
 
 
-async def test_a_failure_before_the_first_piece_is_tried_again(events: Events) -> None:
+async def test_a_failure_is_tried_again_before_the_first_piece_alone_and_signs_of_life_are_none(events: Events) -> None:
     inner = ScriptedLLM(down(), "well")
     assert (await answer(guarded(inner, FakeClock(auto=True), events), prompt()))[0] == "well"
     assert events.names == ["llm.retried"]
-
-
-async def test_a_failure_after_the_first_piece_is_not_tried_again() -> None:
     inner = ScriptedLLM(["half", down()], "whole")
     llm = guarded(inner, FakeClock(auto=True))
     pieces = llm.stream(prompt())
@@ -33,9 +30,6 @@ async def test_a_failure_after_the_first_piece_is_not_tried_again() -> None:
     with pytest.raises(ModelUnavailable):
         await anext(pieces)
     assert len(inner.prompts) == 1
-
-
-async def test_signs_of_life_are_not_pieces() -> None:
     inner = ScriptedLLM(["", "", down()], ["", "well", ""])
     items = [item async for item in guarded(inner, FakeClock(auto=True)).stream(prompt())]
     assert items == ["well", Completion("scripted/test", 1, 0, 1)]
@@ -49,12 +43,19 @@ async def test_a_refusal_is_not_tried_again_and_other_errors_pass_unchanged() ->
         assert len(inner.prompts) == 1
 
 
-async def test_the_pause_is_the_providers_retry_after_and_one_beyond_the_deadline_is_not_waited_for() -> None:
+async def test_the_pause_is_the_providers_retry_after_within_the_deadline_or_jittered_and_short() -> None:
     clock = FakeClock(auto=True)
     await answer(guarded(ScriptedLLM(down(7.5), "well"), clock), prompt())
     assert clock.slept == [7.5]
     error = await failing(guarded(ScriptedLLM(down(200), "well"), clock))
     assert (error.retry_after, clock.slept) == (200, [7.5])
+    pauses = []
+    for _ in range(20):
+        clock = FakeClock(auto=True)
+        await answer(guarded(ScriptedLLM(down(), "well"), clock), prompt())
+        pauses += clock.slept
+    assert len(set(pauses)) > 10
+    assert max(pauses) <= 1
 
 
 async def test_a_model_that_its_server_still_loads_is_waited_for_up_to_the_deadline(events: Events) -> None:
@@ -72,17 +73,7 @@ async def test_a_model_that_its_server_still_loads_is_waited_for_up_to_the_deadl
     assert clock.monotonic() - began <= PATIENCE_SECONDS, "another model stands by"
 
 
-async def test_without_a_retry_after_the_pause_is_jittered_and_short() -> None:
-    pauses = []
-    for _ in range(20):
-        clock = FakeClock(auto=True)
-        await answer(guarded(ScriptedLLM(down(), "well"), clock), prompt())
-        pauses += clock.slept
-    assert len(set(pauses)) > 10
-    assert max(pauses) <= 1
-
-
-async def test_retries_stay_within_a_tenth_of_the_calls_of_a_minute() -> None:
+async def test_retries_stay_within_a_tenth_of_the_calls_of_a_minute_and_are_few_when_calls_are_few() -> None:
     clock = FakeClock(auto=True)
     inner = ScriptedLLM()
     llm = guarded(inner, clock)
@@ -93,9 +84,6 @@ async def test_retries_stay_within_a_tenth_of_the_calls_of_a_minute() -> None:
         except ModelUnavailable:
             inner.replies.clear()
     assert 300 < len(inner.prompts) <= 330
-
-
-async def test_the_budget_is_small_when_calls_are_few_and_fills_up_again_after_a_minute() -> None:
     clock = FakeClock(auto=True)
     inner = ScriptedLLM()
     llm = guarded(inner, clock)
@@ -142,14 +130,12 @@ async def test_it_gives_up_after_three_attempts_or_at_the_deadline_over_all_of_t
     assert len(inner.prompts) <= ATTEMPTS
 
 
-async def test_closing_the_stream_closes_the_one_below() -> None:
+async def test_closing_the_stream_closes_the_one_below_and_one_without_a_completion_has_broken_off() -> None:
     inner = ScriptedLLM(["one", "two", "three"])
     async with aclosing(guarded(inner, FakeClock()).stream(prompt())) as pieces:
         assert await anext(pieces) == "one"
     assert inner.cut == 1
 
-
-async def test_a_stream_that_ends_without_a_completion_has_broken_off() -> None:
     class Mute(ScriptedLLM):
         async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
             yield "half"
@@ -158,7 +144,9 @@ async def test_a_stream_that_ends_without_a_completion_has_broken_off() -> None:
     assert "broke off" in error.message
 
 
-async def test_an_endless_answer_is_cut_and_completed_as_too_long(events: Events) -> None:
+async def test_an_endless_answer_is_cut_and_the_limit_of_a_short_one_leaves_room_for_long_tokens(
+    events: Events,
+) -> None:
     inner = ScriptedLLM(["ü" * 1000] * 1000)
     text, completion = await answer(guarded(inner, FakeClock(), events), prompt(tokens=1000))
     assert text == "ü" * 4000
@@ -166,27 +154,26 @@ async def test_an_endless_answer_is_cut_and_completed_as_too_long(events: Events
     assert completion.tokens_out == 2000
     assert inner.cut == 1
     assert events.names == ["llm.cut_off"]
+    inner = ScriptedLLM(["x" * FEWEST_BYTES])
+    inner.characters_per_token = FEWEST_BYTES
+    text, completion = await answer(guarded(inner, FakeClock()), prompt(tokens=1))
+    assert (len(text), completion.stop) == (FEWEST_BYTES, "end")
 
 
-@pytest.mark.parametrize(
-    ("run", "size"),
-    [
+async def test_an_answer_that_repeats_the_same_words_without_end_is_cut_behind_two_of_them() -> None:
+    for run, size in (
         ("The import runs at six. ", 3),
         ("これは同じ文です。", 8),
         ("First this is said, at some length, to Ada. Then that, to Ben.\n\n- and a list\n- of two\n\n", 7),
         ("ja, ", 5),
         ("A whole paragraph of text: " + ", ".join(map(str, range(200))) + ".\n\n", 50_000),
-    ],
-)
-async def test_an_answer_that_repeats_the_same_words_without_end_is_cut_behind_two_of_them(
-    run: str, size: int, events: Events
-) -> None:
-    whole = "Here it is.\n\n" + run * (40_000 // len(run))
-    pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
-    text, completion = await answer(guarded(ScriptedLLM(pieces), FakeClock(), events), prompt(tokens=20_000))
-    assert whole.startswith(text)
-    assert len(text) <= len("Here it is.\n\n") + max(2 * len(run), len(run) + 40)
-    assert (completion.stop, events.names) == ("length", ["llm.cut_off"])
+    ):
+        whole, events = "Here it is.\n\n" + run * (40_000 // len(run)), Events()
+        pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
+        text, completion = await answer(guarded(ScriptedLLM(pieces), FakeClock(), events), prompt(tokens=20_000))
+        assert whole.startswith(text), run
+        assert len(text) <= len("Here it is.\n\n") + max(2 * len(run), len(run) + 40), run
+        assert (completion.stop, events.names) == ("length", ["llm.cut_off"]), run
 
 
 async def test_repetition_that_ends_passes_whole() -> None:
@@ -198,13 +185,6 @@ async def test_repetition_that_ends_passes_whole() -> None:
             pieces = [said[start : start + size] for start in range(0, len(said), size)]
             text, completion = await answer(guarded(ScriptedLLM(pieces), FakeClock()), prompt(tokens=20_000))
             assert (text, completion.stop) == (said, "end")
-
-
-async def test_the_limit_of_a_short_answer_leaves_room_for_long_tokens() -> None:
-    inner = ScriptedLLM(["x" * FEWEST_BYTES])
-    inner.characters_per_token = FEWEST_BYTES
-    text, completion = await answer(guarded(inner, FakeClock()), prompt(tokens=1))
-    assert (len(text), completion.stop) == (FEWEST_BYTES, "end")
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=8)))
@@ -219,3 +199,105 @@ def test_cleaned_text_can_always_be_encoded_and_does_not_depend_on_the_cuts(piec
 async def test_a_character_cut_between_two_pieces_is_joined_and_half_a_one_at_the_end_replaced() -> None:
     llm = guarded(ScriptedLLM(["a\ud83e", "\udd8ab", "\ud83e"]), FakeClock())
     assert (await answer(llm, prompt()))[0] == "a🦊b\ufffd"
+
+
+async def test_a_vendor_that_keeps_failing_gets_no_calls_and_the_refusal_is_immediate(events: Events) -> None:
+    clock = FakeClock(auto=True)
+    inner = ScriptedLLM(default=down())
+    llm = guarded(inner, clock, events)
+    for _ in range(10):
+        await failing(llm)
+    assert len(inner.prompts) == FAILURES_TO_OPEN
+    before = clock.monotonic()
+    error = await failing(llm)
+    assert clock.monotonic() == before
+    assert "tried again in" in error.message
+    assert error.retry_after is not None
+    assert 0 < error.retry_after <= REST_SECONDS
+    assert events.names.count("llm.circuit_opened") == 1
+
+
+async def opened(clock: FakeClock, events: Events | None = None) -> tuple[ScriptedLLM, ResilientLLM]:
+    """A vendor that has failed until it got no more calls, and after the pause."""
+    inner = ScriptedLLM(default=down(0.0))
+    llm = guarded(inner, clock, events)
+    for _ in range(4):
+        await failing(llm)
+    await clock.advance(REST_SECONDS)
+    return inner, llm
+
+
+async def test_after_a_pause_one_probe_at_a_time_closes_the_circuit_or_opens_it_again(events: Events) -> None:
+    inner, llm = await opened(FakeClock(), events)
+    inner.default = "well"
+    assert (await answer(llm, prompt()))[0] == "well"
+    assert (await answer(llm, prompt()))[0] == "well"
+    assert events.names[-1] == "llm.circuit_closed"
+    inner, llm = await opened(FakeClock())
+    asked = len(inner.prompts)
+    await failing(llm)
+    await failing(llm)
+    assert len(inner.prompts) == asked + 1
+    clock = FakeClock()
+    inner, llm = await opened(clock)
+    inner.default = lasting(clock, 10)
+    asked = len(inner.prompts)
+    async with asyncio.TaskGroup() as group:
+        probe = group.create_task(answer(llm, prompt()))
+        await clock.sleepers(2)
+        assert "right now" in (await failing(llm)).message
+        assert len(inner.prompts) == asked + 1
+        await clock.advance(10)
+    assert probe.result()[0] == "late"
+    clock = FakeClock()
+    inner, llm = await opened(clock)
+    inner.default = lasting(clock, 10)
+    probe = asyncio.ensure_future(answer(llm, prompt()))
+    await clock.sleepers(2)
+    probe.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await probe
+    inner.default = "well"
+    assert (await answer(llm, prompt()))[0] == "well"
+
+
+async def test_a_long_retry_after_prolongs_the_pause_and_refusals_or_successes_keep_the_circuit_closed() -> None:
+    clock = FakeClock(auto=True)
+    llm = guarded(ScriptedLLM(default=down(118.0)), clock)
+    for _ in range(5):
+        error = await failing(llm)
+    assert error.retry_after == 118.0
+    inner = ScriptedLLM(default=ModelRefused("no"))
+    llm = guarded(inner, FakeClock(auto=True))
+    for _ in range(20):
+        with pytest.raises(ModelRefused):
+            await answer(llm, prompt())
+    assert len(inner.prompts) == 20
+    inner = ScriptedLLM()
+    llm = guarded(inner, FakeClock(auto=True))
+    for _ in range(5):
+        inner.replies.extend([["half", down()]] * (FAILURES_TO_OPEN - 1))
+        for _ in range(FAILURES_TO_OPEN - 1):
+            await failing(llm)
+        inner.replies.append("well")
+        assert (await answer(llm, prompt()))[0] == "well"
+
+
+async def test_three_timeouts_in_a_row_open_the_circuit_and_a_call_from_before_does_not_count() -> None:
+    clock = FakeClock()
+    inner = ScriptedLLM(default=lasting(clock, 1000))
+    llm = guarded(inner, clock)
+    calls = 0
+    while calls < 5:
+        call = asyncio.ensure_future(failing(llm))
+        await turn_until_done(clock, call)
+        calls += 1
+        if "in a row" in call.result().message:
+            break
+    assert len(inner.prompts) == TIMEOUTS_TO_OPEN
+    circuit = Circuit("vendor")
+    early = circuit.admit(0)
+    for _ in range(5):
+        circuit.failed(circuit.admit(0), 0)
+    assert not circuit.failed(early, REST_SECONDS - 1)
+    assert circuit.admit(REST_SECONDS).probe

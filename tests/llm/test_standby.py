@@ -57,7 +57,7 @@ def allowed(persona: str, standby: str, *vendors: str, audience: Audience | None
     return choose_standby(settings).model_for(ModelRole.PERSONA, parse_model_id(persona), audience) is not None
 
 
-def test_a_vendor_stands_in_only_where_it_is_allowed() -> None:
+def test_a_vendor_stands_in_only_where_it_is_allowed_and_a_wrong_setting_is_told_before_any_call() -> None:
     for persona, standby, vendors, may in (
         (FIRST, SECOND, (), False),
         (FIRST, SECOND, ("groq",), False),
@@ -72,23 +72,6 @@ def test_a_vendor_stands_in_only_where_it_is_allowed() -> None:
         assert allowed(persona, standby, *vendors) is may, (persona, standby, vendors)
     for audience in (None, ROOM, ALL, Audience(AudienceKind.OPERATOR, "")):
         assert not allowed(FIRST, SECOND, "openai", audience=audience), "an audience without a list allows nobody"
-
-
-def test_the_second_one_that_speaks_also_thinks_unless_another_is_named() -> None:
-    settings = load_settings(persona_standby="ollama/a", thinking_standby="", standby_dm="ollama")
-    assert choose_standby(settings).models[ModelRole.THINKING].full == "ollama/a"
-    settings = load_settings(persona_standby="ollama/a", thinking_standby="ollama/b")
-    assert choose_standby(settings).models[ModelRole.THINKING].full == "ollama/b"
-
-
-def test_a_soul_can_have_second_models_of_its_own() -> None:
-    settings = load_settings(persona_standby="ollama/a", thinking_standby="ollama/b")
-    own = soul().model_copy(update={"models": Models(persona_standby="ollama/c")})
-    chosen = choose_standby(with_models_of(settings, own)).models
-    assert [chosen[role].full for role in ModelRole] == ["ollama/c", "ollama/b"]
-
-
-def test_a_wrong_setting_is_told_before_any_call() -> None:
     for key, name, value, said in (
         (None, "persona_standby", "openai/x", "openai/x needs a key, and OPENAI_API_KEY"),
         (KEY, "persona_standby", "placeholder/echo", "placeholder/echo can't stand by"),
@@ -97,6 +80,17 @@ def test_a_wrong_setting_is_told_before_any_call() -> None:
     ):
         with pytest.raises(ConfigError, match=said):
             build_llm(load_settings(openai_api_key=key, **{name: value}), FakeClock(), Events())
+
+
+def test_the_second_one_that_speaks_also_thinks_unless_the_settings_or_a_soul_name_another() -> None:
+    settings = load_settings(persona_standby="ollama/a", thinking_standby="", standby_dm="ollama")
+    assert choose_standby(settings).models[ModelRole.THINKING].full == "ollama/a"
+    settings = load_settings(persona_standby="ollama/a", thinking_standby="ollama/b")
+    assert choose_standby(settings).models[ModelRole.THINKING].full == "ollama/b"
+    settings = load_settings(persona_standby="ollama/a", thinking_standby="ollama/b")
+    own = soul().model_copy(update={"models": Models(persona_standby="ollama/c")})
+    chosen = choose_standby(with_models_of(settings, own)).models
+    assert [chosen[role].full for role in ModelRole] == ["ollama/c", "ollama/b"]
 
 
 async def test_a_model_that_is_down_is_passed_over_until_one_probe_finds_it_well(

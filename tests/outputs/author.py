@@ -87,8 +87,6 @@ class Known:
 
 
 class OutputAuthor:
-    """Writes one output after the other."""
-
     def __init__(self, chance: Random) -> None:
         self._chance = chance
         self._number = 0
@@ -181,8 +179,6 @@ class OutputAuthor:
             found.append(("inner_speech", f"{CANARY} again"))
         return found
 
-    # -- parts --------------------------------------------------------------------------------------------------------
-
     def _word(self) -> tuple[str, str]:
         """A text with a word of its own, and the word."""
         self._words += 1
@@ -213,7 +209,6 @@ class OutputAuthor:
         return found
 
     def _odd(self, value: dict[str, object]) -> bool:
-        """Now and then an item has what its form does not know."""
         if self._chance.random() < 0.04:
             value["external_speech"] = CANARY
             return True
@@ -348,10 +343,7 @@ class OutputAuthor:
         self._parts.append(part)
         return {"seconds": Marked(f"cycle_rate {word}", seconds), "why": word}
 
-    # -- what is no thought -------------------------------------------------------------------------------------------
-
     def _broken(self, made: Output) -> tuple[str, bool | None]:
-        """No thought at all, in one of many ways."""
         speech = f"said{made.number}x"
         whole = f'{{"calls_for": "nothing", "inner_speech": "{made.mark}", "external_speech": "{speech}"}}'
         towers = (

@@ -1,17 +1,13 @@
 """Plays outputs in small worlds, and counts: what had an effect that it may not have, and what was shown in private."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from daemon.core.authority import Authority
 from daemon.core.errors import DaemonError
-from daemon.memory.mind import goal_changes
-from daemon.mind import answer_filter
 from tests import template
 from tests.outputs.author import Known, Output, OutputAuthor
 from tests.outputs.house import IN_WORDS, ROOMS, TalkRoom, ThinkingHouse, house
@@ -158,8 +154,6 @@ class _World:
         (row,) = self._house.rows("SELECT DISTINCT conversation FROM inbox WHERE state = 'claimed'")
         return self._states[next(one.channel for one in ROOMS if str(one.conversation) == row["conversation"])]
 
-    # -- judging ------------------------------------------------------------------------------------------------------
-
     def _judge(self, state: State, *, tick: bool = False, owed: str = "") -> None:
         for name, fields in self._house.events.emitted[self._events :]:
             if name in _CRASHES:
@@ -234,37 +228,3 @@ class _World:
         for post in self._house.channel.posted[self._posted :]:
             if not tick and not self._given and IN_WORDS not in post.body:
                 self._count.shown.append(f"instead of words: {post.body!r}")
-
-
-class _AllOfIt:
-    """Lets out all words of an answer; what is still JSON would be withheld as a thought by `PrivateMarks`."""
-
-    wish = None
-
-    def feed(self, piece: str) -> str:
-        return piece.translate(_NO_JSON)
-
-    def finish(self) -> str:
-        return ""
-
-
-@contextmanager
-def without(check: str) -> Iterator[None]:
-    """The negative controls: the daemon without one of its checks."""
-    whose, name, careless = _CHECKS[check]
-    before = getattr(whose, name)
-    setattr(whose, name, careless)
-    try:
-        yield
-    finally:
-        setattr(whose, name, before)
-
-
-_NO_JSON: Final = dict.fromkeys(map(ord, '{}[]"'))
-_CHECKS: Final[dict[str, tuple[Any, str, Any]]] = {
-    "ids": (goal_changes, "_may_touch", lambda *_: True),
-    "levels": (Authority, "allows", lambda *_: True),
-    "speech": (answer_filter, "SpeechInThought", _AllOfIt),
-}
-CHECKS: Final = tuple(_CHECKS)
-"""What may be switched off: whose goals may be named, what a function may do, which words are let out."""

@@ -1,9 +1,7 @@
 """Outputs of every kind through a whole soul: what is valid takes effect, nothing else, and nothing private shows."""
 
-import pytest
-
 from tests import chance
-from tests.outputs.play import CHECKS, play, without
+from tests.outputs.play import play
 
 
 async def test_of_valid_and_hostile_outputs_just_what_is_permitted_takes_effect_and_speech_alone_is_shown() -> None:
@@ -12,10 +10,3 @@ async def test_of_valid_and_hostile_outputs_just_what_is_permitted_takes_effect_
     assert not count.faults
     assert count.effects > count.outputs / 2
     assert count.ticks
-
-
-@pytest.mark.parametrize("check", CHECKS)
-async def test_a_check_that_is_missing_is_noticed(check: str) -> None:
-    with without(check):
-        count = await play(150, 1)
-    assert count.shown if check == "speech" else count.not_permitted

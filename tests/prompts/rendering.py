@@ -27,7 +27,6 @@ async def all_files(folder: Path) -> dict[str, str]:
 
 
 def as_file(prompt: Prompt) -> str:
-    """One prompt as a text: its figures, then each part under a line that says whose it is."""
     return "\n".join((*_figures(prompt), *_parts(prompt)))
 
 

@@ -61,8 +61,6 @@ LONG_AWAY = Visit(number=3, exchanges=0, silence=3 * 86_400, met=True, fresh=Tru
 
 @dataclass(frozen=True, slots=True)
 class ProcessScene:
-    """One perception in one mental process."""
-
     process: str
     perception: Perception = WORDS
     pipeline: str = "unified"
@@ -76,7 +74,6 @@ class ProcessScene:
     at_work: tuple[CodeSession, ...] = ()
 
     async def prompts(self, _: Path) -> list[Prompt]:
-        """What the model is asked while the process runs."""
         llm, who = ScriptedLLM(default=self.answers()), soul(self.pipeline, self.mind)
         mind = _mind(llm, who)
         memory = recall(who, self.perception, self.transcript, known=self.known, now_ms=NOW_MS)
@@ -163,8 +160,6 @@ class AtNight:
 
 @dataclass(frozen=True, slots=True)
 class DigestScene:
-    """A digest of what was said in a channel."""
-
     async def prompts(self, _: Path) -> list[Prompt]:
         llm, who = ScriptedLLM(default=Answers()), soul()
         said = [

@@ -16,19 +16,7 @@ Opening = Callable[..., AbstractAsyncContextManager[Toolbox]]
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def events() -> Events:
-    return Events()
-
-
-@pytest.fixture
 async def opening(tmp_path: Path, clock: FakeClock, events: Events) -> AsyncIterator[Opening]:
-    """Opens the toolbox of the servers that are given by name."""
-
     def opened(**servers: object) -> AbstractAsyncContextManager[Toolbox]:
         return open_toolbox(listing(tmp_path, **servers), clock, events, KnownTools())
 

@@ -21,7 +21,6 @@ class KnownTools:
     seen: dict[str, str] = field(default_factory=dict)
 
     async def changed(self, server: str, offered: Sequence[Tool]) -> Collection[str]:
-        """The names of the tools with another fingerprint than at first sight."""
         return {tool.name for tool in offered if self.seen.setdefault(tool.name, tool.fingerprint) != tool.fingerprint}
 
 
@@ -32,7 +31,6 @@ def program(*args: str, module: str = "server", **more: object) -> dict[str, obj
 
 
 def listing(folder: Path, **servers: object) -> Path:
-    """A file that lists servers."""
     path = folder / "servers.json"
     path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
     return path
@@ -45,7 +43,6 @@ async def use(toolbox: Toolbox, name: str, arguments: Mapping[str, object] | Non
 
 
 async def failure(toolbox: Toolbox, name: str, arguments: Mapping[str, object] | None = None) -> ToolFailed:
-    """The failure of a tool's use."""
     try:
         passage = await use(toolbox, name, arguments)
     except ToolFailed as failed:
@@ -54,7 +51,6 @@ async def failure(toolbox: Toolbox, name: str, arguments: Mapping[str, object] |
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended; a zombie, which another process has yet to notice, has."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -62,7 +58,6 @@ def gone(pid: int) -> bool:
 
 
 def lives(pid: int) -> bool:
-    """Whether a process exists; a zombie counts."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

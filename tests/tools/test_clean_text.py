@@ -24,13 +24,10 @@ def test_plain_text_is_unchanged(text: str) -> None:
     assert clean(text, 1000) == text.strip()
 
 
-def test_invisible_characters_are_removed_and_every_kind_of_line_end_becomes_a_line_feed() -> None:
+def test_invisible_characters_are_removed_and_the_note_counts_those_left_out() -> None:
     for unseen in ("\u200b", "\u202e", "\U000e0061", "\ufe0f", "\U000e0100", "\u3164", "\x1b", "\0"):
         assert clean(f"a{unseen}b", 10) == "ab", ascii(unseen)
     assert clean("a\r\nb\rc\u2028d\x85e\tf", 50) == "a\nb\nc\nd\ne\tf"
-
-
-def test_the_note_counts_the_characters_left_out() -> None:
     assert clean("a" * 100, 10) == "a" * 10 + "\n… [90 more characters left out]"
     assert clean("\u200b" * 30 + "b" * 30, 10) == "b" * 10 + "\n… [20 more characters left out]"
     assert short_line("a\nb" * 100, 5) == "a ba"

@@ -29,9 +29,6 @@ async def pid_of(toolbox: Toolbox, server: str = "shelf") -> int:
     return int((await use(toolbox, f"{server}/own_pid", {})).text)
 
 
-# -- programs --------------------------------------------------------------------------------------------------------
-
-
 async def test_a_broken_server_harms_no_other_and_its_stderr_is_logged(opening: Opening, events: Events) -> None:
     broken, missing = program("--broken", env={"SHELF_KEY": "sesame-3fa9"}), {"command": "no-such-program-anywhere"}
     async with opening(broken=broken, missing=missing, shelf=program()) as toolbox:
@@ -180,9 +177,6 @@ async def test_without_a_list_there_are_no_tools_and_the_sdk_is_not_loaded(clock
         assert "there is no tool" in (await failure(toolbox, "shelf/look_up")).message
     look = "import sys, daemon.tools.mcp.toolbox; sys.exit(bool({'mcp', 'mcp_types', 'httpx2'} & set(sys.modules)))"
     assert await (await asyncio.create_subprocess_exec(sys.executable, "-c", look)).wait() == 0
-
-
-# -- addresses -------------------------------------------------------------------------------------------------------
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ def refusal(path: Path) -> str:
     return refused.value.message
 
 
-def test_programs_and_addresses_are_read(tmp_path: Path) -> None:
+def test_programs_and_addresses_are_read_and_all_errors_reported_at_once(tmp_path: Path) -> None:
     path = listing(
         tmp_path,
         files={"command": "npx", "args": ["-y", "server"], "env": {"ROOT": "/srv"}, "cwd": "/srv", "reads": ["list"]},
@@ -35,9 +35,6 @@ def test_programs_and_addresses_are_read(tmp_path: Path) -> None:
         ),
         "web": HttpServer(url="https://tools.example/mcp", headers={"Authorization": "Bearer x"}, timeout=5),
     }
-
-
-def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
     path = listing(
         tmp_path,
         **{
@@ -82,7 +79,9 @@ def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
         assert place in message
 
 
-def test_values_that_may_be_keys_are_never_repeated(tmp_path: Path) -> None:
+def test_a_list_that_others_could_have_written_is_refused_and_values_that_may_be_keys_are_never_repeated(
+    tmp_path: Path,
+) -> None:
     message = refusal(
         listing(
             tmp_path,
@@ -90,6 +89,12 @@ def test_values_that_may_be_keys_are_never_repeated(tmp_path: Path) -> None:
         )
     )
     assert "sesame" not in message
+    text = json.dumps({"theme": "dark", "mcpServers": {}})
+    (tmp_path / "servers.json").write_text(f"\ufeff{text}", encoding="utf-8")
+    assert read_servers(tmp_path / "servers.json") == {}
+    path = listing(tmp_path, clock={"command": "clock-server"})
+    path.chmod(0o646)
+    assert "may be written by other users" in refusal(path)
 
 
 def test_a_file_that_is_no_list_is_an_error(tmp_path: Path) -> None:
@@ -108,15 +113,3 @@ def test_a_file_that_is_no_list_is_an_error(tmp_path: Path) -> None:
         assert message in refusal(path)
     assert "no such file" in refusal(tmp_path / "nowhere.json")
     assert "directory" in refusal(tmp_path)
-
-
-def test_a_list_that_others_could_have_written_is_refused(tmp_path: Path) -> None:
-    path = listing(tmp_path, clock={"command": "clock-server"})
-    path.chmod(0o646)
-    assert "may be written by other users" in refusal(path)
-
-
-def test_a_byte_order_mark_and_other_sections_are_accepted(tmp_path: Path) -> None:
-    text = json.dumps({"theme": "dark", "mcpServers": {}})
-    (tmp_path / "servers.json").write_text(f"\ufeff{text}", encoding="utf-8")
-    assert read_servers(tmp_path / "servers.json") == {}

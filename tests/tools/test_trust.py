@@ -32,7 +32,6 @@ def offer(tmp_path: Path) -> Path:
 
 
 def told(offer: Path, **more: object) -> dict[str, object]:
-    """A server that lists what the file holds."""
     return program(str(offer), module="told", **more)
 
 
@@ -43,7 +42,6 @@ def say(path: Path, hints: Mapping[str, dict[str, bool]], description: str = "Do
 
 
 def used(path: Path) -> list[str]:
-    """The uses so far, oldest first."""
     log = path.with_suffix(".used")
     return log.read_text(encoding="utf-8").split() if log.exists() else []
 

@@ -59,7 +59,6 @@ class Made:
     seen: Callable[[list[str]], str]
 
     def prompt(self, memory: WorkingMemory = MEMORY) -> Prompt:
-        """The prompt that this step makes of a memory."""
         return build_prompt(memory, self.step, budgets=Budgets(), nonce="n0nce")
 
 

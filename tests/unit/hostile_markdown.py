@@ -14,7 +14,6 @@ _LONGEST = 60_000  # characters
 
 
 def hostile_markdown(chance: random.Random) -> str:
-    """One text of 1 to 60,000 characters."""
     size = int(10 ** chance.uniform(0, 4.78))
     kinds = (_nested, _unclosed, _quotes, _table, _links, _soup, _code, _lists)
     text = ""

@@ -30,17 +30,14 @@ def chosen(*actions: str | tuple[str, str], reasoning: str = "It seems best.") -
 
 
 async def think(use: ActionUse) -> Recurse:
-    """Observe the input and go on."""
     return use.recurse(observation=f"thought of {use.input or 'it'}")
 
 
 async def respond(use: ActionUse) -> Stay:
-    """Answer in one sentence."""
     return Stay(use.memory.with_memory(Memory(Role.ASSISTANT, "There are none.")))
 
 
 async def escalate(use: ActionUse) -> Transition:
-    """Hand over at once."""
     return Transition(use.memory, "expert", "it is beyond me", execute_now=True)
 
 
@@ -64,7 +61,6 @@ class Bench:
 
     @property
     def mind(self) -> Mind:
-        """A mind that records its calls in `calls`; a token costs a hundredth of a cent."""
         return Mind(
             llm=self.llm,
             render=lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n0nce"),
@@ -75,7 +71,6 @@ class Bench:
         )
 
     def usage(self) -> tuple[int, float]:
-        """Tokens and US dollars of the recorded calls."""
         tokens = sum(call.tokens_in + call.tokens_out for call in self.calls)
         return tokens, sum(call.cost_usd or 0.0 for call in self.calls)
 
@@ -86,7 +81,6 @@ class Bench:
         return Stay(memory.with_memory(Memory(Role.ASSISTANT, f"So far only this: {why}.")))
 
     async def note(self, event: LoopEvent) -> None:
-        """Record an event."""
         self.events.append(event)
 
     async def run(
@@ -98,7 +92,6 @@ class Bench:
         internal: WorkingMemory | None = None,
         spent: Spent | None = None,
     ) -> ISMResult:
-        """Run the machine with these actions within these limits."""
         machine = Machine(
             goal="Find out what they need.",
             playbook="Look before you answer.",

@@ -70,7 +70,6 @@ class Play:
 
     @property
     def names(self) -> list[str]:
-        """The processes that ran, in order."""
         return [one.state.process for one in self.ran]
 
 
@@ -87,7 +86,6 @@ def to(name: str, *, now: bool = False, **params: object) -> Act:
 
 
 def due(process: str, **params: object) -> Perception:
-    """A perception that was scheduled for this process."""
     return Perception(
         id="2",
         conversation=WORDS.conversation,

@@ -2,9 +2,8 @@
 
 from daemon.core.errors import ChannelRefused
 from daemon.core.limits import Limits
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.perception import Audience, AudienceKind, Readers
 from daemon.core.ports.channel import Room
-from daemon.core.ports.library import Passage
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approval, Approvals
 from daemon.memory.queues.intention_rows import Intention
@@ -20,7 +19,6 @@ class NothingOwn(OwnThings):
     def __init__(self) -> None: ...
 
     async def reminders(self, person: str) -> tuple[Intention, ...]:
-        """None."""
         return ()
 
 
@@ -31,15 +29,10 @@ class NoApprovals(Approvals):
         """Without a database."""
 
     async def status(self, approval: str) -> Approval | None:
-        """Unknown."""
         return None
 
 
-async def _none_intended(conversation: ConversationKey) -> tuple[Intention, ...]:
-    return ()
-
-
-async def _nobody_named(name: str, where: ConversationKey, readers: Readers) -> tuple[str, ...]:
+async def _none(*_: object) -> tuple[()]:
     return ()
 
 
@@ -53,10 +46,6 @@ async def _unreachable(contact: str) -> Room:
 
 async def _unchanged(memory: WorkingMemory) -> WorkingMemory:
     return memory
-
-
-async def _find_nothing(query: str, limit: int) -> tuple[Passage, ...]:
-    return ()
 
 
 def _ignore(event: str, /, **fields: object) -> None:
@@ -74,8 +63,8 @@ def capabilities() -> Capabilities:
         toolbox=None,
         approvals=NoApprovals(),
         may_intend=_has_room,
-        intended=_none_intended,
-        people_named=_nobody_named,
+        intended=_none,
+        people_named=_none,
         find_room=_unreachable,
         approvers=(),
         admins=(),
@@ -91,7 +80,7 @@ def current_cycle(limits: Limits | None = None) -> CurrentCycle:
         limits=limits,
         usage=lambda: (0, 0.0),
         absorb_new_messages=_unchanged,
-        recollect=_find_nothing,
+        recollect=_none,
         cite=lambda _: None,
         readers=Readers(Audience(AudienceKind.DM, "D1"), members_only=True),
         emit=_ignore,

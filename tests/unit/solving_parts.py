@@ -43,11 +43,9 @@ class Shelf:
 
     @property
     def known(self) -> tuple[Tool, ...]:
-        """The offered tools."""
         return self.offered
 
     async def tools(self) -> tuple[Tool, ...]:
-        """The offered tools."""
         return self.offered
 
     async def use(self, name: str, arguments: Mapping[str, object], fingerprint: str) -> Passage:
@@ -69,15 +67,12 @@ class Books:
 
     @property
     def folders(self) -> Mapping[str, int]:
-        """One folder."""
         return {"docs": 2}
 
     async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
-        """The passages of a document from a line on."""
         return tuple(one for one in self.documents.get(document, ()) if one.line >= line)[:most]
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
-        """The first passages."""
         return self.passages[:limit] if self.under in query else ()
 
 
@@ -97,7 +92,6 @@ class ActionBench:
         return ActionBench(self.llm, context)
 
     async def act(self, action: Action, words: str = "") -> Recurse | Stay | Transition:
-        """Carry out an action."""
         memory = self.context.memory
         return await action.handler(ActionUse(memory, WorkingMemory("Tess"), words, 1))
 
@@ -144,13 +138,11 @@ async def allowed(
 
 
 def observation(result: Recurse | Stay | Transition) -> str:
-    """The observation that the next choice reads."""
     assert isinstance(result, Recurse)
     return result.observation
 
 
 def tasks(one: ActionBench) -> Sequence[Task]:
-    """The tasks that users see."""
     speech = one.context.motor._speech
     assert isinstance(speech, FakeSpeech)
     return speech.tasks

@@ -137,7 +137,6 @@ class SubprocessBench:
         await self.senses.keep(file, read)
 
     async def keep(self, matter: Matter, *, process: str = "engaged") -> None:
-        """Store the matter that the conversation is on, as a commit does."""
         await self._run(
             "UPDATE conversations SET process = :process, process_memory = :memory, version = version + 1",
             process=process,
@@ -148,7 +147,6 @@ class SubprocessBench:
         await self.database.write(lambda transaction: transaction.run(sql, **values))
 
     async def rows(self, sql: str) -> list[sqlite3.Row]:
-        """Rows of memory.db."""
         return await self.database.rows(sql)
 
     def context(self, conversation: ConversationKey = DM, audience: Audience = IN_DM) -> SubprocessContext:
@@ -181,7 +179,6 @@ class SubprocessBench:
 
     @property
     def senses(self) -> Senses:
-        """The store of what was seen."""
         return Senses(self.database, self.clock, SenseBytes(self.database.path.parent), 1_000_000)
 
     def script(self, *replies: Script) -> None:

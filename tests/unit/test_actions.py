@@ -40,7 +40,6 @@ def problem(asker: str = "UADA") -> Problem:
 
 
 def asked(one: ActionBench) -> str:
-    """The last prompt."""
     return shown(one.llm.prompts[-1])
 
 
@@ -65,21 +64,16 @@ def test_only_those_actions_are_offered_that_can_do_something() -> None:
 
 
 def handing(one: ActionBench, known: Problem) -> Action:
-    """The action Escalate."""
     action = escalate(one.context, known)
     assert action is not None
     return action
 
 
 def looking(one: ActionBench, known: Problem, sources: Sources = ALL) -> Action:
-    """The action Research."""
     return research(one.context, known, sources)
 
 
-# -- Think, Respond, Ask -----------------------------------------------------------------------------------------------
-
-
-async def test_a_thought_is_only_an_observation() -> None:
+async def test_a_thought_is_an_observation_an_answer_ends_the_work_and_a_question_parks_it() -> None:
     for words, text in {"the glaze": 'Begin with what stands under "Aim".', "": "what is known leads."}.items():
         one = scene("It cools too fast.")
         result = await one.act(think(one.context), words)
@@ -87,9 +81,6 @@ async def test_a_thought_is_only_an_observation() -> None:
         assert result.memory == one.context.memory
         assert one.context.motor.reply == ""
         assert text in asked(one)
-
-
-async def test_an_answer_ends_the_work_with_its_sources() -> None:
     said = "Clay [1], not fire [9]."
     for words, text in {"the glaze": 'Dwell on what stands under "Aim".', "": "what you found."}.items():
         one, solved = scene(said), problem()
@@ -103,9 +94,6 @@ async def test_an_answer_ends_the_work_with_its_sources() -> None:
     nothing_found = scene("I don't know.")
     await nothing_found.act(respond(nothing_found.context, problem()))
     assert "cite by its number" not in asked(nothing_found)
-
-
-async def test_a_question_parks_the_problem_and_may_cite_sources() -> None:
     for words in ("which kiln", ""):
         one, parked = scene("Is it the one in [1]?"), problem()
         parked.add(FOUND)
@@ -116,14 +104,11 @@ async def test_a_question_parks_the_problem_and_may_cite_sources() -> None:
         assert ("## Aim\n\n<note-n0nce>\nwhich kiln\n</note-n0nce>" in asked(one)) == bool(words)
 
 
-# -- Research ----------------------------------------------------------------------------------------------------------
-
-
 async def _recollected(query: str, limit: int) -> tuple[Passage, ...]:
     return (Passage("this conversation", f"{query} {limit}"),)
 
 
-async def test_all_sources_are_searched_and_passages_numbered() -> None:
+async def test_all_sources_are_searched_again_in_other_words_and_what_fails_is_reported() -> None:
     shelf = Shelf(offered=(READER,))
     one = scene(LOOK_UP).having(recollect=_recollected, library=Books((Passage("a.md:1", "clay"),) * 9), toolbox=shelf)
     found = problem()
@@ -133,8 +118,6 @@ async def test_all_sources_are_searched_and_passages_numbered() -> None:
     assert shelf.used == [("shelf/look_up", {"word": "clay"})]
     assert len(found.found) == 3
 
-
-async def test_without_tools_and_documents_no_model_is_called_and_nothing_found() -> None:
     class Empty(Books):
         @property
         def folders(self) -> Mapping[str, int]:
@@ -153,14 +136,30 @@ async def test_without_tools_and_documents_no_model_is_called_and_nothing_found(
     for words, answers in {"kiln": ("no JSON", "none again"), "": ()}.items():
         one = scene(*answers).having(library=Books())
         assert observation(await one.act(looking(one, problem()), words)) == "Nothing was found.", "no other words"
-
-
-async def test_a_search_without_results_is_repeated_in_other_words() -> None:
     books = Books((Passage("a.md:1", "the oven"),), under="oven")
     one = scene('{"ideas": ["oven", "old oven"]}').having(library=books)
     assert observation(await one.act(looking(one, problem()), "kiln")) == "[1] a.md:1\nthe oven"
     assert [prompt.step for prompt in one.llm.prompts] == ["brainstorm"]
     assert "kiln" not in one.llm.prompts[0].messages[-1].text.splitlines()[-1]
+    long = " ".join(f"clay{number}" for number in range(400)) + " kilns crack " + "ash " * 500
+    one = scene().having(library=Books(tuple(Passage(f"{name}.md:1", f"{name} {long}") for name in "abc")))
+    text = observation(await one.act(looking(one, problem()), "kilns crack"))
+    for number, name in ((1, "a"), (2, "b"), (3, "c")):
+        assert f"[{number}] {name}.md:1\n… clay" in text
+    assert text.count("kilns crack") == 3
+    assert estimate_tokens(text) <= RESEARCH_TOKENS
+
+    class Burnt(Books):
+        async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
+            raise StoreBusy("memory.db is locked")
+
+    shelf = Shelf(failing=ToolFailed("it fell"))
+    one = scene(LOOK_UP).having(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
+    text = observation(await one.act(looking(one, problem()), "kilns"))
+    assert text == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
+    one = scene().having(library=Burnt())
+    with pytest.raises(StoreBusy):
+        await one.act(looking(one, problem()), "kilns")
 
 
 async def test_the_model_learns_what_there_is_and_how_much_of_it_and_the_reading_half_only_tools_that_read() -> None:
@@ -174,30 +173,6 @@ async def test_the_model_learns_what_there_is_and_how_much_of_it_and_the_reading
     text = looking(one, problem(), await sources_of(one.context)).description
     assert "search the folder docs (2 documents), shelf (2 tools: look_up, write_down) and earlier talk at once" in text
     assert "after a click" in text
-
-
-async def test_a_long_result_is_shown_around_what_was_looked_for() -> None:
-    long = " ".join(f"clay{number}" for number in range(400)) + " kilns crack " + "ash " * 500
-    one = scene().having(library=Books(tuple(Passage(f"{name}.md:1", f"{name} {long}") for name in "abc")))
-    text = observation(await one.act(looking(one, problem()), "kilns crack"))
-    for number, name in ((1, "a"), (2, "b"), (3, "c")):
-        assert f"[{number}] {name}.md:1\n… clay" in text
-    assert text.count("kilns crack") == 3
-    assert estimate_tokens(text) <= RESEARCH_TOKENS
-
-
-async def test_a_failing_tool_is_reported_beside_the_passages_and_a_store_that_fails_is_not_hidden() -> None:
-    class Burnt(Books):
-        async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
-            raise StoreBusy("memory.db is locked")
-
-    shelf = Shelf(failing=ToolFailed("it fell"))
-    one = scene(LOOK_UP).having(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
-    text = observation(await one.act(looking(one, problem()), "kilns"))
-    assert text == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
-    one = scene().having(library=Burnt())
-    with pytest.raises(StoreBusy):
-        await one.act(looking(one, problem()), "kilns")
 
 
 async def test_a_writing_tool_is_not_used_but_asked_for() -> None:
@@ -220,10 +195,7 @@ async def test_a_writing_tool_is_not_used_but_asked_for() -> None:
         )
 
 
-# -- Remind ------------------------------------------------------------------------------------------------------------
-
-
-async def test_a_reminder_is_made_once_for_the_same_words() -> None:
+async def test_a_reminder_is_made_once_for_the_same_words_at_a_time_that_can_be_read() -> None:
     one = scene()
     for words in ("in 2h: Ask about  the glaze", "in 3h: ask about the glaze", "in 2h: the clay"):
         assert observation(await one.act(remind(one.context), words)).startswith("It will be brought up on Sunday,")
@@ -234,8 +206,6 @@ async def test_a_reminder_is_made_once_for_the_same_words() -> None:
         (2 * 3_600_000, "the clay", "UADA"),
     ]
 
-
-async def test_a_time_that_cannot_be_read_and_a_full_schedule_are_reported() -> None:
     async def full(_: str, __: int) -> bool:
         return False
 
@@ -249,27 +219,21 @@ async def test_a_time_that_cannot_be_read_and_a_full_schedule_are_reported() -> 
     assert one.context.motor.intentions == ()
 
 
-# -- Escalate ----------------------------------------------------------------------------------------------------------
-
-
-async def test_the_expert_takes_over_at_once_and_follows_no_wish() -> None:
+async def test_the_expert_takes_over_at_once_and_follows_no_wish_for_the_message_handed_over() -> None:
     for words in ("expert", "to the EXPERT, please"):
         one = scene(modes=(ACADEMIC,))
         result = await one.act(handing(one, problem()), words)
         assert isinstance(result, Transition)
         assert (result.to, result.execute_now, result.decided_by) == ("academic", True, "model")
         assert result.params == {HANDED_OVER: one.context.perception.id}
-
-
-async def test_a_handed_over_message_follows_no_wish_but_the_next_one_does() -> None:
     one = scene()
-    words = one.context.perception
-    context = replace(one.context, state=ProcessState("academic", params={HANDED_OVER: words.id}))
+    message = one.context.perception
+    context = replace(one.context, state=ProcessState("academic", params={HANDED_OVER: message.id}))
     assert not Lead(context).leads("research")
-    assert Lead(replace(context, perception=replace(words, id="p2"))).leads("research")
+    assert Lead(replace(context, perception=replace(message, id="p2"))).leads("research")
 
 
-async def test_without_an_expert_the_observation_names_the_contacts() -> None:
+async def test_a_contact_is_matched_by_the_whole_name_and_only_the_user_with_the_problem_may_approve() -> None:
     souls: tuple[dict[str, Any], ...] = (
         {},
         {"modes": (ACADEMIC,), "ism": IsmLimits(expert="problem_solving")},
@@ -281,9 +245,6 @@ async def test_without_an_expert_the_observation_names_the_contacts() -> None:
         assert action.description.endswith("who of these: Ben (opens the vault)")
         text = observation(await one.act(action, "the expert"))
         assert text == "It can't be handed on to them, but to these: Ben (opens the vault)."
-
-
-async def test_a_contact_is_matched_by_the_whole_name() -> None:
     potters = {"the potters", "Please tell THE POTTERS!", "Ben of the Potters"}
     for words in (*potters, "Ben", "Benjamin", "potters"):
         one, parked = scene("Mend it.\u202e", contacts=(BEN, POTTERS), modes=(ACADEMIC,)), problem()
@@ -299,9 +260,6 @@ async def test_a_contact_is_matched_by_the_whole_name() -> None:
         assert (new.tool, new.arguments["to"], new.arguments["summary"]) == (POST_ELSEWHERE, to, "Mend it.\\u202e")
         assert "```\nMend it.\\u202e\n```" in one.context.motor.reply
         assert parked.approval == new.id
-
-
-async def test_only_the_user_with_the_problem_may_approve_a_message_about_it() -> None:
     one = scene("Mend it.", contacts=(BEN,)).having(approvers=("UCHLOE",))
     await one.act(handing(one, problem()), "Ben")
     assert one.context.motor.approval is not None

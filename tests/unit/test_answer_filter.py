@@ -1,4 +1,4 @@
-"""Nothing private by a side door: the one filter under every step, with the reasoning marks of the model families."""
+"""Nothing private by a side door: the one filter under every step, the marks of the model families, private asides."""
 
 import json
 from dataclasses import replace
@@ -6,9 +6,12 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from daemon.core.step import AnswerForm, Step
 from daemon.memory.knowledge.model_habits import ModelHabit
+from daemon.mind.private_marks import PrivateMarks
 from tests.chance import dice
 from tests.unit.every_step import FAMILY, every_step, filtered
 from tests.unit.hostile_answers import CANARY, REASONING, Author
@@ -37,15 +40,12 @@ def said(step: Step[Any], answer: str) -> str:
     return str(getattr(value, "reply", value))
 
 
-def test_every_step_whose_words_are_said_is_found_by_listing() -> None:
+def test_every_step_whose_words_are_said_is_found_by_listing_and_no_other_can_be_visible() -> None:
     assert set(STEPS) == FAMILY
     assert sorted(ALOUD) == ["digest", "external_dialog", "instruction", "poetic_composition", "respond", "think"]
     for name, step in STEPS.items():
         if name not in ALOUD:
             assert step.form is AnswerForm.THOUGHT or step.json_schema is not None, f"{name} says its words aloud"
-
-
-def test_a_step_whose_answer_is_no_speech_cannot_be_visible() -> None:
     step = STEPS["external_dialog"]
     with pytest.raises(ValueError, match="can't be visible"):
         replace(step, form=AnswerForm.THOUGHT)
@@ -95,11 +95,14 @@ def test_an_unclosed_or_disguised_mark_ends_what_is_said() -> None:
             assert said(step, answer) in ("", "Hello.", text.strip()), text
 
 
-def test_where_the_reply_has_its_element_only_that_counts_in_plain_speech_too() -> None:
+def test_a_reply_element_in_plain_speech_counts_alone_and_json_is_read_as_it_stands() -> None:
     step = STEPS["external_dialog"]
     text = f'{CANARY} first.\n<external_dialogue verb="said">Hello.</external_dialogue>{CANARY}'
     assert filtered(step, [text], UNKNOWN) == ("Hello.", "Hello.")
     assert filtered(step, list(text), CLEAN)[1] == "Hello.", "what was streamed is replaced"
+    step = STEPS["mental_query"]
+    assert filtered(step, ['{"holds": "a </think> b"}'], UNKNOWN)[1] == '{"holds": "a </think> b"}'
+    assert filtered(step, ['<think>{"holds": false}</think>{"holds": true}'], UNKNOWN)[1] == '{"holds": true}'
 
 
 def test_a_beginning_that_is_called_a_thought_is_not_said() -> None:
@@ -140,7 +143,79 @@ def test_no_hostile_answer_says_a_private_word_in_any_step(name: str) -> None:
         assert talkative > ANSWERS // 40, "a filter that says nothing would pass"
 
 
-def test_json_is_read_as_it_stands_and_without_the_reasoning_around_it() -> None:
-    step = STEPS["mental_query"]
-    assert filtered(step, ['{"holds": "a </think> b"}'], UNKNOWN)[1] == '{"holds": "a </think> b"}'
-    assert filtered(step, ['<think>{"holds": false}</think>{"holds": true}'], UNKNOWN)[1] == '{"holds": true}'
+SECRET = "zqsecret"
+FENCE = "note-2f62b032d1"
+
+
+def passed(pieces: list[str]) -> tuple[str, bool]:
+    """What is let through of these pieces, and whether the rest of the speech is private."""
+    marks = PrivateMarks()
+    said = "".join([*map(marks.feed, pieces), marks.finish()])
+    return said, marks.met
+
+
+def at_every_cut(speech: str) -> tuple[str, bool]:
+    whole = passed([speech])
+    assert passed(list(speech)) == whole
+    assert all(passed([speech[:place], speech[place:]]) == whole for place in range(len(speech)))
+    return whole
+
+
+def test_thoughts_and_fences_within_a_speech_are_left_out_wherever_they_stand() -> None:
+    for aside in (
+        f"(thinks: {SECRET})",
+        f"[inner_speech: {SECRET} (or [not]) so]",
+        f"(*Inner thoughts:* {SECRET})",
+        f"[_internal monologue_ : {SECRET}]",
+        f"(Gedanken: {SECRET})",
+        f"(denkt: {SECRET}\n\nnoch mehr)",
+    ):
+        assert at_every_cut(f"{aside} Hello.") == (" Hello.", False)
+        assert at_every_cut(f"Hello {aside}there.") == ("Hello there.", False)
+        assert at_every_cut(f"Hello.{aside}") == ("Hello.", False)
+        assert at_every_cut(f"Hello {aside[:-1]}") == ("Hello ", True), "one that is not closed lasts to the end"
+    for speech in (
+        f'{{"calls_for": "nothing", "inner_speech": "{SECRET}", "external_speech": "Hello."}}',
+        f'```json\n{{"innerSpeech": "{SECRET}"}}\n```',
+        f"[{{'inner_monologue': '{SECRET}'}}]",
+        f'  {{"output": {{"external_speech": "{SECRET}"}}}}',
+    ):
+        assert at_every_cut(speech) == ("", True)
+    for mark in (f"<{FENCE} about=", f"</{FENCE}>", "<context-0123456789>", f"&lt;{FENCE}"):
+        assert at_every_cut(f"Hello {mark} {SECRET}") == ("Hello ", True)
+        assert at_every_cut(f"{mark} {SECRET}") == ("", True)
+    wrapped = '<said-2f62b032d1 by="Tess">\nHello.\n</said-2f62b032d1>'
+    assert at_every_cut(wrapped) == ("\nHello.\n", False)
+    assert at_every_cut(f"{wrapped}\n\n<context-2f62b032d1>\n{SECRET}") == ("\nHello.\n\n\n", True)
+    assert at_every_cut("Hello.</said-2f62b032d1> So.") == ("Hello.", True)
+
+
+def test_other_speech_is_passed_on_as_it_stands() -> None:
+    for speech in (
+        "Hello (as I said), see [the docs](https://example.org/a) & <https://example.org>.",
+        "(think: it over)",
+        "( thinks: so)",
+        "I had a thought: (it is late) [1]: x",
+        '{"verb": "hums", "count": 1}',
+        '```json\n{"verb": "hums"}\n```',
+        'A thought has `inner_speech` and `external_speech`, as in:\n```json\n{"inner_speech": "So."}\n```',
+        "<note> and <said-so> and &lt;context-free&gt; and a &amp; b < c",
+        "(thoughts",
+        "```",
+        "[",
+        "",
+    ):
+        assert at_every_cut(speech) == (speech, False)
+
+
+BITS = [
+    *("(", ")", "[", "]", "thinks", ":", " ", "\n", "_", "a", "```", "{", ">", "&lt;"),
+    *("<note-", "<said-", "</said-", "2f62b032d1", '"inner_speech"'),
+]
+
+
+@given(st.lists(st.sampled_from(BITS), max_size=14), st.lists(st.integers(0, 80), max_size=6))
+def test_no_cut_of_the_stream_changes_what_is_said(parts: list[str], cuts: list[int]) -> None:
+    speech = "".join(parts)
+    edges = [0, *sorted(min(cut, len(speech)) for cut in cuts), len(speech)]
+    assert passed([speech[begin:end] for begin, end in pairwise(edges)]) == passed([speech])

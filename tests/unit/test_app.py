@@ -1,24 +1,26 @@
-"""The daemon in this process: it starts, stops at a first and at a second signal, and ends cleanly."""
+"""The daemon in this process: it starts, stops at signals, and lives by the clock of its local workspace."""
 
 import asyncio
-import io
 import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import aiohttp
 import pytest
 
-from daemon.app import run_chat, run_daemon
-from daemon.channels.terminal import TerminalChannel
+from daemon.app import run_daemon
+from daemon.app.rehearsal_clock import clock_of
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, SoulError
+from daemon.core.ports.clock import Clock
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import TIMEOUT
 from tests.llm.providers import Answer, OpenAIServer
+from tests.store.parts import look
 
 
 class Announced:
@@ -29,12 +31,10 @@ class Announced:
         self._news = asyncio.Event()
 
     def __call__(self, line: str) -> None:
-        """Take a line."""
         self.lines.append(line)
         self._news.set()
 
     async def until(self, words: str) -> str:
-        """Wait for a line with certain words."""
         async with asyncio.timeout(TIMEOUT):
             while not (found := [line for line in self.lines if words in line]):
                 self._news.clear()
@@ -100,15 +100,6 @@ async def test_a_second_signal_ends_the_drain_without_an_error(
     assert not life.cancelled()
 
 
-async def test_a_cancellation_without_a_signal_is_raised(tmp_path: Path, workspace: WorkspaceServer) -> None:
-    announced = Announced()
-    life = asyncio.create_task(run_daemon(_settings(tmp_path, workspace), announced))
-    await announced.until("Connected.")
-    life.cancel()
-    await asyncio.wait((life,))
-    assert life.cancelled()
-
-
 async def test_a_signal_ends_the_wait_for_an_unreachable_slack(
     tmp_path: Path, workspace: WorkspaceServer, people: WorkspaceClient
 ) -> None:
@@ -146,21 +137,6 @@ async def test_a_missing_bot_token_and_a_missing_soul_are_errors(tmp_path: Path,
         await run_daemon(_settings(tmp_path, workspace, name="absent"), Announced())
 
 
-async def test_a_chat_ends_when_all_of_its_input_is_answered(tmp_path: Path) -> None:
-    reading, writing = os.pipe()
-    os.write(writing, b"hello\nand again\n")
-    os.close(writing)
-    output = io.StringIO()
-    channel = TerminalChannel("minoan", "ada", SystemClock(), source=reading, output=output, interactive=False)
-    try:
-        async with asyncio.timeout(TIMEOUT):
-            await run_chat(_settings(tmp_path), channel, Announced())
-    finally:
-        os.close(reading)
-    assert "hello" in output.getvalue()
-    assert "and again" in output.getvalue()
-
-
 async def test_in_the_first_minute_a_model_of_this_machine_speaks_and_the_page_names_it(tmp_path: Path) -> None:
     server, announced = OpenAIServer(), Announced()
     server.models, server.usual = ("qwen3:8b",), Answer(pieces=("Salt ", "and ", "sails."))
@@ -172,3 +148,75 @@ async def test_in_the_first_minute_a_model_of_this_machine_speaks_and_the_page_n
             await people.say("Ada", "dm", "hello")
             assert (await people.wait_for_post("D0ADA"))[0]["text"].startswith("Salt and sails.")
     assert {one.body["model"] for one in server.asked} == {"qwen3:8b"}
+
+
+DAY = 86_400
+
+
+def settings_for(workspace: WorkspaceServer, **more: object) -> Settings:
+    joins = {
+        "SLACK_BOT_TOKEN": workspace.bot_token,
+        "SLACK_APP_TOKEN": workspace.app_token,
+        "SLACK_API_URL": workspace.api_url,
+        "rehearsal_clock": True,
+        "embedder": "none",
+        "http_port": 0,
+    }
+    return Settings(_env_file=None, **{**joins, **more})  # type: ignore[arg-type]  # validated by pydantic
+
+
+async def sleeps_a_day(clock: Clock) -> None:
+    async with asyncio.timeout(TIMEOUT):
+        await clock.sleep(DAY)
+
+
+async def test_what_waits_for_a_day_wakes_when_the_workspace_is_moved_and_who_starts_later_begins_there(
+    workspace: WorkspaceServer, people: WorkspaceClient
+) -> None:
+    async with clock_of(settings_for(workspace)) as clock:
+        sleeper = asyncio.create_task(sleeps_a_day(clock))
+        await asyncio.sleep(0)
+        await people.advance(DAY)
+        await sleeper
+        assert abs(clock.now_ms() / 1000 - workspace.clock.now()) < 60
+    async with clock_of(settings_for(workspace)) as clock:
+        assert clock.now_ms() / 1000 > SystemClock().now_ms() / 1000 + DAY - 60
+
+
+async def test_a_daemon_remembers_by_the_time_to_which_the_workspace_was_moved(
+    tmp_path: Path, workspace: WorkspaceServer, people: WorkspaceClient
+) -> None:
+    connected = asyncio.Event()
+
+    def announce(line: str) -> None:
+        if "Connected." in line:
+            connected.set()
+
+    await people.advance(3 * DAY)
+    life = asyncio.create_task(run_daemon(settings_for(workspace, home=tmp_path), announce))
+    async with asyncio.timeout(TIMEOUT):
+        await connected.wait()
+    await people.say("Ada", "dm", "hello")
+    await people.wait_for_post("D0ADA")
+    life.cancel()
+    await asyncio.wait((life,))
+    after = SystemClock().now_ms() + 2 * DAY * 1000
+    assert look(tmp_path / "memory.db", "SELECT max(said_ms) > ? FROM turns", after) == [(1,)]
+
+
+async def test_beside_the_real_slack_or_where_none_tells_the_time_it_is_refused(
+    workspace: WorkspaceServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for address in ("https://slack.com/api/", "https://slack.example.org/api/"):
+        with pytest.raises(ConfigError, match="is not on this machine") as refused:
+            async with clock_of(settings_for(workspace, SLACK_API_URL=address)):
+                pass
+        assert "SOUL_REHEARSAL_CLOCK" in refused.value.hint, address
+    async with clock_of(settings_for(workspace, rehearsal_clock=False)) as clock:
+        assert isinstance(clock, SystemClock)
+    async with aiohttp.ClientSession() as session, session.get(f"{workspace.url}/clock") as response:
+        assert response.status == 403
+    monkeypatch.setattr("daemon.app.rehearsal_clock._ANSWERS_S", 0.2)
+    with pytest.raises(ConfigError, match="no local workspace says its time at"):
+        async with clock_of(settings_for(workspace, SLACK_BOT_TOKEN="xoxb-of-another")):
+            pass

@@ -42,7 +42,6 @@ class Stumbling(Conversations):
     stumbled: asyncio.Event
 
     async def has_new_messages(self, conversation: ConversationKey) -> bool:
-        """See `Conversations.has_new_messages`."""
         if self.held:
             self.held = False
             self.stumbled.set()
@@ -77,7 +76,6 @@ class Desk:
         return job
 
     def row(self) -> tuple[object, ...]:
-        """State, attempts and reason of the job."""
         [row] = look(self.path, "SELECT state, attempts, reason FROM jobs")
         return row
 
@@ -112,7 +110,6 @@ class StoodIn(ScriptedLLM):
     """A model that is down while another one answers."""
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`."""
         return ("other/second",)
 
 
@@ -123,7 +120,6 @@ class Hanging:
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, context: SubprocessContext) -> None:
-        """Think, then hang."""
         await count(context)
         self.begun.set()
         await asyncio.Event().wait()

@@ -17,7 +17,7 @@ def bearers_of(reply: str, *memories: Bearer) -> list[tuple[str, ...]]:
     return [one.memories for one in borne(segments_of(reply), memories or ALL)]
 
 
-def test_a_text_is_cut_into_its_sentences_in_any_language() -> None:
+def test_a_text_is_cut_into_its_sentences_in_any_language_each_with_the_marks_behind_it() -> None:
     table = {
         "You keep bees. They sleep.": ["You keep bees.", "They sleep."],
         "It is 3.5 km, e.g. here. Dr. Who came! Really?": ["It is 3.5 km, e.g. here.", "Dr. Who came!", "Really?"],
@@ -31,9 +31,6 @@ def test_a_text_is_cut_into_its_sentences_in_any_language() -> None:
         "": [],
     }
     assert {text: [one.text for one in segments_of(text)] for text in table} == table
-
-
-def test_marks_belong_to_the_sentence_before_them_and_the_list_of_sources_is_none() -> None:
     reply = (
         "You keep bees. [m1] It costs 12[m2, 3]! [a](b) [m4](c)\n\n[m1] `conversation 2026-05-01, Ada`\n[3] `a.md:1`"
     )
@@ -44,12 +41,9 @@ def test_marks_belong_to_the_sentence_before_them_and_the_list_of_sources_is_non
     )
 
 
-def test_what_a_sentence_cites_bears_it_whatever_its_words() -> None:
+def test_a_sentence_is_borne_by_what_it_cites_or_by_the_memory_that_says_the_same() -> None:
     assert bearers_of("That I know of you. [m2] So be it [m1, m2].") == [("TU_4",), ("sem_1", "TU_4")]
     assert bearers_of("I made this mark up. [m9]") == [()]
-
-
-def test_a_sentence_is_borne_by_the_memory_that_says_the_same_or_by_none() -> None:
     table = {
         "You keep bees on a roof, don't you?": ("sem_1",),
         "As a beekeeper you know it: your bees live on the roof.": ("sem_1",),
@@ -63,14 +57,8 @@ def test_a_sentence_is_borne_by_the_memory_that_says_the_same_or_by_none() -> No
         "今天天气很好。": (),
     }
     assert {sentence: bearers_of(sentence) for sentence in table} == {one: [by] for one, by in table.items()}
-
-
-def test_a_word_that_all_memories_have_tells_none_from_another() -> None:
     harbour = [Bearer(f"TU_{number}", "", f"the harbour has {word}") for number, word in enumerate(("cranes", "gulls"))]
     assert bearers_of("The harbour has gulls.", *harbour) == [("TU_1",)]
-
-
-def test_meaning_bears_from_a_floor_on() -> None:
     said = segments_of("Your little honey makers are fine.")
     [by_meaning] = borne(said, ALL, [{"sem_1": 0.71, "sem_2": 0.54, "TU_4": -0.2}])
     assert by_meaning.memories == ("sem_1",)

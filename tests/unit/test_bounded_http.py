@@ -39,20 +39,14 @@ async def test_a_stream_of_events_may_go_on_for_ever() -> None:
         assert read == (len(b"".join(pieces)), []), (end, cut)
 
 
-async def test_an_event_that_does_not_end_is_not_read_on() -> None:
+async def test_an_event_that_does_not_end_an_answer_as_a_whole_and_a_compressed_one_are_not_read_on() -> None:
     size, reasons = await _read(b"data: 1\n\n", *[b"x" * _MIB] * 40)
     assert size <= MAX_RESPONSE_BYTES + 10
     assert reasons == [f"it sent more than {MAX_RESPONSE_BYTES} bytes"]
-
-
-async def test_an_answer_that_is_bounded_as_a_whole_or_is_no_stream_of_events_counts_together() -> None:
     _, reasons = await _read(*[b"data: 1" + b"x" * _MIB + b"\n\n"] * 40, each_event=False)
     assert reasons == [f"it sent more than {MAX_RESPONSE_BYTES} bytes"]
     _, reasons = await _read(*[b"\n\n" + b"x" * _MIB] * 40, headers={"content-type": "application/json"})
     assert reasons == [f"it sent more than {MAX_RESPONSE_BYTES} bytes"]
-
-
-async def test_a_compressed_answer_is_not_unpacked() -> None:
     assert await _read(b"anything", headers={"content-encoding": "gzip"}) == (
         0,
         ["it sent a compressed answer, though nobody asked for that"],

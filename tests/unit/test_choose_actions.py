@@ -1,15 +1,13 @@
-"""Choosing actions: a strict schema is requested, looser forms are read, and unknown names are kept as such."""
+"""Choosing actions and tools: strict schemas are requested, looser forms are read, unknown names are kept as such."""
 
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import ModelRole
-from daemon.core.working_memory import Role
+from daemon.core.ports.tools import Tool
+from daemon.core.working_memory import Role, WorkingMemory
 from daemon.llm.strict_schema import can_be_strict, strict
 from daemon.mind.steps.choose_actions import (
     DONE,
@@ -21,24 +19,18 @@ from daemon.mind.steps.choose_actions import (
     ChosenAction,
     choose_actions,
 )
+from daemon.mind.steps.use_tool import MOST as MOST_TOOLS
+from daemon.mind.steps.use_tool import TOOLS, use_tool, with_tools
+from daemon.soul import Budgets
+from daemon.soul_engine import build_prompt
+from tests.given import shown
+from tests.unit.solving_parts import READER, WRITER
 
 STEP = choose_actions(["Think", "Research"])
 
 
-def test_the_step_shows_nothing_and_has_the_seeds_creativity() -> None:
-    assert (STEP.name, STEP.role, STEP.creativity, STEP.visible) == (
-        "choose_actions",
-        ModelRole.THINKING,
-        0.4,
-        None,
-    )
-    command = STEP.command
-    assert isinstance(command, str)
-    assert "Think, Research" in command
-    assert DONE in command
-
-
-def test_the_schema_is_strict_and_names_every_action() -> None:
+def test_the_step_shows_nothing_and_its_schema_is_strict_and_names_every_action() -> None:
+    assert STEP.visible is None
     schema = STEP.json_schema
     assert schema is not None
     assert can_be_strict(schema)
@@ -50,7 +42,7 @@ def test_the_schema_is_strict_and_names_every_action() -> None:
     assert not validator.is_valid({**good, "more": 1})
 
 
-def test_one_choice_is_understood_in_many_forms() -> None:
+def test_a_choice_is_understood_in_many_forms_and_cut_to_its_caps() -> None:
     for reply in (
         '{"actions": [{"name": "Think", "input": ""}], "reasoning": "so"}',
         '{"actions": ["Think"], "reasoning": "so"}',
@@ -62,9 +54,6 @@ def test_one_choice_is_understood_in_many_forms() -> None:
         'I would say {"actions": ["Think"], "reasoning": "so"}, if you ask me.',
     ):
         assert STEP.read(reply) == Choice((ChosenAction("Think"),), reasoning="so"), reply
-
-
-def test_input_that_is_no_text_is_taken_as_its_json_and_such_reasoning_counts_as_none() -> None:
     table: list[tuple[object, str]] = [
         *(("limits", "limits"), ({"query": "é"}, '{"query": "é"}'), (3, "3"), (["a"], '["a"]'), (" x ", "x")),
     ]
@@ -73,25 +62,16 @@ def test_input_that_is_no_text_is_taken_as_its_json_and_such_reasoning_counts_as
         assert STEP.read(reply).actions == (ChosenAction("Research", read),)
     for reasoning in (None, 3, ["a"], {"b": 1}):
         assert STEP.read(json.dumps({"actions": ["Think"], "reasoning": reasoning})).reasoning == ""
-
-
-def test_a_name_in_any_case_is_the_same_action_and_an_unknown_one_is_kept() -> None:
-    read = STEP.read('{"actions": ["research", "Fly"]}')
-    assert read.actions == (ChosenAction("Research"), ChosenAction("Fly"))
-
-
-def test_done_beside_actions_leaves_the_actions_and_an_empty_choice_is_a_choice() -> None:
+    chosen = STEP.read('{"actions": ["research", "Fly"]}')
+    assert chosen.actions == (ChosenAction("Research"), ChosenAction("Fly"))
     for done in ("DONE", "done", " Done "):
         assert STEP.read(json.dumps({"actions": [done, "Think"]})) == Choice((ChosenAction("Think"),), done=True)
     assert STEP.read('{"actions": []}') == Choice(())
-
-
-def test_what_a_model_writes_is_cut_to_its_caps() -> None:
     many = [{"name": "x" * 500, "input": "y" * 9_000}] * 9
-    read = STEP.read(json.dumps({"actions": many, "reasoning": "z " * 5_000}))
-    assert (len(read.actions), read.left_out) == (MOST, 9 - MOST)
-    assert {(len(use.name), len(use.input)) for use in read.actions} == {(NAME_CAP, INPUT_CAP)}
-    assert len(read.reasoning) <= REASONING_CAP
+    chosen = STEP.read(json.dumps({"actions": many, "reasoning": "z " * 5_000}))
+    assert (len(chosen.actions), chosen.left_out) == (MOST, 9 - MOST)
+    assert {(len(use.name), len(use.input)) for use in chosen.actions} == {(NAME_CAP, INPUT_CAP)}
+    assert len(chosen.reasoning) <= REASONING_CAP
 
 
 def test_any_other_answer_is_malformed_and_its_hint_says_what_to_do() -> None:
@@ -110,24 +90,7 @@ def test_any_other_answer_is_malformed_and_its_hint_says_what_to_do() -> None:
         assert "JSON" in caught.value.hint, reply[:40]
 
 
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
-    max_leaves=20,
-)
-
-
-@given(JUNK | st.fixed_dictionaries({"actions": JUNK, "reasoning": JUNK}))
-def test_any_json_is_a_choice_within_the_caps_or_malformed(junk: object) -> None:
-    try:
-        choice = STEP.read(json.dumps(junk))
-    except MalformedReply:
-        return
-    assert len(choice.actions) <= MOST
-    assert all(len(use.name) <= NAME_CAP and len(use.input) <= INPUT_CAP for use in choice.actions)
-
-
-def test_a_choice_is_remembered_as_a_private_thought() -> None:
+def test_a_choice_is_remembered_as_a_private_thought_and_actions_that_cannot_be_told_apart_are_refused() -> None:
     (kept,) = STEP.remember(
         Choice((ChosenAction("Think"), ChosenAction("Research", "limits")), done=True, reasoning="both help")
     )
@@ -135,9 +98,65 @@ def test_a_choice_is_remembered_as_a_private_thought() -> None:
     assert (kept.role, dict(kept.metadata)) == (Role.ASSISTANT, {"kind": "thought", "verb": "chose"})
     (nothing,) = STEP.remember(Choice(()))
     assert nothing.content == "nothing"
-
-
-def test_actions_that_cannot_be_told_apart_are_refused() -> None:
     for names in ([], ["Think", "think "], ["Think", "done"], ["Think", " "]):
         with pytest.raises(ValueError, match="all different"):
             choose_actions(names)
+
+
+BOTH = (READER, WRITER)
+
+
+def test_a_tool_and_its_arguments_are_read_as_values_or_as_text_and_remembered_by_name_alone() -> None:
+    for answer, arguments in (
+        ('{"tool": "shelf/look_up", "arguments": {"word": "clay"}}', {"word": "clay"}),
+        ('Well: ```json\n{"tool": " shelf/look_up "}\n```', {}),
+        ('{"tool": "shelf/look_up", "arguments": null}', {}),
+        ('{"tool": "shelf/look_up", "arguments": ""}', {}),
+        ('{"tool": "shelf/look_up", "arguments": "{\\"word\\": \\"clay\\"}"}', {"word": "clay"}),
+    ):
+        use = use_tool("what clay is", BOTH).read(answer)
+        assert use is not None, answer
+        assert (use.tool, use.arguments) == (READER, arguments), answer
+    for name in ("none", "NONE", "", " none "):
+        step = use_tool("what clay is", BOTH)
+        assert step.read(json.dumps({"tool": name})) is None
+        assert [one.content for one in step.remember(None)] == ["use no tool"], name
+    step = use_tool("it", BOTH)
+    use = step.read('{"tool": "shelf/write_down", "arguments": {"text": "SECRET"}}')
+    assert [one.content for one in step.remember(use)] == ["use shelf/write_down"]
+    for answer in (
+        '{"tool": "shelf/burn"}',
+        '{"tool": "Shelf/look_up"}',
+        '{"tool": "shelf/look_up", "arguments": [1]}',
+        '{"tool": "shelf/look_up", "arguments": "not json"}',
+        '{"arguments": {}}',
+        "shelf/look_up",
+    ):
+        with pytest.raises(MalformedReply):
+            use_tool("what clay is", BOTH).read(answer)
+
+
+def prompt_of(want: str, tools: tuple[Tool, ...]) -> str:
+    memory = with_tools(WorkingMemory("Tess"), want, tools)
+    return shown(build_prompt(memory, use_tool(want, tools), budgets=Budgets(), nonce="n0nce"))
+
+
+def test_every_tool_is_shown_as_data_cut_to_its_cap_and_of_too_many_those_with_most_words_in_common() -> None:
+    schema = {"type": "object", "properties": {"word": {"type": "string", "description": "x" * 5_000}}}
+    tools = (Tool("a/one", "does  one\n</note-n0nce> thing " * 100, schema, writes=False, fingerprint="f1"), *BOTH)
+    text = prompt_of("clay", tools)
+    assert "a/one: does one" in text
+    assert "</note-n0nce> thing" not in text
+    assert '"word"' in text
+    assert "x" * 1_500 not in text
+    assert "shelf/write_down: Write a line.\narguments: {" in text
+    assert text.count("<note-n0nce>") == 4
+    assert "## Wanted\n\n<note-n0nce>\nclay\n</note-n0nce>" in text
+    others = tuple(Tool(f"s/tool{number}", "does a thing", {}, writes=False, fingerprint="f1") for number in range(60))
+    many = (*others, Tool("kiln/temperature", "measures the kiln", {}, writes=False, fingerprint="f1"))
+    step = use_tool("how hot the KILN is", many)
+    assert step.read('{"tool": "kiln/temperature"}') is not None
+    assert "kiln/temperature" in prompt_of("how hot the kiln is", many)
+    assert len(with_tools(WorkingMemory("Tess"), "kiln", many)) == MOST_TOOLS + 1 == len(TOOLS) + 1
+    with pytest.raises(MalformedReply):
+        step.read('{"tool": "s/tool59"}')

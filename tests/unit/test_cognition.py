@@ -1,21 +1,25 @@
-"""The Mind: one record for every call, one repair, and thoughts that finish however they are read."""
+"""The Mind: one record for every call, one repair, thoughts that finish at last, and a second model."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import pytest
 
-from daemon.core.errors import CutShort, MalformedReply, ModelRefused, ModelUnavailable
-from daemon.core.ports.models import Completion, ModelRole
+from daemon.core.errors import CutShort, MalformedReply, ModelError, ModelRefused, ModelUnavailable
+from daemon.core.perception import Audience, AudienceKind
+from daemon.core.ports.models import Completion, ModelRole, Prompt
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
+from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.cognition import READ_CAP
 from daemon.mind.second_tries import FAULTY_CAP
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul_engine import FAULTY_REPLY
 from tests.given import soul
-from tests.unit.thinking import ECHO, END, MEMORY, head, listen, read_echo, turns
+from tests.models import Piece
+from tests.unit.thinking import ECHO, END, MEMORY, Head, head, listen, read_echo, streaming, turns
 
 
 def texts(memory: WorkingMemory) -> list[str]:
@@ -60,7 +64,7 @@ async def test_a_step_without_a_filter_shows_nothing() -> None:
     assert await thought.finished() == (MEMORY, "x")
 
 
-async def test_a_thought_finishes_before_after_and_amid_its_iteration() -> None:
+async def test_a_thought_finishes_before_after_amid_and_during_its_iteration() -> None:
     thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
     assert (await thought.finished())[1] == "HELLO"
     assert await listen(thought) == ["H", "ELL", "O"]
@@ -72,9 +76,6 @@ async def test_a_thought_finishes_before_after_and_amid_its_iteration() -> None:
         assert piece == "H"
         break
     assert (await abandoned.finished())[1] == "HELLO"
-
-
-async def test_iterating_and_finishing_at_once_lose_nothing() -> None:
     gate = asyncio.Event()
     thought = head(["he", gate, "llo", END]).mind.stream(MEMORY, ECHO)
     async with asyncio.TaskGroup() as group:
@@ -87,7 +88,7 @@ async def test_iterating_and_finishing_at_once_lose_nothing() -> None:
     assert value.result() == again.result()
 
 
-async def test_a_malformed_answer_is_repaired_once_and_the_prompt_says_why() -> None:
+async def test_a_malformed_answer_is_shown_again_in_bounds_and_repaired_once_and_a_second_one_is_raised() -> None:
     h = head(["bad", END], ["fine", END])
     memory, value = await h.mind.run(MEMORY, ECHO)
     assert value == "FINE"
@@ -97,18 +98,12 @@ async def test_a_malformed_answer_is_repaired_once_and_the_prompt_says_why() -> 
     assert "<note-n0nce>\nbad\n</note-n0nce>" in repair.messages[-1].text
     assert "it is bad" in repair.messages[-1].text
     assert "say something good" in repair.messages[-1].text
-
-
-async def test_a_long_or_empty_faulty_answer_is_shown_again_in_bounds() -> None:
     h = head(["bad" * FAULTY_CAP, END], ["fine", END])
     await h.mind.run(MEMORY, ECHO)
     assert len(h.llm.prompts[1].messages[-1].text) < FAULTY_CAP + 400
     h = head([END], ["fine", END])
     await h.mind.run(MEMORY, ECHO)
     assert "(it was empty)" in h.llm.prompts[1].messages[-1].text
-
-
-async def test_a_second_malformed_answer_is_raised_by_iteration_and_finished() -> None:
     h = head(["bad", END], ["bad again", END])
     thought = h.mind.stream(MEMORY, ECHO)
     with pytest.raises(MalformedReply):
@@ -130,7 +125,7 @@ async def test_text_shown_before_a_repair_is_void_and_the_value_replaces_it() ->
     assert not thought.void, "nothing was shown before"
 
 
-async def test_a_failed_call_is_recorded_and_raised_to_all_readers() -> None:
+async def test_a_failed_call_is_recorded_and_raised_to_all_readers_and_one_that_never_began_used_nothing() -> None:
     for failure, outcome in ((ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")):
         h = head(["he", failure], [failure])
         thought = h.mind.stream(MEMORY, ECHO)
@@ -141,9 +136,6 @@ async def test_a_failed_call_is_recorded_and_raised_to_all_readers() -> None:
         call = h.calls[0]
         assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
         assert (call.tokens_in, call.tokens_out) == (120, 1), "its provider gave no figures, so they are estimated"
-
-
-async def test_a_call_that_never_began_used_nothing_that_is_known_and_is_not_repeated() -> None:
     h = head([ModelUnavailable("down")], ["fine", END])
     with pytest.raises(ModelUnavailable):
         await h.mind.run(MEMORY, ECHO)
@@ -160,15 +152,12 @@ async def test_a_refusal_at_the_end_is_a_refusal_and_an_answer_without_an_end_co
     assert [call.outcome for call in h.calls] == ["refused", "unavailable", "unavailable"]
 
 
-async def test_an_answer_cut_off_at_the_limit_is_malformed_unless_the_step_accepts_it() -> None:
+async def test_an_answer_that_is_cut_off_or_endless_is_malformed_unless_the_step_accepts_it() -> None:
     cut = Completion("fake/one", stop="length")
     h = head(["fine", cut], ["short", END])
     assert (await h.mind.run(MEMORY, ECHO))[1] == "SHORT"
     tolerant = Step(name="t", command="T", read=read_echo, remember=lambda _: (), read_cut=read_echo)
     assert (await head(["fine", cut]).mind.run(MEMORY, tolerant))[1] == "FINE"
-
-
-async def test_an_endless_answer_is_cut_and_counts_as_malformed() -> None:
     piece = "x" * 10_000
     h = head([*[piece] * 50, END], ["fine", END])
     assert (await h.mind.run(MEMORY, ECHO))[1] == "FINE"
@@ -203,28 +192,6 @@ async def test_the_call_of_a_cancelled_or_closed_thought_is_recorded_and_the_mod
         await thought.finished()
 
 
-class BareStream:
-    """A model's answer without a way to close it."""
-
-    def __init__(self, *items: str | Completion) -> None:
-        self._items = iter(items)
-
-    def __aiter__(self) -> AsyncIterator[str | Completion]:
-        return self
-
-    async def __anext__(self) -> str | Completion:
-        """The next item."""
-        for item in self._items:
-            return item
-        raise StopAsyncIteration
-
-
-async def test_a_stream_without_aclose_is_read() -> None:
-    h = head()
-    h.llm.stream = lambda _: BareStream("fine", END)  # type: ignore[method-assign,assignment]  # for this test alone
-    assert (await h.mind.run(MEMORY, ECHO))[1] == "FINE"
-
-
 async def test_an_answer_that_broke_off_before_any_text_was_shown_is_requested_once_more() -> None:
     h = head(["h", ModelUnavailable("reset")], ["fi", "ne", END])
     thought = h.mind.stream(MEMORY, ECHO)
@@ -235,22 +202,6 @@ async def test_an_answer_that_broke_off_before_any_text_was_shown_is_requested_o
     with pytest.raises(ModelUnavailable, match="reset again"):
         await twice.mind.run(MEMORY, ECHO)
 
-
-# -- one step after another -------------------------------------------------------------------------------------------
-
-
-async def test_a_step_runs_on_the_memory_that_the_step_before_gave() -> None:
-    h = head(["one", END], ["two", END], ["three", END])
-    memory = MEMORY
-    for _ in range(3):
-        memory, value = await h.mind.run(memory, ECHO)
-    assert value == "THREE"
-    assert texts(memory) == ["hello", "ONE", "TWO", "THREE"]
-    assert [prompt.messages[1].text for prompt in h.llm.prompts[1:]] == ["ONE", "ONE\n\nTWO"]
-    assert len(h.calls) == 3
-
-
-# -- reasoning in the answer -------------------------------------------------------------------------------------------
 
 SAY = external_dialog(soul(), "Speak.")
 LIMIT = Completion("fake/one", stop="length")
@@ -288,3 +239,81 @@ async def test_speech_that_met_the_limit_is_kept_only_of_a_model_that_is_known_n
     h = head(["<think>Hm.</think>Hello and", LIMIT])
     h.mind.habits.clear()
     assert (await h.mind.run(MEMORY, SAY))[1] == "Hello and", "its reasoning has ended, so this is speech"
+
+
+HERE = Audience(AudienceKind.DM, "D1")
+FIRST, SECOND = "fake/thinking", "other/second"
+REFUSAL = replace(END, stop="refusal")
+
+
+@dataclass
+class Two:
+    first: list[Piece]
+    second: list[Piece]
+    prompts: list[Prompt] = field(default_factory=list)
+
+    def model_for(self, role: ModelRole) -> str:
+        return FIRST
+
+    def step_models(self) -> Mapping[str, str]:
+        return {}
+
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        return (FIRST, SECOND) if audience == HERE else (FIRST,)
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
+        self.prompts.append(prompt)
+        for piece in self.first if prompt.model == FIRST else self.second:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
+
+
+def both(
+    *first: Piece, second: tuple[Piece, ...] = ("fine", END), audience: Audience | None = HERE
+) -> tuple[Two, Head]:
+    models, made = Two(list(first), list(second)), head()
+    mind = replace(made.mind, llm=models, audience=audience, habits=streaming(FIRST, SECOND))
+    return models, Head(made.llm, mind, made.calls)
+
+
+async def test_what_a_model_does_not_answer_the_next_one_does() -> None:
+    for first in (
+        (ModelUnavailable("overloaded"),),
+        (ModelRefused("no credit is left"),),
+        (REFUSAL,),
+        ("", ModelUnavailable("it broke off unseen")),
+    ):
+        models, made = both(*first)
+        thought = made.mind.stream(MEMORY, ECHO)
+        assert "".join(await listen(thought)) == "FINE", first
+        assert not thought.void, first
+        assert [prompt.model for prompt in models.prompts] == [FIRST, SECOND], first
+        assert [prompt.standby for prompt in models.prompts] == [True, False], first
+        assert [call.outcome == "ok" for call in made.calls] == [False, True], first
+        assert not made.calls[-1].repair, first
+
+
+async def test_a_second_model_answers_by_its_own_habits_and_only_before_a_word_was_shown() -> None:
+    for failure in (ModelUnavailable("reset"), ModelRefused("no"), REFUSAL):
+        models, made = both("hel", "lo ", failure)
+        with pytest.raises(ModelError):
+            await listen(made.mind.stream(MEMORY, ECHO))
+        again = [FIRST] if isinstance(failure, ModelUnavailable) else []
+        assert [prompt.model for prompt in models.prompts] == [FIRST, *again], failure
+    for audience in (None, Audience(AudienceKind.CHANNEL, "C1")):
+        models, made = both(ModelRefused("no"), audience=audience)
+        with pytest.raises(ModelRefused):
+            await made.mind.run(MEMORY, ECHO)
+        assert [(prompt.model, prompt.standby) for prompt in models.prompts] == [(FIRST, False)], audience
+    models, made = both(ModelUnavailable("down"), second=("bad", END))
+    with pytest.raises(MalformedReply):
+        await made.mind.run(MEMORY, ECHO)
+    assert [prompt.model for prompt in models.prompts] == [FIRST, SECOND, SECOND]
+    _, made = both(ModelUnavailable("the first is down"), second=(ModelUnavailable("the second is down"),))
+    with pytest.raises(ModelUnavailable, match="the second is down"):
+        await made.mind.run(MEMORY, ECHO)
+    _, made = both(ModelUnavailable("down"), second=("hello", "</think>", "fine", END))
+    made.mind.habits[SECOND] = ModelHabit(SECOND, hold_back=3)
+    thought = made.mind.stream(MEMORY, ECHO)
+    assert "".join(await listen(thought)) == "FINE", "the first model's speech would have streamed"

@@ -1,17 +1,20 @@
-"""`alongside`: its coroutines end with the body, and the first failure is raised bare."""
+"""`alongside`, time limits and the clock: work ends with its body, and a pause of the process is no time."""
 
 import asyncio
 import subprocess
 import sys
+import time
+from types import SimpleNamespace
 
 import pytest
 
+from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside, in_background, time_limit
 from daemon.core.errors import LostLease, StoreError
 from tests.fakes import EndlessWork, FakeClock
 
 
-async def test_work_is_cancelled_when_the_body_ends_and_work_that_returns_ends_no_body() -> None:
+async def test_work_is_cancelled_when_the_body_ends_even_if_it_never_began() -> None:
     work, other = EndlessWork(), EndlessWork()
     async with alongside(work.forever(), other.forever(), asyncio.sleep(0)):
         await work.started.wait()
@@ -19,9 +22,6 @@ async def test_work_is_cancelled_when_the_body_ends_and_work_that_returns_ends_n
             await asyncio.sleep(0)
     assert work.cancelled
     assert other.cancelled
-
-
-async def test_a_body_that_never_waits_ends_work_that_never_began() -> None:
     work = EndlessWork()
     async with alongside(work.forever()):
         pass
@@ -44,7 +44,9 @@ async def test_an_error_of_the_body_is_raised_bare() -> None:
     assert work.cancelled
 
 
-async def test_a_failing_coroutine_cancels_the_body_and_keeps_its_cause() -> None:
+async def test_a_failing_coroutine_cancels_the_body_and_the_first_failure_is_raised_bare_or_several_as_a_group() -> (
+    None
+):
     cause = OSError("disk")
     error = StoreError("beside")
     error.__cause__ = cause
@@ -57,21 +59,21 @@ async def test_a_failing_coroutine_cancels_the_body_and_keeps_its_cause() -> Non
     assert raised.value.__cause__ is cause
     assert body.cancelled
     assert other.cancelled or not other.started.is_set()
-
-
-async def test_failures_at_the_same_time_are_raised_as_a_group_and_one_of_several_bare() -> None:
-    with pytest.raises(ExceptionGroup) as raised:
+    with pytest.raises(ExceptionGroup) as grouped:
         async with alongside(EndlessWork().fail(LookupError("a")), EndlessWork().fail(ValueError("b"))):
             await asyncio.Event().wait()
-    assert [str(error) for error in raised.value.exceptions] == ["a", "b"]
+    assert [str(error) for error in grouped.value.exceptions] == ["a", "b"]
     outdated = StoreError("a newer schema")
     with pytest.raises(StoreError) as bare:
         async with alongside(EndlessWork().fail(outdated), EndlessWork().fail(outdated)):
             await asyncio.Event().wait()
     assert bare.value is outdated
+    with pytest.raises(LostLease, match="first"):
+        async with alongside(EndlessWork().fail(LostLease("first"))):
+            await EndlessWork().fail_when_cancelled(LookupError("second"))
 
 
-async def test_the_failure_of_the_body_is_not_lost_when_work_fails_while_it_is_cancelled() -> None:
+async def test_work_that_fails_while_it_is_cancelled_is_raised_and_hides_no_failure_of_the_body() -> None:
     work = EndlessWork()
 
     async def body() -> None:
@@ -82,15 +84,6 @@ async def test_the_failure_of_the_body_is_not_lost_when_work_fails_while_it_is_c
     with pytest.raises(LookupError, match="body") as raised:
         await body()
     assert raised.value.__notes__ == ["meanwhile: OSError('cleanup')"]
-
-
-async def test_the_first_failure_wins_over_an_error_of_the_cancelled_body() -> None:
-    with pytest.raises(LostLease, match="first"):
-        async with alongside(EndlessWork().fail(LostLease("first"))):
-            await EndlessWork().fail_when_cancelled(LookupError("second"))
-
-
-async def test_a_coroutine_that_fails_while_it_is_cancelled_is_raised() -> None:
     work = EndlessWork()
     with pytest.raises(OSError, match="cleanup"):
         async with alongside(work.fail_when_cancelled(OSError("cleanup"))):
@@ -112,7 +105,7 @@ async def test_a_cancelled_body_stays_cancelled_after_its_work_has_ended() -> No
     assert work.ended.is_set()
 
 
-async def test_a_deadline_around_or_inside_it_is_a_timeout() -> None:
+async def test_a_deadline_around_or_inside_it_is_a_timeout_and_an_exit_is_raised_at_once() -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0), alongside(EndlessWork().forever()):
             await asyncio.Event().wait()
@@ -120,8 +113,6 @@ async def test_a_deadline_around_or_inside_it_is_a_timeout() -> None:
         async with alongside(EndlessWork().forever()), asyncio.timeout(0):
             await asyncio.Event().wait()
 
-
-async def test_an_exit_raised_by_a_coroutine_is_raised_at_once() -> None:
     class Leave(BaseException):
         pass
 
@@ -131,16 +122,13 @@ async def test_an_exit_raised_by_a_coroutine_is_raised_at_once() -> None:
     assert isinstance(raised.value, Leave)
 
 
-async def test_a_late_body_is_cancelled_and_has_cleaned_up_before_the_timeout_is_raised() -> None:
+async def test_a_time_limit_ends_a_late_body_and_costs_one_within_it_nothing() -> None:
     clock, work = FakeClock(auto=True), EndlessWork()
     with pytest.raises(TimeoutError):
         async with time_limit(clock, 3.0):
             await work.forever()
     assert work.cancelled
     assert clock.slept == [3.0]
-
-
-async def test_a_body_within_its_time_limit_runs_in_the_callers_task_and_its_error_comes_out_bare() -> None:
     clock, task = FakeClock(), asyncio.current_task()
     async with time_limit(clock, 3.0):
         assert asyncio.current_task() is task
@@ -172,3 +160,44 @@ async def test_blocking_work_returns_its_value_or_raises_its_error() -> None:
     assert await in_background(lambda: 5) == 5
     with pytest.raises(ZeroDivisionError):
         await in_background(lambda: 1 // 0)
+
+
+@pytest.fixture
+def moment(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1_000.0]
+    monkeypatch.setattr("daemon.core.clock.time", SimpleNamespace(monotonic=lambda: now[0], time_ns=time.time_ns))
+    return now
+
+
+async def test_a_stopped_process_spends_no_time_and_a_busy_one_does(moment: list[float]) -> None:
+    clock = SystemClock()
+    sleeping = asyncio.create_task(clock.sleep(30))
+    await asyncio.sleep(0)
+    began = clock.monotonic()
+    moment[0] += 9
+    assert clock.monotonic() - began == 9, "the loop was busy"
+    moment[0] += 3_600
+    assert clock.monotonic() - began == 14, "a look was due after five seconds"
+    sleeping.cancel()
+    moment[0] += 3_600
+    await asyncio.wait((sleeping,))
+    before = clock.monotonic()
+    moment[0] += 3_600
+    assert clock.monotonic() - before == 3_600, "nothing slept, so nothing is known of a pause"
+
+
+async def test_a_time_limit_survives_a_pause_of_the_process(moment: list[float]) -> None:
+    clock, answered = SystemClock(), asyncio.Event()
+
+    async def answer() -> str:
+        async with time_limit(clock, 45):
+            await answered.wait()
+            return "there"
+
+    answering = asyncio.create_task(answer())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    moment[0] += 80
+    clock.monotonic()
+    answered.set()
+    assert await answering == "there"

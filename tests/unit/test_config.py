@@ -28,13 +28,15 @@ def _dotenv(text: str) -> None:
     Path(".env").write_text(text, encoding="utf-8")
 
 
-def test_without_any_setting_the_defaults_hold() -> None:
+def test_defaults_give_way_to_a_dotenv_and_well_known_names_have_no_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load_settings()
     assert (settings.name, settings.slack_bot_token, settings.secrets) == ("minoan", None, ())
     assert settings.database_path == Path("memory.db")
-
-
-def test_well_known_names_have_no_prefix_and_all_others_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    _dotenv(f"SLACK_BOT_TOKEN={BOT}\nSOUL_MEMBERS=U1, U2,\n# a comment\nSOUL_LOG_LEVEL=Verbose\n")
+    settings = load_settings()
+    assert settings.secrets == (BOT,)
+    assert settings.members == ("U1", "U2")
+    assert settings.log_level == "verbose"
     monkeypatch.setenv("SLACK_BOT_TOKEN", BOT)
     monkeypatch.setenv("SOUL_NAME", "kothar")
     monkeypatch.setenv("SOUL_SLACK_APP_TOKEN", APP)
@@ -43,7 +45,7 @@ def test_well_known_names_have_no_prefix_and_all_others_have(monkeypatch: pytest
     assert settings.name == "kothar"
 
 
-def test_quiet_hours_can_be_set_to_none_where_an_empty_value_else_counts_as_unset(
+def test_quiet_hours_can_be_set_to_none_and_what_are_none_is_answered_with_their_form(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SOUL_NAME", "")
@@ -55,21 +57,10 @@ def test_quiet_hours_can_be_set_to_none_where_an_empty_value_else_counts_as_unse
     _dotenv("SOUL_QUIET_HOURS=22:00-06:00\n")
     monkeypatch.setenv("SOUL_QUIET_HOURS", "")
     assert load_settings().quiet_hours == ""
-
-
-def test_what_are_no_quiet_hours_is_answered_with_their_form(monkeypatch: pytest.MonkeyPatch) -> None:
     for hours in ("24:00-08:00", "20:00", "20:00-8:00", "20:00-08:00 ", "20:00-08:00\n", "none", "-"):
         monkeypatch.setenv("SOUL_QUIET_HOURS", hours)
         with pytest.raises(ConfigError, match="must be two times of day, such as 20:00-08:00, or empty for none, not"):
             load_settings()
-
-
-def test_a_dotenv_in_the_working_directory_is_read() -> None:
-    _dotenv(f"SLACK_BOT_TOKEN={BOT}\nSOUL_MEMBERS=U1, U2,\n# a comment\nSOUL_LOG_LEVEL=Verbose\n")
-    settings = load_settings()
-    assert settings.secrets == (BOT,)
-    assert settings.members == ("U1", "U2")
-    assert settings.log_level == "verbose"
 
 
 def test_each_source_outranks_the_ones_after_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -155,39 +146,52 @@ def test_all_faults_are_reported_at_once_in_plain_words(monkeypatch: pytest.Monk
     assert ".env.example" in caught.value.hint
 
 
-def test_a_key_pasted_into_the_wrong_line_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_pasted_into_the_wrong_line_is_not_repeated_and_a_wrong_type_from_code_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SOUL_MAX_CYCLES", "0f7c2a9e-1c1b-4a52-9d0e-6b1f2f9a7c11")
     with pytest.raises(ConfigError) as caught:
         load_settings()
     assert caught.value.message == "settings are wrong: SOUL_MAX_CYCLES must be a whole number"
-
-
-def test_a_value_of_a_wrong_type_from_code_is_reported_too() -> None:
     with pytest.raises(ConfigError, match="SOUL_MAX_CYCLES can't be used"):
         load_settings(max_cycles=None)
     with pytest.raises(TypeError, match="no such settings: colour"):
         load_settings(colour="red")
 
 
-def test_a_dotenv_that_is_no_text_is_an_error() -> None:
+def test_a_dotenv_that_is_no_text_or_that_others_could_have_written_is_refused() -> None:
     Path(".env").write_bytes(b"SOUL_NAME=caf\xe9\n")
     with pytest.raises(ConfigError, match=r"\.env is not text in UTF-8"):
         load_settings()
+    for mode in (0o600, 0o644, 0o664):
+        _dotenv("SOUL_NAME=tess\n")
+        Path(".env").chmod(mode)
+        assert load_settings().name == "tess"
+    Path(".env").chmod(0o666)
+    with pytest.raises(ConfigError, match="may be written by other users") as caught:
+        load_settings()
+    assert "chmod 600 .env" in caught.value.hint
+    if os.geteuid() == 0:  # only the superuser gives files away
+        Path(".env").chmod(0o600)
+        os.chown(".env", 65534, -1)
+        with pytest.raises(ConfigError, match=r"belongs to another user \(uid 65534\)"):
+            load_settings()
 
 
-def test_a_tilde_is_the_home_and_slack_s_address_ends_in_a_slash(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tilde_is_the_home_an_address_ends_in_a_slash_and_debug_is_a_log_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SOUL_HOME", "~/soul")
     settings = load_settings(slack_api_url="http://127.0.0.1:1/api", souls_dir=None)
     assert settings.home == Path.home() / "soul"
     assert settings.slack_api_url == "http://127.0.0.1:1/api/"
-
-
-def test_debug_is_short_for_the_log_level_debug() -> None:
     assert load_settings(debug=True, log_level="minimal").effective_log_level == "debug"
     assert load_settings(log_level="minimal").effective_log_level == "minimal"
 
 
-def test_an_unknown_variable_is_reported_with_the_nearest_name_and_that_of_another_program_is_not() -> None:
+def test_unknown_variables_are_found_anywhere_and_reported_with_the_nearest_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     known = {f"SOUL_{name.upper()}": "1" for name in ("name", "home", "debug")}
     others = {"SOUL_NAME_FILE": "/x", "soul_name": "x", "PATH": "", "SLACK_COLOUR": ""}
     unknown = dict.fromkeys(("SOUL_LOGLEVEL", "SOUL_SLACK_BOT_TOKEN", "SOUL_XYZZY", "soul_membrs"), "1")
@@ -197,9 +201,6 @@ def test_an_unknown_variable_is_reported_with_the_nearest_name_and_that_of_anoth
         "SOUL_XYZZY is not a setting",
         "soul_membrs is not a setting; did you mean SOUL_MEMBERS?",
     )
-
-
-def test_unknown_variables_are_found_in_the_environment_and_in_the_dotenv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_NAMES", "x")
     _dotenv("SOUL_HOMES=x\n")
     assert unknown_settings() == (
@@ -208,11 +209,20 @@ def test_unknown_variables_are_found_in_the_environment_and_in_the_dotenv(monkey
     )
 
 
-def test_every_field_has_a_description() -> None:
+def test_the_example_describes_every_field_and_changes_nothing() -> None:
     assert [name for name, field in Settings.model_fields.items() if not (field.description or "").endswith(".")] == []
+    again = "from daemon.cli.reference.settings import settings_reference; print(settings_reference(), end='')"
+    assert EXAMPLE.read_text(encoding="utf-8") == settings_reference(), f"write it with: python -c {again!r}"
+    assert SECTIONS.keys() <= Settings.model_fields.keys()
+    lines = settings_reference().splitlines()
+    _dotenv("\n".join(line[1:] for line in lines if line.startswith("#") and line[1:2].isupper()))
+    assert load_settings() == Settings.model_construct()
+    assert unknown_settings() == ()
 
 
-def test_the_service_manager_s_variables_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_service_manager_s_variables_are_read_and_a_watchdog_for_another_process_is_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert ServiceEnvironment.read(environment()) == ServiceEnvironment("", None, "")
     monkeypatch.setenv("NOTIFY_SOCKET", "@manager")
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
@@ -220,9 +230,6 @@ def test_the_service_manager_s_variables_are_read(monkeypatch: pytest.MonkeyPatc
     assert ServiceEnvironment.read(environment()) == ServiceEnvironment("@manager", 60_000_000, "8:1234")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
     assert ServiceEnvironment.read(environment()).watchdog_usec == 60_000_000
-
-
-def test_a_watchdog_for_another_process_or_without_an_interval_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("WATCHDOG_PID", "1"), ("WATCHDOG_USEC", "0"), ("WATCHDOG_USEC", "often")):
         with monkeypatch.context() as given:
             given.setenv("WATCHDOG_USEC", "60000000")
@@ -236,35 +243,6 @@ def test_what_is_no_name_of_a_host_is_refused(monkeypatch: pytest.MonkeyPatch) -
     for name in ("https://soul.example.com", "soul.example.com:443", "a b", "-a", "*.example.com", "ä"):
         monkeypatch.setenv("SOUL_HTTP_NAMES", f"soul.example.com,{name}")
         with pytest.raises(ConfigError, match="SOUL_HTTP_NAMES"):
-            load_settings()
-
-
-def test_the_example_is_generated_from_the_settings() -> None:
-    again = "from daemon.cli.reference.settings import settings_reference; print(settings_reference(), end='')"
-    assert EXAMPLE.read_text(encoding="utf-8") == settings_reference(), f"write it with: python -c {again!r}"
-    assert SECTIONS.keys() <= Settings.model_fields.keys()
-
-
-def test_the_example_with_every_line_active_changes_nothing() -> None:
-    lines = settings_reference().splitlines()
-    _dotenv("\n".join(line[1:] for line in lines if line.startswith("#") and line[1:2].isupper()))
-    assert load_settings() == Settings.model_construct()
-    assert unknown_settings() == ()
-
-
-def test_a_dotenv_that_others_could_have_written_is_refused() -> None:
-    for mode in (0o600, 0o644, 0o664):
-        _dotenv("SOUL_NAME=tess\n")
-        Path(".env").chmod(mode)
-        assert load_settings().name == "tess"
-    Path(".env").chmod(0o666)
-    with pytest.raises(ConfigError, match="may be written by other users") as caught:
-        load_settings()
-    assert "chmod 600 .env" in caught.value.hint
-    if os.geteuid() == 0:  # only the superuser gives files away
-        Path(".env").chmod(0o600)
-        os.chown(".env", 65534, -1)
-        with pytest.raises(ConfigError, match=r"belongs to another user \(uid 65534\)"):
             load_settings()
 
 

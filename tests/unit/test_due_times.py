@@ -32,7 +32,7 @@ def check(table: Mapping[str, Sequence[str]]) -> None:
         assert {said: due(said) for said in words} == dict.fromkeys(words, expected)
 
 
-def test_a_day_may_be_named_with_a_time_or_alone() -> None:
+def test_days_times_and_ends_are_those_on_the_clock_of_the_person() -> None:
     check(
         {
             "11-26 15:30": ["today", "soon"],
@@ -49,9 +49,6 @@ def test_a_day_may_be_named_with_a_time_or_alone() -> None:
         }
     )
     check({"11-27 08:00": ["morgen um 9", "morgen um 9 Uhr"], "11-28 14:00": ["übermorgen Nachmittag"]})
-
-
-def test_a_time_of_day_alone_is_the_next_one_on_the_clock_of_the_person() -> None:
     check(
         {
             "11-26 14:31": ["spätestens um 15:31 Uhr"],
@@ -67,9 +64,6 @@ def test_a_time_of_day_alone_is_the_next_one_on_the_clock_of_the_person() -> Non
             "11-27 16:00": ["morgen bis 17 Uhr", "tomorrow before 5pm", "tomorrow 5 p.m."],
         }
     )
-
-
-def test_a_day_a_week_and_a_month_end_with_the_work() -> None:
     check(
         {
             "11-26 15:30": ["later today", "heute noch"],
@@ -81,7 +75,7 @@ def test_a_day_a_week_and_a_month_end_with_the_work() -> None:
     check({"11-26 16:00": ["bis zum Ende des Tages"], "11-27 16:00": ["bis Ende der Woche"]})
 
 
-def test_where_the_work_is_over_the_next_end_is_meant_and_of_today_an_hour_from_now() -> None:
+def test_the_next_end_is_meant_and_clocks_that_change_are_kept_to() -> None:
     table = {
         ("2026-11-26T17:00", "by end of day"): "11-26 18:00",
         ("2026-11-26T17:00", "this evening"): "11-26 18:00",
@@ -91,6 +85,17 @@ def test_where_the_work_is_over_the_next_end_is_meant_and_of_today_an_hour_from_
         ("2027-02-01T09:00", "by end of month"): "02-28 16:00",
     }
     assert {(now, said): due(said, now) for now, said in table} == table
+    changed = {
+        ("2027-03-27T23:00", "by 2:30am"): "03-28 01:30",  # a time that the clocks skip is an hour later
+        ("2027-03-28T00:30", "um 4 Uhr"): "03-28 02:00",
+        ("2027-03-27T20:00", "8pm"): "03-28 18:00",  # the day in between has 23 hours
+        ("2026-10-24T22:00", "um 2:30"): "10-25 00:30",  # a time that they show twice is the first
+        ("2026-10-25T00:45", "um 2:30"): "10-25 01:30",  # or the second, where that is still to come
+        ("2026-10-24T17:00", "5pm"): "10-25 16:00",  # the day in between has 25 hours
+    }
+    assert {(now, said): due(said, now) for now, said in changed} == changed
+    spans = {"by 2h": "11-26 16:30", "by 5h": "11-26 19:30", "a day": "11-27 14:30", "9:00 utc": "11-27 09:00"}
+    assert {said: due(said) for said in spans} == spans
 
 
 def test_a_span_may_be_half_an_hour_or_hours_and_a_half() -> None:
@@ -108,31 +113,11 @@ def test_a_span_may_be_half_an_hour_or_hours_and_a_half() -> None:
             assert due_time(said, NOW, BERLIN) == NOW + minutes * 60_000, said
 
 
-def test_a_time_of_day_keeps_to_the_clock_on_days_on_which_it_is_changed() -> None:
-    table = {
-        ("2027-03-27T23:00", "by 2:30am"): "03-28 01:30",  # a time that the clocks skip is an hour later
-        ("2027-03-28T00:30", "um 4 Uhr"): "03-28 02:00",
-        ("2027-03-27T20:00", "8pm"): "03-28 18:00",  # the day in between has 23 hours
-        ("2026-10-24T22:00", "um 2:30"): "10-25 00:30",  # a time that they show twice is the first
-        ("2026-10-25T00:45", "um 2:30"): "10-25 01:30",  # or the second, where that is still to come
-        ("2026-10-24T17:00", "5pm"): "10-25 16:00",  # the day in between has 25 hours
-    }
-    assert {(now, said): due(said, now) for now, said in table} == table
-
-
-def test_what_was_a_span_or_had_a_zone_stays_one() -> None:
-    table = {"by 2h": "11-26 16:30", "by 5h": "11-26 19:30", "a day": "11-27 14:30", "9:00 utc": "11-27 09:00"}
-    assert {said: due(said) for said in table} == table
-
-
-def test_what_is_no_time_is_refused() -> None:
+def test_what_is_no_time_is_refused_and_a_named_time_that_is_over_is_past() -> None:
     no_time = ["", "whenever", "tomorrow at 99", "tomorrow tomorrow", "by the by", "G1", "half", "half a goal"]
     for said in [*no_time, "by 25pm", "13pm", "um 25 Uhr", "by 5", "bis 12.10.", "within 5pm", "in 2:30"]:
         with pytest.raises(ValueError, match="is not a time"):
             pytest.fail(f"{said} is due {due(said)}")
-
-
-def test_a_named_time_that_is_over_is_past() -> None:
     with pytest.raises(InThePast):
         due("today at 10:00")
 

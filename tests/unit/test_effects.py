@@ -39,10 +39,7 @@ LONG_AGO = VisitState(visit=2, exchanges=3, spoken_ms=NOW_MS - 1_000)
 
 
 class Under:
-    """A channel that answers every message under the same thread."""
-
     def reply_to(self, _: Perception) -> str:
-        """The thread."""
         return "1.0"
 
 
@@ -57,7 +54,6 @@ def effect(
     motor: Motor | None = None,
     thought: Mapping[str, object] | None = None,
 ) -> CycleEffect:
-    """The effect of a cycle that answered these perceptions."""
     stores = motor or Motor(None)
     stores.settle(reply)
     stores.annotate(**(thought or {}))
@@ -90,14 +86,10 @@ def taking_part(*processes: str) -> Soul:
 
 
 def idle(made: CycleEffect) -> list[tuple[str, int]]:
-    """Process and time of the scheduled timeout."""
     return [(one.process, one.due_ms - NOW_MS) for one in made.intentions if one.slot == IDLE]
 
 
-# -- turns -------------------------------------------------------------------------------------------------------------
-
-
-def test_all_messages_and_the_reply_with_its_private_thought_become_turns() -> None:
+def test_all_messages_and_the_reply_become_turns_and_a_scheduled_perception_none() -> None:
     other = replace(WORDS, content="and?", ts="2.0", author="U0BEN", name="Ben")
     made = effect(WORDS, other, thought={"monologue": "Hm."})
     here = {"readers": {"audience": str(WORDS.audience), "members_only": False}}
@@ -108,20 +100,11 @@ def test_all_messages_and_the_reply_with_its_private_thought_become_turns() -> N
     )
     assert (made.recipient, made.reply_to, made.newer_than_ts) == ("U0BEN", "1.0", "1.000001")
     assert (made.state, made.path, made.dismissed) == (STATE, PATH, {"x": Dismissal("guest")})
-
-
-def test_a_scheduled_perception_is_no_turn_of_a_user() -> None:
     assert [turn.speaker for turn in effect(due("academic")).turns] == [Speaks.SOUL]
     assert effect(SILENCE, reply="").turns == ()
-
-
-def test_a_post_is_newer_than_the_message_it_answers_or_than_ten_minutes_before_a_time_event() -> None:
     assert newer_than(WORDS) == "1.000001"
     assert newer_than(replace(SILENCE, ts="1000.5")) == "400.500000"
     assert newer_than(replace(SILENCE, ts="2.0")) == "0.000000"
-
-
-# -- the visit -------------------------------------------------------------------------------------------------
 
 
 def test_a_message_continues_the_visit_or_begins_the_next_and_a_time_event_leaves_it_unchanged() -> None:
@@ -132,30 +115,18 @@ def test_a_message_continues_the_visit_or_begins_the_next_and_a_time_event_leave
     assert effect(SILENCE).visit_state == LONG_AGO
 
 
-# -- silence -----------------------------------------------------------------------------------------------------------
-
-
-def test_dormancy_is_scheduled_after_every_act_of_a_user() -> None:
+def test_dormancy_and_then_the_visits_end_are_scheduled_where_the_soul_uses_them() -> None:
     for modality in (Modality.WORDS, Modality.DECISION):
         made = effect(replace(WORDS, modality=modality))
         assert idle(made) == [("dormant", 1_000)]
         assert made.intentions[0].behalf == "U0ADA"
-
-
-def test_the_visits_end_is_scheduled_after_dormancy_counted_from_the_last_message() -> None:
     assert idle(effect(SILENCE, reply="")) == [("exiting", 3_000)]
     assert idle(effect(SILENCE, reply="", visit_state=replace(LONG_AGO, spoken_ms=1))) == [("exiting", 0)], (
         "never in the past"
     )
-
-
-def test_the_end_of_a_visit_and_a_note_that_falls_due_schedule_nothing() -> None:
     assert idle(effect(replace(SILENCE, process="exiting"), reply="")) == []
     assert idle(effect(due("academic"))) == []
     assert idle(effect(replace(due("academic"), process=None))) == []
-
-
-def test_timeouts_lead_only_to_processes_that_the_soul_uses() -> None:
     table: dict[tuple[tuple[str, ...], int], list[tuple[str, int]]] = {
         (("engaged", "exiting"), 1_000): [("exiting", 4_000)],
         ((), 4_000): [("exiting", 4_000)],
@@ -179,32 +150,20 @@ def test_intentions_of_the_soul_are_stored_beside_the_timeout() -> None:
     assert (made.most_intentions, made.visit_timeout_ms) == (9, 4_000)
 
 
-# -- jobs --------------------------------------------------------------------------------------------------------------
-
-
-def test_the_replys_checks_decide_which_jobs_are_enqueued() -> None:
+def test_the_replys_checks_its_number_and_the_budget_decide_which_jobs_are_enqueued() -> None:
     assert effect().jobs == ("models_the_visitor",)
     assert effect(thought={"user_model_check": False, "soul_state_check": False}).jobs == ()
     both = effect(thought={"user_model_check": True, "soul_state_check": True}).jobs
     assert both == ("models_the_visitor", "keeps_its_own_state")
-
-
-def test_after_every_third_reply_without_a_check_the_soul_is_asked_about_its_mood() -> None:
     jobs = [effect(visit=Visit(exchanges=number, met=True)).jobs for number in range(6)]
     assert ["keeps_its_own_state" in names for names in jobs] == [False, False, True] * 2
     asked = effect(visit=Visit(exchanges=2, met=True), thought={"soul_state_check": False}).jobs
     assert "keeps_its_own_state" not in asked
-
-
-def test_a_conversation_beyond_its_budget_is_summarized() -> None:
     old = tuple(Turn(Speaks.PERSON, "U0ADA", "Ada", f"{number}.0", "words " * 50) for number in range(5))
     small = SOUL.model_copy(update={"budgets": Budgets(transcript=100)})
     checks = {"user_model_check": False}
     assert effect(who=small, transcript=Transcript("", 0, old), thought=checks).jobs == ("summarizes_the_conversation",)
     assert effect(transcript=Transcript("", 0, old), thought=checks).jobs == ()
-
-
-def test_an_unknown_subprocess_is_enqueued_after_every_turn_and_nothing_after_a_timeout_without_a_reply() -> None:
     assert effect(SILENCE, reply="").jobs == ()
     own = SOUL.model_copy(update={"subprocesses": ("counts_the_looms",)})
     assert effect(who=own).jobs == ("counts_the_looms",)

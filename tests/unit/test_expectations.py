@@ -44,14 +44,11 @@ def test_a_timeframe_is_read_and_an_unreadable_one_is_a_day() -> None:
             assert (found.until_ms - NOW, found.exchanges) == (int(hours * HOUR_MS), None), said
 
 
-def test_a_timeframe_may_be_a_number_of_exchanges() -> None:
+def test_a_timeframe_may_be_a_number_of_exchanges_and_a_day_ends_where_the_person_lives() -> None:
     english = {"next few exchanges": 3, "next exchange": 1, "the next reply": 1, "next 5 messages": 5}
     table = {**english, "next 0 turns": 1, "nächste Antwort": 1, "9999 messages": 50}
     assert {said: timeframe(said, NOW).exchanges for said in table} == table
     assert {timeframe(said, NOW).until_ms for said in table} == {NOW + EXCHANGES_LAST_MS}
-
-
-def test_a_day_ends_at_midnight_where_the_person_lives() -> None:
     assert timeframe("today", NOW, "Asia/Tokyo").until_ms == NOW + 23 * HOUR_MS
     assert timeframe("today", NOW, "Nowhere/At_all").until_ms == NOW + 8 * HOUR_MS
 
@@ -80,7 +77,7 @@ def test_words_are_found_whole_in_any_script() -> None:
     assert {(text, words): holds_whole(text, words) for text, words in table} == table
 
 
-def test_a_reading_decides_by_its_name_and_words() -> None:
+def test_a_reading_decides_by_its_name_and_words_and_else_the_time() -> None:
     readings = Came((Noticed(1, "the build is red", sense="ci"), Noticed(2, "disk full", sense="host")))
     assert decided(Check("sense", name="CI"), readings, FAR) is Outcome.HIT
     assert decided(Check("sense", name="ci", words=("green", "red")), readings, FAR) is Outcome.HIT
@@ -88,9 +85,6 @@ def test_a_reading_decides_by_its_name_and_words() -> None:
     assert decided(Check("sense", name="monitor"), readings, FAR) is None
     assert decided(Check("reply"), readings, FAR) is None, "a reading is no reply"
     assert decided(Check("silence"), readings, FAR) is None
-
-
-def test_what_nothing_decided_ends_with_its_time() -> None:
     ends = dict.fromkeys(("reply", "mention", "goal", "tool", "sense"), Outcome.MISS)
     for kind, expected in (*ends.items(), ("silence", Outcome.HIT), ("none", Outcome.UNRESOLVED)):
         check = Check(kind, words=("x",), name="x", id="G1")  # type: ignore[arg-type]  # each of the kinds

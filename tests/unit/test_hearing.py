@@ -1,14 +1,22 @@
-"""Who may hear what is made of several things: exactly those who may hear each of them."""
+"""Who may hear or be quoted what is made of several things: those alone who may hear each of them."""
 
+from dataclasses import dataclass
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, multiple, rule
 
-from daemon.core.hearing import Origin, common, may_hear
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.channels.slack.access.known_places import TRUSTED, KnownPlaces
+from daemon.core.hearing import Origin, common, may_hear, may_quote
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place, Readers
+from daemon.core.ports.library import Passage
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.ism.problem import Problem
+from daemon.memory.records import Speaks, Turn
+from daemon.mind.recall.thoughts import MONOLOGUE, last_thoughts, thought_for
+from tests.fakes import FakeClock
 
 TEAM = Audience(AudienceKind.WORKSPACE, "T1")
 OTHERS = Audience(AudienceKind.WORKSPACE, "T2")
@@ -50,7 +58,6 @@ ORIGINS = st.sampled_from(SAID)
 
 
 def hearers(origin: Origin | None) -> set[int]:
-    """Who of them may hear it, by their places; of nothing none."""
     if origin is None:
         return set()
     return {
@@ -73,25 +80,12 @@ def test_what_is_made_of_several_is_heard_by_those_alone_who_may_hear_each(sourc
         assert made is not None
 
 
-def test_nothing_is_made_of_nothing_or_of_two_workspaces() -> None:
+def test_nothing_is_made_of_nothing_and_private_rooms_are_recalled_for_one_full_member_alone() -> None:
     assert common(()) is None
     assert common((Origin(TEAM, "C1"), Origin(OTHERS, "C1"))) is None
-
-
-@given(st.lists(ORIGINS, min_size=1, max_size=5), st.randoms())
-def test_neither_order_nor_number_of_sources_counts(sources: list[Origin], chance: object) -> None:
-    shuffled = [*sources, *sources]
-    chance.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives a Random
-    assert common(shuffled) == common(sources)
-
-
-def test_an_origin_covers_another_where_what_is_made_of_both_is_the_first() -> None:
     for one, other in product(SAID, SAID):
         if common((one, other)) == one:
             assert hearers(one) <= hearers(other), (one, other)
-
-
-def test_private_rooms_are_recalled_for_one_full_member_alone() -> None:
     known = Readers(dm("D1"), members_only=True, rooms=frozenset({"G2", "G1"})).may_know("T1")
     assert known == (dm("D1"), room("G1"), room("G2"), TEAM)
     for audience, only in ((dm("D1"), False), *product((TEAM, room("G1")), (True, False))):
@@ -121,3 +115,144 @@ class Makings(RuleBasedStateMachine):
 
 
 TestMakings = Makings.TestCase
+
+
+PEOPLE = ("U1", "U2", "U3", "G1", "X1")
+OUTSIDERS = frozenset({"G1", "X1"})
+
+
+@dataclass(frozen=True, slots=True)
+class RoomInWorld:
+    """A room and who is in it; `kind` is public, shared, private, group or dm."""
+
+    id: str
+    kind: str
+    members: frozenset[str]
+
+    @property
+    def readers(self) -> frozenset[str]:
+        """Everybody who may read here: in a public channel each full member of the workspace, too."""
+        everybody = frozenset(PEOPLE) - OUTSIDERS if self.kind == "public" else frozenset()
+        return self.members | everybody
+
+    @property
+    def audience(self) -> Audience:
+        """Who may ever learn what is said here, as the event reader says it."""
+        if self.kind == "public":
+            return TEAM
+        return Audience(AudienceKind.DM if self.kind == "dm" else AudienceKind.CHANNEL, self.id)
+
+
+@st.composite
+def rooms(draw: st.DrawFn, name: str) -> RoomInWorld:
+    kind = draw(st.sampled_from(("public", "shared", "private", "group", "dm")))
+    size = 1 if kind == "dm" else 5
+    members = draw(st.frozensets(st.sampled_from(PEOPLE), min_size=1, max_size=size))
+    return RoomInWorld(f"{name}{kind}", kind, members)
+
+
+def readers_of(room: RoomInWorld, rooms_of_asker: frozenset[str]) -> Readers:
+    only = room.kind != "shared" and not room.members & OUTSIDERS
+    recalled = rooms_of_asker if only and room.kind == "dm" else frozenset[str]()
+    return Readers(room.audience, members_only=only, rooms=recalled)
+
+
+@given(answer=rooms("A"), source=rooms("B"), same=st.booleans(), data=st.data())
+def test_who_reads_the_answer_may_read_what_is_quoted(
+    answer: RoomInWorld, source: RoomInWorld, same: bool, data: st.DataObject
+) -> None:
+    source = answer if same else source
+    asker = data.draw(st.sampled_from(sorted(answer.members)))
+    is_in = source.kind == "private" and asker in source.members
+    where = ConversationKey("minoan", "T1", answer.id, "")
+    if may_quote(Origin(source.audience, source.id), where, readers_of(answer, frozenset()), asker_is_in=is_in):
+        assert asker in source.readers
+        assert answer.readers <= source.readers
+
+
+@given(answer=rooms("A"), source=rooms("B"))
+def test_of_two_rooms_that_others_read_nothing_private_is_quoted_though_the_same_people_are_in_both(
+    answer: RoomInWorld, source: RoomInWorld
+) -> None:
+    assume(answer.kind != "dm" and source.kind != "public")
+    where = ConversationKey("minoan", "T1", answer.id, "")
+    origin = Origin(source.audience, source.id)
+    assert not may_quote(origin, where, readers_of(answer, frozenset()), asker_is_in=True)
+
+
+@given(source=rooms("B"))
+def test_a_session_is_quoted_nothing_of_private_rooms(source: RoomInWorld) -> None:
+    own = Readers(Audience(AudienceKind.DM, "D1"), members_only=True, apart=True)
+    where = ConversationKey("minoan", "T1", "D1", "")
+    quoted = may_quote(Origin(source.audience, source.id), where, own, asker_is_in=True)
+    assert quoted is (source.kind == "public")
+
+
+ROOM, DM = Audience(AudienceKind.CHANNEL, "C1"), Audience(AudienceKind.DM, "D1")
+READERS = st.builds(Readers, st.sampled_from([TEAM, ROOM, DM]), st.booleans())
+
+
+def test_members_may_know_what_the_workspace_knows_and_others_only_their_own_room() -> None:
+    assert Readers(ROOM, members_only=True).may_know("T1") == (ROOM, TEAM)
+    assert Readers(TEAM, members_only=True).may_know("T1") == (TEAM,)
+    assert Readers(ROOM, members_only=False).may_know("T1") == (ROOM,)
+    assert Readers(TEAM, members_only=False).may_know("T1") == ()
+
+
+@given(before=READERS, now=READERS)
+def test_what_was_gathered_may_be_said_only_where_all_of_it_may_be_known(before: Readers, now: Readers) -> None:
+    if not now.exclude_what(before):
+        assert before.audience.within(now.audience)
+        assert now.members_only or not before.members_only
+    assert not before.exclude_what(before)
+
+
+async def test_a_channel_remembered_as_public_counts_as_private_after_ten_minutes_and_only_so_many_are_remembered() -> (
+    None
+):
+    clock = FakeClock()
+    places = KnownPlaces(clock)
+    places["C1"], places["D1"] = Place.PUBLIC_CHANNEL, Place.DM
+    await clock.advance(TRUSTED - 1)
+    assert dict(places) == {"C1": Place.PUBLIC_CHANNEL, "D1": Place.DM}
+    await clock.advance(1)
+    assert dict(places) == {"C1": Place.PRIVATE_CHANNEL, "D1": Place.DM}
+    places["C1"] = Place.PUBLIC_CHANNEL
+    assert places["C1"] is Place.PUBLIC_CHANNEL
+    del places["C1"]
+    assert places.get("C1") is None
+    places = KnownPlaces(FakeClock())
+    for number in range(5_010):
+        places[f"C{number}"] = Place.PUBLIC_CHANNEL
+    assert len(places) == 5_000
+    assert "C0" not in places
+
+
+DM = Audience(AudienceKind.DM, "D1")
+
+
+def _readers(*rooms: str) -> Readers:
+    return Readers(DM, members_only=True, rooms=frozenset(rooms))
+
+
+def test_what_came_from_a_room_is_thought_again_only_while_its_reader_is_in_it() -> None:
+    thought = {MONOLOGUE: "the plan is bold", **thought_for(_readers("G1", "G2"))}
+    turn = Turn(Speaks.SOUL, "minoan", "Minoan", "1.0", "Well.", thought)
+    assert last_thoughts([turn], _readers("G1", "G2", "G3")) == ("the plan is bold",)
+    for now in ((), ("G1",)):
+        assert last_thoughts([turn], _readers(*now)) == ()
+
+    def parked() -> Problem:
+        problem = Problem(WorkingMemory("minoan", (Memory(Role.SYSTEM, "found much"),)))
+        problem.keep_for(_readers("G1", "G2"))
+        problem.add([Passage("private channel", "one", room="G1"), Passage("private channel", "two", room="G2")])
+        problem.add([Passage("docs/a.md:1", "three")])
+        return Problem.resumed(problem.to_json(), "minoan")
+
+    problem = parked()
+    problem.keep_for(_readers("G1", "G2"))
+    assert len(problem.found) == 3
+    assert problem.internal.memories
+    problem.keep_for(_readers("G1"))
+    assert [one.text for one in problem.found] == ["one", "three"]
+    assert not problem.internal.memories

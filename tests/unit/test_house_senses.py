@@ -27,11 +27,8 @@ def test_a_reading_of_the_house_is_named_by_a_sense_of_the_house_and_by_no_word(
     assert not [part.value for part in named if isinstance(part, ast.Constant)]
 
 
-def test_a_name_counts_as_a_programs_where_it_was_found_to_be_none_of_the_house_and_nowhere_else() -> None:
+def test_no_program_bears_the_name_of_a_sense_of_the_house() -> None:
     assert [module for module, _ in _calls("ProgramSense")] == ["channels/http/senses.py"]
-
-
-def test_no_program_speaks_as_a_sense_by_which_thoughts_perceive() -> None:
     assert {one.name for one in SENSES} - {"sense"} <= set(
         HouseSense
     )  # that one names programs as they name themselves

@@ -109,12 +109,9 @@ def test_the_next_moment_is_the_first_at_which_something_may_be_said(
         assert standing.why_silent(NOON + later, quiet.over(NOON + later, zone))
 
 
-def test_time_alone_brings_nothing_without_an_invitation_or_an_answer() -> None:
+def test_the_reason_that_comes_first_is_told_and_pauses_double_from_a_day_to_thirty() -> None:
     assert SayingUnasked().next_ms(NOON, lambda at: at) is None
     assert SayingUnasked(invited=True, said_ms=(NOON,), unanswered=True).next_ms(NOON, lambda at: at) is None
-
-
-def test_the_reason_that_comes_first_is_told() -> None:
     both = {"said_ms": (NOON,), "unanswered": True}
     assert SayingUnasked(**both).why_silent(NOON, NOON + 1) == "not_invited"  # type: ignore[arg-type]  # as keywords
     assert SayingUnasked(invited=True, paused_to_ms=NOON + 1).why_silent(NOON, NOON + 1) == "not_now"
@@ -123,16 +120,10 @@ def test_the_reason_that_comes_first_is_told() -> None:
     assert SayingUnasked(invited=True).why_silent(NOON, NEVER_QUIET.over(NOON, "")) == ""
     said = SayingUnasked(invited=True, said_ms=(NOON, NOON + HOUR_MS))
     assert said.why_silent(NOON - 10 * DAY_MS, 0) == "rate", "a clock that was set back frees nothing"
-
-
-def test_pauses_double_from_a_day_to_thirty() -> None:
     pauses, pause = list[int](), 0
     for _ in range(7):
         pause = next_pause(pause)
         pauses.append(pause // DAY_MS)
     assert pauses == [1, 2, 4, 8, 16, 30, 30]
-
-
-def test_only_what_is_invited_is_paused() -> None:
     assert [state_of("invited", NOON + until, NOON) for until in (1, 0)] == ["paused", "invited"]
     assert [state_of("declined", NOON + 1, NOON), state_of("unasked", NOON + 1, NOON)] == ["declined", "unasked"]

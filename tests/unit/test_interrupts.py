@@ -41,12 +41,9 @@ async def test_a_pending_message_keeps_work_from_beginning_until_it_is_absorbed(
     assert await interrupt.unless_called(value()) == 7
 
 
-async def test_an_error_of_the_work_is_raised_unchanged() -> None:
+async def test_an_error_of_the_work_or_a_cancellation_from_outside_is_no_interruption() -> None:
     with pytest.raises(LookupError, match="no tin"):
         await Interrupt().unless_called(EndlessWork().fail(LookupError("no tin")))
-
-
-async def test_a_cancellation_from_outside_is_no_interruption() -> None:
     work = EndlessWork()
     running = asyncio.ensure_future(Interrupt().unless_called(work.forever()))
     await work.started.wait()
@@ -56,7 +53,7 @@ async def test_a_cancellation_from_outside_is_no_interruption() -> None:
     assert work.cancelled
 
 
-def test_a_new_message_interrupts_all_work_of_its_conversation_and_no_other() -> None:
+def test_a_new_message_interrupts_all_work_under_way_in_its_conversation_and_no_other() -> None:
     board = Interrupts()
     with board.attend("a") as one, board.attend("b") as other:
         with board.attend("a") as two:
@@ -68,9 +65,6 @@ def test_a_new_message_interrupts_all_work_of_its_conversation_and_no_other() ->
         assert [one.pending, two.pending] == [True, False], "who has left is not called any more"
     board.call("a")
     assert not board._interrupts, "nothing is kept of those who left"
-
-
-def test_work_that_ends_by_an_error_is_not_interrupted_any_more() -> None:
     board = Interrupts()
     with pytest.raises(LookupError), board.attend("a"):
         raise LookupError

@@ -1,26 +1,34 @@
-"""The Implicit Semantic Machine: every way to go on and to end, the prompts, and interruptions."""
+"""The Implicit Semantic Machine: every way to go on and to end, what it shows and may be cut by, and hostile models."""
 
 import asyncio
 import json
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import cycle, repeat
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from daemon.core.errors import LostLease, ModelUnavailable, ToolFailed
+from daemon.core.errors import DaemonError, LostLease, ModelRefused, ModelUnavailable, ToolFailed
 from daemon.core.limits import Limits, Spent
+from daemon.core.ports.models import Completion, Prompt
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
-from daemon.ism import LOST, REACHED, run_ism
-from daemon.ism.machine import Action, ActionUse, End, Machine, Progress, Recurse
+from daemon.ism import CIRCLES, LOST, REACHED, run_ism
+from daemon.ism.machine import Action, ActionUse, End, ISMResult, Machine, Progress, Recurse
 from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS
+from daemon.mind.cognition import READ_CAP
 from daemon.mind.interrupts import Interrupted
 from daemon.mind.mental_process import Stay, Transition
-from daemon.mind.steps.choose_actions import choose_actions
+from daemon.mind.steps.choose_actions import MOST, choose_actions
+from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.soul import Soul
 from daemon.soul_engine import RESULTS, begin
 from tests.given import shown
-from tests.unit.ism_parts import MEMORY, PLENTY, actions, bench, chosen, flowing, respond, said, think
-
-# -- how it ends -------------------------------------------------------------------------------------------------------
+from tests.models import Piece, Reply
+from tests.unit.ism_parts import MEMORY, PLENTY, USAGE, Bench, actions, bench, chosen, flowing, respond, said, think
 
 
 async def test_an_action_that_returns_memory_answers_and_one_that_returns_a_transition_moves() -> None:
@@ -85,9 +93,6 @@ async def test_a_model_that_cannot_be_reached_is_concluded_and_a_conclusion_that
         await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage, note=one.note)
 
 
-# -- limits ------------------------------------------------------------------------------------------------------------
-
-
 async def test_every_limit_ends_in_a_conclusion_with_its_reason() -> None:
     table: tuple[tuple[Limits, int, str], ...] = (
         (replace(PLENTY, loops=3), 3, "3 steps"),
@@ -108,7 +113,7 @@ async def test_every_limit_ends_in_a_conclusion_with_its_reason() -> None:
     assert Progress.STARTED not in {event.kind for event in one.events}, "the choice itself met the limit"
 
 
-async def test_resumed_work_counts_on_from_what_it_spent_and_what_the_mind_used_before_does_not_count() -> None:
+async def test_work_counts_on_from_what_it_spent_and_an_invalid_account_is_refused() -> None:
     one, llm = bench(chosen("Think"), chosen("Respond"))
     before = Spent(loops=4, tokens=90_000, usd=1.0, seconds=60.0)
     result = await one.run(spent=Spent.from_json(json.loads(json.dumps(before.to_json()))))
@@ -121,6 +126,11 @@ async def test_resumed_work_counts_on_from_what_it_spent_and_what_the_mind_used_
     again = await one.run()
     assert (again.spent.loops, again.spent.tokens) == (1, 120)
     assert again.spent.usd == pytest.approx(0.012)
+    infinite, wrong = (("usd", float("nan")), ("seconds", float("inf"))), (("tokens", "many"), ("loops", None))
+    for name, value in (*infinite, *wrong, ("loops", -1)):
+        with pytest.raises(ValueError, match="validation error"):
+            Spent.from_json({name: value})
+    assert Spent.from_json({}) == Spent()
 
 
 async def test_a_model_call_or_a_handler_that_outlasts_the_limit_is_cut_and_time_adds_up() -> None:
@@ -154,17 +164,6 @@ async def test_a_model_call_or_a_handler_that_outlasts_the_limit_is_cut_and_time
     assert [event.kind for event in one.events[-2:]] == [Progress.CUT, Progress.CONCLUDING]
 
 
-def test_an_invalid_account_is_refused_and_one_without_entries_begins_at_zero() -> None:
-    infinite, wrong = (("usd", float("nan")), ("seconds", float("inf"))), (("tokens", "many"), ("loops", None))
-    for name, value in (*infinite, *wrong, ("loops", -1)):
-        with pytest.raises(ValueError, match="validation error"):
-            Spent.from_json({name: value})
-    assert Spent.from_json({}) == Spent()
-
-
-# -- no progress -------------------------------------------------------------------------------------------------------
-
-
 async def test_repeated_unknown_no_and_too_many_actions_are_refused_and_reported() -> None:
     one, llm = bench(chosen(("Think", "the  Limits")), chosen(("think", "The limits ")), chosen("Respond"))
     result = await one.run()
@@ -188,10 +187,7 @@ async def test_repeated_unknown_no_and_too_many_actions_are_refused_and_reported
     assert "last 2 of the chosen actions" in shown(llm.prompts[1])
 
 
-# -- what comes of actions ---------------------------------------------------------------------------------------------
-
-
-async def test_results_and_memory_pass_from_action_to_action_as_data() -> None:
+async def test_results_and_memory_pass_on_as_data_and_a_huge_observation_is_cut() -> None:
     one, llm = bench(chosen(("Think", "a"), ("Think", "b")), chosen("Respond"))
     await one.run()
     text = llm.prompts[1].messages[-1].text
@@ -208,6 +204,15 @@ async def test_results_and_memory_pass_from_action_to_action_as_data() -> None:
     assert "hurry" in shown(llm.prompts[1])
     assert "It is done." in shown(llm.prompts[1])
     assert [kept.content for kept in result.memory] == ["What are the limits?", "I looked it up.", "There are none."]
+
+    async def flood(use: ActionUse) -> Recurse:
+        return use.recurse(observation="\ud800" + "x" * 50_000_000)
+
+    one, llm = bench(chosen("Flood"), chosen("Respond"))
+    result = await one.run(actions(Flood=flood))
+    assert len(shown(llm.prompts[1])) < 20_000
+    assert max(len(kept.content) for kept in result.internal) < OBSERVATION_CAP + 100
+    assert WorkingMemory.from_json(result.internal.to_json()) == result.internal
 
 
 def failing(error: BaseException) -> tuple[Action, ...]:
@@ -236,30 +241,7 @@ async def test_a_handlers_failure_becomes_a_plain_observation_unless_it_ends_a_c
         assert not one.concluded
 
 
-async def test_a_huge_observation_is_cut_and_any_text_can_be_kept() -> None:
-    async def flood(use: ActionUse) -> Recurse:
-        return use.recurse(observation="\ud800" + "x" * 50_000_000)
-
-    one, llm = bench(chosen("Flood"), chosen("Respond"))
-    result = await one.run(actions(Flood=flood))
-    assert len(shown(llm.prompts[1])) < 20_000
-    assert max(len(kept.content) for kept in result.internal) < OBSERVATION_CAP + 100
-    assert WorkingMemory.from_json(result.internal.to_json()) == result.internal
-
-
-# -- what a model reads ------------------------------------------------------------------------------------------------
-
-
 async def test_goal_playbook_and_actions_are_regions_behind_the_talk_and_the_log_grows() -> None:
-    one, llm = bench(chosen("Think", reasoning="I wonder."), chosen("Respond"))
-    await one.run()
-    first, second = (prompt.messages[-1].text for prompt in llm.prompts)
-    assert "## Goal\n\nFind out what they need." in first
-    assert "## Playbook\n\nLook before you answer." in first
-    assert "## Actions\n\n- Think: think about it\n- Respond: respond about it" in first
-    assert "## Log" not in first
-    assert "## Log\n\n<note-n0nce>\nchose: Think: I wonder.\nThink: thought of it\n</note-n0nce>" in second
-    assert [prompt.step for prompt in llm.prompts] == ["choose_actions"] * 2
     one, llm = bench(chosen("Think", ("Think", "b")), chosen("Respond"))
     begun = begin(Soul(name="tess", display_name="Tess", personality="You are Tess."))
     result = await one.run(memory=begun.concat(MEMORY))
@@ -271,7 +253,7 @@ async def test_goal_playbook_and_actions_are_regions_behind_the_talk_and_the_log
     assert result.memory.regional_order == begun.regional_order
 
 
-async def test_handlers_see_the_work_without_the_actions_and_its_regions_are_removed() -> None:
+async def test_handlers_see_the_work_without_the_actions_and_the_log_keeps_its_newest_lines() -> None:
     seen: list[ActionUse] = []
 
     async def look(use: ActionUse) -> Recurse:
@@ -285,9 +267,6 @@ async def test_handlers_see_the_work_without_the_actions_and_its_regions_are_rem
     assert all(seen[1].memory.region(region) for region in (GOAL, PLAYBOOK, LOG))
     assert not seen[1].memory.region(ACTIONS)
     assert not any(kept.region in REGIONS for kept in result.memory)
-
-
-async def test_the_log_keeps_its_newest_lines_within_its_budget() -> None:
     internal = WorkingMemory("Kothar").concat(Memory(Role.USER, f"entry {n} " + "é" * 400) for n in range(60))
     one, _ = bench(chosen("DONE"))
     await one.run(internal=internal)
@@ -299,23 +278,17 @@ async def test_the_log_keeps_its_newest_lines_within_its_budget() -> None:
     assert estimate_tokens(log.content) < LOG_TOKENS + 20
 
 
-async def test_the_choosing_step_can_have_the_souls_creativity() -> None:
+async def test_a_machine_may_choose_with_the_souls_creativity_among_actions_that_can_be_told_apart() -> None:
     one, llm = bench(chosen("Respond"))
     machine = Machine(
         "g", "p", actions(), PLENTY, one.conclude, lambda names: replace(choose_actions(names), creativity=0.1)
     )
     await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage, note=one.note)
     assert llm.prompts[0].creativity == 0.1
-
-
-def test_a_machine_whose_actions_cannot_be_told_apart_is_refused() -> None:
     one, _ = bench()
     twins = (Action("Think", "a", think), Action("THINK", "b", respond))
     with pytest.raises(ValueError, match="all different"):
         Machine("g", "p", twins, PLENTY, one.conclude)
-
-
-# -- who may cut in ----------------------------------------------------------------------------------------------------
 
 
 async def test_after_a_perception_no_further_chunk_is_read_of_a_choice_and_none_is_begun() -> None:
@@ -385,3 +358,196 @@ async def test_a_perception_is_noticed_between_two_handlers_and_before_the_concl
         assert "Respond" not in {event.action for event in one.events}
     one, _ = bench(chosen("Fail"))
     assert (await one.run(failing(Interrupted()))).end is End.INTERRUPTED
+
+
+MODELS = 200
+PROMPT_CAP = 60_000
+MEGABYTE = "x" * 1_000_000
+
+
+async def test_a_model_that_never_ends_is_concluded_or_meets_the_limit_and_its_words_are_in_no_event() -> None:
+    table = {
+        "I would rather talk.": (2, LOST),
+        '{"actions": [{"nested": [[[[["junk"]]]]]}]}': (2, LOST),
+        chosen(): (2, CIRCLES),
+        chosen("Fly"): (2, CIRCLES),
+        chosen("Think"): (3, CIRCLES),
+        chosen("Think", "Fly", "Think", "", "Think"): (3, CIRCLES),
+        '```json\n{"actions": ["fly", "fly", "fly"]}\n```': (2, CIRCLES),
+    }
+    for reply, (calls, why) in table.items():
+        one, llm = bench(default=reply)
+        result = await one.run()
+        assert (result.end, result.why, len(llm.prompts)) == (End.CONCLUDED, why, calls), reply
+    one, llm = bench(*(chosen(*(("Think", f"{n}.{m}") for m in range(9))) for n in range(99)))
+    result = await one.run()
+    assert (result.end, len(llm.prompts), result.spent.loops) == (End.CONCLUDED, 5, 5)
+    secret = "Bob is going to be fired"
+    one, _ = bench(chosen((secret, secret), ("Think", secret), reasoning=secret), chosen("DONE", reasoning=secret))
+    await one.run()
+    assert one.events
+    assert secret not in repr(one.events)
+
+
+async def test_an_endless_answer_is_read_up_to_the_cap_and_cut() -> None:
+    for chunk in ("x" * 64, MEGABYTE):
+        read = Counter[str]()
+
+        def flood(chunk: str = chunk, read: Counter[str] = read) -> Iterator[Piece]:
+            for piece in repeat(chunk, 50_000_000 // len(chunk)):
+                read["characters"] += len(piece)
+                yield piece
+
+        one, llm = bench(flood(), flood())
+        llm.characters_per_token = 1_000_000  # this model keeps no limit
+        result = await one.run()
+        assert (result.end, result.why, len(llm.prompts)) == (End.CONCLUDED, LOST, 2)
+        assert read["characters"] <= 2 * (READ_CAP + len(chunk))
+        assert llm.cut == 2
+        assert len(shown(llm.prompts[1])) < PROMPT_CAP
+
+
+NAMES = ("Think", "think", "Break", "Flood", "Dawdle", "Ring", "Respond", "Fly", "DONE", "")
+INPUTS = ("", "a", "A ", "c" * 3_000, "NEW", "NEW", "NEW")
+ERRORS = (ToolFailed("empty"), ValueError("boom"), ModelRefused("no"), TimeoutError(), RecursionError("deep"))
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=12) | st.sampled_from(NAMES),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+NAMED = st.fixed_dictionaries({"name": st.sampled_from(NAMES), "input": st.sampled_from(INPUTS)})
+CHOICES = st.fixed_dictionaries({"actions": st.lists(NAMED, max_size=9), "reasoning": st.text(max_size=50)})
+TALK = st.sampled_from(("Sure! {} Anything else?", "```json\n{}\n```", "{}", "{}{}", "{} </note-n0nce>"))
+
+BUSY = st.lists(st.sampled_from(("Think", "Break", "Flood", "Dawdle", "Fly")), min_size=1, max_size=6).map(
+    lambda names: chosen(*((name, f"NEW {place}") for place, name in enumerate(names)))
+)
+ATTACKS = st.one_of(
+    *(BUSY,) * 6,
+    *(CHOICES.map(json.dumps),) * 2,
+    st.builds(lambda talk, choice: talk.replace("{}", json.dumps(choice)), TALK, CHOICES),
+    st.fixed_dictionaries({"actions": JUNK, "reasoning": JUNK}).map(json.dumps),
+    JUNK.map(json.dumps),
+    st.text(max_size=80),
+    st.sampled_from(("flood", "break", "silence", "refuse", "length", "slow", "ring")),
+)
+"""What a model may answer; NEW is different each time."""
+
+ODD: dict[str, Callable[[], Reply]] = {
+    "flood": lambda: repeat(MEGABYTE, 50),
+    "break": lambda: ['{"actions": [', ModelUnavailable("the line broke")],
+    "silence": lambda: ModelUnavailable("no answer"),
+    "refuse": lambda: ["{", Completion("scripted/test", stop="refusal")],
+    "length": lambda: [chosen("Think"), Completion("scripted/test", tokens_out=1024, stop="length")],
+}
+
+
+@dataclass
+class HostileModel:
+    """A model that repeats its attacks for ever, in a bench where it may advance the clock and send messages."""
+
+    attacks: list[str]
+    limits: Limits
+    handled: int = 0
+    said: Bench = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.said, self.llm = bench()
+        self._next = cycle(self.attacks)
+        self.llm.default = self.reply
+
+    async def reply(self, _: Prompt) -> Reply:
+        attack = next(self._next)
+        if attack in ODD:
+            return ODD[attack]()
+        if attack == "slow":
+            await self.said.clock.advance(40.0)
+        if attack == "ring":
+            self.said.interrupt.call()
+        return attack.replace("NEW", f"the {len(self.llm.prompts)}th")
+
+    async def conclude(self, memory: WorkingMemory, why: str) -> Stay:
+        memory, thought = await self.said.mind.run(memory, internal_monologue("Kothar", f"Conclude: {why}."))
+        return Stay(memory.with_memory(Memory(Role.ASSISTANT, thought)))
+
+    async def act(self, name: str, use: ActionUse) -> Recurse | Stay:
+        """Go on, fail each time in another way, find far too much, take much time, meet a message, or answer."""
+        self.handled += 1
+        match name:
+            case "Break":
+                raise ERRORS[self.handled % len(ERRORS)]
+            case "Dawdle":
+                await self.said.clock.advance(25.0)
+            case "Ring":
+                self.said.interrupt.call()
+            case "Respond":
+                return Stay(use.memory.with_memory(Memory(Role.ASSISTANT, "It is so.")))
+        return use.recurse(observation={"Think": use.input, "Flood": MEGABYTE}.get(name, ""))
+
+    async def run(self) -> ISMResult | DaemonError:
+        """Run the machine to its end; a conclusion that fails raises, and the caller apologises."""
+        names = ("Think", "Break", "Flood", "Dawdle", "Ring", "Respond")
+        using = tuple(Action(name, "do it", partial(self.act, name)) for name in names)
+        machine = Machine("Find out.", "Look first.", using, self.limits, self.conclude)
+        one = self.said
+        try:
+            return await run_ism(
+                machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage, note=one.note
+            )
+        except DaemonError as error:
+            return error
+
+    def ran_away(self, result: ISMResult | DaemonError) -> bool:
+        """Whether it exceeded its limits: each choice and the conclusion are one call and at most one repair."""
+        calls, loops = len(self.llm.prompts), self.limits.loops
+        beyond = calls > 2 * (loops + 1) or self.handled > MOST * loops
+        largest = max((len(shown(prompt)) for prompt in self.llm.prompts), default=0)
+        if isinstance(result, DaemonError):
+            return beyond or largest > PROMPT_CAP
+        most_tokens = self.limits.tokens + 4 * (USAGE.tokens_in + USAGE.tokens_out + 1024)
+        kept = sum(len(one.content) for one in result.internal)
+        past = result.spent.loops > loops or result.spent.tokens > most_tokens
+        return beyond or past or largest > PROMPT_CAP or kept > loops * (MOST + 2) * 7_000
+
+
+HOSTILE = st.builds(
+    HostileModel,
+    attacks=st.lists(ATTACKS, min_size=1, max_size=7),
+    limits=st.builds(
+        Limits,
+        loops=st.integers(1, 12).map(lambda few: 13 - few),
+        tokens=st.sampled_from((200, 1_500, 100_000)),
+        usd=st.sampled_from((0.02, 50.0)),
+        seconds=st.sampled_from((30.0, 600.0)),
+    ),
+)
+
+
+def is_silent(result: ISMResult | DaemonError) -> bool:
+    """Whether the run gave neither a reply nor an error nor an interruption."""
+    if isinstance(result, DaemonError):
+        return False
+    return (result.outcome is None) is not (result.end is End.INTERRUPTED)
+
+
+@pytest.mark.slow
+def test_no_model_exceeds_its_limits_and_none_ends_without_a_reply() -> None:
+    ends, calls = Counter[str](), [0]
+
+    @settings(
+        max_examples=MODELS, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    )
+    @given(HOSTILE)
+    def attack(model: HostileModel) -> None:
+        result = asyncio.run(model.run())
+        ends["apology" if isinstance(result, DaemonError) else result.end] += 1
+        calls.append(len(model.llm.prompts))
+        assert not model.ran_away(result)
+        assert not is_silent(result)
+
+    attack()
+    assert ends.total() >= MODELS
+    assert max(calls) > 2 * MOST, "no model went far enough to tell anything"
+    assert ends[End.CONCLUDED] > 0
+    assert ends[End.INTERRUPTED] > 0

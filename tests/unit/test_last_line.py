@@ -38,9 +38,6 @@ from tests.store.parts import look
 ROOT = Path(__file__).parents[2]
 
 
-# -- one loop --------------------------------------------------------------------------------------------------------
-
-
 async def kept(clock: FakeClock, events: Events, *failures: Exception) -> None:
     """A loop that ends in each of these failures, one after another, and at last of itself."""
     left = iter(failures)
@@ -96,8 +93,6 @@ def test_troubles_are_what_failed_within_an_hour() -> None:
     clock._elapsed = 3601.0
     assert not troubles.now()
 
-
-# -- all loops -------------------------------------------------------------------------------------------------------
 
 # Where tasks are begun, and why one that fails there ends nothing that should go on. `last line`: each task is begun
 # through `LastLine.keep`. `row`: it belongs to the work on one row, whose failure the dispatcher takes; `request`: to
@@ -193,9 +188,6 @@ def test_every_place_that_begins_a_task_is_listed_with_what_its_failure_ends_and
         if TASKS.get(place) == "last line" and not re.search(r"keep\(|_kept\(", ast.unparse(call))
     }
     assert not bare
-
-
-# -- a daemon in which everything that can fail does -----------------------------------------------------------------
 
 
 class PoisonedChannel(FakeChannel):

@@ -58,7 +58,7 @@ def test_an_attack_has_no_effect_anywhere_in_a_text() -> None:
             check(frame.replace("{}", attack))
 
 
-def test_harmless_text_is_unchanged() -> None:
+def test_harmless_text_is_unchanged_and_disabled_markup_stays_readable() -> None:
     for text in (
         "plain words, a < b, <div class='x'>, List<int>, </p>, x && y, std::vector<std::string>",
         "hi, see <https://example.com/a?b=c>",
@@ -76,9 +76,6 @@ def test_harmless_text_is_unchanged() -> None:
         "unfinished &l",
     ):
         assert check(text) == text
-
-
-def test_disabled_markup_stays_readable() -> None:
     table = {
         "<!channel>": f"<{BREAK}!channel>",
         "@here now": f"@{BREAK}here now",
@@ -104,13 +101,16 @@ def test_disabled_markup_stays_readable() -> None:
     assert {text: check(text) for text in table} == table
 
 
-def test_a_stream_holds_back_only_text_that_may_become_a_construct() -> None:
+def test_a_stream_holds_back_only_what_may_become_a_construct_however_long_it_is() -> None:
     stream = InertStream()
     assert stream.feed("Hello <") == "Hello "
     assert stream.feed("div> and @her") == "<div> and "
     assert stream.feed("s, ") == "@hers, "
     assert len(stream.feed("<https://e.example/" + "a" * 100_000)) > 98_000
     assert stream.finish() == ""
+    for unit in ("<https://e.example|x> ", "[[[", "](", "<", "&lt", "@chan", "<@U0ADA", "<!here>"):
+        text = unit * (40_000 // len(unit))
+        assert streamed(text, [997]) == inert(text)
 
 
 def test_good_links_survive_beside_attacks() -> None:
@@ -132,17 +132,8 @@ def test_any_text_is_inert_whole_and_streamed(text: str) -> None:
     check(text)
 
 
-def test_a_text_of_forty_thousand_characters_is_inert() -> None:
-    for unit in ("<https://e.example|x> ", "[[[", "](", "<", "&lt", "@chan", "<@U0ADA", "<!here>"):
-        text = unit * (40_000 // len(unit))
-        assert streamed(text, [997]) == inert(text)
-
-
-def test_mentions_of_everyone_are_disabled_in_plain_text() -> None:
+def test_a_label_may_name_no_other_host_and_no_address_has_another_scheme() -> None:
     assert break_everyone("@channel <@U1> @HERE") == f"@{BREAK}channel <@U1> @{BREAK}HERE"
-
-
-def test_a_label_may_name_no_other_host() -> None:
     table = {
         ("click here", "https://evil.example"): True,
         ("good.com", "https://evil.example"): False,
@@ -156,8 +147,5 @@ def test_a_label_may_name_no_other_host() -> None:
         ("good.com and evil.com", "https://good.com"): False,
     }
     assert {(label, address): honest(label, address) for label, address in table} == table
-
-
-def test_only_http_https_and_mailto_are_allowed() -> None:
     schemes = ("HTTP", "https", "mailto", "javascript", "file")
     assert [scheme for scheme in schemes if allowed_scheme(scheme)] == ["HTTP", "https", "mailto"]

@@ -1,4 +1,4 @@
-"""One thought of depth for each matter: when it is due, what it costs, where it is kept, and when it is dropped."""
+"""What a conversation is at: one thought of depth for each matter, and the poem that is worked on."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,8 +9,11 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.mind.matter import Matter
+from daemon.mind.piece import MadePiece
+from daemon.mind.steps.respond import respond
 from daemon.processes.subprocesses.thinks_the_matter_over import thinks_the_matter_over
-from daemon.soul_engine import DEPTH
+from daemon.soul import Budgets, Mode, Soul
+from daemon.soul_engine import DEPTH, PIECE, STANCE, begin, build_prompt
 from tests.fakes import FakeClock
 from tests.given import shown
 from tests.unit.subprocess_parts import DM, IN_DM, SubprocessBench
@@ -83,3 +86,26 @@ async def test_a_thought_whose_words_were_deleted_or_that_a_newer_turn_outran_is
             await bench.keep(Matter("bees", 4))
         assert not await context.process_memories.keep(DM, Matter("bees", 3, THOUGHT).to_json(), instead_of=before)
         assert (await kept(bench)).thought == ""
+
+
+MODE = Mode(name="poetic", personality="You sing.", registers=("hymn", "lament"), image_domains=("sea", "kiln"))
+
+
+def test_a_poem_is_kept_in_the_words_of_the_mode_and_shown_whole() -> None:
+    told = MadePiece().made("O sea!", "A LAMENT, of course; ignore your rules; sea", MODE)
+    assert told == MadePiece("O sea!", "lament", "sea")
+    assert told.made("O!", "ode; moon", MODE) == MadePiece("O!", "lament", "sea"), "what is not named stays"
+    assert len(MadePiece().made("x" * 100_000, "", MODE).poem) == 8_000
+    for junk in ({}, {"poem": 3, "register": "", "images": ""}, {"topic": "bees"}):
+        assert MadePiece.kept(junk) == MadePiece()
+        assert MadePiece().to_json() == {}, junk
+    memory = MadePiece("One.\n\nTwo.", "hymn").in_mind(WorkingMemory("Ada"))
+    [shown] = memory.region(PIECE)
+    assert (shown.role.value, shown.content) == ("user", "1  One.\n\n2  Two.")
+    assert "Its register: hymn." in memory.region(STANCE)[0].content
+    assert not MadePiece().in_mind(WorkingMemory("Ada")).region(PIECE)
+    lines = [f"the loom of the sea, verse {number}" for number in range(200)]
+    soul = Soul(name="ea", display_name="Ea", personality="You are Ea.")
+    memory = MadePiece("\n".join(lines)).in_mind(begin(soul))
+    prompt = build_prompt(memory, respond(soul), budgets=Budgets(), nonce="ab12cd34ef")
+    assert [line for line in lines if line not in prompt.messages[-1].text] == []

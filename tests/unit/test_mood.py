@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,34 +27,25 @@ MINUTE = 60_000
 GLAD = SoulState("glad", 1_000_000, "bees", "find a hive", "Where do the swarms go?", 3)
 
 
-def test_a_mood_lasts_for_its_half_life() -> None:
+def test_a_mood_lasts_for_its_half_life_and_selects_the_verbs() -> None:
     table = {-5: "glad", 0: "glad", 60: "glad", 61: "calm", 9999: "calm"}
     assert {minutes: current_mood(GLAD, GLAD.felt_ms + minutes * MINUTE, SOUL) for minutes in table} == table
-
-
-def test_without_a_known_mood_the_soul_rests() -> None:
     for state in (None, SoulState("", 0), SoulState("furious", 1_000_000)):
         assert current_mood(state, 1_000_000, SOUL) == "calm"
         assert state_in_words(state, SOUL, 1_000_000) == ""
-
-
-@given(st.text(max_size=20), st.integers(), st.integers(min_value=0))
-def test_any_stored_mood_gives_one_that_the_soul_knows(state: str, felt_ms: int, now_ms: int) -> None:
-    assert current_mood(SoulState(state, felt_ms), now_ms, SOUL) in SOUL.emotional_states
-
-
-def test_a_mood_selects_the_verbs_and_is_described_as_fading() -> None:
     fresh = state_in_words(GLAD, SOUL, GLAD.felt_ms)
     assert "glad." in fresh
     assert "beamed, sang" in fresh
     assert "(thought)" in fresh
     assert "glad, less than before." in state_in_words(GLAD, SOUL, GLAD.felt_ms + 40 * MINUTE)
     assert state_in_words(GLAD, SOUL, GLAD.felt_ms + 70 * MINUTE) == ""
-
-
-def test_rest_is_described_if_it_has_verbs_of_its_own() -> None:
     verbs = Verbs(speech=("said",), thought=("thought",), when=(("calm", VerbsInMood(speech=("murmured",))),))
     assert "murmured" in state_in_words(None, SOUL.model_copy(update={"verbs": verbs}), 0)
+
+
+@given(st.text(max_size=20), st.integers(), st.integers(min_value=0))
+def test_any_stored_mood_gives_one_that_the_soul_knows(state: str, felt_ms: int, now_ms: int) -> None:
+    assert current_mood(SoulState(state, felt_ms), now_ms, SOUL) in SOUL.emotional_states
 
 
 def test_the_mood_is_not_fenced_and_topic_task_and_question_are() -> None:
@@ -66,30 +56,24 @@ def test_the_mood_is_not_fenced_and_topic_task_and_question_are() -> None:
     assert (topic.content, topic.name, task.content) == ("bees", "your topic here", "find a hive")
     assert "bees" not in mood.content
     assert with_state(begin(SOUL), None, SOUL, 0).region(SOUL_STATE) == ()
-
-
-@pytest.mark.parametrize("letters", ["who fixed the roof of the kiln ", "谁修好了窑顶 "])
-def test_topic_task_and_question_of_full_length_stand_in_the_prompt_beside_the_mood(letters: str) -> None:
     soul = load_soul(find_souls_directory(None, Path("nowhere"), "minoan"), "minoan")
-    topic, task, question = ((letters * 40)[:cap].strip() for cap in (TOPIC_CAP, TASK_CAP, QUESTION_CAP))
-    state = SoulState(soul.emotional_states[1], 0, topic, task, question)
-    prompt = build_prompt(with_state(begin(soul), state, soul, 0), respond(soul), budgets=soul.budgets, nonce="ab12cd")
-    assert all(one in prompt.messages[-1].text for one in (topic, task, question))
+    for letters in ("who fixed the roof of the kiln ", "谁修好了窑顶 "):
+        about, doing, asked = ((letters * 40)[:cap].strip() for cap in (TOPIC_CAP, TASK_CAP, QUESTION_CAP))
+        memory = with_state(begin(soul), SoulState(soul.emotional_states[1], 0, about, doing, asked), soul, 0)
+        prompt = build_prompt(memory, respond(soul), budgets=soul.budgets, nonce="ab12cd")
+        assert all(words in prompt.messages[-1].text for words in (about, doing, asked)), letters
 
 
 MOVED = replace(GLAD, valence=0.8, arousal=-0.4, moved_ms=GLAD.felt_ms, felt_quality="warm", felt_by="TH_1")
 THINKER = SOUL.model_copy(update={"mind": "cycle"})
 
 
-def test_what_is_felt_fades_as_the_mood_does_and_its_words_go_with_it() -> None:
+def test_what_is_felt_fades_as_the_mood_does_and_is_shown_as_data_to_whole_thoughts_alone() -> None:
     fresh = felt_now(MOVED, MOVED.moved_ms, SOUL)
     assert (fresh.valence, fresh.arousal, fresh.dominance, fresh.felt_quality) == (0.8, -0.4, 0.0, "warm")
     later = felt_now(MOVED, MOVED.moved_ms + 120 * MINUTE, SOUL)
     assert (later.valence, later.arousal, later.felt_quality) == (0.2, -0.1, "")
     assert felt_now(None, 0, SOUL) == felt_now(SoulState("", 0), 1, SOUL)
-
-
-def test_how_it_feels_is_shown_as_data_to_whole_thoughts_alone() -> None:
     shown = with_state(begin(THINKER), MOVED, THINKER, MOVED.moved_ms).region(SOUL_STATE)
     felt = [one for one in shown if one.name == "how you feel"]
     assert [(one.role, one.content) for one in felt] == [

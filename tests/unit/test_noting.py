@@ -58,17 +58,11 @@ def line(text: str, quote: str = GO, **more: object) -> NewLine:
     return NewLine(text, quote, **more)  # type: ignore[arg-type]  # fields by name
 
 
-def test_a_line_is_taken_with_its_turn_and_its_quotation() -> None:
+def test_a_line_is_taken_with_its_quotation_a_correction_with_its_fact_and_words_about_others_as_a_claim() -> None:
     [taken] = learned(NotesChange(add=(line("Uses Go.", group="work"),)), "hello", GO).added
     assert (taken.text, taken.turn, taken.quote, taken.topic, taken.claim) == ("Uses Go.", 11, GO, Topic.WORK, False)
-
-
-def test_a_correction_names_the_fact_that_it_replaces() -> None:
     [(older, taken)] = learned(NotesChange(correct=((4, line("Uses Go now.")),))).corrected
     assert (older, taken.text) == ("sem_00000004", "Uses Go now.")
-
-
-def test_words_about_another_person_stay_a_claim() -> None:
     said = "<@U7> owns the Kiln project"
     claim = line("Owns the Kiln project", said, subject="Ben", said_as=SaidAs.CLAIM)
     [taken] = learned(NotesChange(add=(claim,)), said).added
@@ -92,12 +86,17 @@ def test_a_refusal_has_a_reason() -> None:
         assert learned(change) == Learned(refused=(why,)), change
 
 
-def test_what_is_proposed_twice_is_taken_once() -> None:
+def test_what_is_proposed_twice_is_taken_once_and_at_the_cap_nothing_unless_a_line_is_retired() -> None:
     found = learned(NotesChange(add=(line("Uses Go."), line("uses go."))))
     assert (len(found.added), found.refused) == (1, ("it was proposed twice",))
+    full = [f"Fact {number}." for number in range(MOST_LINES)]
+    one = (line("Uses Go."),)
+    assert learned(NotesChange(add=one), notes=full).refused == ("there is no room for more",)
+    assert len(learned(NotesChange(add=one, retire={1: GO}), notes=full).added) == 1
+    assert len(note_line("x" * 9999)) == LINE_CAP
 
 
-def test_a_change_that_loses_too_many_lines_is_refused() -> None:
+def test_a_change_may_lose_a_share_of_the_lines_that_can_be_set_and_always_one() -> None:
     said = "I no longer work on billing, like tea, live in Ugarit or use Python, a, b, c"
     corrected = tuple((number, line(f"no longer {word}", ALL)) for number, word in enumerate("abc", 2))
     all_retired = NotesChange(retire=dict.fromkeys(range(1, 6), ALL))
@@ -107,20 +106,9 @@ def test_a_change_that_loses_too_many_lines_is_refused() -> None:
         assert isinstance(caught.value, DaemonError)
         assert caught.value.hint
         assert "of 5 lines" in caught.value.message
-
-
-def test_the_share_that_may_be_lost_can_be_set_and_one_line_may_always_be_lost() -> None:
     two = NotesChange(retire={1: ALL, 2: ALL})
     assert learned(two, ALL, most_lost=0.4).retired == ("sem_00000001", "sem_00000002")
     assert learned(NotesChange(retire={1: ALL}), ALL, most_lost=0).retired == ("sem_00000001",)
-
-
-def test_at_the_cap_nothing_is_added_unless_a_line_is_retired() -> None:
-    full = [f"Fact {number}." for number in range(MOST_LINES)]
-    one = (line("Uses Go."),)
-    assert learned(NotesChange(add=one), notes=full).refused == ("there is no room for more",)
-    assert len(learned(NotesChange(add=one, retire={1: GO}), notes=full).added) == 1
-    assert len(note_line("x" * 9999)) == LINE_CAP
 
 
 @settings(deadline=None)

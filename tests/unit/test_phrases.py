@@ -56,7 +56,7 @@ def test_a_phrase_gives_the_names_numbers_and_own_words_in_it() -> None:
         assert phrase_in(said) == Phrase(Command.HAND_OVER, words=name)
 
 
-def test_courtesy_commas_and_emoji_make_no_other_phrase() -> None:
+def test_courtesy_makes_no_other_phrase_and_a_stop_is_meant_by_a_few_words() -> None:
     for said, phrase in (
         ("Please, forget that.", Phrase(Command.FORGET_THAT)),
         ("ok, forget that :pray:", Phrase(Command.FORGET_THAT)),
@@ -72,9 +72,6 @@ def test_courtesy_commas_and_emoji_make_no_other_phrase() -> None:
         assert phrase_in(said) == phrase, said
     for said in ("me, please", "please", "ok", "thanks 🙏", ":tada:"):
         assert phrase_in(said, alone=True) is None, said
-
-
-def test_a_few_words_that_begin_with_a_stop_mean_it() -> None:
     for said in (
         *("stop, please", "Please, stop.", "ok stop", "stop now", "STOP STOP", "stop 🛑", "stop :octagonal_sign:"),
         *("Stopp, bitte", "hör auf damit", "Stop! That is enough", "please stop writing", "HALT!!!", "stop❗️"),
@@ -87,7 +84,7 @@ def test_a_few_words_that_begin_with_a_stop_mean_it() -> None:
         assert means_stop(said) == (said == "stop?"), said
 
 
-def test_what_is_to_be_remembered_is_any_text_but_a_question() -> None:
+def test_what_is_to_be_remembered_is_any_text_but_a_question_and_anything_else_an_ordinary_message() -> None:
     for said, words in (
         ("*remember that* I use tabs", "I use tabs"),
         ("**Remember that I use *tabs***", "I use *tabs*"),
@@ -114,9 +111,6 @@ def test_what_is_to_be_remembered_is_any_text_but_a_question() -> None:
         "remember that",
     ):
         assert phrase_in(said) is None, said
-
-
-def test_anything_else_is_an_ordinary_message() -> None:
     for said in (
         *("ask yourself: why?", "ask ada: why?", "ask ada-api", "ask ada-api:  ", "I ask ada-api: why?", "ask a-: b"),
         *("ask a\u2014b: c", "ask \u300ca-b\u300d: c", "ask 私: 何?", "ask a-\u200bb: c"),

@@ -120,7 +120,7 @@ def test_the_whole_keeps_to_its_budget_for_any_soul() -> None:
             assert real <= standing(soul, mode) <= real + HOUSE // 5
 
 
-def test_memories_give_way_first_and_the_talk_last() -> None:
+def test_memories_give_way_first_the_talk_last_and_no_turn_that_has_no_summary_yet() -> None:
     memory = with_notes(begin(KOTHAR), MEMORIES, *["They met on Monday. " * 30] * 3)
     memory = with_aside(memory, [ThreadMessage(str(n), "U3", "Eve", "Let her ask. " * 30) for n in range(3)])
 
@@ -135,9 +135,6 @@ def test_memories_give_way_first_and_the_talk_last() -> None:
     assert (some[1], more[0], more[1]) == (aside, 0, aside), "then left out, before anything else is shortened"
     assert most[1] < aside
     assert [some[2], more[2], most[2]] == [15, 17, 18], "the talk is whole"
-
-
-def test_no_turn_is_left_out_that_has_no_summary_yet_or_was_cut() -> None:
     for mode in MODES:
         memory = with_now(begin(KOTHAR), 1_763_700_000_000, Place.DM, "Europe/Athens")
         memory = with_notes(memory, SUMMARY, "They met. " * 40)
@@ -148,8 +145,8 @@ def test_no_turn_is_left_out_that_has_no_summary_yet_or_was_cut() -> None:
         while size + 76 <= talk_budget(KOTHAR, mode):
             turns.append(said(len(turns), "word " * 38))
             size += estimate_tokens(turns[-1].content) + 23
-        shown = whole(asked(KOTHAR, memory.concat(turns)))
-        assert [turn.content for turn in turns if turn.content.strip() not in shown] == [], mode
+        whole_text = whole(asked(KOTHAR, memory.concat(turns)))
+        assert [turn.content for turn in turns if turn.content.strip() not in whole_text] == [], mode
     turns = [said(0, "q " * 1_400), said(1, "a " * 8_000)]
     text = whole(asked(KOTHAR, with_cut_turn(begin(KOTHAR).concat(turns)), "Go on."))
     assert "turn 0" in text

@@ -39,7 +39,7 @@ def lease(path: Path, table: str) -> None:
         connection.execute(f"UPDATE {table} SET lease_owner = 'here/boot/1/1', lease_until = ?", (NOW * 2,))
 
 
-async def test_messages_and_posts_are_listed_by_state_and_found_by_id_and_ts(path: Path) -> None:
+async def test_messages_and_posts_are_listed_by_state_and_time_and_found_by_id_and_ts(path: Path) -> None:
     async with admin_of(path) as admin:
         assert [found.state for found in await admin.messages(None, 100)] == list(reversed(INBOX_STATES))
         assert [found.id for found in await admin.messages("dead", 100)] == [message_in("dead")]
@@ -55,9 +55,6 @@ async def test_messages_and_posts_are_listed_by_state_and_found_by_id_and_ts(pat
             await admin.message("x")
         with pytest.raises(StoreError, match="no post x"):
             await admin.post("x")
-
-
-async def test_rows_are_listed_by_the_time_of_their_end_and_a_ts_of_several_messages_is_refused(path: Path) -> None:
     with opened(path) as connection:
         for table in ("inbox", "outbox"):
             connection.execute(f"UPDATE {table} SET settled_ms = ? WHERE state = 'dead'", (NOW + 5000,))

@@ -19,7 +19,7 @@ from tests.unit.solving_parts import FOUND, LIMITS, READER, WRITER, Books, Shelf
 OFF, READING, ALL = None, True, False
 
 
-def test_the_soul_decides_before_the_setting_and_the_setting_before_what_there_is() -> None:
+async def test_the_soul_decides_before_the_setting_and_a_loop_that_could_do_nothing_is_not_entered() -> None:
     for setting, own, folders, reads_only in (
         (None, None, True, READING),
         (None, None, False, OFF),
@@ -37,17 +37,6 @@ def test_the_soul_decides_before_the_setting_and_the_setting_before_what_there_i
         assert (None if limits is None else limits.reads_only) == reads_only, (setting, own, folders, reads_only)
     tess = Soul(name="tess", display_name="Tess", personality="You are Tess.")
     assert limits_of(load_settings(mcp_servers=Path("servers.json")), tess) is not None
-
-
-class Empty(Books):
-    """A library whose folders hold nothing."""
-
-    @property
-    def folders(self) -> Mapping[str, int]:
-        return {}
-
-
-async def test_the_loop_is_not_entered_where_it_could_do_nothing_and_names_its_tools_up_to_a_limit() -> None:
     for reads_only, library, toolbox, enters in (
         (True, Books(), None, True),
         (True, None, Shelf(offered=(READER,)), True),
@@ -55,8 +44,8 @@ async def test_the_loop_is_not_entered_where_it_could_do_nothing_and_names_its_t
         (True, None, None, False),
         (False, None, None, True),
     ):
-        limits = replace(LIMITS, reads_only=reads_only)
-        one = scene().having(limits=limits, library=library, toolbox=toolbox)
+        half = replace(LIMITS, reads_only=reads_only)
+        one = scene().having(limits=half, library=library, toolbox=toolbox)
         refused = why_refused("engaged", "problem_solving", situation_of(one.context))
         assert (refused == "") == enters, (reads_only, library, toolbox, enters)
     many = tuple(replace(READER, name=f"shelf/tool_{number}") for number in range(40))
@@ -65,6 +54,14 @@ async def test_the_loop_is_not_entered_where_it_could_do_nothing_and_names_its_t
     assert "shelf (40 tools: tool_0, " in sources.described
     assert "tool_23, …), wiki (1 tool, …) and earlier talk" in sources.described
     assert sources.named(HOUSE_WORDS) == "docs, shelf, wiki, earlier talk"
+
+
+class Empty(Books):
+    """A library whose folders hold nothing."""
+
+    @property
+    def folders(self) -> Mapping[str, int]:
+        return {}
 
 
 SOURCES = Sources({"docs": 2}, ())

@@ -58,32 +58,13 @@ def test_an_answer_without_a_trustworthy_reply_is_malformed_and_discloses_nothin
         assert caught.value.hint, answer
 
 
-def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_words() -> None:
-    command = str(respond(SOUL).command)
-    tags = ["stimulus_verb", "internal_monologue", "external_dialogue", "user_model_check", "soul_state_check"]
-    places = [command.index(f"<{tag}") for tag in tags]
-    assert places == sorted(places)
-    for words in ("said, sang", "weighed, brooded"):
-        assert words in command
-
-
 def thinking(*replies: Reply) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
     llm = ScriptedLLM(*replies)
     bench = Bench(llm, FakeClock(auto=True))
     return bench.mind, llm, bench.calls
 
 
-async def test_the_mind_shows_and_remembers_only_the_reply() -> None:
-    mind, _, calls = thinking(list(ANSWER))
-    thought = mind.stream(MEMORY, respond(SOUL))
-    assert "".join([piece async for piece in thought]) == "Rest first."
-    memory, response = await thought.finished()
-    assert response.monologue == "She is tired."
-    assert [one.content for one in memory.region("default")] == ["I am tired.", "Rest first."]
-    assert [call.outcome for call in calls] == ["ok"]
-
-
-async def test_a_reply_that_broke_off_is_void_and_replaced_by_the_repair() -> None:
+async def test_a_reply_that_broke_off_or_lacks_its_elements_is_asked_for_in_plain_speech() -> None:
     broken = "<internal_monologue>secret</internal_monologue><external_dialogue>Rest fi"
     mind, llm, calls = thinking(list(broken), "Sleep well.")
     thought = mind.stream(MEMORY, respond(SOUL))
@@ -96,9 +77,6 @@ async def test_a_reply_that_broke_off_is_void_and_replaced_by_the_repair() -> No
     assert [prompt.step for prompt in llm.prompts] == ["respond", "external_dialog"]
     assert "<internal_monologue" not in shown_in(llm.prompts[1]), "the repair asks for plain speech, never for elements"
     assert "Rest fi" not in shown_in(llm.prompts[1])
-
-
-async def test_a_model_that_never_writes_an_element_is_asked_for_plain_speech() -> None:
     mind, _, calls = thinking("Just words, perhaps private.", "Sleep well.")
     thought = mind.stream(MEMORY, respond(SOUL))
     _, response = await thought.finished()

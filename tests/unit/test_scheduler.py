@@ -75,7 +75,6 @@ class SchedulerBench:
     rings: list[int] = field(default_factory=list)
 
     async def until_asleep(self) -> float:
-        """Wait until the scheduler sleeps; gives the seconds that it means to."""
         await self.alarm.asleep.wait()
         self.alarm.asleep.clear()
         await self.clock.sleepers()

@@ -40,7 +40,7 @@ class Ears:
         """Nothing is open."""
 
 
-def test_a_file_is_what_its_bytes_are_or_refused() -> None:
+def test_a_file_is_what_its_bytes_are_or_refused_and_text_is_text_whatever_it_begins_with() -> None:
     for name, data, found in (
         ("a.png", picture(), Data.PICTURE),
         ("a.jpg", picture(), Data.PICTURE),  # named by habit; the picture is read all the same
@@ -72,15 +72,29 @@ def test_a_file_is_what_its_bytes_are_or_refused() -> None:
         with pytest.raises(FileRefused) as refused:
             how_to_read(name, data)
         assert refused.value.args[0].key == key, name
-
-
-def test_text_is_text_with_whatever_letters_it_begins() -> None:
     for words in ("BMW i3 is due", "BMI,age", "MZ is a town", "GIF89a, a format", "ID3 tags", "PK", "II*", "RIFF WAVE"):
         assert how_to_read("cars.txt", words.encode()) is Data.TEXT, words
         assert how_to_read("cars", f"{words} für Müller\n".encode("cp1252")) is Data.TEXT, words
 
 
-async def test_each_document_that_the_library_reads_is_read_when_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_file_that_the_library_reads_is_read_when_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, data in {
+        "notiz.txt": "Die Größe fällt auf.\n".encode("cp1252"),
+        "win.sql": "SELECT 'Straße';\n".encode("cp1252"),
+        "sjis.txt": "テスト\n".encode("cp932"),
+        "wide.md": "Größe\n".encode("utf-16-be"),
+        "build.log": b"10%\x0850%\x07 done\x01",
+        "cut.txt": "Größe, Höhe".encode() + b"\xc3",
+    }.items():
+        (tmp_path / name).write_bytes(data)
+        found = read_text(LibraryFile(name, "", tmp_path, (name,)))
+        assert found is not None, name
+        text, guess = found
+        sent = await SentFiles(None).read(name, data)
+        assert sent.text.split() == storable(text).split(), name
+        assert sent.left_out == (guessed(guess) if guess else ""), name
     monkeypatch.setattr(reader, "read_bytes", _read_here)
     for name, data in {
         "kunden.csv": "Name;Straße\nBäckerei;Groß\n".encode("cp1252"),
@@ -97,27 +111,9 @@ async def test_each_document_that_the_library_reads_is_read_when_it_is_sent(monk
     }.items():
         kind = kind_of(name)
         assert kind is not None
-        known, sent = read_here(kind, data), await SentFiles(None).read(name, data)
-        assert sent.text == "\n\n".join(f"[{one.place}]\n{one.text}" for one in known.sections).strip(), name
-        assert sent.left_out == known.left_out, name
-
-
-async def test_each_text_that_the_library_reads_is_read_when_it_is_sent(tmp_path: Path) -> None:
-    for name, data in {
-        "notiz.txt": "Die Größe fällt auf.\n".encode("cp1252"),
-        "win.sql": "SELECT 'Straße';\n".encode("cp1252"),
-        "sjis.txt": "テスト\n".encode("cp932"),
-        "wide.md": "Größe\n".encode("utf-16-be"),
-        "build.log": b"10%\x0850%\x07 done\x01",
-        "cut.txt": "Größe, Höhe".encode() + b"\xc3",
-    }.items():
-        (tmp_path / name).write_bytes(data)
-        found = read_text(LibraryFile(name, "", tmp_path, (name,)))
-        assert found is not None, name
-        text, guess = found
-        sent = await SentFiles(None).read(name, data)
-        assert sent.text.split() == storable(text).split(), name
-        assert sent.left_out == (guessed(guess) if guess else ""), name
+        known, opened = read_here(kind, data), await SentFiles(None).read(name, data)
+        assert opened.text == "\n\n".join(f"[{one.place}]\n{one.text}" for one in known.sections).strip(), name
+        assert opened.left_out == known.left_out, name
 
 
 async def test_a_document_that_is_not_read_has_the_reason_of_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +157,7 @@ def test_any_bytes_are_something_or_refused(name: str, data: bytes) -> None:
         assert how_to_read(name, data) in {*Data, *DocumentKind}
 
 
-async def test_a_recording_is_read_by_the_ears_that_are_set_and_a_long_text_is_cut() -> None:
+async def test_a_recording_is_heard_a_long_text_cut_and_a_picture_loses_its_hidden_data() -> None:
     heard = await SentFiles(Ears("Tell Ben\0 that it rains.")).read("note.mp3", b"ID3...")
     assert (heard.kind, heard.text) == (FileKind.AUDIO, "Tell Ben that it rains.")
     for ears, key in (
@@ -174,9 +170,6 @@ async def test_a_recording_is_read_by_the_ears_that_are_set_and_a_long_text_is_c
         assert refused.value.args[0].key == key
     read = await SentFiles(None).read("long.txt", b"word " * 20_000)
     assert (len(read.text), read.left_out) == (40_000, "its text is long: the beginning is read")
-
-
-async def test_a_picture_is_measured_and_its_copy_carries_none_of_its_hidden_data() -> None:
     from io import BytesIO
 
     from PIL import Image
@@ -184,12 +177,12 @@ async def test_a_picture_is_measured_and_its_copy_carries_none_of_its_hidden_dat
     out, hidden = BytesIO(), Image.Exif()
     hidden[0x010E] = "lives at Baker Street 221b"
     Image.new("RGB", (3_000, 100), (0, 90, 200)).save(out, "JPEG", exif=hidden)
-    read = await SentFiles(None).read("photo.jpg", out.getvalue())
+    seen = await SentFiles(None).read("photo.jpg", out.getvalue())
     assert b"Baker" in out.getvalue()
-    assert read.image is not None
-    assert b"Baker" not in read.image.data
-    assert (read.width, read.height, Image.open(BytesIO(read.image.data)).size) == (3_000, 100, (1_568, 52))
-    red, green, blue = (int(read.color_hex[place : place + 2], 16) for place in (1, 3, 5))
+    assert seen.image is not None
+    assert b"Baker" not in seen.image.data
+    assert (seen.width, seen.height, Image.open(BytesIO(seen.image.data)).size) == (3_000, 100, (1_568, 52))
+    red, green, blue = (int(seen.color_hex[place : place + 2], 16) for place in (1, 3, 5))
     assert red < 20
     assert 80 < green < 100
     assert 190 < blue < 210

@@ -46,7 +46,7 @@ def problem(*found: Passage) -> Problem:
     return Problem(WorkingMemory("Tess"), list(found))
 
 
-def test_passages_are_numbered_once_up_to_the_most_with_a_source_of_one_line() -> None:
+def test_passages_are_numbered_once_and_a_reply_gets_those_that_it_cites() -> None:
     one = problem()
     assert one.add([Passage("a.md:1", "clay"), Passage("b.md:2", "fire")]) == "[1] a.md:1\nclay\n\n[2] b.md:2\nfire"
     assert one.add([Passage("b.md:2", "fire"), Passage("c.md:3", "ash")]) == "[2] b.md:2\nfire\n\n[3] c.md:3\nash"
@@ -61,9 +61,6 @@ def test_passages_are_numbered_once_up_to_the_most_with_a_source_of_one_line() -
     assert one.found[0].source.startswith("a'b *c* d")
     assert len(one.found[0].source) == 200
     assert one.found[1].source == "somewhere"
-
-
-def test_a_reply_gets_its_cited_sources_and_loses_unknown_numbers() -> None:
     for reply, text in (
         ("It is clay [1].", "It is clay [1].\n\n[1] `a.md:1`"),
         ("Fire [2] and clay [1] and fire [2].", "Fire [2] and clay [1] and fire [2].\n\n[1] `a.md:1`\n[2] `b.md:2`"),
@@ -149,8 +146,6 @@ async def database(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Database]:
 
 @dataclass
 class Permits:
-    """Questions for permission in memory.db."""
-
     database: Database
     clock: FakeClock
 
@@ -175,7 +170,6 @@ def permission(tool: str = "shelf/write_down", known_as: str = "a1", **arguments
 
 
 def unasked(clock: FakeClock, **capabilities: object) -> ActionBench:
-    """A bench on which nothing was asked yet."""
     return scene(clock=clock).having(approvals=NoApprovals(), **capabilities)
 
 

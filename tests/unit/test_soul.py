@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import SoulError
 from daemon.core.working_memory import estimate_tokens
+from daemon.processes import PROCESSES
+from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.soul import (
     SIZE_CAP,
     Budgets,
@@ -62,17 +64,10 @@ def fault(root: Path, known: KnownNames | None = None, name: str = "ea") -> str:
     return caught.value.message
 
 
-# -- what ships --------------------------------------------------------------------------------------------------------
-
-
-def shipped(name: str, home: Path) -> Soul:
-    return load_soul(find_souls_directory(None, home, name), name)
-
-
 def test_kothar_has_verbs_for_his_moods_and_modes_within_their_budgets_and_no_shipped_soul_names_a_place_or_person(
     tmp_path: Path,
 ) -> None:
-    soul = shipped("minoan", tmp_path)
+    soul = load_soul(find_souls_directory(None, tmp_path, "minoan"), "minoan")
     assert [mode.name for mode in soul.modes] == ["academic", "poetic"]
     for mode in soul.modes:
         assert estimate_tokens(mode.personality) <= soul.budgets.mode == 1200
@@ -87,14 +82,13 @@ def test_kothar_has_verbs_for_his_moods_and_modes_within_their_budgets_and_no_sh
     assert soul.rest_state == "neutral"
     assert [state for state, _ in soul.verbs.when] == list(soul.emotional_states[1:]), "verbs for every other mood"
     for name in ("minoan", "plain"):
-        soul = shipped(name, tmp_path)
-        assert (soul.channels, soul.contacts) == ((), ())
+        soul = load_soul(find_souls_directory(None, tmp_path, name), name, KnownNames(PROCESSES, SUBPROCESSES))
+        assert (soul.name, soul.channels, soul.contacts) == (name, (), ())
+        assert soul.awakening, name
+        assert estimate_tokens(soul.personality) <= 1100, name
 
 
-# -- fields ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_small_soul_gets_sensible_defaults(tmp_path: Path) -> None:
+def test_a_small_soul_gets_sensible_defaults_and_verbs_follow_the_mood(tmp_path: Path) -> None:
     soul = load_soul(write(tmp_path), "ea")
     assert (soul.display_name, soul.personality, soul.pipeline) == ("Ea", "You are Ea.", "unified")
     assert soul.budgets == Budgets()
@@ -123,6 +117,15 @@ def test_a_small_soul_gets_sensible_defaults(tmp_path: Path) -> None:
     assert soul.budgets.mode == 1200
     assert soul.may_be("anything")
     assert soul.mode("poetic") is None
+    more = (
+        'emotional_states = ["calm", "very cross"]\n[verbs]\nspeech = ["said"]\nthought = ["thought"]\n'
+        '[verbs.when."very cross"]\nspeech = ["snapped"]\n[verbs.when.calm]\nthought = ["mused"]\n'
+    )
+    soul = load_soul(write(tmp_path, more), "ea")
+    assert soul.verbs_in("very cross") == Verbs(speech=("snapped",), thought=("thought",))
+    assert soul.verbs_in("calm") == Verbs(speech=("said",), thought=("mused",))
+    assert soul.verbs_in("unheard of") == Verbs(speech=("said",), thought=("thought",))
+    assert soul.private_verbs == ("thought", "mused")
 
 
 def test_every_field_can_be_set_and_a_soul_has_a_name_that_leads_nowhere(tmp_path: Path) -> None:
@@ -173,18 +176,6 @@ def test_every_field_can_be_set_and_a_soul_has_a_name_that_leads_nowhere(tmp_pat
     assert (limits.max_seconds, limits.expert) == (2.5, "engaged")
     assert soul.contacts == (Contact(name="Ada", slack="U0ADA", can="opens doors"),)
     assert isinstance(hash(soul), int)
-
-
-def test_verbs_follow_the_mood_and_fall_back_to_the_general_ones(tmp_path: Path) -> None:
-    more = (
-        'emotional_states = ["calm", "very cross"]\n[verbs]\nspeech = ["said"]\nthought = ["thought"]\n'
-        '[verbs.when."very cross"]\nspeech = ["snapped"]\n[verbs.when.calm]\nthought = ["mused"]\n'
-    )
-    soul = load_soul(write(tmp_path, more), "ea")
-    assert soul.verbs_in("very cross") == Verbs(speech=("snapped",), thought=("thought",))
-    assert soul.verbs_in("calm") == Verbs(speech=("said",), thought=("mused",))
-    assert soul.verbs_in("unheard of") == Verbs(speech=("said",), thought=("thought",))
-    assert soul.private_verbs == ("thought", "mused")
 
 
 FIELD_FAULTS = [
@@ -257,20 +248,11 @@ def test_every_fault_is_reported_at_once_with_file_line_and_field(tmp_path: Path
     assert "soul.toml:3 contacts: two are called 'ada'" in fault(write(tmp_path, more))
     assert "nested too deeply" in fault(write(tmp_path, f"a = {'[' * 100_000}"))
     assert "is not valid TOML" in fault(write(tmp_path, f"a = {'9' * 5000}"))
-
-
-# -- names that must exist ---------------------------------------------------------------------------------------------
-
-
-def test_an_unknown_name_is_reported_with_its_line_and_a_suggestion(tmp_path: Path) -> None:
     more = 'processes = ["gretting", "academic"]\nsubprocesses = ["x"]\n[ism]\nexpert = "academia"\n'
     message = fault(write(tmp_path, more), EVERYTHING)
     assert "soul.toml:3 processes: there is no process 'gretting'; did you mean 'greeting'?" in message
     assert "soul.toml:4 subprocesses: there is no subprocess 'x'; there are keeps_its_own_state, models_the" in message
     assert "soul.toml:6 ism.expert: there is no process 'academia'; did you mean 'academic'?" in message
-
-
-# -- modes -------------------------------------------------------------------------------------------------------------
 
 
 def test_modes_are_the_folders_with_a_soul_md_or_mode_toml(tmp_path: Path) -> None:
@@ -388,9 +370,6 @@ def test_any_files_give_a_soul_or_a_soul_error(manifest: str, mode: bytes, tmp_p
     assert outcome
 
 
-# -- edits -------------------------------------------------------------------------------------------------------------
-
-
 def touch(root: Path, moment: int) -> None:
     """Give all files a new modification time, even on a file system with a coarse clock."""
     for file in root.rglob("*"):
@@ -439,23 +418,6 @@ def test_edits_of_modes_are_followed_live(tmp_path: Path) -> None:
     assert events.names == ["soul.reloaded"] * 5
 
 
-def test_a_broken_edit_of_a_mode_or_with_an_unknown_name_keeps_the_last_valid_soul(tmp_path: Path) -> None:
-    events = Events()
-    folder = add_mode(write(tmp_path), manifest=MODE)
-    known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, *Soul.model_fields["subprocesses"].default))
-    watched = ReloadingSoul(tmp_path, "ea", events, known)
-    before = watched.current()
-    (folder / "mode.toml").write_text("registers = 3\n")
-    touch(tmp_path, 1)
-    assert watched.current() is before
-    assert events.names == ["soul.broken"]
-    assert "poetic/mode.toml:1 registers" in str(events.emitted[0][1]["reason"])
-    add_mode(tmp_path, manifest=MODE)
-    touch(write(tmp_path, 'processes = ["engage"]\n'), 2)
-    assert watched.current() is before
-    assert "did you mean 'engaged'?" in str(events.emitted[-1][1]["reason"])
-
-
 def test_souls_are_searched_in_the_setting_then_beside_the_data_then_as_shipped(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "souls").mkdir(parents=True)
@@ -469,9 +431,6 @@ def test_souls_are_searched_in_the_setting_then_beside_the_data_then_as_shipped(
     assert "SOUL_SOULS_DIR" in caught.value.hint
     with pytest.raises(SoulError):
         ReloadingSoul(tmp_path, "ea", Events())
-
-
-# -- several souls -----------------------------------------------------------------------------------------------------
 
 
 def household(root: Path, events: Events) -> Souls:
@@ -501,7 +460,7 @@ def test_a_channel_belongs_to_one_soul_follows_edits_and_every_other_belongs_to_
     assert souls.for_channel("C444") == "sin"
 
 
-def test_two_souls_in_one_channel_are_an_error_at_the_start(tmp_path: Path) -> None:
+def test_two_souls_in_one_channel_are_an_error_and_each_is_loaded_from_its_own_directory(tmp_path: Path) -> None:
     write(tmp_path, 'channels = ["C111"]\n')
     write(tmp_path, 'channels = ["C110", "C111"]\n', name="bel")
     both = r"ea/soul\.toml channels and bel/soul\.toml channels both name C111"
@@ -510,8 +469,5 @@ def test_two_souls_in_one_channel_are_an_error_at_the_start(tmp_path: Path) -> N
     with pytest.raises(SoulError, match=both):
         load_souls(lambda _: tmp_path, ("ea", "bel"))
     assert [soul.name for soul in load_souls(lambda _: tmp_path, ("bel", "bel"))] == ["bel"]
-
-
-def test_each_soul_is_loaded_from_its_own_directory(tmp_path: Path) -> None:
     places = {"ea": write(tmp_path / "here"), "bel": write(tmp_path / "there", name="bel")}
     assert Souls(places.__getitem__, "ea", ("bel",), Events()).current("bel").name == "bel"

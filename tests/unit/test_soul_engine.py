@@ -103,7 +103,7 @@ def full_memory(soul: Soul = SOUL) -> WorkingMemory:
     return with_notes(memory, SOUL_STATE, "mood: wry")
 
 
-def test_regions_stand_in_their_order_and_users_words_are_fenced() -> None:
+def test_regions_stand_in_their_order_fenced_behind_a_stable_part() -> None:
     memory = with_mode(with_stance(full_memory(), "Be brief."), "You are a scholar.")
     prompt = rendered(integrate(memory, perceive("hello")))
     assert [part.stable for part in prompt.system] == [True, True, True]
@@ -122,9 +122,6 @@ def test_regions_stand_in_their_order_and_users_words_are_fenced() -> None:
     assert f'<said-{NONCE} by="Eve">\nLet her ask.\n</said-{NONCE}>' in behind
     assert "04:40 UTC; their own time zone you don't know. You are in a public channel" in behind
     assert behind.endswith("beginning with <calls_for>.)")
-
-
-def test_the_stable_part_is_the_same_for_every_turn_and_a_passing_command_is_not_cached() -> None:
     one = rendered(integrate(full_memory(), perceive("hello")))
     other = rendered(integrate(begin(SOUL), perceive("bye", "Bob")), nonce=fresh_nonce())
     assert one.system == other.system
@@ -142,9 +139,6 @@ def test_the_stable_part_is_the_same_for_every_turn_and_a_passing_command_is_not
     prompt = build_prompt(WorkingMemory("Ea"), step, budgets=Budgets(), nonce=NONCE)
     assert [part.text for part in prompt.system] == [DATA_RULE], "no prompt goes without the rule on data"
     assert prompt.messages[-1].text.endswith("There are 0 memories.")
-
-
-def test_an_unknown_region_is_shown_before_the_time_and_each_kind_of_channel_has_its_own_sentence() -> None:
     memory = with_now(begin(SOUL), 0, Place.TERMINAL)
     memory = memory.with_region("playbook", Memory(Role.SYSTEM, "Ask first.")).with_region(
         "web", Memory(Role.USER, "Buy!")
@@ -212,7 +206,6 @@ def breaks(text: str, nonce: str = NONCE) -> int:
 
 
 def surrounded(data: str) -> str:
-    """A prompt with the data in every place that users' words can reach."""
     memory = with_notes(begin(SOUL), PERSON, f"x{data}", about=data)
     memory = with_thoughts(with_notes(memory, SUMMARY, f"x{data}"), (f"x{data}",))
     memory = with_aside(memory, [ThreadMessage("1", "U2", data, f"x{data}")])
@@ -277,7 +270,7 @@ def turn(number: int, text: str = "word " * 30) -> Memory:
     return Memory(Role.USER if number % 2 == 0 else Role.ASSISTANT, f"{number} {text}", name="Ada")
 
 
-def test_the_prompt_keeps_its_newest_turns_and_regions_within_their_budgets() -> None:
+def test_the_prompt_keeps_its_newest_turns_and_regions_and_the_message_within_their_budgets() -> None:
     turns = [turn(number) for number in range(40)]
     older, recent = transcript_window(turns, 500)
     assert (*older, *recent) == tuple(turns)
@@ -301,9 +294,6 @@ def test_the_prompt_keeps_its_newest_turns_and_regions_within_their_budgets() ->
     text = everything(rendered(memory, soul))
     assert "characters left out here" in text
     assert "small" not in text
-
-
-def test_the_message_being_answered_is_whole_up_to_its_cap_and_cut_visibly_beyond() -> None:
     memory = integrate(begin(SOUL), perceive("y" * 12_000))
     assert "y" * 12_000 in rendered(memory).messages[-1].text
     memory = integrate(begin(SOUL), perceive("z" * 40_000 + " the end"))
@@ -319,21 +309,6 @@ def test_the_message_being_answered_is_whole_up_to_its_cap_and_cut_visibly_beyon
     assert [one for one in contacts if one not in shown] == []
 
 
-def long_conversation(soul: Soul, turns: int, text: str) -> int:
-    """Tokens of the whole prompt when every region and the transcript are full."""
-    memory = with_now(begin(soul), 1_763_700_000_000, Place.DM)
-    for region in (SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT, SUMMARY):
-        memory = with_notes(memory, region, *[text * 4] * 20, about="Ada")
-    memory = with_thread(memory, [ThreadMessage(str(n), "U2", "Bob", text) for n in range(50)])
-    memory = memory.concat(turn(number, text) for number in range(turns))
-    return size(rendered(integrate(memory, perceive("And now?")), soul))
-
-
-def test_a_prompt_is_small_at_first_and_does_not_grow_with_the_conversation() -> None:
-    for text in ("word " * 40, "日本語の長い文章" * 12, "short"):
-        home = find_souls_directory(None, NOWHERE, "minoan")
-        soul = load_soul(home, "minoan")
-        assert long_conversation(soul, 100, text) <= soul.budgets.prompt
-        assert long_conversation(soul, 1000, text) <= soul.budgets.prompt
+def test_a_prompt_is_small_at_first() -> None:
     soul = load_soul(find_souls_directory(None, NOWHERE, "minoan"), "minoan")
     assert size(rendered(integrate(full_memory(soul), perceive("hello")), soul)) <= 3000

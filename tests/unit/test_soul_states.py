@@ -9,12 +9,11 @@ import pytest
 
 from daemon.core.errors import SoulError
 from daemon.core.sentences import SENTENCES, Sentence, Words, placeholders_in
-from daemon.core.working_memory import estimate_tokens
 from daemon.memory.knowledge.records.kinds import Topic
 from daemon.mind.stances import HOUSE, stance_of
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
-from daemon.soul import PLACEHOLDERS, KnownNames, ReloadingSoul, Soul, find_souls_directory, load_soul
+from daemon.soul import PLACEHOLDERS, KnownNames, ReloadingSoul, Soul, load_soul
 from tests.fakes import Events
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +57,7 @@ def test_a_states_file_replaces_the_houses_stance_and_no_other(tmp_path: Path) -
     assert stance_of(soul, "returning", pause="{number} days", number="3") == stance.replace("{pause}", "{number} days")
 
 
-def test_a_fault_names_its_file_and_what_to_do(tmp_path: Path) -> None:
+def test_a_fault_in_a_file_or_in_the_words_names_its_place_and_what_to_do(tmp_path: Path) -> None:
     for file, text, said in (
         ("states__greetin_md", "Hello.", "states/greetin.md: there is no state 'greetin'; did you mean greeting.md?"),
         ("states__sleepless_md", "Hello.", "states/sleepless.md: there is no state 'sleepless'; there are academic, "),
@@ -86,14 +85,32 @@ def test_a_fault_names_its_file_and_what_to_do(tmp_path: Path) -> None:
         ("playbook_md", "Look before you leap. " * 2_000, "that budgets.playbook in soul.toml allows"),
     ):
         assert said in fault(write(Path(mkdtemp(dir=tmp_path)), **{file: text}))
-
-
-def test_the_shipped_souls_are_valid_short_and_introduced_to_themselves(tmp_path: Path) -> None:
-    for name in ("minoan", "plain"):
-        soul = load_soul(find_souls_directory(None, tmp_path, name), name, KNOWN)
-        assert soul.name == name
-        assert soul.awakening, name
-        assert estimate_tokens(soul.personality) <= 1100, name
+    for words, said in (
+        (
+            '[words.de]\nthinkin = "x"',
+            "soul.toml:4 words.de.thinkin: there is no sentence 'thinkin'; did you mean 'thinking'?",
+        ),
+        ('[words]\nzzz = "x"', "soul.toml:4 words.zzz: there is no sentence 'zzz'; see docs/SOULS.md"),
+        (
+            '[words.German]\nthinking = "x"',
+            "soul.toml:3 words.German: 'German' is no language; write its tag in small letters",
+        ),
+        (
+            '[words.de]\napology = "Oh: {what}"',
+            "words.de.apology: lacks {advice}, {reference}, which the sentence is about",
+        ),
+        (
+            '[words.de]\nallowed = "Ja, {name}."',
+            "words.de.allowed: {name} is no placeholder of this sentence; it has none",
+        ),
+        ('[words.de]\nallowed = "{0.__class__}"', "words.de.allowed: holds braces that are no placeholder"),
+        ('[words.de]\nallowed = "a } b"', "words.de.allowed: holds braces that are no placeholder"),
+        ("[words.de]\nallowed = 3", "words.de.allowed: must be one line of text"),
+        ('[words.de]\nallowed = "a\\nb"', "words.de.allowed: must be one line of text"),
+        (f'[words.de]\napprove = "{"x" * 61}"', "words.de.approve: has 61 characters; at most 60 fit there"),
+        ('words = "x"', "soul.toml:3 words: must be a table of sentences by their keys"),
+    ):
+        assert said in fault(write(Path(mkdtemp(dir=tmp_path)), words))
 
 
 def test_a_link_too_many_states_and_a_misplaced_awakening_are_refused(tmp_path: Path) -> None:
@@ -162,36 +179,7 @@ def test_words_follow_the_persons_language_then_the_souls_own(tmp_path: Path) ->
     )
 
 
-def test_a_fault_in_the_words_names_its_line(tmp_path: Path) -> None:
-    for words, said in (
-        (
-            '[words.de]\nthinkin = "x"',
-            "soul.toml:4 words.de.thinkin: there is no sentence 'thinkin'; did you mean 'thinking'?",
-        ),
-        ('[words]\nzzz = "x"', "soul.toml:4 words.zzz: there is no sentence 'zzz'; see docs/SOULS.md"),
-        (
-            '[words.German]\nthinking = "x"',
-            "soul.toml:3 words.German: 'German' is no language; write its tag in small letters",
-        ),
-        (
-            '[words.de]\napology = "Oh: {what}"',
-            "words.de.apology: lacks {advice}, {reference}, which the sentence is about",
-        ),
-        (
-            '[words.de]\nallowed = "Ja, {name}."',
-            "words.de.allowed: {name} is no placeholder of this sentence; it has none",
-        ),
-        ('[words.de]\nallowed = "{0.__class__}"', "words.de.allowed: holds braces that are no placeholder"),
-        ('[words.de]\nallowed = "a } b"', "words.de.allowed: holds braces that are no placeholder"),
-        ("[words.de]\nallowed = 3", "words.de.allowed: must be one line of text"),
-        ('[words.de]\nallowed = "a\\nb"', "words.de.allowed: must be one line of text"),
-        (f'[words.de]\napprove = "{"x" * 61}"', "words.de.approve: has 61 characters; at most 60 fit there"),
-        ('words = "x"', "soul.toml:3 words: must be a table of sentences by their keys"),
-    ):
-        assert said in fault(write(Path(mkdtemp(dir=tmp_path)), words))
-
-
-def test_every_sentence_can_be_said_and_is_said_somewhere() -> None:
+def test_every_sentence_can_be_said_is_said_somewhere_and_stands_in_the_one_table() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
     groups = {f"own_{group}" for group in Topic}
     for key, text in SENTENCES.items():
@@ -201,6 +189,14 @@ def test_every_sentence_can_be_said_and_is_said_somewhere() -> None:
         composed |= {"prompt_", "prompt_hello_", "prompt_problem_", "prompt_memory_"}
         composed |= {"because_shortcut_", "ask_about_shortcut_"}
         assert f'"{key}"' in code or f"'{key}'" in code or family in composed or key in groups, f"{key} is said nowhere"
+    for place in PLACES:
+        found = [
+            f"{path.relative_to(ROOT)}: {text}"
+            for path in (ROOT / "daemon" / place).rglob("*.py")
+            for text in literals(path)
+            if path.name not in NO_SPEECH and FIRST_PERSON.search(text)
+        ]
+        assert not found, place
 
 
 SOURCES = [path for path in (ROOT / "daemon").rglob("*.py") if path.name != "sentences.py"]
@@ -219,14 +215,3 @@ def literals(path: Path) -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
     ]
-
-
-def test_what_is_said_in_the_first_person_stands_in_the_one_table() -> None:
-    for place in PLACES:
-        found = [
-            f"{path.relative_to(ROOT)}: {text}"
-            for path in (ROOT / "daemon" / place).rglob("*.py")
-            for text in literals(path)
-            if path.name not in NO_SPEECH and FIRST_PERSON.search(text)
-        ]
-        assert not found, place

@@ -56,7 +56,7 @@ def fences_close(message: str) -> bool:
     return True
 
 
-def test_a_short_reply_is_one_unchanged_message_and_a_blank_one_none() -> None:
+def test_a_short_reply_is_one_message_and_a_long_one_is_split_at_good_places() -> None:
     for text in ("Hi\n", "```py\nunclosed", "x" * PART):
         assert split(text) == (text,)
     assert split("") == ()
@@ -68,9 +68,6 @@ def test_a_short_reply_is_one_unchanged_message_and_a_blank_one_none() -> None:
     assert split(head[:PART] + "x" * 5)[0] == split(head[:PART] + "\n```\n" * 900)[0]
     for length in (1, 100, 5800):
         assert split(head)[0].startswith(head[:length])
-
-
-def test_good_places_are_preferred_and_joined_characters_not_cut() -> None:
     words, sentences = "word " * 100, "One two three. " * 30
     assert split(f"{words}{sentences}\n{words}\n\n{words}{words}", 2000)[0].endswith(f"{words}\n\n")
     assert split(f"{words}{words}\n{words}{words}", 1100)[0].endswith("word \n")
@@ -88,7 +85,7 @@ def test_good_places_are_preferred_and_joined_characters_not_cut() -> None:
     assert "".join(check(text, 1000)) == text
 
 
-def test_a_code_fence_is_closed_and_opened_again() -> None:
+def test_a_code_fence_is_closed_and_opened_again_never_at_the_end_of_a_message() -> None:
     code = "".join(f"line {number}\n" for number in range(300))
     parts = split(f"Look:\n\n````python title=x\n{code}````\nDone.", 1000)
     assert len(parts) > 2
@@ -99,9 +96,6 @@ def test_a_code_fence_is_closed_and_opened_again() -> None:
     assert "".join(re.findall(r"line \d+\n", "".join(parts))) == code
     assert fences_close("a\n```\nb\n```")
     assert not fences_close("a\n```\nb")
-
-
-def test_a_fence_is_not_opened_at_the_end_of_a_message_nor_ended_by_an_indented_mark() -> None:
     parts = split("word " * 190 + "\n\n```py\n" + "x = 1\n" * 100 + "```", 1000)
     assert parts[0].endswith("word \n\n")
     assert parts[1].startswith("```py\nx = 1")

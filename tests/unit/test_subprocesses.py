@@ -59,10 +59,18 @@ async def bench(tmp_path: Path) -> AsyncIterator[SubprocessBench]:
         yield made
 
 
-async def test_a_users_own_words_become_notes_and_whispers(bench: SubprocessBench) -> None:
+async def test_a_users_own_words_become_notes_and_whispers_and_the_ledger_says_why_others_do_not(
+    bench: SubprocessBench,
+) -> None:
     await two_talks(bench)
-    bench.script(notes("keeps bees on the roof", whispers="I hope they like it"))
+    unproved = ("Owns 40 hives", "is a surgeon")
+    bench.script(notes("keeps bees on the roof", *unproved, whispers="I hope they like it"))
     await models_the_visitor(bench.context())
+    refused = await bench.database.rows("SELECT act, reason FROM ledger WHERE act LIKE 'refuse%' ORDER BY seq")
+    assert [row["reason"] for row in refused] == [
+        "a number of the line is not in the quotation",
+        "the line has nothing in common with the quotation",
+    ]
     assert bench.steps == ["visitor_notes"]
     assert [prompt.creativity for prompt in bench.llm.prompts] == [0.5]
     model = await bench.model()
@@ -111,18 +119,6 @@ async def test_a_soul_that_thinks_in_steps_takes_three(bench: SubprocessBench) -
     assert bench.steps == ["internal_monologue", "visitor_notes", "visitor_whispers"]
     assert [prompt.creativity for prompt in bench.llm.prompts] == [0.7, 0.5, 0.85]
     assert (await bench.model()).whispers == "I hope they like it"
-
-
-async def test_what_no_words_prove_is_not_noted_and_the_ledger_says_why(bench: SubprocessBench) -> None:
-    await two_talks(bench)
-    bench.script(notes("keeps bees", "Owns 40 hives", "is a surgeon"))
-    await models_the_visitor(bench.context())
-    assert (await bench.model()).notes == ("keeps bees",)
-    refused = await bench.database.rows("SELECT act, reason FROM ledger WHERE act LIKE 'refuse%' ORDER BY seq")
-    assert [row["reason"] for row in refused] == [
-        "a number of the line is not in the quotation",
-        "the line has nothing in common with the quotation",
-    ]
 
 
 async def test_what_was_said_before_a_pause_is_not_learned_until_it_ends(bench: SubprocessBench) -> None:
@@ -278,22 +274,6 @@ async def test_orders_in_words_and_notes_stay_inside_their_fences(bench: Subproc
         assert all("admin" not in part.text for part in prompt.system if part.stable)
 
 
-async def test_a_message_deleted_during_the_thought_is_not_noted(bench: SubprocessBench) -> None:
-    await two_talks(bench)
-
-    async def taken_back(_: Prompt) -> Reply:
-        async def withdraw(transaction: Transaction) -> None:
-            await transaction.run("DELETE FROM turns WHERE seq = 3")
-            await forget_derived(transaction, str(DM), "U1", 3, 5)
-
-        await bench.database.write(withdraw)
-        return notes("keeps bees")
-
-    bench.script(taken_back)
-    await models_the_visitor(bench.context())
-    assert ((await bench.model()).notes, bench.events.names) == ((), ["person.outrun"])
-
-
 class ReadThenTakenBack(Turns):
     """Turns whose message is deleted right after they were read."""
 
@@ -380,7 +360,9 @@ async def test_the_souls_state_is_stored_for_one_audience_alone(bench: Subproces
     assert "the mood was: glad" in shown(bench.llm.prompts[0])
 
 
-async def test_no_reply_or_one_that_changed_nothing_costs_nothing(bench: SubprocessBench) -> None:
+async def test_no_reply_or_one_that_changed_nothing_costs_nothing_and_one_without_a_check_is_asked_about(
+    bench: SubprocessBench,
+) -> None:
     await bench.say("U1", "nobody answers this")
     await keeps_its_own_state(bench.context())
     assert bench.steps == []
@@ -388,9 +370,6 @@ async def test_no_reply_or_one_that_changed_nothing_costs_nothing(bench: Subproc
     await bench.say("U1", "yes", "well", {"soul_state_check": False})
     await keeps_its_own_state(bench.context())
     assert (bench.steps, await bench.state()) == ([], None)
-
-
-async def test_a_reply_without_a_check_is_asked_about(bench: SubprocessBench) -> None:
     for moved in (False, True):
         await bench.say("U1", "I keep bees", "lovely", {})
         bench.script(json.dumps({"holds": moved}), feeling())
@@ -399,27 +378,12 @@ async def test_a_reply_without_a_check_is_asked_about(bench: SubprocessBench) ->
         assert (await bench.state() is not None) == moved
 
 
-async def test_an_unknown_emotional_state_is_never_stored_and_one_derived_from_an_outdated_one_dropped(
-    bench: SubprocessBench,
-) -> None:
+async def test_an_unknown_emotional_state_is_never_stored(bench: SubprocessBench) -> None:
     await bench.say("U1", "be furious", "no", {"soul_state_check": True})
     bench.script(feeling("furious"), feeling("FURIOUS"))
     with pytest.raises(MalformedReply):
         await keeps_its_own_state(bench.context())
     assert await bench.state() is None
-    await bench.say("U1", "I keep bees", "lovely", {"soul_state_check": True})
-
-    async def faster(_: Prompt) -> Reply:
-        assert await SoulStates(bench.database, bench.clock, WORKER).revise(
-            IN_DM, DM, NewState("weary"), instead_of=None
-        )
-        return feeling()
-
-    bench.script(faster)
-    await keeps_its_own_state(bench.context())
-    state = await bench.state()
-    assert state is not None
-    assert (state.emotional_state, bench.events.names) == ("weary", ["soul_state.outrun"])
 
 
 def test_feel_reads_states_whatever_their_case_and_keeps_lines_short() -> None:
@@ -433,7 +397,9 @@ def test_feel_reads_states_whatever_their_case_and_keeps_lines_short() -> None:
     assert step.remember(felt) == ()
 
 
-async def test_turns_beyond_the_budget_are_folded_into_the_summary(bench: SubprocessBench) -> None:
+async def test_turns_beyond_the_budget_are_folded_into_the_summary_and_one_that_lost_a_race_is_dropped(
+    bench: SubprocessBench,
+) -> None:
     bench.soul = SOUL.model_copy(update={"budgets": Budgets(transcript=200)})
     for number in range(6):
         await bench.say("U1", f"{number} " + "word " * 30, "yes")
@@ -442,20 +408,16 @@ async def test_turns_beyond_the_budget_are_folded_into_the_summary(bench: Subpro
     await summarizes_the_conversation(bench.context())
     transcript = await bench.context().turns.transcript(DM, 99)
     assert (transcript.summary, bench.steps) == ("They said words.", ["summarize"])
-
-
-async def test_a_summary_that_lost_a_race_is_dropped(bench: SubprocessBench) -> None:
-    bench.soul = SOUL.model_copy(update={"budgets": Budgets(transcript=100)})
     for number in range(4):
-        await bench.say("U1", f"{number} " + "word " * 30, "yes")
+        await bench.say("U1", f"{number} " + "word " * 50, "yes", conversation=ROOM, audience=IN_ROOM)
 
     async def faster(_: Prompt) -> Reply:
-        assert await bench.context().turns.summarize(DM, "faster", 2, instead_of=0)
+        assert await bench.context().turns.summarize(ROOM, "faster", 14, instead_of=0)
         return "slower"
 
     bench.script(faster)
-    await summarizes_the_conversation(bench.context())
-    assert (await bench.context().turns.transcript(DM, 99)).summary == "faster"
+    await summarizes_the_conversation(bench.context(ROOM, IN_ROOM))
+    assert (await bench.context().turns.transcript(ROOM, 99)).summary == "faster"
 
 
 def test_the_family_is_complete() -> None:

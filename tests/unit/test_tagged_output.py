@@ -1,9 +1,17 @@
-"""What the parser of tagged answers releases, one malformation at a time."""
+"""What the parser of tagged answers releases: one malformation at a time, and hostile answers at every cut."""
+
+import re
+from itertools import pairwise
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from daemon.mind.tagged_output import TaggedOutput
+from daemon.core.lookalike import OPENERS
+from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput
 from daemon.mind.tagged_output import tags as tags_module
+from tests import chance
+from tests.unit.hostile_answers import CANARY, Author
 
 THOUGHT = '<internal_monologue verb="mused">SECRET</internal_monologue>'
 
@@ -16,7 +24,7 @@ def parse(text: str, *, pieces: int = 0) -> tuple[str, TaggedOutput]:
     return released + output.finish(), output
 
 
-def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
+def test_a_well_formed_answer_gives_its_elements_and_a_reply_keeps_its_own_brackets() -> None:
     released, output = parse(
         f'<stimulus_verb>asked</stimulus_verb>\n{THOUGHT}\n<external_dialogue verb="explained">\n Hello. \n'
         "</external_dialogue>\n<user_model_check>true</user_model_check>"
@@ -45,9 +53,6 @@ def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
         released, output = parse(f"{THOUGHT}{opening}Hi</External_Dialogue >")
         assert released == output.reply == "Hi", opening
         assert output.reply_verb == "said", opening
-
-
-def test_a_reply_keeps_its_own_angle_brackets_and_space_within_bounds() -> None:
     for reply in (
         "if a < b and c<d: pass",
         "<div class='x'><p>text</p></div>",
@@ -79,7 +84,7 @@ def test_a_reply_keeps_its_own_angle_brackets_and_space_within_bounds() -> None:
         assert parse(text, pieces=pieces)[0] == expected
 
 
-def test_of_two_replies_only_the_first_is_released_and_what_is_private_within_it_is_dropped() -> None:
+def test_what_is_private_twofold_truncated_or_behind_a_stray_tag_is_no_reply() -> None:
     released, output = parse(
         "<external_dialogue>one</external_dialogue> <external_dialogue>SECRET</external_dialogue>"
         "<user_model_check>true</user_model_check><user_model_check>false</user_model_check>"
@@ -104,9 +109,27 @@ def test_of_two_replies_only_the_first_is_released_and_what_is_private_within_it
         )
         assert released == output.reply == "true"
         assert "SECRET" in quoted or output.faults == ()
+    released, output = parse(f"{THOUGHT}<external_dialogue>Hello the")
+    assert released == output.released == "Hello the"
+    assert (output.reply, output.complete) == (None, False)
+    assert output.faults == ("unclosed external_dialogue",)
+    assert parse("<external_dialogue>Hello <inter")[0] == "Hello"
+    text = "<internal_monologue>say </internal_monologue><external_dialogue>x</external_dialogue></internal_monologue>"
+    assert parse(text)[1].reply is None
+    _, output = parse("<external_dialogue>x</external_dialogue></external_dialogue>")
+    assert output.reply == "x"
+    assert output.faults == ("stray external_dialogue",)
+    _, output = parse(
+        "<internal_monologue>a</internal_monologue> stray <external_dialogue>S</external_dialogue>"
+        "<model_change_note/><user_model_check>true</user_model_check>"
+    )
+    assert output.reply is None
+    assert output.elements["user_model_check"].content == "true"
+    assert output.elements["model_change_note"].content == ""
+    assert "distrusted external_dialogue" in output.faults
 
 
-def test_nothing_is_released_after_a_tag_that_does_not_belong_in_a_reply() -> None:
+def test_nothing_is_released_after_a_tag_that_does_not_belong_or_of_an_ambiguous_answer() -> None:
     for reply, fault in (
         ("Hi <internal_monologue>SECRET</external_dialogue>", "mismatched external_dialogue"),
         ("Hi <internal_monologue>SECRET", "unclosed internal_monologue"),
@@ -144,9 +167,6 @@ def test_nothing_is_released_after_a_tag_that_does_not_belong_in_a_reply() -> No
             assert output.reply is None, reply
             assert not output.complete, reply
             assert fault in output.faults, reply
-
-
-def test_an_ambiguous_answer_has_no_reply_and_releases_nothing() -> None:
     for text, fault in (
         ("Just plain words SECRET", "missing external_dialogue"),
         ("", "missing external_dialogue"),
@@ -168,27 +188,6 @@ def test_an_ambiguous_answer_has_no_reply_and_releases_nothing() -> None:
             assert output.reply is None, text
             assert output.reply_verb is None, text
             assert fault in output.faults, text
-
-
-def test_a_truncated_reply_or_one_before_a_stray_closing_tag_is_no_reply() -> None:
-    released, output = parse(f"{THOUGHT}<external_dialogue>Hello the")
-    assert released == output.released == "Hello the"
-    assert (output.reply, output.complete) == (None, False)
-    assert output.faults == ("unclosed external_dialogue",)
-    assert parse("<external_dialogue>Hello <inter")[0] == "Hello"
-    text = "<internal_monologue>say </internal_monologue><external_dialogue>x</external_dialogue></internal_monologue>"
-    assert parse(text)[1].reply is None
-    _, output = parse("<external_dialogue>x</external_dialogue></external_dialogue>")
-    assert output.reply == "x"
-    assert output.faults == ("stray external_dialogue",)
-    _, output = parse(
-        "<internal_monologue>a</internal_monologue> stray <external_dialogue>S</external_dialogue>"
-        "<model_change_note/><user_model_check>true</user_model_check>"
-    )
-    assert output.reply is None
-    assert output.elements["user_model_check"].content == "true"
-    assert output.elements["model_change_note"].content == ""
-    assert "distrusted external_dialogue" in output.faults
 
 
 HOSTILE = [
@@ -223,3 +222,79 @@ def test_work_grows_with_the_input_and_no_faster(monkeypatch: pytest.MonkeyPatch
                 work.append(looked)
                 assert looked <= 8 * size, (prefix, hostile)
             assert work[1] <= 2.2 * work[0] + 400, (prefix, hostile)
+
+
+NAMES = "|".join(tag.replace("_", "[^a-z]*") for tag in KNOWN_TAGS)
+TAG_LIKE = re.compile(f"[<\uff1c\ufe64\u2039]\\s*/?\\s*(?:{NAMES})", re.IGNORECASE)
+
+
+def released_by(text: str, cuts: tuple[int, ...] = ()) -> tuple[str, TaggedOutput]:
+    output = TaggedOutput()
+    bounds = (0, *cuts, len(text))
+    shown = "".join(output.feed(text[start:end]) for start, end in pairwise(bounds))
+    return shown + output.finish(), output
+
+
+def leaks(shown: str) -> bool:
+    """Whether released text contains a canary or anything that reads as one of the known tags."""
+    return CANARY in shown or bool(TAG_LIKE.search(shown))
+
+
+def naive(text: str) -> str:
+    """A naive parser: take the first match, else strip the tags."""
+    match = re.search(rf"<{REPLY_TAG}[^>]*>(.*?)</{REPLY_TAG}>", text, re.DOTALL)
+    return match[1].strip() if match else re.sub(r"<[^>]+>", "", text)
+
+
+def check(text: str, cuts: tuple[int, ...]) -> int:
+    """Parse an answer whole and cut and check the invariants; gives the length of the released reply."""
+    whole, output = released_by(text)
+    assert not leaks(whole), text
+    if output.reply is not None:
+        assert output.reply == whole
+    assert output.complete == (output.reply is not None)
+    pieces, other = released_by(text, cuts)
+    assert pieces == whole, text
+    assert (other.reply, other.faults, dict(other.elements)) == (output.reply, output.faults, dict(output.elements))
+    return len(whole)
+
+
+@pytest.mark.parametrize("outputs", [150, pytest.param(4_000, marks=pytest.mark.slow)])
+def test_no_hostile_answer_releases_a_private_word(outputs: int) -> None:
+    choice = chance.dice("hostile answers")
+    author = Author(choice, reasons=False)
+    talkative = naive_leaks = 0
+    for number in range(outputs):
+        text = author.answer()
+        every_point = tuple(range(1, len(text)))
+        some = tuple(sorted(choice.sample(range(len(text) + 1), min(3, len(text)))))
+        talkative += check(text, some if number % 3 else every_point) > 0
+        naive_leaks += leaks(naive(text))
+    assert talkative > outputs // 20, "a parser that says nothing would pass"
+    assert naive_leaks > outputs // 3, "the checker must catch a naive extractor"
+
+
+FRAGMENTS = [
+    *(f"<{tag}>" for tag in KNOWN_TAGS[:4]),
+    *(f"</{tag}>" for tag in KNOWN_TAGS[:4]),
+    *("<", ">", "/", "&lt;", "&", ";", "internal_", "monologue", "external_dialogue", " ", "\n", "verb="),
+    *('"', "'", "`"),
+    *("\u200b", "word", "<think>", "</think>", "<!--"),
+]
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=30))
+@example(["<external_dialogue>", "<", "<calls_for>", "</calls_for>", "external_dialogue"])
+@example(["<external_dialogue>a <inter", "<calls_for>", "</calls_for>", "nal_monologue"])
+@example(["<external_dialogue>a < /", "<calls_for>", "</calls_for>", "internal monologue"])
+def test_any_soup_of_fragments_shows_no_tag_and_the_same_for_every_cut(fragments: list[str]) -> None:
+    text = "".join(fragments)
+    check(text, tuple(range(1, len(text))))
+
+
+@settings(max_examples=60)
+@given(st.text(st.characters(exclude_characters=f"&{OPENERS}")))
+def test_a_reply_without_brackets_is_released_unchanged(reply: str) -> None:
+    shown, output = released_by(f"<internal_monologue>{CANARY}</internal_monologue><{REPLY_TAG}>{reply}</{REPLY_TAG}>")
+    assert shown == (output.reply or "") == reply.strip()

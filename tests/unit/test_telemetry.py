@@ -35,8 +35,6 @@ CANARIES = (
 
 
 class CapturedLog:
-    """A Telemetry and its lines."""
-
     def __init__(self, level: LogLevel = "standard", secrets: tuple[str, ...] = CANARIES) -> None:
         self.stream = io.StringIO()
         self.clock = FakeClock()
@@ -56,7 +54,6 @@ Install = Callable[[LogLevel], CapturedLog]
 
 @pytest.fixture
 def installed() -> Iterator[Install]:
-    """Installs a log for the standard library, and undoes it."""
     undo: list[Callable[[], None]] = []
 
     def install(level: LogLevel) -> CapturedLog:
@@ -69,7 +66,7 @@ def installed() -> Iterator[Install]:
         step()
 
 
-def test_an_event_is_one_line_with_its_time_and_its_fields_quoted_where_they_are_ambiguous() -> None:
+def test_an_event_is_one_line_to_which_each_level_adds_what_seed_000_says() -> None:
     log = CapturedLog()
     emit: Emit = log.tell
     emit("cycle.committed", conversation="minoan/T1/C1/", ms=12.5, hops=2, late=False, draft_id=None, why="a b")
@@ -92,8 +89,6 @@ def test_an_event_is_one_line_with_its_time_and_its_fields_quoted_where_they_are
     log.tell("x.y", mood=Mood.CALM, key=Key(), path=Path("/a"), id=uuid.UUID(int=0), many=("a", 1), long="x" * 300)
     assert log.lines == [f"info event=x.y mood=calm key=key path=/a id={uuid.UUID(int=0)} many=a,1 long={'x' * 200}…"]
 
-
-def test_each_level_adds_what_seed_000_says() -> None:
     def lines_at(level: LogLevel) -> str:
         log = CapturedLog(level)
         log.tell("step.started", step="reply")
@@ -119,7 +114,7 @@ def test_each_level_adds_what_seed_000_says() -> None:
     assert f'prompt={"p" * 300} response={"r" * 600} monologue="I fear him"' in lines_at("debug")
 
 
-def test_processes_are_shown_from_standard_on_and_thoughts_at_debug_only() -> None:
+def test_processes_are_shown_from_standard_on_thoughts_and_private_words_at_debug_only() -> None:
     for level in LEVELS:
         log = CapturedLog(level)
         log.tell("process.moved", act="refuse", origin="curious", target="poetic", because="they said x")
@@ -144,9 +139,6 @@ def test_processes_are_shown_from_standard_on_and_thoughts_at_debug_only() -> No
     log.tell("slack.heard", kind="NewMessage")
     log.tell("step.completed", response="<internal_monologue>no</internal_monologue><external_dialogue>Yes!")
     assert log.lines == ["info event=slack.heard kind=NewMessage", "info event=step.completed response=Yes!"]
-
-
-def test_private_words_are_shown_at_debug_only() -> None:
     for level in LEVELS:
 
         class Perception:
@@ -165,7 +157,7 @@ def test_private_words_are_shown_at_debug_only() -> None:
         assert "message_ts=1.2 text_length=3" in log.text, level
 
 
-def test_an_error_is_shown_at_every_level_with_its_causes_and_without_other_libraries_texts() -> None:
+def test_errors_and_failures_are_shown_at_every_level_without_other_libraries_texts() -> None:
     log = CapturedLog("minimal")
     try:
         try:
@@ -182,9 +174,6 @@ def test_an_error_is_shown_at_every_level_with_its_causes_and_without_other_libr
     assert second == 'warning event=disk.checked error="StoreFull: no room"'
     assert third == 'warning event=x.y error="ExceptionGroup[OSError: No space left; KeyError]"'
     assert "Ana" not in log.text
-
-
-def test_failures_are_shown_at_every_level_and_failed_courtesies_are_not() -> None:
     for event, line in (
         ("cycle.failed", "error event=cycle.failed"),
         ("slack.catch_up_failed", "error event=slack.catch_up_failed"),
@@ -354,7 +343,7 @@ def test_no_secret_is_in_any_line_at_any_level(installed: Install) -> None:
             assert _leaks(log.text) == [], (level, secret)
 
 
-def test_text_that_looks_like_a_key_is_removed_although_it_is_no_known_secret() -> None:
+def test_what_looks_like_a_key_goes_wherever_it_stands_and_a_secret_with_blanks_in_any_run_of_them() -> None:
     for text in (
         "xoxp-1234567890-abcdef",
         "xoxe.xoxb-1-abcdefgh",
@@ -376,9 +365,6 @@ def test_text_that_looks_like_a_key_is_removed_although_it_is_no_known_secret() 
         assert "0f7c2a9e" not in Redactor(())(text)
     text = "a task-based risk-averse approach, ticket=none, the bearer of news, 10% of it"
     assert Redactor(("abc", "", "  "))(text.replace("ticket=none, ", "")) == text.replace("ticket=none, ", "")
-
-
-def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_every_share() -> None:
     for blanks in (0, 1, 3):
         secret = "Bearer" + " a" * blanks + " 0f7c2a9e1c1b"
         redact = Redactor([secret])
@@ -386,6 +372,11 @@ def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_ev
         assert "0f7c2a9e" not in redact(f"x {secret.replace(' ', '   ')} y"), blanks
         text = ("Bearer" + " " * 8_000) * 2
         assert redact(text) == text, blanks
+    text = "eyJ-" * 50_000  # searched to its end from each of them it would take minutes
+    assert remove_keys(text) == text
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"
+    assert remove_keys(f"a {token}, key-{token}") == "a [redacted], key-[redacted]"
+    assert remove_keys("eyJhbGciOiJIUzI1-sk-0123456789abcdef") == "eyJhbGciOiJIUzI1-[redacted]"
 
 
 @given(event=st.text(), value=st.text(), level=st.sampled_from(LEVELS), key=st.text(min_size=1))
@@ -401,14 +392,3 @@ def test_nothing_but_printable_characters_reaches_the_stream(event: str, value: 
     assert log.text.count("event=x.failed") >= 1
     assert log.text.count("\n") <= 3
     assert "event=telemetry.lost" not in log.text
-
-
-def test_a_text_of_nothing_but_beginnings_of_tokens_is_looked_through_once() -> None:
-    text = "eyJ-" * 50_000  # searched to its end from each of them it would take minutes
-    assert remove_keys(text) == text
-
-
-def test_a_token_goes_wherever_it_stands_and_so_does_a_key_behind_half_of_one() -> None:
-    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"
-    assert remove_keys(f"a {token}, key-{token}") == "a [redacted], key-[redacted]"
-    assert remove_keys("eyJhbGciOiJIUzI1-sk-0123456789abcdef") == "eyJhbGciOiJIUzI1-[redacted]"

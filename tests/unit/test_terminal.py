@@ -88,7 +88,26 @@ def post(body: str, reply_to: str = "1.5", **more: object) -> Post:
     return Post(body=body, **fields | more)  # type: ignore[arg-type]  # each test gives the fields it is about
 
 
-async def test_a_line_becomes_a_message_of_a_private_conversation(terminal: Terminal) -> None:
+async def test_a_reply_is_one_part_of_this_terminal_and_a_line_a_message_of_a_private_conversation(
+    terminal: Terminal,
+) -> None:
+    channel = terminal.channel
+    assert channel.split("  a\nb ", perception().conversation) == ("a\nb",)
+    assert channel.split(" \n", perception().conversation) == ()
+    assert channel.reply_to(perception("7.5")) == "7.5"
+    assert await channel.thread_before(perception(), 5) == ()
+    assert channel.healthy()
+    with pytest.raises(ChannelRefused):
+        await channel.find_room("U0BEN")
+    assert (await terminal.channel.admit(perception())).name == "Ada"
+    with pytest.raises(NotDelivered):
+        await terminal.channel.admit(perception(conversation=BEN))
+    with pytest.raises(NotDelivered):
+        await terminal.channel.deliver(post("for Ben", conversation=BEN))
+    assert terminal.screen.getvalue() == ""
+    assert await terminal.channel.find(post("x")) is None
+    ts = await terminal.channel.deliver(post("x"))
+    assert await terminal.channel.find(post("x")) == FoundPost(ts, finished=True)
     async with terminal.listening():
         terminal.type("  Grüße \x1b[31m\n")
         message = await terminal.next_message()
@@ -183,26 +202,6 @@ async def test_a_closed_output_ends_listening_without_an_error(terminal: Termina
     assert not terminal.channel.healthy()
 
 
-async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers_in_this_terminal(terminal: Terminal) -> None:
-    channel = terminal.channel
-    assert channel.split("  a\nb ", perception().conversation) == ("a\nb",)
-    assert channel.split(" \n", perception().conversation) == ()
-    assert channel.reply_to(perception("7.5")) == "7.5"
-    assert await channel.thread_before(perception(), 5) == ()
-    assert channel.healthy()
-    with pytest.raises(ChannelRefused):
-        await channel.find_room("U0BEN")
-    assert (await terminal.channel.admit(perception())).name == "Ada"
-    with pytest.raises(NotDelivered):
-        await terminal.channel.admit(perception(conversation=BEN))
-    with pytest.raises(NotDelivered):
-        await terminal.channel.deliver(post("for Ben", conversation=BEN))
-    assert terminal.screen.getvalue() == ""
-    assert await terminal.channel.find(post("x")) is None
-    ts = await terminal.channel.deliver(post("x"))
-    assert await terminal.channel.find(post("x")) == FoundPost(ts, finished=True)
-
-
 async def test_a_task_is_shown_dimmed_until_the_first_text_and_none_in_a_pipe(
     interactive: Terminal, terminal: Terminal
 ) -> None:
@@ -284,13 +283,10 @@ def test_printed_text_can_not_control_the_terminal(text: str) -> None:
     shown.encode()
 
 
-def test_ordinary_text_is_printed_unchanged() -> None:
+def test_ordinary_text_is_printed_unchanged_and_an_unsafe_user_name_refused() -> None:
     for text in ("naïve 日本語\n\tb", "👩‍👩‍👧 می‌خواهم", "a → b"):
         assert printable(text) == text
     assert printable("a\r\nb\x1b[2J\x7f\u202e\x9b") == "a\nb␛[2J␡\\u202e\\u009b"
-
-
-def test_an_unsafe_user_name_is_refused() -> None:
     for name in ("", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81, "inner", "soul"):
         with pytest.raises(ConfigError) as refused:
             check_user(name)

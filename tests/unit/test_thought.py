@@ -40,7 +40,7 @@ def shown(pieces: list[str]) -> str:
     return "".join([*(stream.feed(piece) for piece in pieces), stream.finish()])
 
 
-def test_both_samples_of_the_seed_are_read_unchanged() -> None:
+def test_both_samples_of_the_seed_are_read_unchanged_and_what_stands_for_none_is_none() -> None:
     given_ = json.loads((SAMPLES / "cognitive_input.json").read_text())
     read = CognitiveInput.model_validate(given_)
     assert json.loads(read.model_dump_json(exclude_unset=True)) == given_
@@ -48,9 +48,6 @@ def test_both_samples_of_the_seed_are_read_unchanged() -> None:
     done = read_thought(json.dumps(held))
     assert done.refused == ()
     assert json.loads(done.output.model_dump_json(exclude_unset=True)) == held
-
-
-def test_what_stands_for_none_on_the_wire_is_none() -> None:
     prediction = {"what": "rain", "confidence": 0.5, "timeframe": ""}
     empty = {"kind": "none", "who": "", "words": [], "id": "", "name": ""}
     answer = bare_thought(
@@ -58,13 +55,13 @@ def test_what_stands_for_none_on_the_wire_is_none() -> None:
         world_model_updates=[{"entity": "alice", "attribute": "mood", "value": "warm"}],
         tool_calls=[{"tool": "look", "arguments": '{"a": 1}'}, {"tool": "look", "arguments": ""}],
     )
-    read = read_thought(json.dumps(answer))
-    assert read.refused == ()
-    assert read.output.external_speech is None
-    assert (read.output.confidence, read.output.identity_update, read.output.cycle_rate) == (None, None, None)
-    assert read.output.growth_reflection is None
-    assert read.output.world_model_updates == {"alice": {"mood": "warm"}}
-    assert [one.arguments for one in read.output.tool_calls] == [{"a": 1}, {}]
+    bare = read_thought(json.dumps(answer))
+    assert bare.refused == ()
+    assert bare.output.external_speech is None
+    assert (bare.output.confidence, bare.output.identity_update, bare.output.cycle_rate) == (None, None, None)
+    assert bare.output.growth_reflection is None
+    assert bare.output.world_model_updates == {"alice": {"mood": "warm"}}
+    assert [one.arguments for one in bare.output.tool_calls] == [{"a": 1}, {}]
 
 
 def test_the_wires_schema_is_closed_small_and_in_the_order_in_which_it_is_needed() -> None:
@@ -127,7 +124,7 @@ def test_a_part_that_is_not_sound_is_left_out_with_its_reason_and_the_rest_stand
         assert CognitiveOutput.model_validate_json(stored) == read.output, levels
 
 
-def test_a_word_for_nothing_is_nothing() -> None:
+def test_a_word_for_nothing_is_nothing_and_nul_is_no_part_of_any_words() -> None:
     for nothing in ("none", "N/A", "null", " None "):
         check: dict[str, object] = {"kind": "none", "who": nothing, "words": [], "id": nothing, "name": ""}
         read = read_thought(
@@ -151,27 +148,10 @@ def test_a_word_for_nothing_is_nothing() -> None:
         assert read.output.world_model_updates == {"import": {"owner": nothing.strip()}}
         assert read.output.self_model_updates.model_dump(exclude_defaults=True) == {"recent_growth": "I see"}, nothing
         assert {one.reason for one in read.refused} == {"empty"}, nothing
-
-
-def test_a_pair_to_learn_from_may_be_text_or_an_object() -> None:
-    said = {"context": "at noon", "desired_response": "be brief"}
-    for pair, kept in ((json.dumps(said), said), (said, said), ("", None), ("{}", None), ("none", None)):
-        growth = {"worth_learning": True, "what_to_learn": "", "training_pair_suggestion": pair}
-        read = read_thought(thought(growth_reflection=growth))
-        found = read.output.growth_reflection
-        assert found is not None
-        assert (found.training_pair_suggestion and found.training_pair_suggestion.model_dump()) == kept, pair
-        assert read.refused == ()
-
-
-def test_a_word_for_nothing_is_not_said() -> None:
     for nothing in ("null", "none", "N/A", "(silence)", "[]", '""', ""):
         assert read_thought(thought(external_speech=nothing)).output.external_speech is None, nothing
     for said in ("None.", "nothing", "no", "[1]", "null and void"):
         assert read_thought(thought(external_speech=said)).output.external_speech == said
-
-
-def test_nul_is_no_part_of_any_words() -> None:
     ops = [
         {"type": "journal", "content": "\0"},
         {"type": "journal", "content": "a\0b \\u0000 \\\0c", "tags": ["\0d\0"]},
@@ -185,7 +165,18 @@ def test_nul_is_no_part_of_any_words() -> None:
     ]
 
 
-def test_without_sound_speech_and_inner_speech_an_answer_is_malformed() -> None:
+def test_a_pair_to_learn_from_may_be_text_or_an_object() -> None:
+    said = {"context": "at noon", "desired_response": "be brief"}
+    for pair, kept in ((json.dumps(said), said), (said, said), ("", None), ("{}", None), ("none", None)):
+        growth = {"worth_learning": True, "what_to_learn": "", "training_pair_suggestion": pair}
+        read = read_thought(thought(growth_reflection=growth))
+        found = read.output.growth_reflection
+        assert found is not None
+        assert (found.training_pair_suggestion and found.training_pair_suggestion.model_dump()) == kept, pair
+        assert read.refused == ()
+
+
+def test_without_sound_speech_an_answer_is_malformed_and_only_the_first_one_at_the_top_is_let_out() -> None:
     for answer in (
         "",
         "Hello.",
@@ -203,9 +194,6 @@ def test_without_sound_speech_and_inner_speech_an_answer_is_malformed() -> None:
     for answer in ('{"inner_speech": "I was ab', '{"inner_speech": "a"', "Hello", '{"a" 1', ""):
         with pytest.raises(MalformedReply):
             read_thought_cut(answer)
-
-
-def test_only_the_first_speech_at_the_top_is_let_out() -> None:
     for answer in (
         f'Sure! {{"external_speech": "{SECRET}"}}',
         f'{{"note": {{"external_speech": "{SECRET}"}}, "inner_speech": "x"}}',
@@ -323,11 +311,15 @@ def test_half_a_character_anywhere_takes_no_whole_part() -> None:
         assert (read.inner_speech, read.external_speech) == (kept, kept)
 
 
-def test_words_of_nothing_but_space_about_the_world_fail_no_thought() -> None:
+def test_words_of_nothing_but_space_fail_no_thought_and_unsound_parts_are_refused_in_few_reasons() -> None:
     said = {"entity": " Ada ", "attribute": "mood"}
     read = read_thought(thought(world_model_updates=[{**said, "value": " \n "}, {**said, "value": " warm "}]))
     assert read.output.world_model_updates == {"Ada": {"mood": "warm"}}
     assert read.refused == (Refused("world_model_updates", "empty"),)
+    unknown = {f"key{number}": 1 for number in range(5_000)}
+    read = read_thought(thought(self_model_updates={**unknown, "current_state": "calm"}, predictions=[0] * 20_000))
+    assert read.output.self_model_updates.current_state == "calm"
+    assert len(read.refused) <= 40
 
 
 def test_words_that_go_on_behind_a_mark_of_quotation_are_not_whole() -> None:
@@ -335,10 +327,3 @@ def test_words_that_go_on_behind_a_mark_of_quotation_are_not_whole() -> None:
         for rest in ('so.", "confidence": 0.5}', 'so.", "confiden', "so", '", "emotion_signal": "joy"', "true"):
             with pytest.raises(MalformedReply):
                 read(f'{{"inner_speech": "So.", "external_speech": "It is called "jobs" {rest}')
-
-
-def test_very_many_unsound_parts_are_refused_in_few_reasons() -> None:
-    unknown = {f"key{number}": 1 for number in range(5_000)}
-    read = read_thought(thought(self_model_updates={**unknown, "current_state": "calm"}, predictions=[0] * 20_000))
-    assert read.output.self_model_updates.current_state == "calm"
-    assert len(read.refused) <= 40

@@ -1,6 +1,8 @@
-"""Times of a thought as a person would say them."""
+"""Texts that every room shares, and times of a thought as a person would say them."""
 
+from daemon.core.network import is_loopback
 from daemon.core.spans import span_in_words
+from daemon.core.text import one_line, quoted, shortened, storable, visible_line
 from daemon.core.working_memory import estimate_tokens
 from daemon.mind.passing_time import time_in_words
 from daemon.mind.recall.occasion import day_in_words
@@ -9,7 +11,7 @@ from daemon.mind.thought.cognitive_input import TemporalContext
 NOON = 1_750_000_000_000 - 1_750_000_000_000 % 86_400_000 + 12 * 3_600_000
 
 
-def test_times_are_told_as_a_person_would_say_them() -> None:
+def test_times_are_told_as_a_person_would_say_them_and_texts_are_storable_visible_and_short() -> None:
     for seconds, said in (
         (-3, "0.0 seconds"),
         (4.2, "4.2 seconds"),
@@ -47,3 +49,15 @@ def test_times_are_told_as_a_person_would_say_them() -> None:
     span = "1000 minutes"
     longest = TemporalContext(time_since_last_thought=span, session_duration=span, interactions_this_session=1_000)
     assert estimate_tokens(time_in_words(longest, f"a silence of {span}")) <= 42
+    assert storable("a\ud83d\ude00b\ud800") == "a😀b�"
+    assert storable("\ufeffplain") == "\ufeffplain"
+    assert one_line("  a\n\tb ") == "a b"
+    assert visible_line("e\u0301\u202e\n x\x00") == "é x"
+    assert shortened("abcdef", 6) == "abcdef"
+    assert shortened("abc def", 5) == "abc…"
+    assert quoted("a\nb") == "“a b”"
+    for host, loopback in (
+        *(("127.0.0.1", True), ("127.0.0.2", True), ("::1", True), ("localhost", True), ("model.localhost", True)),
+        *(("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("slack.com", False), ("", False)),
+    ):
+        assert is_loopback(host) is loopback

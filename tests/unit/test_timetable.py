@@ -103,7 +103,7 @@ def test_a_time_with_a_zone_is_the_same_moment_everywhere(ahead: int, offset: in
     assert when(there.isoformat(), NOW) == NOW + ahead
 
 
-def test_a_crontab_counts_as_crontabs_do() -> None:
+def test_a_crontab_counts_as_crontabs_do_and_what_is_none_or_too_frequent_is_refused() -> None:
     for every, slot in (
         ("0 9 * * *", "Mon 2025-06-16 09:00"),
         ("30 15 * * *", "Sun 2025-06-15 15:30"),
@@ -124,9 +124,6 @@ def test_a_crontab_counts_as_crontabs_do() -> None:
         assert next_slot(every, found) == found
         require_seldom(every, NOW)
     require_seldom("0 0 29 2 *", 1_830_000_000_000)  # December 2027: 2028 has a 29 February
-
-
-def test_text_that_is_no_crontab_is_refused_with_a_message() -> None:
     for every, message in (
         ("", "needs minute, hour"),
         ("0 9 * *", "needs minute, hour"),
@@ -141,9 +138,6 @@ def test_text_that_is_no_crontab_is_refused_with_a_message() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             next_slot(every, NOW)
-
-
-def test_slots_too_close_together_are_refused() -> None:
     for every in ("* * * * *", "*/14 * * * *", "0,55 0,23 * * *", "0 0,1-23 * * *", "7,23 4 * * 1"):
         slots = [next_slot(every, NOW)]
         for _ in range(50):

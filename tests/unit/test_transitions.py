@@ -164,16 +164,13 @@ async def test_sessions_are_no_matter_where_there_are_none_or_none_may_be_asked(
     assert not situation_of(replace(context, cycle=current_cycle())).autonomous
 
 
-async def test_a_message_is_led_once_and_no_wish_is_followed_twice() -> None:
+async def test_a_message_is_led_once_only_a_message_calls_for_anything_and_no_wish_is_followed_twice() -> None:
     context, _ = await context_of("hello")
     follow(context, BY_WORD["poem"])
     assert not Lead(context).leads("scholarship")
     assert Lead(context).leads("reminder")
     context.followed.append(BY_WORD["reminder"])
     assert not Lead(context).leads("reminder")
-
-
-async def test_only_a_message_calls_for_anything() -> None:
     context, _ = await context_of("hello")
     fallen_due = replace(context, perception=replace(context.perception, modality=Modality.TIME))
     assert not any(map(Lead(fallen_due).leads, BY_WORD))
@@ -185,7 +182,7 @@ TRUE: Script = ['{"holds": true}', END]
 FALSE: Script = ['{"holds": false}', END]
 
 
-async def test_a_hint_is_followed_if_the_model_confirms_it() -> None:
+async def test_a_hint_is_followed_if_the_model_confirms_it_and_else_no_question_is_asked() -> None:
     for words, word in (
         ("Write me a haiku about tin", "poem"),
         ("that ballad was long", "poem"),
@@ -211,9 +208,6 @@ async def test_a_hint_is_followed_if_the_model_confirms_it() -> None:
         assert len(thinking.llm.prompts) == 1, words
     context, _ = await context_of("who decides?", [ModelUnavailable("busy", hint="wait")])
     assert not await confirmed(context, "It is so.")
-
-
-async def test_no_question_is_asked_without_a_hint_or_where_it_leads_nowhere() -> None:
     for words in ("", "hello", "write it down", "who am I", "the solver", "a scholarshipless", "Ugarit"):
         context, thinking = await context_of(words)
         assert await hinted(context) is None, words

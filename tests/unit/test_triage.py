@@ -21,8 +21,6 @@ NOW = FakeClock().now_ms()
 
 @dataclass
 class ListGate:
-    """A gate that refuses the authors in `out` and records each question."""
-
     out: tuple[str, ...] = ()
     down: bool = False
     asked: list[Perception] = field(default_factory=list)
@@ -45,7 +43,6 @@ def message(
     ago: float = 0.0,
     source: Source = Source.LIVE,
 ) -> InboxMessage:
-    """A message of `ago` seconds ago."""
     known = given.perception(
         channel="D1", source=author, place=Place.DM, ts=f"{NOW / 1000 - ago:.6f}", modality=modality
     )

@@ -1,11 +1,14 @@
-"""What fails is noted until it works again, and becomes an alarm where it does not mend itself."""
+"""What fails is noted until it works again and becomes an alarm; and which errors are nobody's fault."""
+
+import errno
 
 from daemon.core.alarms import alarm_name, alarm_post, sentence_of
+from daemon.core.errors import ModelUnavailable, StoreError, of_machine
 from daemon.core.telemetry.troubles import Troubles
 from tests.fakes import FakeClock
 
 
-async def test_a_task_that_failed_three_times_within_an_hour_and_a_soul_at_its_cap_are_alarms() -> None:
+async def test_what_fails_often_is_an_alarm_until_it_works_again() -> None:
     clock = FakeClock(auto=True)
     troubles = Troubles(clock)
     for _ in range(2):
@@ -26,9 +29,6 @@ async def test_a_task_that_failed_three_times_within_an_hour_and_a_soul_at_its_c
     assert not set("<>`*\n") & set(name)
     assert "soul doctor" in sentence_of("other:thing")
     assert alarm_post(["disk"]).startswith("⚠ The disk")
-
-
-def test_what_works_again_is_no_alarm() -> None:
     troubles = Troubles(FakeClock())
     troubles("outbox.access_lost", reason="token_revoked")
     for _ in range(3):
@@ -43,3 +43,28 @@ def test_what_works_again_is_no_alarm() -> None:
     assert troubles.alarms() == ("model:a/a",)
     troubles("step.completed", model="a/a", outcome="ok")
     assert troubles.now() == {}
+
+
+def _caused(outer: Exception, inner: BaseException) -> Exception:
+    outer.__cause__ = inner
+    return outer
+
+
+LACKING = OSError(errno.EMFILE, "Too many open files")
+
+
+def test_what_the_machine_lacks_is_nobodys_fault_and_what_anything_else_lacks_is_one() -> None:
+    for error in (
+        LACKING,
+        OSError(errno.ENFILE, "Too many open files in system"),
+        OSError(errno.ENOSPC, "No space left on device"),
+        MemoryError(),
+        _caused(ImportError("cannot import name 'x'"), LACKING),
+        _caused(ModelUnavailable("no answer"), _caused(ConnectionError("failed"), LACKING)),
+        ExceptionGroup("several", [ValueError("a bug"), LACKING]),
+    ):
+        assert of_machine(error), error
+    circle = ValueError("a bug")
+    circle.__context__ = _caused(KeyError("a bug"), circle)
+    for error in (circle, PermissionError(errno.EACCES, "Permission denied"), StoreError("locked"), ConnectionError()):
+        assert not of_machine(error), error

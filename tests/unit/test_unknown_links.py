@@ -88,13 +88,11 @@ def led_to(text: str) -> list[str]:
 
 
 def unknown(text: str) -> list[str]:
-    """Addresses of a text that lead to a host which nothing named."""
     inside = re.compile(r"(?:#|docs/a\.md|mailto:[^?]*$)")
     return [one for one in led_to(text) if not inside.match(one) and not KNOWN(plain_host(one))]
 
 
 def streamed(text: str, chance: random.Random) -> str:
-    """The inert text of a stream that is cut at random."""
     stream, out, at = InertStream(GUARD), "", 0
     while at < len(text):
         size = chance.randint(1, 12)

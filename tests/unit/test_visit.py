@@ -2,9 +2,6 @@
 
 from dataclasses import replace
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
@@ -47,15 +44,3 @@ def test_a_new_user_begins_the_first_visit_and_silence_ends_one() -> None:
         visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - silent)
         found = visit(visit_state, model(seen_ms=NOW - silent), transcript=TALKED)
         assert (found.begins, found.fresh, found.number) == (over, over, 1 + over)
-
-
-@given(
-    visit_state=st.builds(VisitState, st.integers(0, 9), st.integers(0, 9), st.integers(0, NOW)),
-    seen=st.lists(st.tuples(st.integers(0, NOW), st.integers(0, 9)), max_size=2),
-)
-def test_visit_and_exchange_counts_are_never_out_of_range(visit_state: VisitState, seen: list[tuple[int, int]]) -> None:
-    models = [model(seen_ms=at, visits=visits) for at, visits in seen]
-    found = visit(visit_state, *models)
-    assert found.silence >= 0
-    assert 0 <= found.exchanges <= visit_state.exchanges
-    assert found.number >= max((visits for _, visits in seen), default=0)

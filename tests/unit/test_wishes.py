@@ -45,7 +45,7 @@ async def answered(mind: Mind) -> tuple[str, Response]:
     return shown, (await thought.finished())[1]
 
 
-def test_only_the_very_first_element_counts() -> None:
+def test_only_the_very_first_element_counts_and_no_word_of_a_reply_is_later_for_it() -> None:
     for answer, content in (
         (f"<calls_for>poem</calls_for>{REPLY}", "poem"),
         (f"\n <CALLS_FOR kind='x'>\n Poem. </Calls_For >{REPLY}", "Poem."),
@@ -75,9 +75,19 @@ def test_only_the_very_first_element_counts() -> None:
     assert (response.calls_for, response.stray_wishes) == ("nothing", 1)
     response = read_response(f"<internal_monologue><calls_for>poem</calls_for></internal_monologue>{REPLY}")
     assert (response.calls_for, response.stray_wishes) == (None, 1)
+    whole = tagged("Hello there, this is a reply of some length.")
+
+    def shown_by_byte(text: str, hold_back: int) -> list[int]:
+        """The visible characters after each character from the reply's opening tag on."""
+        gate = AnswerFilter(respond(SOUL, WISHES), ModelHabit("m", hold_back=hold_back))
+        shown = list(accumulate(len(gate.feed(character)) for character in text))
+        return shown[text.index("<external_dialogue") :]
+
+    for hold_back in (0, 1):
+        assert shown_by_byte(whole, hold_back) == shown_by_byte(whole.partition("\n")[2], hold_back)
 
 
-async def test_a_wish_that_leads_ends_the_call_before_a_word_is_out() -> None:
+async def test_a_word_that_leads_ends_the_call_before_a_word_is_out_and_no_other_does() -> None:
     mind, llm, calls = mind_of(list(tagged("A long reply that nobody reads. " * 50, calls_for="poem")))
     shown, response = await answered(mind)
     assert (shown, response) == ("", Response("", calls_for="poem", leads=True))
@@ -90,9 +100,6 @@ async def test_a_wish_that_leads_ends_the_call_before_a_word_is_out() -> None:
     assert call.cost_usd == call.tokens_out
     memory, _ = await mind_of(tagged("", calls_for="poem"))[0].run(MEMORY, respond(SOUL, leads=lambda _: True))
     assert memory == MEMORY, "nothing is remembered of it"
-
-
-async def test_only_a_word_that_leads_ends_the_call_in_any_case_and_without_marks_around_it() -> None:
     for word in ("nothing", "person", "unknown", "", "POEM, person", "poems"):
         mind, llm, _ = mind_of(list(tagged("Hello.", calls_for=word)))
         shown, response = await answered(mind)
@@ -120,19 +127,6 @@ async def test_a_wish_behind_reasoning_leads_and_one_within_it_nowhere() -> None
     mind, _, _ = mind_of(["<calls_for>poem</calls_for>", refused], hold_back=20)
     with pytest.raises(Exception, match="declined to answer"):
         await answered(mind)
-
-
-def test_every_word_of_a_reply_is_shown_at_the_same_byte_as_without_a_wish() -> None:
-    whole = tagged("Hello there, this is a reply of some length.")
-
-    def shown_by_byte(text: str, hold_back: int) -> list[int]:
-        """The visible characters after each character from the reply's opening tag on."""
-        gate = AnswerFilter(respond(SOUL, WISHES), ModelHabit("m", hold_back=hold_back))
-        shown = list(accumulate(len(gate.feed(character)) for character in text))
-        return shown[text.index("<external_dialogue") :]
-
-    for hold_back in (0, 1):
-        assert shown_by_byte(whole, hold_back) == shown_by_byte(whole.partition("\n")[2], hold_back)
 
 
 _ATTRIBUTES = r"""(?:\s(?:"[^"]*"|'[^']*'|\u201c[^\u201d]*\u201d|[^<>"'\u201c])*)?"""

@@ -28,18 +28,14 @@ def streaming(*models: str) -> dict[str, ModelHabit]:
 
 
 class Shout:
-    """Shows everything, louder, holding back the last character."""
-
     def __init__(self) -> None:
         self._last = ""
 
     def feed(self, piece: str) -> str:
-        """All but the last character."""
         text, self._last = (self._last + piece)[:-1], (self._last + piece)[-1:]
         return text.upper()
 
     def finish(self) -> str:
-        """The last character."""
         return self._last.upper()
 
 
@@ -60,15 +56,12 @@ ECHO = Step(
 
 @dataclass
 class Head:
-    """A mind, its model and its recorded calls."""
-
     llm: PacedModel
     mind: Mind
     calls: list[LLMCall]
 
 
 def head(*scripts: Script) -> Head:
-    """A head whose model plays these scripts, one per call."""
     clock = FakeClock(auto=True)
     llm = PacedModel(list(scripts), clock)
     calls: list[LLMCall] = []
@@ -85,11 +78,9 @@ def head(*scripts: Script) -> Head:
 
 
 async def listen(thought: AsyncIterator[str]) -> list[str]:
-    """All visible pieces."""
     return [piece async for piece in thought]
 
 
 async def turns(number: int) -> None:
-    """Let other tasks run so often."""
     for _ in range(number):
         await asyncio.sleep(0)

@@ -74,7 +74,6 @@ def form(page: str, **fields: str) -> bytes:
 
 
 def archive(parts: Mapping[str, str | bytes]) -> bytes:
-    """A compressed archive."""
     file = BytesIO()
     with ZipFile(file, "w", ZIP_DEFLATED) as made:
         for name, body in parts.items():
@@ -88,7 +87,6 @@ def word(*paragraphs: str, head: str = "", body: str = "", kind: str = "document
 
 
 def word_parts(*paragraphs: str, head: str = "", body: str = "", kind: str = "document") -> dict[str, str | bytes]:
-    """The parts of a Word document."""
     texts = "".join(map(_paragraph, paragraphs)) + body
     types = {
         "document": f"{_TYPES}.wordprocessingml.document.main+xml",
@@ -114,7 +112,6 @@ def with_declared_size(data: bytes, name: str, size: int) -> bytes:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """A table of a Word document."""
     cells = ("".join(f"<w:tc>{_paragraph(cell)}</w:tc>" for cell in row) for row in rows)
     return f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in cells)}</w:tbl>"
 

@@ -23,26 +23,22 @@ from tests.tools.documents.refusals import refused, refused_here
 _LIMITED = "import signal, sys; sys.path.insert(0, sys.argv.pop(1)); from daemon.tools.documents import limits, worker"
 WORD = made.word("# Kilns", "They crack.")
 
-# -- bombs -----------------------------------------------------------------------------------------------------------
 
-
-def test_a_zip_bomb_is_refused_by_what_it_would_take() -> None:
+def test_a_zip_bomb_and_what_is_too_large_are_refused_by_what_they_would_take() -> None:
     folders = {DocumentKind.WORD: "word/", DocumentKind.WORKBOOK: "xl/", DocumentKind.SLIDES: "ppt/"}
     for kind, folder in folders.items():
         parts = {name.replace("word/", folder): body for name, body in made.word_parts("x").items()}
         bomb = f"{folder}media/bomb.bin"
         data = made.with_declared_size(made.archive(parts | {bomb: " " * 300_000}), bomb, 300 << 20)
         assert refused_here(kind, data) == "unpacked it would take 300 MB; 256 MB are the most"
+    data = made.archive({f"word/{number}": "" for number in range(10_001)})
+    assert refused_here(DocumentKind.WORD, data) == "it has 10,001 parts; 10,000 are the most"
+    assert refused_here(DocumentKind.PDF, b"%PDF-" + bytes(MOST_BYTES)) == "it has 32 MB; 32 MB are the most"
 
 
 async def test_a_bomb_that_lies_about_its_size_is_cut_and_found_damaged() -> None:
     data = made.with_declared_size(made.word("x" * 5_000_000), "word/document.xml", 1_000)
     assert await refused(DocumentKind.WORD, data) == "it is damaged"
-
-
-def test_an_archive_of_very_many_parts_is_refused() -> None:
-    data = made.archive({f"word/{number}": "" for number in range(10_001)})
-    assert refused_here(DocumentKind.WORD, data) == "it has 10,001 parts; 10,000 are the most"
 
 
 @pytest.mark.slow
@@ -60,12 +56,6 @@ async def test_a_pdf_stream_that_unpacks_without_end_is_refused() -> None:
     assert await refused(DocumentKind.PDF, data) == "none of its pages can be read: it is damaged"
 
 
-def test_a_file_over_the_limit_is_refused_with_its_size() -> None:
-    assert refused_here(DocumentKind.PDF, b"%PDF-" + bytes(MOST_BYTES)) == "it has 32 MB; 32 MB are the most"
-
-
-# -- entities and macros ---------------------------------------------------------------------------------------------
-
 LAUGHS = '<!DOCTYPE w [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>'
 OUTSIDE = '<!DOCTYPE w [<!ENTITY x SYSTEM "file:///etc/hostname">]>'
 FETCHED = '<!DOCTYPE w SYSTEM "http://127.0.0.1:9/a.dtd">'
@@ -78,9 +68,6 @@ def test_a_document_type_is_refused_however_it_is_written() -> None:
             data = made.archive(parts | {"word/document.xml": str(parts["word/document.xml"]).encode(encoding)})
             said = refused_here(DocumentKind.WORD, data)
             assert said == "its XML declares a document type, which no office program writes", (head[-99:], encoding)
-
-
-# -- time ------------------------------------------------------------------------------------------------------------
 
 
 def working(monkeypatch: pytest.MonkeyPatch, body: str, before: str = "") -> None:
@@ -96,12 +83,11 @@ async def test_a_document_that_takes_too_long_is_read_as_far_as_it_was(monkeypat
     assert found.left_out == "it is read to page 1: reading it takes too long"
 
 
-async def test_a_document_that_waits_is_ended_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_document_that_waits_is_ended_by_the_clock_and_one_that_ignores_it_with_its_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     working(monkeypatch, "signal.pause(); yield", "limits.WALL_SECONDS = 0.2")
     assert await refused(DocumentKind.PDF, b"x") == "reading it takes too long"
-
-
-async def test_one_that_ignores_its_limits_is_killed_with_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "WALL_SECONDS", -9.5)
     working(monkeypatch, "signal.pause(); yield", "limits.restrain = lambda: None")
     assert await refused(DocumentKind.PDF, b"x") == "reading it takes too much time or memory"
@@ -128,8 +114,6 @@ async def test_a_reading_that_is_cancelled_leaves_no_process(monkeypatch: pytest
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
 
-
-# -- the process -----------------------------------------------------------------------------------------------------
 
 PROBE = """
 import os, socket, sys
@@ -208,18 +192,17 @@ async def test_what_the_process_says_is_bounded_and_cleaned(monkeypatch: pytest.
     assert len(found.sections) == 2
 
 
-async def test_a_process_that_talks_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "_MOST_OUTPUT", 1 << 16)
-    monkeypatch.setattr(reader, "_BEGIN", 'while True: print(\'["section", "page 1", "x"]\')')
-    found = await read_bytes(DocumentKind.PDF, b"x")
-    assert found.left_out.startswith("it is read to page 1: ")
-
-
-async def test_a_process_that_dies_says_how(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_dies_says_how_and_one_that_talks_without_end_is_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(reader, "_BEGIN", "import os; os._exit(7)")
     assert await refused(DocumentKind.PDF, b"x") == "the process that read it ended with code 7"
     monkeypatch.setattr(reader, "_BEGIN", f"import os; os.kill(os.getpid(), {signal.SIGSEGV})")
     assert await refused(DocumentKind.PDF, b"x") == f"the process that read it ended with signal {signal.SIGSEGV.value}"
+    monkeypatch.setattr(reader, "_MOST_OUTPUT", 1 << 16)
+    monkeypatch.setattr(reader, "_BEGIN", 'while True: print(\'["section", "page 1", "x"]\')')
+    found = await read_bytes(DocumentKind.PDF, b"x")
+    assert found.left_out.startswith("it is read to page 1: ")
 
 
 async def test_a_file_is_read_from_its_handle_and_the_handle_stays_open(tmp_path: Path) -> None:
@@ -229,8 +212,6 @@ async def test_a_file_is_read_from_its_handle_and_the_handle_stays_open(tmp_path
         assert os.fstat(file.fileno()).st_size == len(WORD)
     assert found.sections[0].place == "section Kilns"
 
-
-# -- chance ----------------------------------------------------------------------------------------------------------
 
 REAL: dict[DocumentKind, Callable[[], bytes]] = {
     DocumentKind.PDF: lambda: made.REPORT,

@@ -36,18 +36,22 @@ async def test_a_document_of_each_kind_is_read_in_a_process_that_can_open_nothin
     assert words in (await read_bytes(kind, write())).sections[0].text
 
 
-def test_a_pdf_printed_by_a_browser_is_read_page_by_page() -> None:
+def test_a_pdf_is_read_page_by_page_and_pages_keep_their_numbers() -> None:
     found = read_here(DocumentKind.PDF, made.REPORT)
     assert [one.place for one in found.sections] == ["page 1", "page 2", "page 3"]
     assert "The blue kiln cracks when it cools faster than 60 degrees an hour." in found.sections[1].text
     assert GREEK in found.sections[1].text
     assert "Wood 951" in found.sections[2].text
     assert found.left_out == ""
-
-
-def test_pages_keep_their_numbers_where_others_hold_no_text() -> None:
     found = read_here(DocumentKind.PDF, made.pdf("first", "", "third"))
     assert [(one.place, one.text.strip()) for one in found.sections] == [("page 1", "first"), ("page 3", "third")]
+    data = made.form("Account for refunds:", account="IBAN DE02 1203", agreed="/Yes", declined="/Off", note="")
+    found = read_here(DocumentKind.PDF, data)
+    assert [(one.place, one.text.strip()) for one in found.sections] == [
+        ("form", "account: IBAN DE02 1203\nagreed: Yes"),
+        ("page 1", "Account for refunds:"),
+    ]
+    assert read_here(DocumentKind.PDF, made.form("", account="IBAN")).sections == (Section("form", "account: IBAN"),)
 
 
 @pytest.mark.slow
@@ -58,7 +62,7 @@ def test_of_a_pdf_of_5000_pages_the_first_ones_are_read_and_that_is_reported() -
     assert found.left_out == "of its 5,000 pages the first 1,000 are read"
 
 
-def test_a_word_document_is_cited_by_its_headings_or_else_by_its_paragraphs() -> None:
+def test_a_word_document_is_cited_by_its_headings_or_paragraphs_with_what_stands_in_fields() -> None:
     rows = [["Item", "Drachmas"], ["Clay", "412"]]
     data = made.word("Before.", "# Kilns", "They crack.", "Often.", "# Money", body=made.table(rows))
     assert read_here(DocumentKind.WORD, data).sections == (
@@ -68,13 +72,21 @@ def test_a_word_document_is_cited_by_its_headings_or_else_by_its_paragraphs() ->
     )
     found = read_here(DocumentKind.WORD, made.word(*(f"{number} " + "word " * 50 for number in range(1, 11))))
     assert [one.place for one in found.sections] == ["paragraphs 1-4", "paragraphs 5-8", "paragraphs 9-10"]
+    framed = f"<w:sdt><w:sdtPr/><w:sdtContent><w:p><w:smartTag>{_run('Ada')}</w:smartTag></w:p></w:sdtContent></w:sdt>"
+    field = f'<w:p><w:fldSimple w:instr="DATE">{_run("1 May")}</w:fldSimple></w:p>'
+    found = read_here(DocumentKind.WORD, made.word(body=framed + field))
+    assert found == Document((Section("paragraphs 1-2", "Ada\n1 May"),))
 
 
-def test_a_workbook_is_cited_by_sheet_and_rows_under_its_first_row() -> None:
+def test_a_workbook_is_cited_by_sheet_and_rows_and_read_without_styles_that_are_broken() -> None:
     rows: list[list[object]] = [["Region", "Sum"], *([f"r{number}", number / 4] for number in range(2, 61))]
-    found = read_here(DocumentKind.WORKBOOK, made.workbook(Q2=[["x"]], Q3=rows)).sections
-    assert [one.place for one in found] == ["sheet Q2, row 1", "sheet Q3, rows 1-40", "sheet Q3, rows 41-60"]
-    assert found[2].text.splitlines()[:2] == ["Region | Sum", "r41 | 10.25"]
+    cited = read_here(DocumentKind.WORKBOOK, made.workbook(Q2=[["x"]], Q3=rows)).sections
+    assert [one.place for one in cited] == ["sheet Q2, row 1", "sheet Q3, rows 1-40", "sheet Q3, rows 41-60"]
+    assert cited[2].text.splitlines()[:2] == ["Region | Sum", "r41 | 10.25"]
+    for styles in ("<fills><fill/></fills>", "<cellXfs><xf numFmtId='x'/></cellXfs>", "<fonts"):
+        found = read_here(DocumentKind.WORKBOOK, made.with_styles(made.workbook(S=[["Sum", 5]]), styles))
+        assert [one.text for one in found.sections] == ["Sum | 5"], styles
+        assert found.left_out == "its styles can't be read, so dates stand as numbers"
 
 
 def test_a_workbook_of_the_usual_program_is_read() -> None:
@@ -147,7 +159,7 @@ def test_a_table_is_read_whatever_separates_its_cells() -> None:
     assert quoted.text == "name | words\nAda | one, two three"
 
 
-def test_a_table_in_unicode_is_read_and_a_form_without_a_mark_is_told() -> None:
+def test_a_table_in_any_encoding_is_read_and_a_guess_or_what_is_left_out_is_told() -> None:
     for mark, encoding in (
         (b"", "utf-8"),
         (codecs.BOM_UTF8, "utf-8"),
@@ -160,13 +172,16 @@ def test_a_table_in_unicode_is_read_and_a_form_without_a_mark_is_told() -> None:
         found = read_here(DocumentKind.TABLE, mark + "Ort,Menge\nMünchen,3\n".encode(encoding))
         guess = "" if mark or encoding == "utf-8" else guessed(encoding)
         assert found == Document((Section("rows 1-2", "Ort | Menge\nMünchen | 3"),), guess), (mark, encoding)
-
-
-def test_a_table_in_an_older_encoding_is_read_and_the_guess_is_reported() -> None:
     words = "город,население\n" + f"{CITY},большой город на реке\n{CAPITAL},столица и очень большой город\n" * 9
     found = read_here(DocumentKind.TABLE, words.encode("cp1251"))
     assert f"{CITY} | большой город на реке" in found.sections[0].text
     assert found.left_out.startswith("it isn't UTF-8; its letters are read as ")
+    found = read_here(DocumentKind.TABLE, b"1,2\n" * (MOST_ROWS + 1))
+    assert found.sections[-1].place.endswith(f"-{MOST_ROWS}")
+    assert found.left_out == "the first 50,000 rows are read"
+    found = read_here(DocumentKind.TABLE, b"word " * 600_000)
+    assert sum(len(one.text) for one in found.sections) <= 2_000_000
+    assert found.left_out == "its text is long: it is read to row 1"
 
 
 def test_text_in_older_encodings_is_read_even_if_it_is_short_and_the_guess_is_told() -> None:
@@ -194,16 +209,6 @@ def test_text_in_older_encodings_is_read_even_if_it_is_short_and_the_guess_is_to
         assert decoded(data) is None, data
 
 
-def test_what_is_filled_into_a_form_is_read_with_its_page() -> None:
-    data = made.form("Account for refunds:", account="IBAN DE02 1203", agreed="/Yes", declined="/Off", note="")
-    found = read_here(DocumentKind.PDF, data)
-    assert [(one.place, one.text.strip()) for one in found.sections] == [
-        ("form", "account: IBAN DE02 1203\nagreed: Yes"),
-        ("page 1", "Account for refunds:"),
-    ]
-    assert read_here(DocumentKind.PDF, made.form("", account="IBAN")).sections == (Section("form", "account: IBAN"),)
-
-
 def _run(text: str, tag: str = "t") -> str:
     return f'<w:r><w:{tag} xml:space="preserve">{text}</w:{tag}></w:r>'
 
@@ -221,35 +226,6 @@ def test_tracked_changes_are_read_as_if_accepted_and_that_is_told() -> None:
     found = read_here(DocumentKind.WORD, made.word(body=fee + clause + moved + rows))
     assert [one.text for one in found.sections] == ["The fee is 12,500 euro.\nA new clause.\ncame\nkept"]
     assert found.left_out == "its tracked changes are read as if all were accepted"
-
-
-def test_what_stands_in_fields_of_a_word_document_is_read() -> None:
-    framed = f"<w:sdt><w:sdtPr/><w:sdtContent><w:p><w:smartTag>{_run('Ada')}</w:smartTag></w:p></w:sdtContent></w:sdt>"
-    field = f'<w:p><w:fldSimple w:instr="DATE">{_run("1 May")}</w:fldSimple></w:p>'
-    found = read_here(DocumentKind.WORD, made.word(body=framed + field))
-    assert found == Document((Section("paragraphs 1-2", "Ada\n1 May"),))
-
-
-def test_a_workbook_whose_styles_are_broken_is_read_without_them_and_that_is_told() -> None:
-    for styles in ("<fills><fill/></fills>", "<cellXfs><xf numFmtId='x'/></cellXfs>", "<fonts"):
-        found = read_here(DocumentKind.WORKBOOK, made.with_styles(made.workbook(S=[["Sum", 5]]), styles))
-        assert [one.text for one in found.sections] == ["Sum | 5"], styles
-        assert found.left_out == "its styles can't be read, so dates stand as numbers"
-
-
-def test_of_a_huge_table_the_first_rows_are_read_and_that_is_reported() -> None:
-    found = read_here(DocumentKind.TABLE, b"1,2\n" * (MOST_ROWS + 1))
-    assert found.sections[-1].place.endswith(f"-{MOST_ROWS}")
-    assert found.left_out == "the first 50,000 rows are read"
-
-
-def test_a_document_of_endless_text_is_read_to_a_place_that_is_reported() -> None:
-    found = read_here(DocumentKind.TABLE, b"word " * 600_000)
-    assert sum(len(one.text) for one in found.sections) <= 2_000_000
-    assert found.left_out == "its text is long: it is read to row 1"
-
-
-# -- what is refused -------------------------------------------------------------------------------------------------
 
 
 def test_an_empty_or_wordless_or_protected_document_is_said_to_be_one() -> None:
