@@ -12,6 +12,16 @@ if TYPE_CHECKING:
 _CONNECT_SECONDS = 10.0
 
 
+def load_http() -> None:
+    """Import what a client's first request would import: its transport, its backend, the certificates."""
+    import anyio
+    import httpcore2  # noqa: F401
+    import httpx2  # noqa: F401
+    import truststore  # noqa: F401
+
+    anyio.run(anyio.sleep, 0)  # it imports its own backend in a running loop alone; here, of this thread
+
+
 def open_http_client(endpoint: Endpoint) -> "httpx2.AsyncClient":
     """A client for one endpoint. Reads have no timeout here: `daemon.llm.resilience` has the deadlines.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from importlib import import_module
 
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
@@ -10,10 +9,12 @@ from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import Completion, ModelRole, Prompt
 from daemon.core.ports.telemetry import Emit
+from daemon.llm import prices
 from daemon.llm.anthropic_messages import AnthropicMessages
 from daemon.llm.chat_completions import ChatCompletions
 from daemon.llm.endpoint import endpoint_for
 from daemon.llm.extended import provider_named
+from daemon.llm.http_client import load_http
 from daemon.llm.model_id import ECHO, REHEARSAL, ModelId, Vendor, parse_model_id
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import Provider
@@ -65,10 +66,14 @@ def choose_step_models(settings: Settings) -> Mapping[str, str]:
 
 
 def load_sdks(settings: Settings) -> None:
-    """Import the SDKs that the chosen models speak by, which takes up to seconds: so call it in a thread."""
+    """Import all that the chosen models' calls need, which takes up to seconds: so call it in a thread."""
     chosen = (*choose_models(settings), *choose_step_models(settings).values())
-    for vendor in {parse_model_id(one).vendor for one in chosen} - {Vendor.PLACEHOLDER, Vendor.EXTENSION}:
-        import_module("anthropic" if vendor is Vendor.ANTHROPIC else "openai.resources.chat")
+    vendors = {parse_model_id(one).vendor for one in chosen} - {Vendor.PLACEHOLDER, Vendor.EXTENSION}
+    if vendors:
+        prices.load()
+        load_http()
+    for vendor in vendors:
+        (AnthropicMessages if vendor is Vendor.ANTHROPIC else ChatCompletions).load()
 
 
 def _by_keys(settings: Settings) -> tuple[str, str]:

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from daemon.core.errors import ModelRefused, ModelUnavailable
-from daemon.core.own_process import OwnProcess, ProcessFailed, ProcessRefused
 from daemon.core.ports.vectors import Unrelated
-from daemon.llm.embedder.minilm_process import FILES
+from daemon.core.workers import Worker, WorkerFailed, WorkerRefused
+from daemon.llm.embedder.minilm_worker import FILES
 
 if TYPE_CHECKING:
     from daemon.core.ports.vectors import Vector
 
-_PROGRAM: Final = "daemon.llm.embedder.minilm_process"
+_PROGRAM: Final = "daemon.llm.embedder.minilm_worker"
 _RECIPE: Final = 1  # to be raised with each change of the vectors of the same files
 _MOST_LETTERS: Final = 4_000  # more than so many tokens have
 _HINT: Final = (
@@ -34,7 +34,7 @@ class LocalEmbedder:
         self._folder = folder
         self._sums = _sums(folder)
         self._thread = ThreadPoolExecutor(1, "embedder")
-        self._process: OwnProcess | None = None
+        self._process: Worker | None = None
         self._closed = False
 
     @property
@@ -64,9 +64,9 @@ class LocalEmbedder:
 
         try:
             answer = self._answer(text[:_MOST_LETTERS])
-        except ProcessRefused as error:
+        except WorkerRefused as error:
             raise ModelRefused(f"the embedder's model can't be used: {error}", hint=_HINT) from error
-        except ProcessFailed as error:
+        except WorkerFailed as error:
             raise ModelUnavailable(f"the embedder failed: {error}", hint=_TRY_AGAIN) from error
         assert isinstance(answer, bytes)
         return np.frombuffer(answer, np.float32)
@@ -76,10 +76,10 @@ class LocalEmbedder:
         if self._process is not None:
             try:
                 return self._process.ask(text)
-            except ProcessFailed as error:
-                if self._closed or isinstance(error, ProcessRefused):
+            except WorkerFailed as error:
+                if self._closed or isinstance(error, WorkerRefused):
                     raise
-        self._process = OwnProcess(_PROGRAM, str(self._folder), *(self._sums.get(one, "") for one in FILES), env={})
+        self._process = Worker(_PROGRAM, str(self._folder), *(self._sums.get(one, "") for one in FILES), env={})
         return self._process.ask(text)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from daemon.core.errors import StoreError
-from daemon.core.own_process import OwnProcess, ProcessFailed
+from daemon.core.workers import Worker, WorkerFailed
 from daemon.memory.retrieval.vector_file import Shelf, VectorFile
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Chroma:
         """Raises ChromaFailed when it doesn't start."""
         env = {"OMP_NUM_THREADS": "1", "HOME": str(folder), "TMPDIR": str(folder)}
         try:
-            self._process = OwnProcess(_PROGRAM, str(folder), env=env, fds=(lock,))
-        except ProcessFailed as error:
+            self._process = Worker(_PROGRAM, str(folder), env=env, fds=(lock,))
+        except WorkerFailed as error:
             raise ChromaFailed(f"Chroma can't be opened: {error}") from error
 
     @property
@@ -97,5 +97,5 @@ class Chroma:
     def _ask(self, name: str, *arguments: object) -> object:
         try:
             return self._process.ask(name, *arguments)
-        except ProcessFailed as error:
+        except WorkerFailed as error:
             raise ChromaFailed(f"Chroma failed: {error}") from error

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from daemon.core.own_process import serve
+from daemon.core.workers import serve
 
 _SPACE: Final[Any] = {"hnsw": {"space": "cosine"}}
 _AT_ONCE: Final = 1_000

@@ -31,19 +31,19 @@ _ENDING_S: Final = 5.0
 _LONGEST_REASON: Final = 300
 
 
-class ProcessFailed(Exception):
+class WorkerFailed(Exception):
     """The process is gone, was ended because it hung, or could not be started."""
 
 
-class ProcessRefused(ProcessFailed):
+class WorkerRefused(WorkerFailed):
     """The process says itself why it can't begin, or can't answer."""
 
 
-class OwnProcess:
+class Worker:
     """A process of the module `program`, whose `main` calls `serve`; `fds` are file handles that it gets, too."""
 
     def __init__(self, program: str, *arguments: str, env: Mapping[str, str], fds: Sequence[int] = ()) -> None:
-        """Raises ProcessFailed when it doesn't start."""
+        """Raises WorkerFailed when it doesn't start."""
         self._turn = threading.Lock()
         ours, theirs = socket.socketpair()
         try:
@@ -59,13 +59,13 @@ class OwnProcess:
             )
         except OSError as error:
             ours.close()
-            raise ProcessFailed(f"its process can't be started: {error.strerror}") from error
+            raise WorkerFailed(f"its process can't be started: {error.strerror}") from error
         finally:
             theirs.close()
         self._pipe = Connection(ours.detach())
         if (why := self._received(_START_S)) is not None:
             self.close()
-            raise ProcessRefused(str(why))
+            raise WorkerRefused(str(why))
 
     @property
     def pid(self) -> int:
@@ -73,7 +73,7 @@ class OwnProcess:
         return self._process.pid
 
     def ask(self, *request: object) -> object:
-        """Its answer. Raises ProcessFailed, after which it is ended, and ProcessRefused, after which it goes on."""
+        """Its answer. Raises WorkerFailed, after which it is ended, and WorkerRefused, after which it goes on."""
         with self._turn:
             try:
                 self._pipe.send(request)
@@ -84,7 +84,7 @@ class OwnProcess:
             case (True, value):
                 found: object = value
                 return found
-        raise ProcessRefused(str(answer[1] if isinstance(answer, tuple) else answer))
+        raise WorkerRefused(str(answer[1] if isinstance(answer, tuple) else answer))
 
     def close(self) -> None:
         """End the process: it sees the end of its input, or is killed."""
@@ -109,9 +109,9 @@ class OwnProcess:
             raise self._failed(f"its process ended ({self._process.poll()})") from error
         raise self._failed(f"it gave no answer for {seconds:g} seconds")
 
-    def _failed(self, why: str) -> ProcessFailed:
+    def _failed(self, why: str) -> WorkerFailed:
         self.kill()
-        return ProcessFailed(why)
+        return WorkerFailed(why)
 
 
 def serve(begin: Callable[[], Callable[..., object]], *, idle_s: float | None = None) -> None:

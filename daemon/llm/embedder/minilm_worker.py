@@ -6,8 +6,8 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Final
 
-from daemon.core.own_process import serve
 from daemon.core.secrecy import close_process
+from daemon.core.workers import serve
 from daemon.llm.embedder.wordpiece import WordPiece
 
 FILES: Final = ("model.onnx", "vocab.txt")
