@@ -9,7 +9,7 @@ from typing import Final
 # The name of each figure, which is also its module in `bench.figures`, and its meaning.
 FIGURES: Final = MappingProxyType(
     {
-        "startup": "seconds until the socket is up",
+        "startup": "seconds until the socket is up and the first reply is there, and memory then",
         "latency": "a DM beyond the model",
         "streaming": "what is added before the prompt and before the first visible words",
         "burst": "500 mentions at once, and memory before and after",

@@ -39,7 +39,7 @@ class WorkerRefused(WorkerFailed):
     """The process says itself why it can't begin, or can't answer."""
 
 
-class Worker:
+class WorkerProcess:
     """A process of the module `program`, whose `main` calls `serve`; `fds` are file handles that it gets, too."""
 
     def __init__(self, program: str, *arguments: str, env: Mapping[str, str], fds: Sequence[int] = ()) -> None:

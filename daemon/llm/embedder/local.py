@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.ports.vectors import Unrelated
-from daemon.core.workers import Worker, WorkerFailed, WorkerRefused
+from daemon.core.workers import WorkerFailed, WorkerProcess, WorkerRefused
 from daemon.llm.embedder.minilm_worker import FILES
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class LocalEmbedder:
         self._folder = folder
         self._sums = _sums(folder)
         self._thread = ThreadPoolExecutor(1, "embedder")
-        self._process: Worker | None = None
+        self._process: WorkerProcess | None = None
         self._closed = False
 
     @property
@@ -79,7 +79,7 @@ class LocalEmbedder:
             except WorkerFailed as error:
                 if self._closed or isinstance(error, WorkerRefused):
                     raise
-        self._process = Worker(_PROGRAM, str(self._folder), *(self._sums.get(one, "") for one in FILES), env={})
+        self._process = WorkerProcess(_PROGRAM, str(self._folder), *(self._sums.get(one, "") for one in FILES), env={})
         return self._process.ask(text)
 
 

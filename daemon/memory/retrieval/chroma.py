@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from daemon.core.errors import StoreError
-from daemon.core.workers import Worker, WorkerFailed
+from daemon.core.workers import WorkerFailed, WorkerProcess
 from daemon.memory.retrieval.vector_file import Shelf, VectorFile
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Chroma:
         """Raises ChromaFailed when it doesn't start."""
         env = {"OMP_NUM_THREADS": "1", "HOME": str(folder), "TMPDIR": str(folder)}
         try:
-            self._process = Worker(_PROGRAM, str(folder), env=env, fds=(lock,))
+            self._process = WorkerProcess(_PROGRAM, str(folder), env=env, fds=(lock,))
         except WorkerFailed as error:
             raise ChromaFailed(f"Chroma can't be opened: {error}") from error
 
