@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from daemon.app.health import Health
 from daemon.app.hosting import Hosting
-from daemon.app.message_imports import load_message_imports
 from daemon.channels.brought import BroughtChannel
 from daemon.core import long_lived
 from daemon.core.concurrency import alongside, in_background, time_limit
@@ -22,6 +21,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.troubles import Troubles
+from daemon.llm.router import load_for_messages
 from daemon.memory.database.backup import BackupSchedule
 from daemon.memory.database.copies import folder_beside
 from daemon.memory.queues.duties import Duty
@@ -146,7 +146,7 @@ class Daemon:
     async def _claim(self) -> None:
         """Import what messages need, then claim them; the last line tries again where the machine lacks something."""
         try:
-            await in_background(partial(load_message_imports, self.settings))
+            await in_background(partial(load_for_messages, self.settings))
         except ImportError as error:  # a package is missing, as the call of its model will say
             if of_machine(error):
                 raise

@@ -25,10 +25,7 @@ _BEGIN: Final = (
     "import_module(sys.argv.pop(1)).main()"
 )
 _CODE: Final = Path(daemon.__file__).parent.parent
-_START_S: Final = 60.0
-_ANSWER_S: Final = 30.0
-_ENDING_S: Final = 5.0
-_LONGEST_REASON: Final = 300
+_START_S, _ANSWER_S, _ENDING_S = 60.0, 30.0, 5.0
 
 
 class WorkerFailed(Exception):
@@ -75,16 +72,11 @@ class WorkerProcess:
     def ask(self, *request: object) -> object:
         """Its answer. Raises WorkerFailed, after which it is ended, and WorkerRefused, after which it goes on."""
         with self._turn:
-            try:
-                self._pipe.send(request)
-            except (OSError, ValueError) as error:
-                raise self._failed(f"its process is gone ({self._process.poll()})") from error
-            answer = self._received(_ANSWER_S)
-        match answer:
-            case (True, value):
-                found: object = value
-                return found
-        raise WorkerRefused(str(answer[1] if isinstance(answer, tuple) else answer))
+            answered = self._received(_ANSWER_S, request)
+        if not isinstance(answered, tuple) or not answered[0]:
+            raise WorkerRefused(str(answered[-1] if isinstance(answered, tuple) else answered))
+        found: object = answered[1]
+        return found
 
     def close(self) -> None:
         """End the process: it sees the end of its input, or is killed."""
@@ -101,17 +93,17 @@ class WorkerProcess:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDING_S)
 
-    def _received(self, seconds: float) -> object:
+    def _received(self, seconds: float, request: object = None) -> object:
         try:
+            if request is not None:
+                self._pipe.send(request)
             if self._pipe.poll(seconds):
                 return self._pipe.recv()
-        except (OSError, EOFError, ValueError) as error:
-            raise self._failed(f"its process ended ({self._process.poll()})") from error
-        raise self._failed(f"it gave no answer for {seconds:g} seconds")
-
-    def _failed(self, why: str) -> WorkerFailed:
+            why = f"it gave no answer for {seconds:g} seconds"
+        except (OSError, EOFError, ValueError):
+            why = f"its process ended ({self._process.poll()})"
         self.kill()
-        return WorkerFailed(why)
+        raise WorkerFailed(why)
 
 
 def serve(begin: Callable[[], Callable[..., object]], *, idle_s: float | None = None) -> None:
@@ -123,7 +115,7 @@ def serve(begin: Callable[[], Callable[..., object]], *, idle_s: float | None = 
     try:
         answer = begin()
     except Exception as error:  # noqa: BLE001  # of any kind: the daemon hears of it and goes on without
-        pipe.send(_reason(error))
+        pipe.send(f"{type(error).__name__}: {error}"[:300])
         return
     pipe.send(None)
     gc.freeze()
@@ -133,12 +125,8 @@ def serve(begin: Callable[[], Callable[..., object]], *, idle_s: float | None = 
             try:
                 answered = True, answer(*request)
             except Exception as error:  # noqa: BLE001  # as above
-                answered = False, _reason(error)
+                answered = False, f"{type(error).__name__}: {error}"[:300]
             pipe.send(answered)
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
 
 
 def _be_modest() -> None:

@@ -1,5 +1,6 @@
 """The HTTP client of both SDKs: bounded answers, no redirects, no proxy for servers on this machine."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from daemon.core.bounded_http import UNCOMPRESSED, bound_responses
@@ -14,12 +15,8 @@ _CONNECT_SECONDS = 10.0
 
 def load_http() -> None:
     """Import what a client's first request would import: its transport, its backend, the certificates."""
-    import anyio
-    import httpcore2  # noqa: F401
-    import httpx2  # noqa: F401
-    import truststore  # noqa: F401
-
-    anyio.run(anyio.sleep, 0)  # it imports its own backend in a running loop alone; here, of this thread
+    for name in ("httpcore2", "httpx2", "truststore", "anyio._backends._asyncio"):
+        import_module(name)
 
 
 def open_http_client(endpoint: Endpoint) -> "httpx2.AsyncClient":

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from importlib import import_module
 
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
@@ -65,15 +66,20 @@ def choose_step_models(settings: Settings) -> Mapping[str, str]:
     return found
 
 
-def load_sdks(settings: Settings) -> None:
-    """Import all that the chosen models' calls need, which takes up to seconds: so call it in a thread."""
+def load_for_messages(settings: Settings) -> None:
+    """Import what messages need and no module at its top; it takes up to seconds, so call it in a thread.
+
+    An import fails while the machine lacks file descriptors or memory, and no message may meet that: so what a message
+    needs is imported at the top of a module, or here. Raises OSError, ImportError.
+    """
     chosen = (*choose_models(settings), *choose_step_models(settings).values())
     vendors = {parse_model_id(one).vendor for one in chosen} - {Vendor.PLACEHOLDER, Vendor.EXTENSION}
-    if vendors:
-        prices.load()
-        load_http()
     for vendor in vendors:
+        load_http()
+        prices.load()
         (AnthropicMessages if vendor is Vendor.ANTHROPIC else ChatCompletions).load()
+    if settings.embedder != "none":
+        import_module("numpy")  # for memories by meaning
 
 
 def _by_keys(settings: Settings) -> tuple[str, str]:
