@@ -9,10 +9,11 @@ from typing import Final
 # The name of each figure, which is also its module in `bench.figures`, and its meaning.
 FIGURES: Final = MappingProxyType(
     {
-        "startup": "seconds until the socket is up",
+        "startup": "seconds until the socket is up and the first reply is there, and memory then",
         "latency": "a DM beyond the model",
         "streaming": "what is added before the prompt and before the first visible words",
         "burst": "500 mentions at once, and memory before and after",
+        "rooms": "mentions at once in 50 and 80 channels, within Slack's limits",
         "throughput": "full durable cycles a second",
         "backlog": "10,000 conversations waiting, and one user behind another's flood",
         "order": "quick messages in a thread",

@@ -109,6 +109,7 @@ def _made_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     """A new memory.db is a copy of a migrated one, except in tests of the migrations; a shipped soul is read once."""
     if request.node.get_closest_marker("migrates") is None:
         monkeypatch.setattr(migrate, "migrate", template.by_copy)
+        monkeypatch.setattr(migrate, "prepare", template.by_copy)
         monkeypatch.setattr(database, "_require_sound", template.sound_if_copied)
     for reading in (loader, reload):
         monkeypatch.setattr(reading, "load_soul", template.soul_once)

@@ -95,12 +95,12 @@ class ConnectionLook:
 
 
 class DoctorLook:
-    """What `soul doctor` says of this machine, once an hour."""
+    """What `soul doctor` says of this machine, once an hour, and first when the start is over."""
 
     def __init__(self, doctor: Callable[[], Sequence[str]], clock: Clock) -> None:
         self._doctor = doctor
         self._clock = clock
-        self._due = clock.monotonic()
+        self._due = clock.monotonic() + EVERY_S
         self._failing: tuple[str, ...] = ()
 
     async def seen(self) -> Sequence[str]:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import daemon
 from daemon.app.eyes import Eyes, build_eyes
@@ -15,7 +16,7 @@ from daemon.app.lifecycle import Chore, Daemon
 from daemon.app.money import build_till, tick_budget_of
 from daemon.app.vectors import Meanings, build_meanings, labels_of
 from daemon.channels.souls import with_souls
-from daemon.core.concurrency import Bell
+from daemon.core.concurrency import Bell, in_background
 from daemon.core.config import Settings
 from daemon.core.contexts import ADMIN
 from daemon.core.house_senses import HouseSense
@@ -32,7 +33,7 @@ from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune_periodically
 from daemon.memory.knowledge.erasing import tidy_periodically
 from daemon.memory.knowledge.library import LibraryIndex
-from daemon.memory.passport.mirror import Mirror
+from daemon.memory.knowledge.mirror_queue import mirror_state
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.passing import erase_what_passes
 from daemon.memory.people.retention import MemoryRetention, expire_periodically
@@ -59,6 +60,10 @@ from daemon.soul import Soul, Souls, find_souls_directory
 from daemon.tools.library.folders import FolderLibrary
 from daemon.tools.mcp.toolbox import open_toolbox
 
+if TYPE_CHECKING:
+    from daemon.memory.passport.mirror import Mirror
+
+_NO_MIRROR_S = 600.0  # seconds between two looks whether there is one, by another program's hand
 _SHARE_OF_DEADLINE = 0.7  # the rest is for the answer, which has to be out before the message ends with an apology
 
 
@@ -216,10 +221,24 @@ def _chores(
         "erasing what passes": partial(
             erase_what_passes, store.database, clock, emit, silence_ms=int(settings.visit_silence * 1000)
         ),
-        "mirror": Mirror(store.database, settings.home, settings.mirror, clock, emit).run,
+        "mirror": partial(_mirror, settings, store, clock, emit),
         "expiring": partial(expire_periodically, store.database, _kept(settings), clock, emit),
         "pruning": partial(prune_periodically, store.database, kept, clock, emit, prunes.turn),
     }
+
+
+async def _mirror(settings: Settings, store: Store, clock: Clock, emit: Emit) -> None:
+    """Keep memory's mirror in files; what writes them is imported where there is or was one."""
+    while not settings.mirror and await store.database.read(mirror_state) is None:
+        await clock.sleep(_NO_MIRROR_S)
+    mirror = await in_background(_mirrors)
+    await mirror(store.database, settings.home, settings.mirror, clock, emit).run()
+
+
+def _mirrors() -> "type[Mirror]":
+    from daemon.memory.passport.mirror import Mirror
+
+    return Mirror
 
 
 def _kept(settings: Settings) -> MemoryRetention:

@@ -13,14 +13,14 @@ from daemon.app.hosting import Hosting
 from daemon.core import long_lived
 from daemon.core.concurrency import alongside, in_background, time_limit
 from daemon.core.config import Settings
-from daemon.core.errors import SchemaMismatch
+from daemon.core.errors import SchemaMismatch, of_machine
 from daemon.core.last_line import LastLine
 from daemon.core.ports.channel import Channel
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.troubles import Troubles
-from daemon.llm.router import load_sdks
+from daemon.llm.router import load_for_messages
 from daemon.memory.database.backup import BackupSchedule
 from daemon.memory.database.copies import folder_beside
 from daemon.memory.queues.duties import Duty
@@ -94,7 +94,7 @@ class Daemon:
         """What runs wherever the soul is reached: dispatcher, chores, heartbeat, the looks at its own health."""
         loops: dict[str, Chore] = {
             "heartbeat": self._heartbeat,
-            "dispatcher": self.dispatcher.run,
+            "dispatcher": self._claim,
             "health": self.health.measure,
             "look at the schema": self._end_when_outdated,
         }
@@ -137,6 +137,17 @@ class Daemon:
         except SchemaMismatch as mismatch:
             self.emit("daemon.outdated", reason=mismatch.message, hint="start the new program in its place")
             raise
+
+    async def _claim(self) -> None:
+        """Import what messages need, then claim them; the last line tries again where the machine lacks something."""
+        try:
+            await in_background(partial(load_for_messages, self.settings))
+        except ImportError as error:  # a package is missing, as the call of its model will say
+            if of_machine(error):
+                raise
+            self.emit("imports.failed", reason=str(error))
+        long_lived.imported()
+        await self.dispatcher.run()
 
     async def _heartbeat(self) -> None:
         """Keep this daemon's row in memory.db fresh, and release at once what dead daemons had claimed.
@@ -187,8 +198,6 @@ class Daemon:
         service.ready("connected to Slack")
         self.emit("daemon.ready")
         announce("Connected. Stop with Ctrl-C.")
-        await in_background(partial(load_sdks, self.settings))  # or the first message would wait for it
-        long_lived.imported()
 
 
 async def unless_stopped(

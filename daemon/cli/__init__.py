@@ -12,7 +12,9 @@ from contextlib import suppress
 def main() -> None:
     """Run the command that the arguments name and exit with its code; only the owner may read the files it makes."""
     os.umask(0o077)
-    gc.set_threshold(50_000, 20, 100)  # imports make many objects and no garbage
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "1"  # noqa: TID251  # else it reads the metadata of every package
+    gc.set_threshold(50_000, 20, 100)
+    gc.disable()  # imports make many objects and no garbage; on again as the command begins
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows \u2026 instead of failing

@@ -1,5 +1,6 @@
 """The table of subcommands; each is imported only when it is called, so that help is fast."""
 
+import gc
 from importlib import import_module
 from types import MappingProxyType
 from typing import Final
@@ -77,6 +78,7 @@ class Subcommands(click.Group):
             return None
         found = import_module(f"daemon.cli.{cmd_name}").command
         assert isinstance(found, click.Command)
+        gc.enable()
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

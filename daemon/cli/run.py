@@ -5,10 +5,9 @@ import asyncio
 import click
 
 from daemon.app import run_daemon
-from daemon.cli.doctor import failing_checks
 from daemon.cli.output import say
 from daemon.core import long_lived
-from daemon.core.config import forget_secrets, load_settings
+from daemon.core.config import Settings, forget_secrets, load_settings
 from daemon.core.secrecy import close_process
 
 
@@ -22,4 +21,10 @@ def command() -> None:
     settings = load_settings()
     forget_secrets()
     long_lived.begin()
-    asyncio.run(run_daemon(settings, announce=say, doctor=failing_checks))
+    asyncio.run(run_daemon(settings, announce=say, doctor=_failing_checks))
+
+
+def _failing_checks(settings: Settings) -> tuple[str, ...]:
+    from daemon.cli.doctor import failing_checks  # once an hour, in a thread
+
+    return failing_checks(settings)

@@ -20,7 +20,6 @@ def begin() -> None:
     global _begun  # noqa: PLW0603 - collector and lock are the process's, too
     _begun = True
     sys.setswitchinterval(_LOCK_S)
-    gc.collect()
     gc.freeze()
 
 

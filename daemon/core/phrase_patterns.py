@@ -31,7 +31,8 @@ HANDING_OVER: Final = re.compile(
     re.IGNORECASE,
 )
 _SIGN: Final = (  # a letter or digit, or what belongs to letters and is no \w, as the vowel signs of Hindi
-    r"(?:[^\W_]|(?![\w\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])[\u0300-\U0010ffff])"
+    # without regard to case, compiling it takes as long as a hundred other patterns
+    r"(?-i:[^\W_]|(?![\w\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])[\u0300-\U0010ffff])"
 )
 _SESSION: Final = rf"(?P<name>{_SIGN}+(?:-{_SIGN}+)+)"
 BINDING: Final = re.compile(

@@ -31,9 +31,13 @@ class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
 
     features = ("cache_marks", "effort", "images", "json_schema", "temperature", "thinking")
 
+    @staticmethod
+    def load() -> None:
+        """See `SdkAdapter.load`."""
+        from anthropic.resources.messages import AsyncMessages  # noqa: F401 - the first request asks for it
+
     def _connect(self) -> "AsyncAnthropic":
         import anthropic
-        import anthropic.resources.messages  # otherwise the first request pays for it, on the event loop
 
         return anthropic.AsyncAnthropic(
             api_key=self._endpoint.api_key.get_secret_value(),

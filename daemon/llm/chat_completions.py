@@ -38,9 +38,12 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
         *("old_limit", "system_role", "temperature", "usage"),
     )
 
-    def _connect(self) -> "AsyncOpenAI":
-        import openai.resources.chat  # noqa: F401 - otherwise the first request pays for it, on the event loop
+    @staticmethod
+    def load() -> None:
+        """See `SdkAdapter.load`."""
+        from openai.resources.chat import AsyncChat, AsyncCompletions  # noqa: F401 - the first request asks for them
 
+    def _connect(self) -> "AsyncOpenAI":
         return openai_client(self._endpoint, timeout=None)
 
     def _sdk_error(self) -> type[Exception]:

@@ -1,5 +1,6 @@
 """The HTTP client of both SDKs: bounded answers, no redirects, no proxy for servers on this machine."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from daemon.core.bounded_http import UNCOMPRESSED, bound_responses
@@ -10,6 +11,12 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONNECT_SECONDS = 10.0
+
+
+def load_http() -> None:
+    """Import what a client's first request would import: its transport, its backend, the certificates."""
+    for name in ("httpcore2", "httpx2", "truststore", "anyio._backends._asyncio"):
+        import_module(name)
 
 
 def open_http_client(endpoint: Endpoint) -> "httpx2.AsyncClient":

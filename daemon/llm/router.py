@@ -10,10 +10,12 @@ from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import Completion, ModelRole, Prompt
 from daemon.core.ports.telemetry import Emit
+from daemon.llm import prices
 from daemon.llm.anthropic_messages import AnthropicMessages
 from daemon.llm.chat_completions import ChatCompletions
 from daemon.llm.endpoint import endpoint_for
 from daemon.llm.extended import provider_named
+from daemon.llm.http_client import load_http
 from daemon.llm.model_id import ECHO, REHEARSAL, ModelId, Vendor, parse_model_id
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import Provider
@@ -64,11 +66,20 @@ def choose_step_models(settings: Settings) -> Mapping[str, str]:
     return found
 
 
-def load_sdks(settings: Settings) -> None:
-    """Import the SDKs that the chosen models speak by, which takes up to seconds: so call it in a thread."""
+def load_for_messages(settings: Settings) -> None:
+    """Import what messages need and no module at its top; it takes up to seconds, so call it in a thread.
+
+    An import fails while the machine lacks file descriptors or memory, and no message may meet that: so what a message
+    needs is imported at the top of a module, or here. Raises OSError, ImportError.
+    """
     chosen = (*choose_models(settings), *choose_step_models(settings).values())
-    for vendor in {parse_model_id(one).vendor for one in chosen} - {Vendor.PLACEHOLDER, Vendor.EXTENSION}:
-        import_module("anthropic" if vendor is Vendor.ANTHROPIC else "openai.resources.chat")
+    vendors = {parse_model_id(one).vendor for one in chosen} - {Vendor.PLACEHOLDER, Vendor.EXTENSION}
+    for vendor in vendors:
+        load_http()
+        prices.load()
+        (AnthropicMessages if vendor is Vendor.ANTHROPIC else ChatCompletions).load()
+    if settings.embedder != "none":
+        import_module("numpy")  # for memories by meaning
 
 
 def _by_keys(settings: Settings) -> tuple[str, str]:

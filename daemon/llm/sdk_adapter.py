@@ -121,13 +121,19 @@ class SdkAdapter(ABC, Generic[Client, Event]):
     def _prepare(self) -> Client:
         """Read the price list and build the client; runs in a thread."""
         prices.load()
+        self.load()
         client = self._connect()
         long_lived.imported()
         return client
 
+    @staticmethod
+    @abstractmethod
+    def load() -> None:
+        """Import all of the SDK that a call needs; call it in a thread."""
+
     @abstractmethod
     def _connect(self) -> Client:
-        """Import the SDK and build its client; runs in a thread."""
+        """Build the SDK's client; runs in a thread."""
 
     @abstractmethod
     def _sdk_error(self) -> type[Exception]:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +25,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def local() -> LocalEmbedder:
-    return LocalEmbedder(MODEL)
+def local() -> Iterator[LocalEmbedder]:
+    embedder = LocalEmbedder(MODEL)
+    yield embedder
+    asyncio.run(embedder.aclose())
 
 
 async def test_a_vector_has_length_one_and_is_nearest_to_what_means_the_same(local: LocalEmbedder) -> None:
@@ -84,6 +86,17 @@ async def test_the_event_loop_goes_on_while_texts_are_embedded(local: LocalEmbed
         counting.cancel()
     assert turns > 100
     assert threading.active_count() < 20
+
+
+async def test_its_process_is_begun_anew_where_it_ended_and_nothing_of_it_is_in_this_one(local: LocalEmbedder) -> None:
+    [first] = await local.embed(["the same"])
+    before = local._process
+    assert before is not None
+    before.kill()
+    [second] = await local.embed(["the same"])
+    assert np.array_equal(first, second)
+    assert local._process is not before
+    assert "onnxruntime" not in sys.modules
 
 
 def test_nothing_is_imported_before_the_first_text() -> None:

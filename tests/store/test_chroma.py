@@ -173,7 +173,7 @@ async def test_a_process_that_crashes_costs_no_query(
         await work_off(work)
         chroma = large.index._chroma
         assert chroma is not None
-        monkeypatch.setattr("daemon.memory.retrieval.chroma._ANSWER_S", 0.3)
+        monkeypatch.setattr("daemon.core.workers._ANSWER_S", 0.3)
         os.kill(chroma.pid, number)
         near = await large.near("word7")
         assert (near.kind, max(near.cosines, key=near.cosines.__getitem__)) == ("exact", "TU_8")

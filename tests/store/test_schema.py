@@ -20,12 +20,15 @@ OBJECTS = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
 
 
 @pytest.mark.migrates
-def test_an_empty_file_gets_the_same_schema_as_a_new_one_which_is_private_and_has_a_safe_journal(path: Path) -> None:
+def test_an_empty_file_gets_by_steps_what_a_new_one_is_copied_from_which_is_private_and_has_a_safe_journal(
+    path: Path,
+) -> None:
     path.touch(mode=0o660)
     path.chmod(0o660)
     assert migrate.migrate(path) == (0, migrate.SCHEMA)
     fresh = path.with_name("fresh.db")
-    assert migrate.migrate(fresh) == (0, migrate.SCHEMA)
+    assert migrate.prepare(fresh) == (migrate.SCHEMA, migrate.SCHEMA), "the copy needs no step"
+    assert [one.name for one in path.parent.glob("*fresh*")] == ["fresh.db"]
     assert look(path, OBJECTS) == look(fresh, OBJECTS)
     assert [one.stat().st_mode & 0o777 for one in (path, fresh)] == [0o660, 0o600]
     with closing(sqlite.connect(fresh)) as connection:

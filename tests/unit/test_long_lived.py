@@ -33,7 +33,7 @@ from daemon.core.config import load_settings
 
 def announce(line):
     if line.startswith("Connected"):
-        print(len(gc.get_objects()), sys.getswitchinterval(), "sqlalchemy" in sys.modules)
+        print(len(gc.get_objects()), sys.getswitchinterval(), "slack_bolt" in sys.modules)
         os.kill(os.getpid(), signal.SIGTERM)
 
 long_lived.begin()

@@ -20,7 +20,7 @@ _KEY: Final = "The key: up to 64 of a-z, 0-9, dot, hyphen and underscore."
 
 
 class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class NoArguments(_Arguments):

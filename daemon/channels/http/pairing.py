@@ -18,7 +18,7 @@ _MOST_WAITING: Final = 40  # machines that are answered once something happens
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class PairRequest(_Body):

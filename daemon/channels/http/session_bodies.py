@@ -31,7 +31,7 @@ Short = Annotated[str, StringConstraints(max_length=400)]
 class HookInput(BaseModel):
     """What a hook got, as the client gave it; beside the session's id only fields that are texts count."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True, defer_build=True)
 
     session_id: Id = Field(description="The session.")
 
@@ -54,7 +54,7 @@ class HookInput(BaseModel):
 class SessionEvent(BaseModel):
     """What one hook of a session of Claude Code sends. Fields that this version doesn't know are ignored."""
 
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, defer_build=True)
 
     id: Id = Field(description="Your own id for this event; the same id counts once.")
     sent_ms: Time = Field(description="When the hook ran, in ms since 1970 by the client's clock.")
@@ -106,7 +106,7 @@ class SessionEvent(BaseModel):
 class NoteAnswer(BaseModel):
     """What people ask a session."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     id: str
     kind: str = Field(description="question or task.")
@@ -128,7 +128,7 @@ class NoteList(RootModel[list[NoteAnswer]]):
 class NoteReply(BaseModel):
     """What a session answers."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ANSWER, pattern=SOME_TEXT)] = Field(
         description="The answer: 1 to 16,000 characters, no control characters."
@@ -138,7 +138,7 @@ class NoteReply(BaseModel):
 class EventAnswer(BaseModel):
     """What the session is to read."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     context: str = Field(description="Text for the session; empty for none. Less than 9,000 characters.")
     note: NoteAnswer | None = Field(None, description="What people ask it, at the end of a turn; handed out once.")
@@ -151,7 +151,7 @@ class EventAnswer(BaseModel):
 class SessionAnswer(BaseModel):
     """One session; times are ms since 1970, UTC. What isn't known is null."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     id: str
     name: str = Field(description="What people call it: person and project, numbered.")

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import IntEnum
+from functools import lru_cache
 from types import TracebackType
 from typing import TextIO
 
@@ -70,6 +71,7 @@ _SEVERITY = {
 MOST_RECORDS = 60
 """Records of one library that are logged within a minute."""
 _MINUTE = 60.0
+_MOST_NAMES = 500  # bounds memory where a name is made from data
 _LIBRARIES = (
     *("slack_bolt", "slack_sdk", "aiohttp", "httpx", "httpx2", "httpcore"),
     *("anthropic", "openai", "apscheduler", "mcp", "client"),
@@ -91,11 +93,12 @@ class Telemetry:
         self._stream = stream
         self._clock = clock
         self._in_journal = _is_journal(stream, journal_stream)
+        self._name_of = lru_cache(_MOST_NAMES)(lambda event: _escape(self._disclosure.name(event)))
 
     def __call__(self, event: str, /, **fields: object) -> None:
         """Log an event if the level asks for it. Never raises."""
         with self._never_raising():
-            name = _escape(self._disclosure.name(event))
+            name = self._name_of(event)
             severity = _severity(name, fields)
             if severity <= Severity.WARNING or self._detail >= _shown_from(name):
                 self._write(severity, name, self._disclosure.fields(fields))

@@ -1,23 +1,26 @@
 """Embedders: the one that comes with the daemon, an OpenAI-compatible endpoint, or none."""
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from daemon.core.config import Settings, one_thread_for_numbers
-from daemon.core.errors import ConfigError
-from daemon.core.ports.vectors import Embedder
-from daemon.llm.embedder.endpoint import EndpointEmbedder
-from daemon.llm.embedder.local import LocalEmbedder
+if TYPE_CHECKING:  # a process that imports this package for the model alone stays small
+    from daemon.core.config import Settings
+    from daemon.core.ports.vectors import Embedder
 
 MODEL: Final = Path(__file__).parent / "minilm"
 """The folder of the local embedder's model, its vocabulary and their hashes."""
 
 
-def build_embedder(settings: Settings, model: Path = MODEL) -> Embedder | None:
+def build_embedder(settings: "Settings", model: Path = MODEL) -> "Embedder | None":
     """The embedder that is set; None for `none`. It loads nothing before its first use.
 
     Raises ConfigError when the endpoint is chosen and not described.
     """
+    from daemon.core.config import one_thread_for_numbers
+    from daemon.core.errors import ConfigError
+    from daemon.llm.embedder.endpoint import EndpointEmbedder
+    from daemon.llm.embedder.local import LocalEmbedder
+
     one_thread_for_numbers()
     match settings.embedder:
         case "none":

@@ -1,33 +1,30 @@
-"""all-MiniLM-L6-v2 on this machine: 8-bit ONNX, one text at a time in one thread, nothing imported before it is needed.
+"""all-MiniLM-L6-v2 on this machine: 8-bit ONNX, one text at a time, in a process that begins with the first text.
 
 A text is never embedded beside another one, so nothing is padded, its vector depends on it alone, and a query waits for
 one text of the background at most. See scripts/build_embedder.py for what the files hold.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from daemon.core import long_lived
-from daemon.core.errors import ModelRefused
+from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.ports.vectors import Unrelated
-from daemon.llm.embedder.wordpiece import WordPiece
+from daemon.core.workers import WorkerFailed, WorkerProcess, WorkerRefused
+from daemon.llm.embedder.minilm_worker import FILES
 
 if TYPE_CHECKING:
     from daemon.core.ports.vectors import Vector
 
-_FILES: Final = ("model.onnx", "vocab.txt")
+_PROGRAM: Final = "daemon.llm.embedder.minilm_worker"
 _RECIPE: Final = 1  # to be raised with each change of the vectors of the same files
-_MOST_TOKENS: Final = 256  # what the model was trained on; the rest of a text is left out
 _MOST_LETTERS: Final = 4_000  # more than so many tokens have
 _HINT: Final = (
     "install the daemon again, or build the files with scripts/build_embedder; SOUL_EMBEDDER=none does without"
 )
-
-_Embed = Callable[[str], "Vector"]
+_TRY_AGAIN: Final = "it is tried again by itself; full text serves meanwhile"
 
 
 class LocalEmbedder:
@@ -37,12 +34,13 @@ class LocalEmbedder:
         self._folder = folder
         self._sums = _sums(folder)
         self._thread = ThreadPoolExecutor(1, "embedder")
-        self._embed: _Embed | None = None
+        self._process: WorkerProcess | None = None
+        self._closed = False
 
     @property
     def id(self) -> str:
         """See `Embedder.id`: the model's hash, of which a part will do, and the recipe."""
-        return f"minilm-{self._sums.get(_FILES[0], '')[:12]}-{_RECIPE}"
+        return f"minilm-{self._sums.get(FILES[0], '')[:12]}-{_RECIPE}"
 
     @property
     def unrelated(self) -> Unrelated:
@@ -56,25 +54,33 @@ class LocalEmbedder:
 
     async def aclose(self) -> None:
         """See `Embedder.aclose`."""
+        self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
+        if self._process is not None:
+            self._process.kill()
 
     def _one(self, text: str) -> "Vector":
-        if self._embed is None:
-            self._embed = self._load()
-        return self._embed(text)
+        import numpy as np
 
-    def _load(self) -> _Embed:
-        """Read and check the files; runs in the thread. Raises ModelRefused."""
         try:
-            raw = {name: (self._folder / name).read_bytes() for name in _FILES}
-            wrong = [name for name in _FILES if sha256(raw[name]).hexdigest() != self._sums.get(name)]
-            if wrong:
-                raise ModelRefused(f"the embedder's {wrong[0]} is not the file that its hash names", hint=_HINT)
-            return _open(raw["model.onnx"], WordPiece(raw["vocab.txt"]))
-        except OSError as error:
-            raise ModelRefused(f"the embedder's files can't be read: {error.strerror}", hint=_HINT) from error
-        except ImportError as error:
-            raise ModelRefused(f"the embedder's runtime can't be loaded: {error}", hint=_HINT) from error
+            answer = self._answer(text[:_MOST_LETTERS])
+        except WorkerRefused as error:
+            raise ModelRefused(f"the embedder's model can't be used: {error}", hint=_HINT) from error
+        except WorkerFailed as error:
+            raise ModelUnavailable(f"the embedder failed: {error}", hint=_TRY_AGAIN) from error
+        assert isinstance(answer, bytes)
+        return np.frombuffer(answer, np.float32)
+
+    def _answer(self, text: str) -> object:
+        """What the process says; one that has ended, as it does when it is idle, is begun anew once."""
+        if self._process is not None:
+            try:
+                return self._process.ask(text)
+            except WorkerFailed as error:
+                if self._closed or isinstance(error, WorkerRefused):
+                    raise
+        self._process = WorkerProcess(_PROGRAM, str(self._folder), *(self._sums.get(one, "") for one in FILES), env={})
+        return self._process.ask(text)
 
 
 def _sums(folder: Path) -> dict[str, str]:
@@ -83,23 +89,3 @@ def _sums(folder: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError):
         return {}
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-
-
-def _open(model: bytes, words: WordPiece) -> _Embed:
-    """The model with one thread of its own: the daemon's other work has the other processors."""
-    import numpy as np
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # warnings go to standard error and may quote what is embedded
-    options.enable_cpu_mem_arena = False  # it would keep what the longest text took
-    session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    long_lived.imported()
-
-    def embed(text: str) -> "Vector":
-        tokens = np.array(words.tokens(text[:_MOST_LETTERS], _MOST_TOKENS), np.int64)
-        vector: Vector = session.run(None, {"tokens": tokens})[0]
-        return vector
-
-    return embed

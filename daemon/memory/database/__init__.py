@@ -366,7 +366,7 @@ async def open_database(path: Path, clock: Clock, *, create: bool = True) -> Asy
     hint.
     """
     if create:
-        await asyncio.to_thread(migrate.migrate, path)
+        await asyncio.to_thread(migrate.prepare, path)
         await asyncio.to_thread(_require_sound, path)
     else:
         migrate.require_current(await asyncio.to_thread(migrate.version_of, path))

@@ -4,20 +4,12 @@ A process that dies, hangs, or gives an answer that can't be right raises Chroma
 owner of the index throws its folder away and starts another one.
 """
 
-import os
-import signal
-import socket
-import subprocess
-import sys
-import threading
 from collections.abc import Sequence
-from contextlib import suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import daemon
 from daemon.core.errors import StoreError
+from daemon.core.workers import WorkerFailed, WorkerProcess
 from daemon.memory.retrieval.vector_file import Shelf, VectorFile
 
 if TYPE_CHECKING:
@@ -29,13 +21,7 @@ if TYPE_CHECKING:
 MOST_COLLECTIONS: Final = 64
 """Each one that was touched keeps file handles and memory for good."""
 
-_BEGIN: Final = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); from daemon.memory.retrieval.chroma_worker import main; main()"
-)
-_CODE: Final = Path(daemon.__file__).parent.parent
-_START_S: Final = 60.0
-_ANSWER_S: Final = 30.0
-_ENDING_S: Final = 5.0
+_PROGRAM: Final = "daemon.memory.retrieval.chroma_worker"
 _ADDED_AT_ONCE: Final = 32  # vectors; a query waits so long
 _PROBED: Final = 8
 _SAME: Final = 0.98  # the cosine of a vector with itself, as stored and as found
@@ -51,28 +37,11 @@ class Chroma:
 
     def __init__(self, folder: Path, lock: int) -> None:
         """Raises ChromaFailed when it doesn't start."""
-        self._turn = threading.Lock()
-        ours, theirs = socket.socketpair()
+        env = {"OMP_NUM_THREADS": "1", "HOME": str(folder), "TMPDIR": str(folder)}
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - our own program
-                (sys.executable, "-I", "-X", "utf8", "-c", _BEGIN, str(_CODE), str(folder)),
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env={"OMP_NUM_THREADS": "1", "HOME": str(folder), "TMPDIR": str(folder)},
-                pass_fds=(lock,),
-                start_new_session=True,
-            )
-        except OSError as error:
-            ours.close()
-            raise ChromaFailed(f"Chroma's process can't be started: {error.strerror}") from error
-        finally:
-            theirs.close()
-        self._pipe = Connection(ours.detach())
-        if (why := self._received(_START_S)) is not None:
-            self.close()
-            raise ChromaFailed(f"Chroma can't be opened: {why}")
+            self._process = WorkerProcess(_PROGRAM, str(folder), env=env, fds=(lock,))
+        except WorkerFailed as error:
+            raise ChromaFailed(f"Chroma can't be opened: {error}") from error
 
     @property
     def pid(self) -> int:
@@ -80,12 +49,8 @@ class Chroma:
         return self._process.pid
 
     def close(self) -> None:
-        """End the process: it sees the end of its input, or is killed."""
-        self._pipe.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_ENDING_S)
-            return
-        self._kill()
+        """End the process."""
+        self._process.close()
 
     def names(self) -> list[str]:
         """The names of all collections."""
@@ -130,34 +95,7 @@ class Chroma:
                 raise ChromaFailed(f"Chroma does not find a vector that it has, in {shelf}")
 
     def _ask(self, name: str, *arguments: object) -> object:
-        with self._turn:
-            try:
-                self._pipe.send((name, *arguments))
-            except (OSError, ValueError) as error:
-                raise self._failed(f"its process is gone ({self._process.poll()})") from error
-            answer = self._received(_ANSWER_S)
-        match answer:
-            case (True, value):
-                found: object = value
-                return found
-            case (False, str(why)):
-                raise ChromaFailed(f"Chroma failed: {why}")
-        raise ChromaFailed(f"Chroma failed: {answer}")
-
-    def _received(self, seconds: float) -> object:
         try:
-            if self._pipe.poll(seconds):
-                return self._pipe.recv()
-        except (OSError, EOFError, ValueError) as error:
-            raise self._failed(f"its process ended ({self._process.poll()})") from error
-        raise self._failed(f"it gave no answer for {seconds:g} seconds")
-
-    def _failed(self, why: str) -> ChromaFailed:
-        self._kill()
-        return ChromaFailed(f"Chroma failed: {why}")
-
-    def _kill(self) -> None:
-        with suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_ENDING_S)
+            return self._process.ask(name, *arguments)
+        except WorkerFailed as error:
+            raise ChromaFailed(f"Chroma failed: {error}") from error

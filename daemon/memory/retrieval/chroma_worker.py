@@ -4,15 +4,11 @@ A process of its own, because Chroma may die of a SIGSEGV, which can't be caught
 up the daemon. Collections hold vectors and their numbers, nothing else; nothing is filtered, no telemetry is sent.
 """
 
-import gc
-import os
-import resource
-import socket
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Sequence
 from typing import Any, Final
+
+from daemon.core.workers import serve
 
 _SPACE: Final[Any] = {"hnsw": {"space": "cosine"}}
 _AT_ONCE: Final = 1_000
@@ -70,33 +66,9 @@ class Collections:
 
 def main() -> None:
     """Serve the folder of the first argument."""
-    _be_modest()
-    pipe = Connection(os.dup(0))
-    with open(os.devnull, "rb") as nothing:  # noqa: PTH123  # the pipe is for requests alone
-        os.dup2(nothing.fileno(), 0)
-    try:
+
+    def begin() -> Callable[..., object]:
         collections = Collections(sys.argv[1])
-    except Exception as error:  # noqa: BLE001  # of any kind: the daemon hears of it and goes on without
-        pipe.send(f"{type(error).__name__}: {error}"[:300])
-        return
-    pipe.send(None)
-    gc.freeze()
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        while True:
-            name, *arguments = pipe.recv()
-            try:
-                answer = True, getattr(collections, name)(*arguments)
-            except Exception as error:  # noqa: BLE001  # as above
-                answer = False, f"{type(error).__name__}: {error}"[:300]
-            pipe.send(answer)
+        return lambda name, *arguments: getattr(collections, name)(*arguments)
 
-
-def _be_modest() -> None:
-    """Let the daemon go first, be ended first where memory runs out, and leave no core file."""
-    with suppress(OSError):
-        os.nice(5)
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
-        file.write("900")
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    socket.setdefaulttimeout(1.0)  # nothing here has business with the network
+    serve(begin)

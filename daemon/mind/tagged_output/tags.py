@@ -139,14 +139,12 @@ class Probe:
 
     def _recognise(self) -> _Verdict:
         """Check whether the letters so far are a known name."""
-        written = _NAME.fullmatch("".join(self.raw))
-        self.name = ""
-        if self._skeleton in self._vocabulary.names:
-            name = self._vocabulary.names[self._skeleton]
-            if not written or written[2].casefold() != name:
+        self.name = self._vocabulary.names.get(self._skeleton, "")
+        if self.name:
+            written = _NAME.fullmatch("".join(self.raw))
+            if not written or written[2].casefold() != self.name:
                 return _Verdict.SUSPECT
-            self.name = name
-        self.closing = bool(written and written[1])
+            self.closing = bool(written[1])
         return _Verdict.MAYBE
 
     def _in_tag(self, character: str) -> _Verdict:

@@ -14,7 +14,7 @@ Polar = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 
 
 class _Given(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class PreviousThought(_Given):

@@ -28,7 +28,7 @@ Shift = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True)
 
 
 def _need(value: object, name: str) -> None:

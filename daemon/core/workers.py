@@ -1,0 +1,140 @@
+"""A program of ours in a process of its own, which answers requests over a pipe, one at a time.
+
+What it imports and holds is not the daemon's, and what kills it, such as a SIGSEGV, kills nothing else. The methods
+block, and any thread may call them.
+"""
+
+import gc
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final
+
+import daemon
+
+_BEGIN: Final = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from importlib import import_module; "
+    "import_module(sys.argv.pop(1)).main()"
+)
+_CODE: Final = Path(daemon.__file__).parent.parent
+_START_S, _ANSWER_S, _ENDING_S = 60.0, 30.0, 5.0
+
+
+class WorkerFailed(Exception):
+    """The process is gone, was ended because it hung, or could not be started."""
+
+
+class WorkerRefused(WorkerFailed):
+    """The process says itself why it can't begin, or can't answer."""
+
+
+class WorkerProcess:
+    """A process of the module `program`, whose `main` calls `serve`; `fds` are file handles that it gets, too."""
+
+    def __init__(self, program: str, *arguments: str, env: Mapping[str, str], fds: Sequence[int] = ()) -> None:
+        """Raises WorkerFailed when it doesn't start."""
+        self._turn = threading.Lock()
+        ours, theirs = socket.socketpair()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                (sys.executable, "-I", "-X", "utf8", "-c", _BEGIN, str(_CODE), program, *arguments),
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env=env,
+                pass_fds=fds,
+                start_new_session=True,
+            )
+        except OSError as error:
+            ours.close()
+            raise WorkerFailed(f"its process can't be started: {error.strerror}") from error
+        finally:
+            theirs.close()
+        self._pipe = Connection(ours.detach())
+        if (why := self._received(_START_S)) is not None:
+            self.close()
+            raise WorkerRefused(str(why))
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    def ask(self, *request: object) -> object:
+        """Its answer. Raises WorkerFailed, after which it is ended, and WorkerRefused, after which it goes on."""
+        with self._turn:
+            answered = self._received(_ANSWER_S, request)
+        if not isinstance(answered, tuple) or not answered[0]:
+            raise WorkerRefused(str(answered[-1] if isinstance(answered, tuple) else answered))
+        found: object = answered[1]
+        return found
+
+    def close(self) -> None:
+        """End the process: it sees the end of its input, or is killed."""
+        self._pipe.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDING_S)
+            return
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process at once."""
+        with suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDING_S)
+
+    def _received(self, seconds: float, request: object = None) -> object:
+        try:
+            if request is not None:
+                self._pipe.send(request)
+            if self._pipe.poll(seconds):
+                return self._pipe.recv()
+            why = f"it gave no answer for {seconds:g} seconds"
+        except (OSError, EOFError, ValueError):
+            why = f"its process ended ({self._process.poll()})"
+        self.kill()
+        raise WorkerFailed(why)
+
+
+def serve(begin: Callable[[], Callable[..., object]], *, idle_s: float | None = None) -> None:
+    """In the process: give each request to what `begin` gives, until input ends or nothing is asked for `idle_s`."""
+    _be_modest()
+    pipe = Connection(os.dup(0))
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123  # the pipe is for requests alone
+        os.dup2(nothing.fileno(), 0)
+    try:
+        answer = begin()
+    except Exception as error:  # noqa: BLE001  # of any kind: the daemon hears of it and goes on without
+        pipe.send(f"{type(error).__name__}: {error}"[:300])
+        return
+    pipe.send(None)
+    gc.freeze()
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while pipe.poll(idle_s):
+            request = pipe.recv()
+            try:
+                answered = True, answer(*request)
+            except Exception as error:  # noqa: BLE001  # as above
+                answered = False, f"{type(error).__name__}: {error}"[:300]
+            pipe.send(answered)
+
+
+def _be_modest() -> None:
+    """Let the daemon go first, be ended first where memory runs out, and leave no core file."""
+    with suppress(OSError):
+        os.nice(5)
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
+        file.write("900")
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    socket.setdefaulttimeout(1.0)  # nothing here has business with the network
