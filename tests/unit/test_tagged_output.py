@@ -2,8 +2,10 @@
 
 import pytest
 
-from daemon.mind.tagged_output import TaggedOutput
+from daemon.mind.tagged_output import VOCABULARY, TaggedOutput
 from daemon.mind.tagged_output import tags as tags_module
+from daemon.mind.tagged_output.inline_reasoning import _VOCABULARY as REASONING
+from daemon.mind.tagged_output.tags import Kind, Token
 
 THOUGHT = '<internal_monologue verb="mused">SECRET</internal_monologue>'
 
@@ -45,6 +47,40 @@ def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
         released, output = parse(f"{THOUGHT}{opening}Hi</External_Dialogue >")
         assert released == output.reply == "Hi", opening
         assert output.reply_verb == "said", opening
+
+
+def test_a_tag_reads_the_same_whole_and_letter_by_letter() -> None:
+    forms = (
+        *("<{}>", "</{}>", "< {}>", "<{}/>", "<{} >", "<{}x>", "<x{}>", "<{}_>", "<{} verb>", "<{}&gt;", "&lt;{}>"),
+        *(
+            '<{} verb="said">',
+            '<{} verb="it\'s" id="a/b">',
+            '</{} verb="&quot;">',
+            '<{} verb="said"',
+            '<{} verb="a<b">',
+        ),
+        *('<{} verb="said"/>', '<{} verb="said" verb="shouted">', '<{} verb="' + "x" * 2_000 + '">'),
+    )
+    for vocabulary in (VOCABULARY, REASONING):
+        for name in vocabulary.names.values():
+            for form in forms:
+                text, whole, letters = f"a {form.format(name)} b", list[Token](), list[Token]()
+                tags_module.Tokenizer(vocabulary, whole.append).feed(text)
+                one_by_one = tags_module.Tokenizer(vocabulary, letters.append)
+                for letter in text:
+                    one_by_one.feed(letter)
+                assert _joined(whole) == _joined(letters), text
+
+
+def _joined(tokens: list[Token]) -> list[Token]:
+    """The tokens, with texts that follow each other as one."""
+    joined = list[Token]()
+    for token in tokens:
+        if joined and token.kind is joined[-1].kind is Kind.TEXT:
+            joined[-1] = Token(Kind.TEXT, joined[-1].raw + token.raw)
+        else:
+            joined.append(token)
+    return joined
 
 
 def test_a_reply_keeps_its_own_angle_brackets_and_space_within_bounds() -> None:
