@@ -176,7 +176,7 @@ class ResilientLLM:
                 yield self._cut_off(call, limit)
                 return
             room -= len(kept.encode())
-            if not (pieces := pieces + 1) % 32:  # they may all be there already, and others want their turn
+            if not (pieces := pieces + 1) % 64:  # they may all be there already, and others want their turn
                 await self._clock.sleep(0)
             piece = await self._next(call, attempt)
         if rest := repetition.feed(cleaner.flush()) + repetition.finish():
