@@ -7,9 +7,11 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
-from typing import TypeVar
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
+from types import coroutine
+from typing import Any, TypeVar, cast
 
 from daemon.core.ports.clock import Clock
 
@@ -52,13 +54,10 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
         raise failure
 
 
-@asynccontextmanager
-async def time_limit(clock: Clock, seconds: float) -> AsyncIterator[None]:
+def time_limit(clock: Clock, seconds: float) -> AbstractAsyncContextManager[None]:
     """Cancel the body after some seconds on the clock. Raises TimeoutError then, once the body has cleaned up."""
-
     end = clock.monotonic() + seconds
-    async with moving_limit(clock, lambda: end):
-        yield
+    return moving_limit(clock, lambda: end)
 
 
 @asynccontextmanager
@@ -72,6 +71,29 @@ async def moving_limit(clock: Clock, end: Callable[[], float]) -> AsyncIterator[
 
     async with alongside(expire()):
         yield
+
+
+async def within(limit: Callable[[], AbstractAsyncContextManager[None]], work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a limit, which is spared where the coroutine ends without a wait: a limit takes a task."""
+    try:
+        waits_for = work.send(None)
+    except StopIteration as end:
+        return cast("T", end.value)
+    async with limit():
+        return await _rest(work, waits_for)
+
+
+@coroutine
+def _rest(work: Coroutine[Any, Any, T], waits_for: object) -> Generator[object, Any, T]:
+    while True:
+        try:
+            go_on = partial(work.send, (yield waits_for))
+        except BaseException as error:  # noqa: BLE001 - it is the coroutine's to handle
+            go_on = partial(work.throw, error)
+        try:
+            waits_for = go_on()
+        except StopIteration as end:
+            return cast("T", end.value)
 
 
 async def set_within(event: asyncio.Event, clock: Clock, seconds: float) -> None:

@@ -24,14 +24,14 @@ from daemon.llm.usage import CallUsage, count
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
-    from openai.types.chat import ChatCompletionChunk
 
-_QWENS_SAMPLING: Final = {"top_p": 0.8, "extra_body": {"top_k": 20}}  # what its makers advise (seed 000)
+_Chunk = dict[str, Any]
+_QWENS_SAMPLING: Final = {"top_p": 0.8, "top_k": 20}  # what its makers advise (seed 000)
 _STOPS = {"length": "length", "content_filter": "refusal"}
 
 
-class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
-    """A `Provider` for every vendor but Anthropic."""
+class ChatCompletions(SdkAdapter["AsyncOpenAI", "_Chunk"]):
+    """A `Provider` for every vendor but Anthropic; what the SDK would make of requests and chunks takes too long."""
 
     features = (
         *("cache_key", "cache_marks", "effort", "images", "json_schema"),
@@ -41,7 +41,7 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
     @staticmethod
     def load() -> None:
         """See `SdkAdapter.load`."""
-        from openai.resources.chat import AsyncChat, AsyncCompletions  # noqa: F401 - the first request asks for them
+        from openai import AsyncOpenAI, AsyncStream, OpenAIError  # noqa: F401 - a call asks for them
 
     def _connect(self) -> "AsyncOpenAI":
         return openai_client(self._endpoint, timeout=None)
@@ -51,9 +51,17 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
 
         return openai.OpenAIError
 
-    async def _send(self, client: "AsyncOpenAI", body: dict[str, Any]) -> "AsyncStream[ChatCompletionChunk]":
-        stream: AsyncStream[ChatCompletionChunk] = await client.chat.completions.create(**body, stream=True)
-        return stream
+    async def _send(self, client: "AsyncOpenAI", body: dict[str, Any]) -> "AsyncStream[Any]":
+        from openai import AsyncStream
+
+        return await client.post(
+            "/chat/completions",
+            body={**body, "stream": True},
+            options={"security": {"bearer_auth": True}},  # else the key of an administrator would do as well
+            cast_to=object,
+            stream=True,
+            stream_cls=AsyncStream[object],
+        )
 
     def _request(self, model: ModelId, prompt: Prompt, features: set[str]) -> tuple[dict[str, Any], set[str]]:
         traits, system = self._traits(model), system_of(prompt)
@@ -84,21 +92,22 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
         ]
         return body | more | {"model": model.name, "messages": messages}, offered | used
 
-    def _take(self, chunk: "ChatCompletionChunk", usage: CallUsage) -> str:
-        if chunk.usage is not None:  # the last chunk has the usage and no choices
-            details = chunk.usage.prompt_tokens_details
-            usage.tokens_in = count(chunk.usage.prompt_tokens)
-            usage.tokens_out = count(chunk.usage.completion_tokens)
-            usage.tokens_cached = count(details.cached_tokens if details else None)
-            usage.tokens_written = count(details.cache_write_tokens if details else None)
-        if not chunk.choices:
+    def _take(self, chunk: _Chunk, usage: CallUsage) -> str:
+        if (used := chunk.get("usage")) is not None:  # the last chunk has the usage and no choices
+            details = used.get("prompt_tokens_details") or {}
+            usage.tokens_in = count(used.get("prompt_tokens"))
+            usage.tokens_out = count(used.get("completion_tokens"))
+            usage.tokens_cached = count(details.get("cached_tokens"))
+            usage.tokens_written = count(details.get("cache_write_tokens"))
+        if not chunk.get("choices"):
             return ""
-        choice = chunk.choices[0]
-        if choice.finish_reason is not None and usage.stop is None:
-            usage.stop = _STOPS.get(choice.finish_reason, "end")
-        if choice.delta.refusal:
+        choice = chunk["choices"][0]
+        reason, delta = choice.get("finish_reason"), choice["delta"]
+        if reason is not None and usage.stop is None:
+            usage.stop = _STOPS.get(reason, "end")
+        if delta.get("refusal"):
             usage.stop = "refusal"
-        return usage.text(choice.delta.content)
+        return usage.text(delta.get("content"))
 
 
 def _limit(model: ModelId, prompt: Prompt, traits: ModelTraits, *, old_name: bool) -> dict[str, Any]:

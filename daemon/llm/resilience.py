@@ -12,7 +12,7 @@ from functools import partial
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential, wait_random_exponential
 
-from daemon.core.concurrency import moving_limit
+from daemon.core.concurrency import moving_limit, within
 from daemon.core.errors import ModelRefused, ModelUnavailable, StillLoading, of_machine
 from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
@@ -166,7 +166,7 @@ class ResilientLLM:
         return attempt
 
     async def _bounded(self, call: _Call, attempt: _Attempt) -> AsyncGenerator[str | Completion, None]:
-        cleaner, repetition, piece = PieceCleaner(), Repetition(), attempt.first
+        cleaner, repetition, piece, pieces = PieceCleaner(), Repetition(), attempt.first, 0
         limit = room = max(BYTES_PER_TOKEN * call.prompt.max_output_tokens, FEWEST_BYTES)
         while isinstance(piece, str):
             text = repetition.feed(cleaner.feed(piece))
@@ -176,6 +176,8 @@ class ResilientLLM:
                 yield self._cut_off(call, limit)
                 return
             room -= len(kept.encode())
+            if not (pieces := pieces + 1) % 64:  # they may all be there already, and others want their turn
+                await self._clock.sleep(0)
             piece = await self._next(call, attempt)
         if rest := repetition.feed(cleaner.flush()) + repetition.finish():
             yield rest
@@ -191,10 +193,10 @@ class ResilientLLM:
         if attempt.heard is not None:
             attempt.hear()  # who reads slowly makes no silence
         try:
-            async with moving_limit(self._clock, end):
-                with listening(attempt.hear):
-                    piece = await _pull(attempt.pieces, call.model)
-                    attempt.hear()
+            with listening(attempt.hear):
+                pull = _pull(attempt.pieces, call.model)
+                piece = await within(partial(moving_limit, self._clock, end), pull)
+                attempt.hear()
         except TimeoutError:
             self._failed(call, attempt.permit, timed_out=True)
             raise self._too_slow(call, silent=self._clock.monotonic() < call.deadline) from None

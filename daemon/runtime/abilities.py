@@ -54,8 +54,8 @@ async def abilities(cycle: Cycle) -> tuple[Ability, ...]:
         found.append(Ability("help_reminders"))
     if key_of(newest.author) is None:
         found.append(Ability("help_own"))
-        found += [Ability("help_goals")] if services.soul().mind == "cycle" else []
-        if services.tick_budget(services.soul()) is not None and services.channel.offers(newest.conversation).unasked:
+        found += [Ability("help_goals")] if cycle.soul.mind == "cycle" else []
+        if services.tick_budget(cycle.soul) is not None and services.channel.offers(newest.conversation).unasked:
             found.append(Ability("help_unasked"))
     return (*found, *await _among_others(cycle))
 
@@ -63,7 +63,7 @@ async def abilities(cycle: Cycle) -> tuple[Ability, ...]:
 def _of_work(cycle: Cycle) -> list[Ability]:
     """What it looks up and does, as its autonomous loop may do it here."""
     services = cycle.services
-    soul, usable = services.soul(), services.capabilities.before(cycle.readers)
+    soul, usable = cycle.soul, services.capabilities.before(cycle.readers)
     if (limits := services.limits(soul)) is None:
         return []
     folders = usable.library.folders if usable.library is not None else {}
@@ -83,7 +83,7 @@ async def _among_others(cycle: Cycle) -> list[Ability]:
         found.append(Ability("help_sessions"))
     if cycle.newest.place is not Place.TERMINAL and await services.notes.others():
         called = await services.notes.called()
-        souls = _names(shown for one, shown in called.items() if one != services.soul().name)
+        souls = _names(shown for one, shown in called.items() if one != cycle.soul.name)
         found.append(Ability("help_souls", {"souls": souls}))
     return found if readers.members_only else [*found, Ability("help_outsiders")]
 

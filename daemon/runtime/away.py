@@ -18,14 +18,14 @@ def away_note(cycle: Cycle) -> AwayNote | None:
     if now - claim.away_told_ms < stale_after * 1000:
         return None
     newest = cycle.unanswered[-1].perception
-    words = services.soul().words_in(newest.language)
+    words = cycle.soul.words_in(newest.language)
     text = away_line(now, stale_after, words, several_readers=newest.place is not Place.DM)
     return AwayNote(text, services.channel.reply_to(newest), newest.author, newest.ts)
 
 
 def away_turn(cycle: Cycle, note: AwayNote) -> Turn:
     """The note as a turn, so that the soul takes part in the thread when the user says it again."""
-    soul = cycle.services.soul()
+    soul = cycle.soul
     newest = cycle.unanswered[-1].perception
     return Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, note.text, kind=TurnKind.APOLOGY)
 

@@ -341,7 +341,7 @@ class ConversationHandler:
         say = f"{sorry}{due}{came_up}{await self._approval_outcome(newest)}".strip()
         if not say:
             return await self._commit_words(cycle, "", turns_of(cycle))
-        soul = self._services.soul()
+        soul = cycle.soul
         said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, say, kind=TurnKind.APOLOGY)
         return await self._commit_words(cycle, say, (*turns_of(cycle), said))
 

@@ -47,7 +47,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
         return await obey(cycle, phrase)
     if cycle.for_session is not None:
         return await say_to_session(cycle, cycle.for_session)
-    soul = services.soul()
+    soul = cycle.soul
     cycle.paused = await services.standing.paused([one.author for one in cycle.perceptions])
     transcript = await services.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
     transcript = await with_notes_heard(cycle, transcript)

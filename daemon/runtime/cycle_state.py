@@ -28,6 +28,7 @@ from daemon.runtime.askable import to_be_asked
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.triage import before_one_alone
 from daemon.shared.souls import Doing
+from daemon.soul import Soul
 from daemon.soul_engine import integrate
 
 
@@ -53,7 +54,7 @@ class Cycle:
     `used_tools` are the names of the tools that it used with success.
     `cap_shown_day` is the day of a cap of which this cycle speaks.
     `came_up` is the message for which a person waited and which this reply reports. `linked` are the messages that its
-    words link to. `speech` shows the reply while it grows.
+    words link to. `speech` shows the reply while it grows. `soul` is as its files were when the cycle began.
     """
 
     services: CycleServices
@@ -68,6 +69,7 @@ class Cycle:
     outsider_spoke: bool = False
     show_status: Callable[[str], None] = lambda _: None
     does: Callable[[Doing], None] = lambda _: None
+    soul: Soul = field(init=False)
     hosts: KnownHosts = field(init=False)
     nonce: Nonce = field(init=False)
     found: tuple[Passage, ...] = ()
@@ -89,6 +91,7 @@ class Cycle:
     _readers: Readers | None = None
 
     def __post_init__(self) -> None:
+        self.soul = self.services.soul()
         self.hosts = KnownHosts(self.services.link_hosts)
         self.nonce = self.claim.nonce
 
@@ -108,7 +111,7 @@ class Cycle:
         charge = Charge(self.trace_id, self.newest.author, self.claim.conversation.channel)
         if not self.is_tick:
             return charge
-        budget = self.services.tick_budget(self.services.soul()) or NO_TICKS
+        budget = self.services.tick_budget(self.soul) or NO_TICKS
         return replace(charge, background=True, tick=budget.of_promise if self.newest.params.get(PROMISED) else budget)
 
     @property
@@ -124,7 +127,7 @@ class Cycle:
     @property
     def words(self) -> Words:
         """What the daemon says here in the soul's name, in the language of the user whom the reply is addressed to."""
-        return self.services.soul().words_in(self.messages[-1].perception.language if self.messages else "")
+        return self.soul.words_in(self.messages[-1].perception.language if self.messages else "")
 
     @property
     def readers(self) -> Readers:

@@ -150,7 +150,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         missed=cycle.missed,
         calls=tuple(cycle.calls),
         visit_timeout_ms=services.timing.visit_timeout_ms,
-        visit_note=_note_of_visit(cycle, services.soul(), claim.state),
+        visit_note=_note_of_visit(cycle, cycle.soul, claim.state),
         outsider_spoke=cycle.outsider_spoke,
         members_only=cycle.readers.members_only,
         nonce=cycle.nonce,

@@ -24,7 +24,7 @@ def list_below(cycle: Cycle, motor: Motor) -> None:
     if newest.modality is not Modality.WORDS or not motor.reply or (what := list_asked(newest.content)) is None:
         return
     lines = list(_goals(cycle) if what is HouseList.GOALS else _expected(cycle))
-    if lines or cycle.services.soul().mind == "cycle":
+    if lines or cycle.soul.mind == "cycle":
         motor.show_below(_listed(lines, what, motor.words))
 
 

@@ -90,7 +90,7 @@ def _is_thought_about(cycle: Cycle, question: SharedMessage, turns: tuple[Turn, 
     asked_here = question.kind in (NoteKind.QUESTION, NoteKind.TASK) and not question.bound
     services = cycle.services
     lasts = any(not one.passing for one in turns)
-    return asked_here and lasts and services.tick_budget(services.soul()) is not None
+    return asked_here and lasts and services.tick_budget(cycle.soul) is not None
 
 
 def _may_hear(cycle: Cycle, question: SharedMessage) -> bool:

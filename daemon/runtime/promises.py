@@ -62,7 +62,7 @@ async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:
     if not cycle.is_tick or PROMISED not in cycle.newest.params:
         return "", ()
     cycle.at_hand = await cycle.services.minds.at_hand(cycle.claim.conversation, cycle.readers)
-    say, soul = said_for_it(cycle.words, owed_by_now(cycle.newest, cycle.at_hand)), cycle.services.soul()
+    say, soul = said_for_it(cycle.words, owed_by_now(cycle.newest, cycle.at_hand)), cycle.soul
     said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, kind=TurnKind.APOLOGY)
     return say, (said,) if say else ()
 

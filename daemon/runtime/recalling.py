@@ -52,7 +52,8 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     """Working memory with everything recalled and every perception integrated. Raises StoreError."""
     services = cycle.services
     thread, aside = await _thread_before(cycle, transcript), await _aside(cycle, transcript)
-    await cycle.find_readers()  # again, since whoever wrote in the thread before is among them
+    if cycle.claim.conversation.thread or transcript.aside:
+        await cycle.find_readers()  # again, since whoever wrote in the thread before, or aside, is among them
     claim, readers = cycle.claim, cycle.readers
     known = await _known(cycle, soul, thread, aside)
     now = services.clock.now_ms()

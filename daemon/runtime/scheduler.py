@@ -58,21 +58,30 @@ class Scheduler:
 
     async def _move_all(self) -> None:
         while True:
-            await self._move_due_rows()
-            await self._alarm.wait(self._clock, await self._until_next())
+            dues = await self._next_dues()  # cheap; moving takes the write lock even when nothing is due
+            if await self._move_due_rows(*dues):
+                dues = await self._next_dues()
+            await self._alarm.wait(self._clock, self._until(*dues))
 
-    async def _move_due_rows(self) -> None:
-        """Asks for the next due time first: that is cheap, and moving takes the write lock even when nothing is due."""
-        fired = await self._intentions.fall_due() if self._is_due(await self._intentions.next_due_ms()) else 0
+    async def _next_dues(self) -> tuple[int | None, int | None, int | None]:
+        """When the next intention, question for permission and expectation fall due."""
+        planned, asked = await self._intentions.next_due_ms(), await self._approvals.next_due_ms()
+        return planned, asked, await self._predictions.next_due_ms()
+
+    async def _move_due_rows(self, planned: int | None, asked: int | None, expected: int | None) -> bool:
+        """Whether any row was moved."""
+        fired = await self._intentions.fall_due() if self._is_due(planned) else 0
         if fired:
             self._announce("schedule.due", fired)
-        expired = await self._approvals.expire() if self._is_due(await self._approvals.next_due_ms()) else 0
+        expired = await self._approvals.expire() if self._is_due(asked) else 0
         if expired:
             self._announce("approvals.expired", expired)
         if unanswered := await self._asking.fall_due():
             self._announce("sessions.unanswered", unanswered)
-        if self._is_due(await self._predictions.next_due_ms()) and (scored := await self._predictions.fall_due()):
+        scored = await self._predictions.fall_due() if self._is_due(expected) else 0
+        if scored:
             self._emit("predictions.scored", count=scored)
+        return bool(fired or expired or scored)
 
     def _announce(self, event: str, count: int) -> None:
         self._emit(event, count=count)
@@ -81,14 +90,12 @@ class Scheduler:
     def _is_due(self, due: int | None) -> bool:
         return due is not None and due <= self._clock.now_ms()
 
-    async def _until_next(self) -> float:
+    def _until(self, planned: int | None, asked: int | None, expected: int | None) -> float:
         """Seconds until the next row falls due, at most POLL.
 
         An expectation whose time is over already waits for what is still to be answered there, and is no hurry.
         """
-        dues = [await one.next_due_ms() for one in (self._intentions, self._approvals)]
-        over = await self._predictions.next_due_ms()
-        dues.append(None if self._is_due(over) else over)
+        dues = (planned, asked, None if self._is_due(expected) else expected)
         due = min((one for one in dues if one is not None), default=None)
         if due is None:
             return POLL

@@ -67,7 +67,7 @@ def _last_words(cycle: Cycle, *, begun: bool) -> str:
 
 
 def _effect(cycle: Cycle, parts: tuple[str, ...], shown: str) -> CycleEffect:
-    soul, state, lapses = cycle.services.soul(), cycle.claim.state, tuple[str, ...]()
+    soul, state, lapses = cycle.soul, cycle.claim.state, tuple[str, ...]()
     turns = turns_of(cycle)
     if shown:
         said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, shown, kind=TurnKind.CUT)

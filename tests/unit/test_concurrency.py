@@ -4,12 +4,14 @@ import asyncio
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
 
 from daemon.core.clock import SystemClock
-from daemon.core.concurrency import alongside, in_background, time_limit
+from daemon.core.concurrency import alongside, in_background, time_limit, within
 from daemon.core.errors import LostLease, StoreError
 from tests.fakes import EndlessWork, FakeClock
 
@@ -201,3 +203,53 @@ async def test_a_time_limit_survives_a_pause_of_the_process(moment: list[float])
     clock.monotonic()
     answered.set()
     assert await answering == "there"
+
+
+async def test_only_work_that_has_to_wait_enters_its_limit() -> None:
+    clock, entered, gate = FakeClock(auto=False), list[str](), asyncio.Event()
+
+    @asynccontextmanager
+    async def limit() -> AsyncIterator[None]:
+        entered.append("limit")
+        async with time_limit(clock, 5.0):
+            yield
+
+    async def work(*, waits: int) -> str:
+        for _ in range(waits):
+            await gate.wait()
+            await asyncio.sleep(0)
+        return "done"
+
+    assert await within(limit, work(waits=0)) == "done"
+    assert not entered
+    gate.set()
+    assert await within(limit, work(waits=2)) == "done"
+    assert entered == ["limit"]
+
+    gate.clear()
+    cleaned_up = list[str]()
+
+    async def too_long() -> None:
+        try:
+            await gate.wait()
+        finally:
+            cleaned_up.append("yes")
+            await asyncio.sleep(0)
+
+    waiting = asyncio.ensure_future(within(limit, too_long()))
+    await clock.sleepers()
+    await clock.advance(5.0)
+    with pytest.raises(TimeoutError):
+        await waiting
+    assert cleaned_up == ["yes"]
+
+
+async def test_the_error_of_work_is_its_own_whether_it_waited_or_not() -> None:
+    async def fails(*, waits: bool) -> None:
+        if waits:
+            await asyncio.sleep(0)
+        raise LookupError("work")
+
+    for waits in (False, True):
+        with pytest.raises(LookupError, match="work"):
+            await within(lambda: time_limit(FakeClock(), 5.0), fails(waits=waits))

@@ -8,8 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from daemon.core.lookalike import OPENERS
-from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput
+from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, VOCABULARY, TaggedOutput
 from daemon.mind.tagged_output import tags as tags_module
+from daemon.mind.tagged_output.inline_reasoning import _VOCABULARY as REASONING
+from daemon.mind.tagged_output.tags import Kind, Token
 from tests import chance
 from tests.unit.hostile_answers import CANARY, Author
 
@@ -298,3 +300,37 @@ def test_any_soup_of_fragments_shows_no_tag_and_the_same_for_every_cut(fragments
 def test_a_reply_without_brackets_is_released_unchanged(reply: str) -> None:
     shown, output = released_by(f"<internal_monologue>{CANARY}</internal_monologue><{REPLY_TAG}>{reply}</{REPLY_TAG}>")
     assert shown == (output.reply or "") == reply.strip()
+
+
+def test_a_tag_reads_the_same_whole_and_letter_by_letter() -> None:
+    forms = (
+        *("<{}>", "</{}>", "< {}>", "<{}/>", "<{} >", "<{}x>", "<x{}>", "<{}_>", "<{} verb>", "<{}&gt;", "&lt;{}>"),
+        *(
+            '<{} verb="said">',
+            '<{} verb="it\'s" id="a/b">',
+            '</{} verb="&quot;">',
+            '<{} verb="said"',
+            '<{} verb="a<b">',
+        ),
+        *('<{} verb="said"/>', '<{} verb="said" verb="shouted">', '<{} verb="' + "x" * 2_000 + '">'),
+    )
+    for vocabulary in (VOCABULARY, REASONING):
+        for name in vocabulary.names.values():
+            for form in forms:
+                text, whole, letters = f"a {form.format(name)} b", list[Token](), list[Token]()
+                tags_module.Tokenizer(vocabulary, whole.append).feed(text)
+                one_by_one = tags_module.Tokenizer(vocabulary, letters.append)
+                for letter in text:
+                    one_by_one.feed(letter)
+                assert _joined(whole) == _joined(letters), text
+
+
+def _joined(tokens: list[Token]) -> list[Token]:
+    """The tokens, with texts that follow each other as one."""
+    joined = list[Token]()
+    for token in tokens:
+        if joined and token.kind is joined[-1].kind is Kind.TEXT:
+            joined[-1] = Token(Kind.TEXT, joined[-1].raw + token.raw)
+        else:
+            joined.append(token)
+    return joined

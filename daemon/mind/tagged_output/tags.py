@@ -10,6 +10,7 @@ from daemon.core.lookalike import NEAR, OPENERS, fold, reads_as, squeeze
 
 _OPENER = re.compile(f"[{OPENERS}&]")
 _NAME = re.compile(r"<\s*(/?)\s*([a-z_]+)", re.IGNORECASE | re.ASCII)
+_PLAIN = re.compile(r'<(/?)([a-z_]+)(?: [a-z_]+="[^"<>]*")*>')  # a tag as nearly every model writes it
 _LESS_THAN = re.compile(r"lt|#0*60|#x0*3c", re.IGNORECASE)  # browsers decode these even without the semicolon
 _ATTRIBUTE = re.compile(
     r"""(?<![^\s"'”’/])([^\s=/>"'“”‘’]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|“([^”]*)”|‘([^’]*)’|([^\s>]*))"""  # noqa: RUF001  # models write curly quotes too
@@ -169,13 +170,16 @@ class Probe:
 
     def token(self) -> Token:
         """The finished tag; attribute names are in lower case, the first of equal names counts."""
-        raw = "".join(self.raw)
         kind = Kind.CLOSE if self.closing else Kind.EMPTY if self._last == "/" else Kind.OPEN
-        attributes: dict[str, str] = {}
-        for name, *values in _ATTRIBUTE.findall(raw):
-            value = "".join(values).removesuffix("/") if kind is Kind.EMPTY and values[-1] else "".join(values)
-            attributes.setdefault(name.casefold(), html.unescape(value).strip())
-        return Token(kind, raw, self.name, attributes)
+        return _tag(kind, "".join(self.raw), self.name)
+
+
+def _tag(kind: Kind, raw: str, tag: str) -> Token:
+    attributes: dict[str, str] = {}
+    for name, *values in _ATTRIBUTE.findall(raw):
+        value = "".join(values).removesuffix("/") if kind is Kind.EMPTY and values[-1] else "".join(values)
+        attributes.setdefault(name.casefold(), html.unescape(value).strip())
+    return Token(kind, raw, tag, attributes)
 
 
 class Tokenizer:
@@ -198,9 +202,20 @@ class Tokenizer:
                 position = end
                 if opener is None:
                     return
+                if (plain := self._plain(text, position)) is not None:
+                    self._sink(plain)
+                    position += len(plain.raw)
+                    continue
                 self._probe = Probe(self._vocabulary)
             self._advance(self._probe, text[position])
             position += 1
+
+    def _plain(self, text: str, position: int) -> Token | None:
+        """The known tag that stands here whole and undisguised, as the probe would find it letter by letter."""
+        found = _PLAIN.match(text, position)
+        if found is None or len(found[0]) > _LONGEST_TAG or self._vocabulary.names.get(squeeze(found[2])) != found[2]:
+            return None
+        return _tag(Kind.CLOSE if found[1] else Kind.OPEN, found[0], found[2])
 
     def _advance(self, probe: Probe, character: str) -> None:
         verdict = probe.take(character)

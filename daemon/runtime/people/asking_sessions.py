@@ -44,7 +44,7 @@ async def put(cycle: Cycle, text: str, act: PutToSession) -> Delivery | None:
     """Commit what goes to a session, with what the soul says of it; nothing for an empty text. Raises as above."""
     services, newest = cycle.services, cycle.newest
     cycle.paused = await services.standing.paused([newest.author])
-    soul, turns, parts = services.soul(), turns_of(cycle), tuple[str, ...]()
+    soul, turns, parts = cycle.soul, turns_of(cycle), tuple[str, ...]()
     if text:
         passing = newest.author in cycle.paused
         turns = (*turns, Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, text, passing=passing))

@@ -18,7 +18,7 @@ from daemon.runtime.people.own_words import say
 async def heed_following_up(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer and commit; returns the first post, claimed for sending. Raises what `say` raises."""
     newest, services, where = cycle.newest, cycle.services, cycle.claim.conversation
-    soul, how = services.soul(), how_decided(cycle)
+    soul, how = cycle.soul, how_decided(cycle)
     if how is None:
         return await say(cycle, "")
     if Speaks.of(newest.author) is not Speaks.PERSON or newest.bot or not services.channel.offers(where).unasked:
@@ -45,7 +45,7 @@ def how_decided(cycle: Cycle) -> How | None:
 async def unasked_section(cycle: Cycle) -> HomeSection:
     """What the home page says of it; nothing where the soul doesn't think by itself. Raises StoreError."""
     services, newest, say = cycle.services, cycle.newest, cycle.words.say
-    if services.tick_budget(services.soul()) is None:
+    if services.tick_budget(cycle.soul) is None:
         return HomeSection(say("home_unasked"), ())
     where = cycle.claim.conversation
     promised = await services.minds.promises_open(where.soul, where.workspace, newest.author)

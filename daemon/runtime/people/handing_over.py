@@ -23,7 +23,7 @@ async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
         return await say(cycle, cycle.words.say("handoff_not_here"))
     called = await services.notes.called()
     found = souls_named(name, called)
-    if len(found) != 1 or services.soul().name in found:
+    if len(found) != 1 or cycle.soul.name in found:
         return await say(cycle, _why_not(cycle, name, found, called))
     [to] = found
     if why := await why_not_there(cycle, to):
@@ -38,7 +38,7 @@ async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
 
 
 def _why_not(cycle: Cycle, name: str, found: tuple[str, ...], called: Mapping[str, str]) -> str:
-    mine, say = cycle.services.soul().name, cycle.words.say
+    mine, say = cycle.soul.name, cycle.words.say
     if len(found) > 1:
         return say("handoff_several", name=name, souls=shown_names(found, called))
     if found:

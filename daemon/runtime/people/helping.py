@@ -34,7 +34,7 @@ async def show_help(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 async def status_of_person(cycle: Cycle) -> str:
     """How the soul is, as this person may know it, and what waits for them with it. Raises StoreError."""
     services, newest, say = cycle.services, cycle.newest, cycle.words.say
-    soul, audience = services.soul(), cycle.readers.audience
+    soul, audience = cycle.soul, cycle.readers.audience
     state = None
     if audience in cycle.readers.may_know(cycle.claim.conversation.workspace):
         state = await services.soul_states.known(audience, cycle.claim.conversation)

@@ -26,7 +26,7 @@ async def introduce(cycle: Cycle, _: Phrase) -> Delivery | None:
     Raises StoreError, LostLease, ReadersUnknown, and ReadersChanged where others read along by now.
     """
     services, where = cycle.services, cycle.claim.conversation
-    soul = services.soul()
+    soul = cycle.soul
     if not soul.presence.introduces_itself:
         cycle.dismissed = {
             **cycle.dismissed,

@@ -127,7 +127,7 @@ def _pressed(cycle: Cycle) -> Phrase | None:
 async def _is_for_the_daemon(cycle: Cycle, phrase: Phrase) -> bool:
     """Whether the phrase is obeyed as it stands; what the soul itself works on, the model answers."""
     if phrase.command is Command.WORKS_ON:
-        soul = cycle.services.soul()
+        soul = cycle.soul
         is_soul = bool(souls_named(phrase.words, {soul.name: soul.display_name}))
         return not is_soul and await asks_for_sessions(cycle, phrase)
     if phrase.command in (Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL):
@@ -374,7 +374,7 @@ def _effect(cycle: Cycle, room: _Room, answer: _Answer) -> CycleEffect:
 
 def _heard(cycle: Cycle, room: _Room, answer: _Answer) -> tuple[Turn, ...]:
     """The person's words and the answer as talk; of a correction the words alone, so that its phrase is no memory."""
-    soul, newest = cycle.services.soul(), cycle.newest
+    soul, newest = cycle.soul, cycle.newest
     said = tuple(replace(one, body=answer.words or one.body) for one in turns_of(cycle))
     passing = newest.author in cycle.paused
     told = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, answer.text, passing=passing)

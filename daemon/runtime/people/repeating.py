@@ -123,7 +123,7 @@ async def _commit(cycle: Cycle, *acts: MemoryAct) -> Delivery | None:
 
 async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
     """Post a digest of what was said since the last one; where nothing was, nothing is posted and no model asked."""
-    services, claim, soul = cycle.services, cycle.claim, cycle.services.soul()
+    services, claim, soul = cycle.services, cycle.claim, cycle.soul
     now = services.clock.now_ms()
     since = due.covers_to or platform_time(due.created_ms)
     there = await services.channel.said_since(cycle.newest, since)
