@@ -54,6 +54,16 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
         raise failure
 
 
+@asynccontextmanager
+async def at_once() -> AsyncIterator[asyncio.TaskGroup]:
+    """A group of tasks, of which the first failure is raised bare; it cancels the others."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+
+
 def time_limit(clock: Clock, seconds: float) -> AbstractAsyncContextManager[None]:
     """Cancel the body after some seconds on the clock. Raises TimeoutError then, once the body has cleaned up."""
     end = clock.monotonic() + seconds

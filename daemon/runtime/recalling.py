@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from daemon.core.concurrency import at_once
 from daemon.core.errors import NotDelivered
 from daemon.core.limits import Limits
 from daemon.core.lineage import author_id, way_id
@@ -26,6 +27,7 @@ from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
 from daemon.mind.recall.at_work import with_sessions
 from daemon.mind.recall.looked_up import source_id
 from daemon.mind.recall.mood import status_of
+from daemon.mind.recall.shared import with_shared
 from daemon.mind.recall.visit import Visit, located, visit_of
 from daemon.mind.reply_rules import ALERT_INTENSITY, ALERT_TEXTURE, ReplyRules
 from daemon.mind.senses.seeing import seeing
@@ -38,7 +40,7 @@ from daemon.runtime.looking_up import look_again, look_up
 from daemon.runtime.people.asking_sessions import way_to_sessions
 from daemon.runtime.promises import room_for_promises
 from daemon.runtime.sensing import files_of_talk, sense_files
-from daemon.runtime.sharing import correspondence, require_shareable, shared_keys, who_is_at_work, with_what_is_shared
+from daemon.runtime.sharing import correspondence, require_shareable, shared_keys, what_is_shared, who_is_at_work
 from daemon.runtime.silence import silence_of
 from daemon.runtime.used_tools import noting_tools
 from daemon.soul import Soul
@@ -69,15 +71,17 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     await _find_zone(cycle)
     memory = recall(soul, cycle.newest, transcript, known=known, now_ms=now)
     cycle.earlier_files = await files_of_talk(cycle, transcript)
-    memory = await look_up(cycle, soul, transcript, known, memory)
-    memory = await with_what_is_shared(cycle, soul, memory)
-    at_work = await who_is_at_work(cycle)
+    async with at_once() as group:
+        shared, able = group.create_task(what_is_shared(cycle, soul)), group.create_task(abilities(cycle))
+        working = group.create_task(who_is_at_work(cycle))
+        memory = await look_up(cycle, soul, transcript, known, memory)
+    memory, at_work = with_shared(memory, *shared.result()), working.result()
     memory = with_sessions(memory, at_work, soul.budgets.at_work)
     where = claim.conversation
     setter = author_id(where.workspace, claim.way.person)
     memory = with_room(memory, claim.way.instructions, way_id(where.workspace, where.channel), setter)
     if cycle.newest.modality is Modality.WORDS:
-        memory = with_abilities(memory, for_prompt(await abilities(cycle)))
+        memory = with_abilities(memory, for_prompt(able.result()))
     memory, pictures = await sense_files(cycle, soul, transcript, thread, memory)
     memory = await follow_links(cycle, memory)
     for perception in cycle.perceptions:
@@ -188,13 +192,18 @@ async def _known(
 ) -> RecalledFacts:
     thoughts = await _last_thoughts(cycle, soul)  # first: it says of which moment all else is at the earliest
     cycle.memory_read_at, cycle.holds_earlier = thoughts.read_at, cycle.holds_earlier or thoughts.holds_earlier
-    people, own_state = await _people(cycle), await _own_state(cycle, soul, thoughts)
-    left, journal = await _visits_before(cycle)
     here, holds = cycle.claim.conversation, soul.mind == "cycle" and not cycle.paused
     speaking = [one.author for one in cycle.perceptions] if holds else None
-    held = await cycle.services.minds.at_hand(here, cycle.readers, speaking)
+    said = [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]
+    async with at_once() as group:
+        if cycle.newest.author not in cycle.paused:
+            group.create_task(cycle.services.surfacing.expect("\n".join(said).strip()))
+        people, own = group.create_task(_people(cycle)), group.create_task(_own_state(cycle, soul, thoughts))
+        visits = group.create_task(_visits_before(cycle))
+        held = await cycle.services.minds.at_hand(here, cycle.readers, speaking)
     cycle.at_hand = at_hand = replace(held, expected=held.expected.after(here, came_with(cycle.perceptions)))
-    return RecalledFacts(cycle.readers, people, own_state, thread, aside, left, journal, thoughts, at_hand)
+    who, own_state = people.result(), own.result()
+    return RecalledFacts(cycle.readers, who, own_state, thread, aside, *visits.result(), thoughts, at_hand)
 
 
 async def _last_thoughts(cycle: Cycle, soul: Soul) -> LastThoughts:

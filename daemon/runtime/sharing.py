@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from daemon.core.contexts import Writer
+from daemon.core.contexts import ContextState, Writer
 from daemon.core.errors import ChannelError, DaemonError
-from daemon.core.notes import SOUL_CHANNEL
+from daemon.core.event_sources import SourceEvent
+from daemon.core.notes import SOUL_CHANNEL, SharedMessage
 from daemon.core.perception import Place
 from daemon.core.sessions import CodeSession, key_of
-from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.records import Dismissal, Speaks
@@ -15,16 +15,17 @@ from daemon.memory.shared.binding_acts import AskedToBind, DecidedToBind
 from daemon.memory.shared.contexts import Change
 from daemon.memory.shared.note_acts import SaidToSoul, SentNote
 from daemon.memory.shared.question_acts import Decided, PutToSession
-from daemon.mind.recall.shared import with_shared
 from daemon.runtime.cycle_state import Cycle
 from daemon.shared.messages import Correspondence
 from daemon.soul import Soul
 
+_Shared = tuple[list[ContextState], list[SharedMessage], tuple[SourceEvent, ...]]
 
-async def with_what_is_shared(cycle: Cycle, soul: Soul, memory: WorkingMemory) -> WorkingMemory:
-    """Working memory with the contexts that its readers may know, the notes sent from here, and programs' events here.
 
-    Where they can't be read, without them.
+async def what_is_shared(cycle: Cycle, soul: Soul) -> _Shared:
+    """The contexts that the readers may know, the notes sent from here, and programs' events here.
+
+    None where they can't be read.
     """
     keys, where = shared_keys(cycle, soul), cycle.claim.conversation
     heard = cycle.readers.may_know(where.workspace)
@@ -34,10 +35,10 @@ async def with_what_is_shared(cycle: Cycle, soul: Soul, memory: WorkingMemory) -
         events = await cycle.services.events.lately(where)
     except DaemonError as error:
         cycle.services.emit("contexts.failed", trace=cycle.trace_id, error=error)
-        return memory
+        return [], [], ()
     contexts = [one for one in found if one.audience in heard]
     notes = [one for one in sent if cycle.readers.audience.within(one.audience)]
-    return with_shared(memory, contexts, notes, events)
+    return contexts, notes, events
 
 
 async def with_notes_heard(cycle: Cycle, transcript: Transcript) -> Transcript:

@@ -4,14 +4,14 @@ import asyncio
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
 
 from daemon.core.clock import SystemClock
-from daemon.core.concurrency import alongside, in_background, time_limit, within
+from daemon.core.concurrency import alongside, at_once, in_background, time_limit, within
 from daemon.core.errors import LostLease, StoreError
 from tests.fakes import EndlessWork, FakeClock
 
@@ -253,3 +253,21 @@ async def test_the_error_of_work_is_its_own_whether_it_waited_or_not() -> None:
     for waits in (False, True):
         with pytest.raises(LookupError, match="work"):
             await within(lambda: time_limit(FakeClock(), 5.0), fails(waits=waits))
+
+
+async def test_the_first_failure_of_a_group_is_raised_bare_and_cancels_the_others() -> None:
+    error, other = LookupError("one of them"), EndlessWork()
+
+    async def group_with(*work: Coroutine[object, object, None]) -> None:
+        async with at_once() as group:
+            for one in work:
+                group.create_task(one)
+
+    with pytest.raises(LookupError) as raised:
+        await group_with(other.forever(), EndlessWork().fail(error))
+    assert raised.value is error
+    assert other.cancelled
+
+    async with at_once() as group:
+        done = group.create_task(asyncio.sleep(0, "done"))
+    assert done.result() == "done"

@@ -64,6 +64,11 @@ class Surfacing:
         self._meaning = meaning or Meaning(None, None)
         self._lately = LatelySearched(clock)
 
+    async def expect(self, lane: str) -> None:
+        """Embed the words of a lane that is about to surface. Never raises."""
+        if lane and not (asked := question(lane)).small_talk:
+            await self._meaning.vectors_of([asked.text])
+
     async def search(
         self, conversation: ConversationKey, readers: Readers, query: str, limit: int
     ) -> tuple[Passage, ...]:
