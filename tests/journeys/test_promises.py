@@ -42,19 +42,22 @@ async def test_a_promise_stands_below_the_reply_and_kept_once_when_it_is_due(thi
     assert (await thinker.one("SELECT state FROM goals"))["state"] == "done"
 
 
-async def test_a_promise_is_kept_though_nothing_is_said_no_model_answers_or_none_in_form(thinker: House) -> None:
-    troubles: dict[str, tuple[list[Any], str]] = {
-        "Ada": ([thought(None, inner_speech="no idea")], "There is nothing new that I could say about it yet."),
-        "Ben": ([ModelUnavailable("it is down", hint="wait")] * 4, UNSEEN.format("import")),
-        "Chloe": (["I am no JSON", "nor am I"], UNSEEN.format("import")),
-    }
-    for person, (answers, words) in troubles.items():
-        await promised(thinker, "import", person=person)
-        thinker.model.replies += answers
-        await said_after(thinker, 2 * HOUR + 1, words, f"D0{person.upper()}")
-        thinker.model.replies += [thought("and again", inner_speech=f"{number}") for number in range(6)]
-        await quiet_after(thinker, DAY)
-        thinker.model.replies.clear()
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ([thought(None, inner_speech="no idea")], "There is nothing new that I could say about it yet."),
+        ([ModelUnavailable("it is down", hint="wait")] * 4, UNSEEN.format("import")),
+        (["I am no JSON", "nor am I"], UNSEEN.format("import")),
+    ],
+)
+async def test_a_promise_is_kept_though_nothing_is_said_no_model_answers_or_none_in_form(
+    thinker: House, answers: list[Any], words: str
+) -> None:
+    await promised(thinker, "import")
+    thinker.model.replies += answers
+    await said_after(thinker, 2 * HOUR + 1, words)
+    thinker.model.replies += [thought("and again", inner_speech=f"{number}") for number in range(6)]
+    await quiet_after(thinker, DAY)
     turn = await thinker.one("SELECT body, kind FROM turns ORDER BY seq DESC LIMIT 1")
     assert "come back to “import”" in turn["body"]
 

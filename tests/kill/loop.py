@@ -81,6 +81,7 @@ class Nursery:
             "name": SOUL,
             "ism_enabled": True,
             "local_models": False,
+            "embedder": "none",  # each daemon would begin a process for it; `whole_mind` has one
             "dormant_after": _DORMANT_AFTER,
             **settings,
         }

@@ -308,6 +308,7 @@ async def play(home: Path, seed: int, daemons: int) -> AsyncIterator[MindPlay]:
             "cycle_tokens_day": BUDGET.tokens_day,
             "cycle_usd_day": BUDGET.usd_day,
             "quiet_hours": "",
+            "embedder": "local",
         }
         try:
             yield played
