@@ -16,6 +16,7 @@ from tokenizers import BertWordPieceTokenizer
 
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
+from daemon.core.workers import WorkerProcess
 from daemon.llm.embedder import MODEL, build_embedder
 from daemon.llm.embedder.endpoint import EndpointEmbedder
 from daemon.llm.embedder.local import LocalEmbedder
@@ -44,6 +45,24 @@ async def test_a_vector_has_length_one_and_is_nearest_to_what_means_the_same(loc
         assert (vector.shape, str(vector.dtype)) == ((384,), "float32")
         assert float(np.linalg.norm(vector)) == pytest.approx(1.0, abs=1e-5)
         assert np.array_equal((await local.embed([text]))[0], vector)
+
+
+async def test_a_process_that_begins_while_its_embedder_is_closed_ends_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder, loop, begun, closed = LocalEmbedder(MODEL), asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    def begin(*arguments: str, env: dict[str, str]) -> WorkerProcess:
+        process = WorkerProcess(*arguments, env=env)
+        loop.call_soon_threadsafe(begun.set)
+        closed.wait()
+        return process
+
+    monkeypatch.setattr("daemon.llm.embedder.local.WorkerProcess", begin)
+    asking = asyncio.create_task(embedder.embed(["a"]))
+    await begun.wait()
+    await embedder.aclose()
+    closed.set()
+    with pytest.raises(ModelUnavailable, match="its process ended"):
+        await asking
 
 
 def test_the_tokens_are_those_of_the_library_that_the_model_was_made_with() -> None:

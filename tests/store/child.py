@@ -212,7 +212,8 @@ def opens(path: Path, *, plainly: bool) -> Json:
     seen: list[str] = []
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
-        if event in {"open", "os.truncate", "shutil.copyfile"} and path.name in str(arguments[0]):
+        name = Path(str(arguments[0])).name if arguments else ""
+        if event in {"open", "os.truncate", "shutil.copyfile"} and name.startswith(path.name):
             seen.append(event)
 
     sys.addaudithook(hook)

@@ -147,6 +147,8 @@ TASKS = {
     "runtime/conversation.py:ConversationHandler._triage": "row",
     "runtime/dispatcher.py:Dispatcher._start_next": "row",
     "runtime/dispatcher.py:Dispatcher.run": "last line in Dispatcher._serve",
+    "runtime/recalling.py:_known": "row",
+    "runtime/recalling.py:process_context": "row",
     "tools/mcp/connection.py:_to_the_end": "request",
     "tools/mcp/program.py:run_program": "last line in open_toolbox",
     "tools/mcp/toolbox.py:McpToolbox.tools": "row",

@@ -80,6 +80,8 @@ class LocalEmbedder:
                 if self._closed or isinstance(error, WorkerRefused):
                     raise
         self._process = WorkerProcess(_PROGRAM, str(self._folder), *(self._sums.get(one, "") for one in FILES), env={})
+        if self._closed:  # meanwhile, by one who saw no process to end
+            self._process.kill()
         return self._process.ask(text)
 
 
