@@ -24,6 +24,7 @@ ABOUT_CLOCKS: Final[Mapping[str, str]] = MappingProxyType(
         "reminders_paused": "{line}: paused, *resume reminder {number}* goes on with it",
         "reminders_waits": "waits until {when} for what you named",
         "reminder_set": "{when}: {what}. `my reminders` lists yours.",
+        "reminder_not_set": "No reminder is set.",
         "reminder_no_zone": "I know of no time zone {zone}, so no reminder is set. Name another one, such as "
         "Europe/Berlin, or a time on your own clock ({own}).",
         "reminder_no_number": "You have no reminder {number}; *my reminders* lists yours.",

@@ -11,7 +11,7 @@ from daemon.memory.queues.intention_rows import Intention, NewIntention
 from daemon.memory.queues.own_reminders import ReminderCancelled
 from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
-from daemon.mind.setting_reminders import LONGEST, refused_for_zone, set_reminder, until_when
+from daemon.mind.setting_reminders import LONGEST, not_set, refused_for_zone, set_reminder, until_when
 from daemon.mind.steps.intend import ReminderRequest, intend, with_reminders
 from daemon.mind.waiting_for import NotWaitable, cue_of
 
@@ -97,9 +97,9 @@ async def _wait(context: ProcessContext, request: ReminderRequest, now_ms: int) 
     try:
         cue = await cue_of(context, request, now_ms)
     except NotWaitable as why:
-        return f"You could not set the reminder: {why}. Say so, and promise nothing."
+        return not_set(context, str(why))
     if not await context.capabilities.may_intend(author, len(context.motor.intentions)):
-        return f"You could not set the reminder: {_NO_ROOM}. Say so."
+        return not_set(context, _NO_ROOM)
     same = "/".join((author, cue.kind, cue.person, *sorted(cue.keys)))  # set once more, it takes its own place
     context.motor.schedule(
         NewIntention(

@@ -64,7 +64,7 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
         if room is not None and _is_elsewhere(request):
             require_said(context, room, request.where, new.content)
     except (NotSettable, NotSaid) as why:
-        return f"You could not set the reminder: {why}. Say so in one sentence, and promise nothing."
+        return not_set(context, str(why))
     if room is None:
         context.motor.schedule(new)
     else:
@@ -77,6 +77,12 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
     again = f", {new.every} from then on{until_when(*_limits(new), zone)}" if new.every else ""
     unknown = "" if zone else " Say that this is UTC, since you don't know their time zone."
     return f"You have set {what} for {moment_in(due_ms, zone)}{again}; confirm it with that time.{unknown}"
+
+
+def not_set(context: ProcessContext, why: str) -> str:
+    """Say below the reply that no reminder is set, also where a model claims otherwise; gives the sentence for the prompt."""
+    context.motor.show_below(f"_{context.motor.words.say('reminder_not_set')}_")
+    return f"You could not set the reminder: {why}. A line below your reply says so; say why in one sentence."
 
 
 def until_when(ends_ms: int, times: int, zone: str) -> str:

@@ -97,8 +97,15 @@ async def test_a_wish_for_a_reminder_in_which_none_can_be_made_out_promises_noth
     assert await house.answered("Ada", "dm", "Bring it up again, will you?") == "When?"
     assert "No reminder has been set or dropped" in shown(house.prompts[-1])
     house.model.replies += [wanting("reminder"), _wish("when pigs fly", "the build"), tagged("When?")]
-    await house.answered("Ada", "dm", "Remind me of the build one day")
+    answer = await house.answered("Ada", "dm", "Remind me of the build one day")
+    assert answer == "When?\n\n_No reminder is set._"
     assert "You could not set the reminder" in shown(house.prompts[-1])
+    rooms = (("#random", "I'll say it there."), ("#nowhere", "Will do."))  # the app is in neither
+    for room, promised in rooms:
+        wish = json.dumps({"what": "the pump is back", "when": "in 1h", "where": room})
+        house.model.replies += [wanting("reminder"), wish, tagged(promised)]
+        answer = await house.answered("Ada", "dm", f"Tell {room} in an hour that the pump is back")
+        assert answer == f"{promised}\n\n_No reminder is set._", room
     assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == []
 
 
