@@ -80,7 +80,7 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
 
 
 def not_set(context: ProcessContext, why: str) -> str:
-    """Say below the reply that no reminder is set, also where a model claims otherwise; gives the sentence for the prompt."""
+    """Say below the reply that no reminder is set; gives the sentence for the prompt."""
     context.motor.show_below(f"_{context.motor.words.say('reminder_not_set')}_")
     return f"You could not set the reminder: {why}. A line below your reply says so; say why in one sentence."
 
