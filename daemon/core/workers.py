@@ -88,8 +88,9 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End the process at once."""
-        with suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        if self._process.poll() is None:  # else its pid may be another program's by now
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDING_S)
 

@@ -11,6 +11,7 @@ import asyncio
 import importlib
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -224,16 +225,25 @@ def main() -> None:
         if pid == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             child(order)
+        for dead in [one for one, handle in _children.items() if select.select([handle], [], [], 0)[0]]:
+            os.close(_children.pop(dead))
+        with suppress(ProcessLookupError):
+            _children[pid] = os.pidfd_open(pid)
         print(pid, flush=True)
+
+
+_children: dict[
+    int, int
+] = {}  # by pid, handles: the pid of a child that died by itself may be another program's by now
 
 
 def kill(pid: int) -> int:
     """Kill a child and wait until it is gone; gives its pid."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-        while True:
-            os.kill(pid, 0)
-            time.sleep(0.001)
+    if (handle := _children.pop(pid, None)) is not None:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        select.select([handle], [], [])
+        os.close(handle)
     return pid
 
 
