@@ -1,4 +1,4 @@
-"""What a daemon does for each of its souls."""
+"""The lanes, schedulers and chores that a daemon runs for each of its souls."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

@@ -142,7 +142,7 @@ class Daemon:
         """Import what messages need, then claim them; the last line tries again where the machine lacks something."""
         try:
             await in_background(partial(load_for_messages, self.settings))
-        except ImportError as error:  # a package is missing, as the call of its model will say
+        except Exception as error:
             if of_machine(error):
                 raise
             self.emit("imports.failed", reason=str(error))

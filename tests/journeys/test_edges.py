@@ -2,6 +2,9 @@
 
 import asyncio
 
+import pytest
+
+from daemon.core.config import Settings
 from daemon.core.errors import ModelUnavailable
 from tests.fakes import TIMEOUT
 from tests.given import tagged
@@ -73,3 +76,15 @@ async def test_a_message_to_others_is_left_out_while_slack_can_not_say_who_its_a
     await house.answered("Ada", "general", "@soul and now?", thread=root)
     assert house.events.named("cycle.aside_unknown")
     assert "canary" not in house.last_prompt()
+
+
+async def test_a_package_that_can_not_be_loaded_ahead_keeps_no_message_waiting(
+    empty_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Settings) -> None:
+        raise ValueError("no list of prices")
+
+    monkeypatch.setattr("daemon.app.lifecycle.load_for_messages", broken)
+    await empty_house.start()
+    assert await empty_house.answered("Ada", "dm", "hello") == "Echo: hello"
+    assert [event["reason"] for event in empty_house.events.named("imports.failed")] == ["no list of prices"]

@@ -1,7 +1,6 @@
 """Erases what was said while its author had asked that nothing be remembered, once the visit has ended.
 
-With it goes what people had open beside the talk too long ago, and what was noted by thoughts that have lost their
-words since.
+With it goes what was noted by thoughts that have lost their words since.
 """
 
 from collections.abc import Sequence

@@ -176,7 +176,7 @@ class _Writer:
 
 
 def _touches(character: str) -> bool:
-    """Whether a mark next to a character, if there is one, would be read by nobody: Slack wants a blank or a sign."""
+    """Whether Slack shows a mark next to this character as it is: it wants white space or punctuation there."""
     return bool(character.strip()) and character not in punctuation
 
 
