@@ -18,7 +18,6 @@ from daemon.runtime.consolidation import Consolidator
 from daemon.runtime.cue_watch import CueWatch
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.dispatcher import AnyLane
-from daemon.runtime.people.asking_late import LateAsking
 from daemon.runtime.people.telling import tell_of_readings
 from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.visit_sweep import VisitSweep
@@ -79,7 +78,6 @@ class WorkAtHomes:
         sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, services.tick_budget, on_due)
         quiet = services.quiet_hours
         telling = partial(tell_of_readings, store.readings, channel.find_room, clock, emit, on_due, quiet=quiet)
-        asking = LateAsking(store.late_offers, channel, services.soul, emit, on_due)
         may_tick = partial(thinks_by_itself, services)
         awakener = Awakener(store.awakenings, services.soul, may_tick, clock, on_due)
         watch = CueWatch(store.cues, store.standing, self._meaning, channel, clock=clock, emit=emit)
@@ -88,6 +86,5 @@ class WorkAtHomes:
             f"money of {home.label}": services.till.run,
             f"visits of {home.label}": partial(sweep.run, clock, services.timing.visit_timeout_ms),
             f"telling of {home.label}": telling,
-            f"asking of {home.label}": partial(asking.run, clock),
             f"cues of {home.label}": partial(watch.run, home.heard, on_due),
         }

@@ -14,7 +14,6 @@ from typing import Final
 
 from daemon.core import pairing
 from daemon.core.answer_sentences import ABOUT_ANSWERS
-from daemon.core.away_sentences import ABOUT_AWAY
 from daemon.core.clock_sentences import ABOUT_CLOCKS
 from daemon.core.expectation_sentences import ABOUT_EXPECTATIONS
 from daemon.core.help_sentences import ABOUT_HELP
@@ -244,7 +243,10 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         **ABOUT_WHAT_IS_UNREAD,
         **ABOUT_ROOMS,
         # -- what came to nothing ---------------------------------------------------------------------------------
-        **ABOUT_AWAY,
+        "away_you": "I was away until {now} (UTC) and did not answer what you wrote before {before}; say it again if "
+        "it still matters.",
+        "away_here": "I was away until {now} (UTC) and did not answer what was written here before {before}; say it "
+        "again if it still matters.",
         "moment_on": "{time} on {date}",
         "note_dead": "I'm sorry: I had something to say here, but it may not have been posted. My admin can find out "
         "why. You may ask me again, perhaps for less at a time.",
@@ -277,7 +279,7 @@ LABELS: Final = frozenset(
     | {"feedback_title", "feedback_ask", "feedback_send", "feedback_close"}
     | {"thinking", "cards_begun", "because_shortcut", "ask_about_shortcut", "ask_about_title", "ask_about_send"}
     | {"invite_yes", "invite_yes_label", "invite_no", "invite_no_label"}
-    | {"away_yes", "away_no", *pairing.CHOICES, *(f"{act}_label" for act in pairing.CHOICES)}
+    | {*pairing.CHOICES, *(f"{act}_label" for act in pairing.CHOICES)}
     | {"step_title", "step_question", "step_answer"}
     | {"home_correct", "home_correct_ask", "home_correct_send", "home_forget", "home_pause", "home_resume"}
     | {"home_before", "home_more", "home_cancel", "home_end_key", "home_set_up"}

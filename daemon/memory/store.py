@@ -33,7 +33,6 @@ from daemon.memory.queues.ended_visits import EndedVisits
 from daemon.memory.queues.inbox import MOST_WAITING, Inbox
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.jobs import Jobs
-from daemon.memory.queues.late_offers import LateOffers
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.own_things import OwnThings
 from daemon.memory.queues.presence import Presence
@@ -87,7 +86,6 @@ class Store:
     standing: Remembering
     own_things: OwnThings
     readings: ReadingsToTell
-    late_offers: LateOffers
     contexts: ContextStore
     sessions: SessionStore
     notes: NoteStore
@@ -169,7 +167,6 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         standing=Remembering(database, clock, worker),
         own_things=OwnThings(database, clock, worker),
         readings=ReadingsToTell(database, clock, worker),
-        late_offers=LateOffers(database, clock, worker),
         contexts=ContextStore(database, clock, worker.workspace),
         sessions=SessionStore(database, worker.workspace),
         pairings=PairingStore(database, clock, worker.workspace),

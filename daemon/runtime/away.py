@@ -10,14 +10,13 @@ from daemon.runtime.cycle_state import Cycle
 
 
 def away_note(cycle: Cycle) -> AwayNote | None:
-    """The note for messages that became too old, None if there are none or the conversation was told already."""
+    """The note for messages that became too old, None if there are none or an earlier note speaks of all of them."""
     if not cycle.unanswered:
         return None
-    services, claim = cycle.services, cycle.claim
+    services, newest = cycle.services, cycle.unanswered[-1].perception
     now, stale_after = services.clock.now_ms(), services.triage.stale_after
-    if now - claim.away_told_ms < stale_after * 1000:
+    if float(newest.ts) * 1000 <= cycle.claim.away_told_ms - stale_after * 1000:
         return None
-    newest = cycle.unanswered[-1].perception
     words = cycle.soul.words_in(newest.language)
     text = away_line(now, stale_after, words, several_readers=newest.place is not Place.DM)
     return AwayNote(text, services.channel.reply_to(newest), newest.author, newest.ts)

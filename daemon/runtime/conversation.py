@@ -31,7 +31,6 @@ from daemon.memory.queues.stops import Stopped
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
 from daemon.mind.interrupts import Interrupts
 from daemon.runtime.apologies import LATER, apology_for
-from daemon.runtime.askable import to_be_asked
 from daemon.runtime.away import away_note
 from daemon.runtime.cue_reports import find_what_came_up, line_of
 from daemon.runtime.cycle import run_cycle
@@ -139,9 +138,7 @@ class ConversationHandler:
             self._services.emit("inbox.dead", row=row, reason="the row can't be read")
         async with alongside(self._keep_lease(cycle)):
             triaged = await self._services.triage.sort(claim.messages, claim.bound)
-            cycle.messages, cycle.dismissed = triaged.messages, triaged.dismissed
-            cycle.missed = await to_be_asked(self._services.channel, claim, triaged.unanswered)
-            cycle.unanswered = tuple(one for one in triaged.unanswered if one not in cycle.missed)
+            cycle.messages, cycle.dismissed, cycle.unanswered = triaged.messages, triaged.dismissed, triaged.unanswered
             cycle.outsider_spoke = claim.outsider_spoke or triaged.outsider_spoke
             if cycle.messages:
                 await cycle.find_readers()

@@ -24,7 +24,6 @@ from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.cue_matching import HeardMessage
 from daemon.memory.records import Claim, Dismissal, InboxMessage
 from daemon.mind.interrupts import Interrupt
-from daemon.runtime.askable import to_be_asked
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.triage import before_one_alone
 from daemon.shared.souls import Doing
@@ -36,8 +35,7 @@ from daemon.soul_engine import integrate
 class Cycle:
     """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
 
-    `unanswered` are those of the dismissed that became too old while the daemon was away and are told of here; the
-    authors of `missed` are asked in direct messages.
+    `unanswered` are those of the dismissed that became too old while the daemon was away.
     `dates` are the times (ms, UTC) that the daemon shows in the reply, by how they read in the asker's zone.
     A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
     so that their cost is stored however the cycle ends. `hosts` are those that the reply may link to. `outsider_spoke`:
@@ -63,7 +61,6 @@ class Cycle:
     messages: tuple[InboxMessage, ...] = ()
     dismissed: Mapping[str, Dismissal] = field(default_factory=dict)
     unanswered: tuple[InboxMessage, ...] = ()
-    missed: tuple[InboxMessage, ...] = ()
     interrupt: Interrupt = field(default_factory=Interrupt)
     calls: list[LLMCall] = field(default_factory=list)
     outsider_spoke: bool = False
@@ -206,14 +203,12 @@ class Cycle:
         try:
             unknown = [one for one in self.claim.messages if one.id not in known]
             fresh = await self.services.triage.sort(before_one_alone(unknown, self.claim.bound))
-            missed = await to_be_asked(self.services.channel, self.claim, fresh.unanswered)
         except NotDelivered as error:  # the gate can't decide now; these messages get a cycle of their own
             self.services.emit("gate.waits", conversation=str(self.claim.conversation), reason=error.message)
             return memory
         self.messages += fresh.messages
         self.dismissed = {**self.dismissed, **fresh.dismissed}
-        self.missed += missed
-        self.unanswered += tuple(one for one in fresh.unanswered if one not in missed)
+        self.unanswered += fresh.unanswered
         self.hosts.learn(*(one.perception.content for one in fresh.messages))
         self.outsider_spoke = self.outsider_spoke or fresh.outsider_spoke
         await self.require_same_readers()

@@ -147,7 +147,6 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         answered=tuple(one for one in cycle.messages if one.id not in cycle.dismissed),
         dismissed=cycle.dismissed,
         away=away,
-        missed=cycle.missed,
         calls=tuple(cycle.calls),
         visit_timeout_ms=services.timing.visit_timeout_ms,
         visit_note=_note_of_visit(cycle, cycle.soul, claim.state),

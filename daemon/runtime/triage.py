@@ -13,7 +13,6 @@ from daemon.core.ports.telemetry import Emit
 from daemon.core.questions import is_news
 from daemon.core.tempo import REFLECTING
 from daemon.memory.queues.beside import TYPED
-from daemon.memory.queues.missed_messages import TAKEN_UP
 from daemon.memory.queues.tick_ends import NO_LONGER_IDLE
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Dismissal, InboxMessage
@@ -67,7 +66,7 @@ class Triage:
                 dismissed[message.id] = Dismissal("too old to answer", stale=True)
                 self._emit("inbox.stale", id=message.id, age_s=round(age))
                 continue
-            late = age > _LATE_S or TAKEN_UP in message.perception.params
+            late = age > _LATE_S
             perception = replace(message.perception, late=late)
             decision = await self._gate.admit(perception)
             outsider_spoke = outsider_spoke or decision.outsider
@@ -93,11 +92,10 @@ class Triage:
 
 
 def _age(message: InboxMessage, now: int) -> float:
-    """Seconds since a backfilled message was written, or since a live one, or one taken up again, arrived."""
+    """Seconds since a backfilled message was written, or since a live one arrived."""
     perception = message.perception
-    late = message.source is Source.BACKFILL and TAKEN_UP not in perception.params
-    written = float(perception.ts) if late else perception.received_ms / 1000
-    return now / 1000 - written
+    began = float(perception.ts) if message.source is Source.BACKFILL else perception.received_ms / 1000
+    return now / 1000 - began
 
 
 def _no_longer_idle(messages: Sequence[InboxMessage]) -> dict[str, Dismissal]:

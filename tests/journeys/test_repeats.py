@@ -4,10 +4,7 @@ import re
 
 import pytest
 
-from daemon.channels.slack.api.manifest import OPEN_DM_SCOPE, manifest
 from tests.journeys.house import House, said
-
-ALL_SCOPES: tuple[str, ...] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape
 
 
 async def _events_of(house: House, ts: str) -> list[str]:
@@ -64,22 +61,25 @@ async def test_ten_messages_sent_while_the_daemon_was_down_are_all_answered_and_
 
 
 @pytest.mark.slow
-async def test_where_no_dm_can_be_opened_what_is_too_old_gets_one_line_a_conversation(empty_house: House) -> None:
-    await empty_house.people.scopes(*(one for one in ALL_SCOPES if one != OPEN_DM_SCOPE))
+async def test_what_is_too_old_gets_one_line_a_conversation_and_what_is_not_an_answer(empty_house: House) -> None:
     await empty_house.people.join("Gus", "general")
+    await empty_house.people.add_person("Dora", locale="de-DE")
+    doras = await empty_house.people.open_dm("Dora")
     await empty_house.start(stale_after=1800.0)
     await empty_house.answered("Ada", "dm", "hello")
     await empty_house.stop()
     old = [await empty_house.say("Ada", "dm", words) for words in ("anybody there?", "hello again?")]
     mention = await empty_house.say("Ben", "general", "@soul are you there?")
+    second = await empty_house.say("Ada", "general", "@soul and for me, are you there?", thread=mention)
     guest = await empty_house.say("Gus", "general", "@soul and for me?")
+    german = await empty_house.say("Dora", "dm", "Bist du da?")
     empty_house.clock.turn(1900)
     young = await empty_house.say("Ada", "dm", "and now?")
     for _ in range(2):
         await empty_house.start(stale_after=1800.0)
         await empty_house.idle()
         await empty_house.stop()
-    assert [await empty_house.final_state(ts) for ts in (*old, mention, guest)] == ["stale"] * 4
+    assert [await empty_house.final_state(ts) for ts in (*old, mention, second, guest, german)] == ["stale"] * 6
     assert await empty_house.final_state(young) == "answered"
     *answers, line = sorted(await empty_house.replies("D0ADA"))
     assert answers == ["Echo: and now?", "Echo: hello"]
@@ -87,15 +87,16 @@ async def test_where_no_dm_can_be_opened_what_is_too_old_gets_one_line_a_convers
     assert line.endswith("; say it again if it still matters.")
     [line] = await empty_house.replies("general")
     assert "did not answer what was written here before" in line
+    [line] = await empty_house.replies(doras)
+    assert re.fullmatch(r"Ich war bis .* nicht da und habe nicht beantwortet, was du vor .* geschrieben hast; .*", line)
     assert "there?" not in empty_house.last_prompt()
     posts = await empty_house.people.posts_by_bot("D0ADA") + await empty_house.people.posts_by_bot("C0GENERAL")
     lines = [one["thread_ts"] for one in posts if "away" in said(one)]
     assert lines in ([old[0], mention], [old[1], mention])
-    assert "soul_feedback" not in str([one for one in posts if "away" in said(one)])
+    assert "actions" not in str([one for one in posts if "away" in said(one)]), "nothing is to be pressed"
 
 
 async def test_a_user_who_was_told_can_say_it_again_in_that_thread_without_a_mention(empty_house: House) -> None:
-    await empty_house.people.scopes(*(one for one in ALL_SCOPES if one != OPEN_DM_SCOPE))
     await empty_house.start(stale_after=1800.0)
     await empty_house.stop()
     root = await empty_house.say("Ben", "general", "@soul are you there?")

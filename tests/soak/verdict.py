@@ -11,7 +11,7 @@ from tests.soak.workplace import Workplace
 
 Row: TypeAlias = Mapping[str, Any]
 _NAMED: Final = 10  # of each fault
-_AWAY: Final = "I was away "
+_AWAY: Final = "I was away until"
 _ENDED: Final = ("answered", "ignored", "stale", "dead")
 
 
@@ -155,11 +155,8 @@ class _Seen:
             case "answered":
                 return row["answered_by"] in self._keys
             case "stale":
-                thread, since = one.thread if one.channel.startswith("C") else "", float(one.ts)
-                direct = {channel for channel, _ in self._places if channel.startswith("D")}  # where people are asked
-                return any(self.after(since, room, "", _AWAY) for room in direct) or self.after(
-                    since, one.channel, thread, _AWAY
-                )
+                thread = one.thread if one.channel.startswith("C") else ""
+                return self.after(float(one.ts), one.channel, thread, _AWAY)
             case "ignored" | "dead":
                 return self.after(float(one.ts), one.channel, one.thread)
         return False

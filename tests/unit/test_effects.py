@@ -170,13 +170,14 @@ def test_the_replys_checks_its_number_and_the_budget_decide_which_jobs_are_enque
     assert effect(SILENCE, reply="", who=own).jobs == ()
 
 
-def test_a_conversation_that_just_heard_of_an_absence_hears_of_it_once() -> None:
+def test_a_conversation_hears_of_each_message_that_grew_too_old_and_of_none_twice() -> None:
     gate = Triage(cast("Gate", None), FakeClock(), Events(), stale_after=1_800)
     given = SimpleNamespace(
         channel=Under(), clock=FakeClock(start_ms=NOW_MS), triage=gate, soul=lambda: SOUL, link_hosts=()
     )
-    stale = InboxMessage(WORDS, Source.BACKFILL, 0, 1)
-    for seconds_ago, tells in ((1_799, False), (1_800, True)):
-        claim = replace(CLAIM, away_told_ms=NOW_MS - seconds_ago * 1_000, messages=(stale,))
+    told_ms = NOW_MS - 900_000
+    for written_ms, tells in ((told_ms - 1_800_001, False), (told_ms - 1_799_999, True)):
+        stale = InboxMessage(replace(WORDS, ts=f"{written_ms / 1_000:.6f}"), Source.BACKFILL, 0, 1)
+        claim = replace(CLAIM, away_told_ms=told_ms, messages=(stale,))
         cycle = Cycle(cast("CycleServices", given), claim, "t", (), {}, unanswered=(stale,))
         assert (away_note(cycle) is not None) is tells

@@ -19,7 +19,6 @@ from daemon.memory.queues.handoffs import hand_over
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.lapsing import lapse
-from daemon.memory.queues.missed_messages import note_missed
 from daemon.memory.queues.nods import store_nod, take_draft_away
 from daemon.memory.queues.occasions import note_end_of_visit
 from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
@@ -62,7 +61,6 @@ class Commits(WorkerStore):
             await require_no_narrowing(transaction, self._worker.workspace, effect.claim.narrowed)
             await require_rooms(transaction, self._worker.workspace, effect.recipient, effect.rooms)
             await _settle_inbox(transaction, effect, now)
-            await note_missed(transaction, effect.missed)
             seqs = await store_turns(
                 transaction,
                 effect.turns,

@@ -47,11 +47,11 @@ class CycleEffect:
     ends a reply that a person stopped, so that its draft is kept as it stands; the questions `lapses` lapse with it.
     `cap_shown_day` is the day of a cap of which the conversation reads now, if it does. `files` are sent behind the
     parts. `unasked`: no one waits for the parts, which are dropped without a word where they can't be posted.
-    `answers` are offered to the recipient under the last part. The authors of `missed` are asked about
-    them later. `thoughts` go into the stream of thought of the conversation. `silent`: the soul chose to say
-    nothing, so that no draft may stay; with a `nod`, that is the answer. `given` are the ids of the expectations
-    whose outcome its thought was given, `used_tools` the tools that were used with success. `quiet` are the hours in
-    which the parts may not be said, since nobody asked for them; None where somebody waits for them.
+    `answers` are offered to the recipient under the last part. `thoughts` go into the stream of thought of the
+    conversation. `silent`: the soul chose to say nothing, so that no draft may stay; with a `nod`, that is the answer.
+    `given` are the ids of the expectations whose outcome its thought was given, `used_tools` the tools that were used
+    with success. `quiet` are the hours in which the parts may not be said, since nobody asked for them; None where
+    somebody waits for them.
     """
 
     claim: Claim
@@ -94,7 +94,6 @@ class CycleEffect:
     files: tuple[ReplyFile, ...] = ()
     unasked: bool = False
     answers: tuple[str, ...] = ()
-    missed: tuple[InboxMessage, ...] = ()
     thoughts: CycleThoughts | None = None
     silent: bool = False
     nod: Nod | None = None

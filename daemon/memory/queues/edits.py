@@ -20,7 +20,6 @@ from daemon.memory.queues.asked_back import forget_asked_in, reword_asked_in
 from daemon.memory.queues.asking_messages import forget_what_was_asked, reword_what_was_asked
 from daemon.memory.queues.cues import queue_words
 from daemon.memory.queues.jobs import LOOK, enqueue_job
-from daemon.memory.queues.missed_messages import forget_missed
 from daemon.memory.senses.moments import tell_of_change
 
 _NO_TURN = 0  # words between users are read along and are no turn: any thought since may be on them
@@ -107,7 +106,7 @@ async def delete_message(transaction: Transaction, deletion: Deletion, now: int)
                state = CASE WHEN state IN ('new', 'claimed', 'ignored') THEN 'withdrawn' ELSE state END,
                aside = 0, reason = 'deleted by its author'
         WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND modality = 'words'
-        RETURNING id, conversation, state
+        RETURNING conversation, state
         """,
         now=now,
         workspace=deletion.workspace,
@@ -115,7 +114,6 @@ async def delete_message(transaction: Transaction, deletion: Deletion, now: int)
         ts=deletion.ts,
     )
     for row in rows:
-        await forget_missed(transaction, row["id"])
         turns = await delete_turns(transaction, row["conversation"], deletion.ts, now)
         await _forget_derived_from(transaction, row["conversation"], turns, now)
         await forget_what_was_asked(transaction, row["conversation"], deletion.ts, now)

@@ -1,6 +1,5 @@
 """The short answers that a question offers by buttons: each is given once, and then heard as its person's own words.
 
-Those under the question whether to answer late (`late_offers.py`) are no words: the first takes up what was missed.
 They stand in the outbox row of the message that asks, and are gone from it as soon as they are offered no more: one was
 picked, its person wrote something there instead, or a day has passed. Then its message loses the buttons.
 """
@@ -16,7 +15,6 @@ from daemon.memory.holders import holder_of
 from daemon.memory.knowledge.handed import OF_SOUL
 from daemon.memory.queues.conversation_rows import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.queues.missed_messages import decide_missed
 
 OFFERED_MS: Final = 24 * 3_600_000
 """For how long an answer may be picked."""
@@ -26,7 +24,7 @@ async def pick_answer(transaction: Transaction, picked: PickedAnswer, now: int) 
     """Hear the answer in the conversation that asked; ignored from others, twice, too late or where none is offered."""
     row = await transaction.one(
         f"""
-        SELECT o.id, o.conversation, o.recipient, o.reply_to, o.answers, o.created_ms, o.late, c.place, c.audience
+        SELECT o.id, o.conversation, o.recipient, o.reply_to, o.answers, o.created_ms, c.place, c.audience
         FROM outbox o JOIN conversations c ON c.id = o.conversation
         WHERE o.platform_ts = :ts AND o.revises IS NULL AND o.workspace = :workspace AND c.channel = :channel
           AND {OF_SOUL}
@@ -40,14 +38,10 @@ async def pick_answer(transaction: Transaction, picked: PickedAnswer, now: int) 
         return Acceptance.IGNORED, "not asked of this person"
     answers = json.loads(row["answers"] or "[]")
     if now - row["created_ms"] >= OFFERED_MS or not 0 <= picked.number < len(answers):
-        if not row["late"]:  # that lapses with words of its own
-            await withdraw_offer(transaction, row["id"], "", now)
+        await _withdraw(transaction, row["id"], "", now)
         return Acceptance.IGNORED, "no longer offered"
     answer = str(answers[picked.number])
-    await withdraw_offer(transaction, row["id"], f"\n\n\u2713 {answer}", now)
-    if row["late"]:
-        await decide_missed(transaction, row["id"], now, answer=picked.number == 0)
-        return Acceptance.ACCEPTED, "decided about what was missed"
+    await _withdraw(transaction, row["id"], f"\n\n\u2713 {answer}", now)
     where = await holder_of(transaction, ConversationKey.parse(row["conversation"]))
     await open_conversation(transaction, where, Place(row["place"]), Audience.parse(row["audience"]), now, heard=True)
     await store_internal_event(
@@ -71,7 +65,6 @@ async def close_offers(transaction: Transaction, heard: Perception, now: int) ->
         """
         SELECT o.id FROM outbox o JOIN conversations c ON c.id = o.conversation
         WHERE o.workspace = :workspace AND o.recipient = :author AND o.answers <> '' AND c.channel = :channel
-          AND o.late = 0
           AND (o.conversation = :conversation OR o.reply_to = :thread)
         """,
         workspace=heard.conversation.workspace,
@@ -81,10 +74,10 @@ async def close_offers(transaction: Transaction, heard: Perception, now: int) ->
         thread=heard.conversation.thread or heard.ts,
     )
     for row in rows:
-        await withdraw_offer(transaction, row["id"], "", now)
+        await _withdraw(transaction, row["id"], "", now)
 
 
-async def withdraw_offer(transaction: Transaction, post: str, note: str, now: int) -> None:
+async def _withdraw(transaction: Transaction, post: str, note: str, now: int) -> None:
     """Offer nothing under a post any more: where it is posted, its buttons give way to the note."""
     await transaction.run("UPDATE outbox SET answers = '' WHERE id = :id", id=post)
     await transaction.run(
