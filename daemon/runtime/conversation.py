@@ -35,7 +35,7 @@ from daemon.runtime.away import away_note
 from daemon.runtime.cue_reports import find_what_came_up, line_of
 from daemon.runtime.cycle import run_cycle
 from daemon.runtime.cycle_services import CycleServices
-from daemon.runtime.cycle_state import Cycle, new_trace
+from daemon.runtime.cycle_state import Cycle, ReadersUnknown, new_trace
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.initiative import waits_for_readers, waits_for_the_day
 from daemon.runtime.other_daemons import watch_other_daemons
@@ -43,7 +43,6 @@ from daemon.runtime.out_of_money import cap_words
 from daemon.runtime.passing_on import pass_on
 from daemon.runtime.people.repeating import pause_refused
 from daemon.runtime.promises import words_for_promises
-from daemon.runtime.reader_doubts import ReadersUnknown
 from daemon.runtime.sharing import let_go_unheard, tell_others
 from daemon.runtime.slots import Slots
 from daemon.runtime.stopping import end_stopped, is_stopped, watch_for_stop

@@ -41,7 +41,6 @@ from daemon.mind.senses.labels import Labels
 from daemon.processes.wishes import WISHES
 from daemon.runtime.file_sensing import FileSensing
 from daemon.runtime.names import PromptNames
-from daemon.runtime.reader_doubts import ReaderDoubts
 from daemon.runtime.till import Till
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
@@ -132,7 +131,6 @@ class CycleServices:
     wishes: tuple[Wish, ...] = WISHES
     tells_of_memory: bool = True
     labels: Labels = field(default_factory=Labels)
-    doubts: ReaderDoubts = field(default_factory=ReaderDoubts)
     names: PromptNames = field(init=False)
 
     def __post_init__(self) -> None:

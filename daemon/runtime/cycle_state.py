@@ -31,6 +31,10 @@ from daemon.soul import Soul
 from daemon.soul_engine import integrate
 
 
+class ReadersUnknown(NotDelivered):
+    """It is not known just now who reads along; the message waits as it does for the gate."""
+
+
 @dataclass(slots=True)
 class Cycle:
     """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
@@ -177,8 +181,9 @@ class Cycle:
             )
 
     def require_known_readers(self) -> None:
-        """Raises ReadersUnknown while it can't be found out who reads here; after many tries they count as others."""
-        self.services.doubts.require_known(self.messages[-1].id, self.readers)
+        """Raises ReadersUnknown while the platform can't say who reads here."""
+        if self.readers.unproven:
+            raise ReadersUnknown("the platform can't say just now who reads there")
 
     async def _ask_readers(self) -> Readers:
         newest = (self.messages or self.claim.messages)[-1].perception

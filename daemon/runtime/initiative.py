@@ -13,7 +13,6 @@ from daemon.memory.records import Dismissal, Speaks
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.motor import Motor
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.reader_doubts import ReadersUnknown
 
 _ASKS_FOR_MS = 14 * 24 * 60 * MINUTE_MS
 
@@ -46,16 +45,11 @@ def waits_for_readers(cycle: Cycle) -> bool:
 
     It would know less than was known when something was promised there. It is thought a minute later where it was.
     """
-    if not cycle.is_tick:
+    if not cycle.is_tick or not (cycle.readers.unproven or cycle.readers.rooms_unproven):
         return False
-    services, where = cycle.services, str(cycle.claim.conversation)
-    try:
-        services.doubts.require_all_known(where, cycle.readers)
-    except ReadersUnknown as unknown:
-        services.emit("tick.skipped", trace=cycle.trace_id, why="breaker", reason=unknown.message)
-        cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("breaker") for one in cycle.messages}}
-        return True
-    return False
+    cycle.services.emit("tick.skipped", trace=cycle.trace_id, why="breaker", reason="it is not known who reads there")
+    cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("breaker") for one in cycle.messages}}
+    return True
 
 
 async def ask_for_invitation(cycle: Cycle, context: ProcessContext, motor: Motor) -> None:

@@ -41,7 +41,7 @@ async def pass_on(cycle: Cycle) -> Delivery | None:
     known.
     """
     services, newest = cycle.services, cycle.newest
-    if newest.modality is not Modality.DECISION and cycle.readers.unproven:
+    if newest.modality is not Modality.DECISION:
         cycle.require_known_readers()
     if (by_binding := _ABOUT_BINDING.get(str(newest.params.get(NEWS_PARAM)))) is not None:
         return await by_binding(cycle)
@@ -70,8 +70,6 @@ async def _said(cycle: Cycle) -> CycleEffect:
     if question.kind is NoteKind.SAID and (cycle.claim.bound is None or cycle.claim.bound.session != question.sender):
         cycle.dismissed = {one.id: Dismissal("its thread is bound no more") for one in cycle.messages}
         return effect_of_words(cycle, (), ())
-    if not _may_hear(cycle, question) and not cycle.readers.unproven:
-        services.doubts.require_sure(cycle.messages[-1].id)
     text, turns = _text(cycle, question, answer, session), tuple[Turn, ...]()
     if answer and _may_hear(cycle, question):
         turns = (await _turn(cycle, question, answer, session),)

@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.runtime.reader_doubts import TRIES
 from tests.journeys.asking import WORDS, AskedSession, allowed, asks, door, states
 from tests.journeys.binding import bound_thread
 from tests.journeys.house import House
-
-HERE_ALONE = "no one but full members"
 
 
 async def unknown(house: House) -> None:
@@ -54,17 +51,18 @@ async def test_words_in_a_bound_thread_wait_for_it(house: House, session: AskedS
     assert len(await house.replies("general")) == 1
 
 
-@pytest.mark.slow
-async def test_what_nobody_can_find_out_is_refused_at_last(house: House, session: AskedSession) -> None:
+async def test_what_waits_in_vain_until_it_is_too_old_is_told_so_and_put_to_no_session(
+    house: House, session: AskedSession
+) -> None:
     await unknown(house)
     await house.say("Ben", "general", f"@soul ask ada-api: {WORDS}")
-    for tried in range(TRIES):
-        await house.events.until("gate.waits", tried + 1)
-        await house.row("SELECT 1 FROM inbox WHERE state = 'new' AND not_before > 0")
-        house.clock.turn(16)
-    assert HERE_ALONE in str(await house.reply("general"))
+    await house.events.until("gate.waits")
+    await house.row("SELECT 1 FROM inbox WHERE state = 'new' AND not_before > 0")
+    house.clock.turn(house.settings.stale_after + 1)
+    assert "did not answer what was written here" in str(await house.reply("general"))
     await house.idle()
     assert await states(house) == []
+    assert "ada-api" not in str(await house.replies("general"))
 
 
 @pytest.mark.slow

@@ -65,9 +65,8 @@ async def means_session(cycle: Cycle, phrase: Phrase) -> bool:
     """Whether the name in a phrase may be that of a session; else the message is for the soul like any other.
 
     Where others than full members read it counts as one, so that no answer shows which sessions there are. Raises
-    StoreError, and ReadersUnknown while it is not known who reads there.
+    StoreError.
     """
-    cycle.require_known_readers()
     if cycle.readers.apart or not cycle.readers.members_only:
         return True
     return is_near(phrase.name, await cycle.services.asking.those_to_ask())

@@ -10,9 +10,8 @@ from daemon.shared.who_works import is_of, listed, listed_of
 async def show_who_works(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer and commit, where all who read may see it; returns the first post, claimed for sending.
 
-    Raises StoreError, LostLease, ReadersUnknown, and ReadersChanged where others read along by now.
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
     """
-    cycle.require_known_readers()
     delivery = await say(cycle, await _answer(cycle, phrase))
     cycle.services.emit("sessions.asked", command=phrase.command, trace=cycle.trace_id)
     return delivery
@@ -22,9 +21,8 @@ async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
     """Whether the name in a phrase is a mention, or leads to a session; else it may be anything, as a team or a topic.
 
     Where others than full members read it counts as one, so that no answer shows which sessions there are. Raises
-    StoreError, and ReadersUnknown while it is not known who reads there.
+    StoreError.
     """
-    cycle.require_known_readers()
     if phrase.words.startswith("<@") or not cycle.readers.members_only:
         return True
     return any(is_of(one, phrase.words) for one in await cycle.services.asking.living.seen())

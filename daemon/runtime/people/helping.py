@@ -16,9 +16,8 @@ _LONGEST_WORDS: Final = 60
 async def show_help(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Say what it can do, and commit; returns the first post, claimed for sending.
 
-    Raises StoreError, LostLease, ReadersUnknown, and ReadersChanged where others read along by now.
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
     """
-    cycle.require_known_readers()
     words, services = cycle.words, cycle.services
     lines = [words.say("help_head"), "", *(f"- {one.said(words)}" for one in await abilities(cycle))]
     if phrase.words:

@@ -23,7 +23,7 @@ _CLAUSES: Final = frozenset(
 async def introduce(cycle: Cycle, _: Phrase) -> Delivery | None:
     """Say who it is, once in a channel, and commit; the post is dropped without a word where Slack refuses it.
 
-    Raises StoreError, LostLease, ReadersUnknown, and ReadersChanged where others read along by now.
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
     """
     services, where = cycle.services, cycle.claim.conversation
     soul = cycle.soul
@@ -33,7 +33,6 @@ async def introduce(cycle: Cycle, _: Phrase) -> Delivery | None:
             **{one.id: Dismissal("it does not introduce itself") for one in cycle.messages},
         }
         return await services.commits.commit(effect_of_words(cycle, (), ()))
-    cycle.require_known_readers()
     text = introduction(cycle.words, soul.display_name, await abilities(cycle), services.channel.offers(where).command)
     await cycle.require_same_readers()
     effect = effect_of_words(cycle, services.channel.split(text, where, cycle.hosts), ())

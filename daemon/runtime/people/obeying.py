@@ -63,6 +63,13 @@ _LONGEST_CORRECTION: Final = 500
 _LONGEST_QUOTED: Final = 100
 _TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
 """Phrases that mean the one who speaks there, in a bound thread the session, unless they are marked with a `!`."""
+_OF_SESSIONS: Final = frozenset(
+    {
+        *(Command.SESSIONS, Command.WORKS_ON, Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL),
+        *(Command.HELP, Command.INTRODUCE),
+    }
+)
+"""Phrases whose answer names sessions, or says that there are some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +160,11 @@ def _what_stopped(cycle: Cycle) -> str:
 async def obey(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer a phrase and commit; returns the first post, claimed for sending.
 
-    Raises StoreError, ChannelError when the person's direct messages can't be found now, and what a commit raises.
+    Raises StoreError, ChannelError when the person's direct messages can't be found now, ReadersUnknown while it is not
+    known before whom sessions are named, and what a commit raises.
     """
+    if phrase.command in _OF_SESSIONS:
+        cycle.require_known_readers()
     if TYPED in cycle.newest.params and phrase.command in AS_MESSAGE:
         return await say(cycle, cycle.words.say("command_as_message"))
     if (beside := _BESIDE_MEMORY.get(phrase.command)) is not None:

@@ -1,6 +1,5 @@
 """A promise ends in words whoever reads by then: its person has read that they will come."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -137,20 +136,6 @@ async def test_in_a_thread_it_waits_a_minute_while_slack_does_not_say_who_reads(
     assert await posts(thinker) == before
     await thinker.people.clear_faults()
     await said_after(thinker, 61, "It ran.", room)
-
-
-@pytest.mark.slow
-async def test_where_slack_never_says_so_the_house_keeps_it_after_some_minutes(thinker: House) -> None:
-    await known_in_private(thinker)
-    await promised(thinker, "import")
-    await thinker.people.fault("users.conversations", status=503, times=1_000)
-    thinker.model.default = thought(None, inner_speech="nothing to say")
-    thinker.clock.turn(2 * HOUR)
-    async with asyncio.timeout(180):
-        while not any(goal[2] for goal in await held(thinker)):
-            await thinker.idle()
-            thinker.clock.turn(61)
-    assert await thinker.reply("D0ADA", ITS_OWN)
 
 
 async def test_when_the_words_it_rests_on_are_edited_it_is_kept_without_them(thinker: House) -> None:
