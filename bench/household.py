@@ -35,7 +35,6 @@ class Household:
             "SOUL_HOME": str(set_up.home),
             "SOUL_HTTP_PORT": "0",
             "SOUL_HTTP_TOKEN": TOKEN,
-            "SOUL_SLACK_PACING": "false",
         }
 
     @property

@@ -251,7 +251,6 @@ async def trial() -> AsyncIterator[Trial]:
             SLACK_BOT_TOKEN=SecretStr(server.bot_token),
             SLACK_APP_TOKEN=SecretStr(server.app_token),
             SLACK_API_URL=server.api_url,
-            slack_pacing=False,
         )
         channel = SlackChannel(settings, clock, lambda *_, **__: None)
         try:

@@ -76,7 +76,6 @@ class Stage:
             "SOUL_LEARN_AFTER": "0",
             "SOUL_HOME": str(self.home),
             "SOUL_HTTP_PORT": "0",
-            "SOUL_SLACK_PACING": "false",
         }
         settings = {**dict(zip(names, keys, strict=True)), **own, **self.settings}
         self.process = await spawn(self.home, "daemon", "run", settings=settings)

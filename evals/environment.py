@@ -21,7 +21,7 @@ ROLES: Final = ("persona", "thinking")
 # stands in for the one that is scored.
 _NOT_HANDED_ON: Final = frozenset(
     {
-        *("slack_bot_token", "slack_app_token", "slack_api_url", "slack_pacing", "slack_sockets", "workspace_port"),
+        *("slack_bot_token", "slack_app_token", "slack_api_url", "slack_sockets", "workspace_port"),
         *("home", "souls_dir", "souls", "members", "allow_guests", "allow_bots", "allow_strangers"),
         *("allow_shared_channels", "link_hosts", "stale_after", "backfill_hours", "backfill_threads"),
         *("visit_silence", "dormant_after", "backup_share", "approvers", "library", "library_public", "mcp_servers"),

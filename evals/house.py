@@ -145,7 +145,6 @@ def _connection(server: WorkspaceServer, home: Path) -> dict[str, str]:
         "SLACK_API_URL": server.api_url,
         "SLACK_BOT_TOKEN": server.bot_token,
         "SLACK_APP_TOKEN": server.app_token,
-        "SOUL_SLACK_PACING": "false",
         "SOUL_HTTP": "false",
         "SOUL_DRAIN": "2",
         "SOUL_LEARN_AFTER": "0",

@@ -13,7 +13,6 @@ from bench.thinker import tagged
 _AT_ONCE = 32
 _WITHIN = 120.0
 _THINKS = 0.2  # seconds
-_PACED = {"SOUL_SLACK_PACING": "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +28,14 @@ class _Seen:
 async def measure(bench: Bench) -> list[Row]:
     """Five hundred in fifty channels and a model that answers at once; two in each of eighty and one that takes 0.2 s.
 
-    The workspace and the daemon keep Slack's limits.
+    The workspace keeps Slack's limits.
     """
     many, rooms = bench.size(500, 100), bench.size(50, 20)
     few, wide = bench.size(160, 80), bench.size(80, 60)
-    quick = await _burst(many, rooms, _PACED)
+    quick = await _burst(many, rooms, {})
     async with model_server() as model:
         model.pieces, model.pause = [tagged("Well, that depends.")], _THINKS
-        slow = await _burst(few, wide, {**_PACED, **model.settings})
+        slow = await _burst(few, wide, model.settings)
     return [
         Row(f"{many} mentions at once in {rooms} channels", "replies/s", quick.rate, at_least=28),
         Row(f"{many} mentions at once in {rooms} channels, unanswered", "", quick.unanswered, at_most=0),

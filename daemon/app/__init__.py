@@ -183,6 +183,5 @@ def _joining(settings: Settings, workspace: "WorkspaceServer") -> Settings:
         "slack_bot_token": SecretStr(workspace.bot_token),
         "slack_app_token": SecretStr(workspace.app_token),
         "slack_api_url": workspace.api_url,
-        "slack_pacing": False,
     }
     return settings.model_copy(update=joined)

@@ -504,7 +504,6 @@ def _most_settings() -> Settings:
 def _settings(**changes: object) -> Settings:
     given: dict[str, object] = {
         "slack_sockets": 1,
-        "slack_pacing": False,
         "lease": 60.0,
         "in_doubt": 0.1,
         "drain": 5.0,

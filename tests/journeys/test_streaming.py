@@ -159,3 +159,26 @@ async def test_the_status_line_says_what_it_does_in_the_words_of_its_mood(house:
     await house.until(shown)
     flow.end(OPENING, "Done.", CLOSING)
     await house.reply("D0ADA")
+
+
+async def test_a_burst_into_one_channel_arrives_whole_once_and_in_order_at_slacks_own_pace(house: House) -> None:
+    async def refused() -> list[Json]:
+        return [one for one in await house.people.calls("chat.postMessage") if one["status"] == 429]
+
+    await house.people.limits("slack")
+    long = "".join(f"Line {number} of a long answer in plain words.\n\n" for number in range(500))
+    house.model.replies.append(tagged(long))
+    root = await house.say("Ada", "general", "@soul tell me all")
+    await house.called(1)
+    house.clock.stand_still()
+    for number in range(8):
+        await house.say(("Ada", "Ben", "Chloe")[number % 3], "general", f"@soul question {number};")
+    assert await house.until(refused)
+    async with _turning(house, 1.0):
+        await house.row("SELECT 1 FROM inbox WHERE state = 'answered'", count=9)
+        await house.idle()
+    posts = await house.people.posts_by_bot("C0GENERAL")
+    words = " ".join(map(said, posts))
+    assert [words.count(f"question {number};") for number in range(8)] == [1] * 8
+    assert "".join(said(one) for one in posts if one["thread_ts"] == root).split() == long.split()
+    assert len(await refused()) < len(posts), "after the first refusal they go one a second"

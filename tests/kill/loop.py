@@ -73,7 +73,6 @@ class Nursery:
             "slack_bot_token": self._workspace.bot_token,
             "slack_app_token": self._workspace.app_token,
             "slack_api_url": self._workspace.api_url,
-            "slack_pacing": False,
             "home": str(self._home),
             "lease": lease,
             "in_doubt": 0.2,

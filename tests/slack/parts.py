@@ -76,7 +76,6 @@ def settings_for(url: str, **more: Any) -> Settings:  # noqa: ANN401  # any sett
         SLACK_BOT_TOKEN=more.pop("bot_token", "xoxb-local-1"),
         SLACK_APP_TOKEN=more.pop("app_token", "xapp-1-A1-2-3"),
         SLACK_API_URL=url,
-        slack_pacing=more.pop("slack_pacing", False),
         **more,
     )
 

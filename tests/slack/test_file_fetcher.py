@@ -62,9 +62,7 @@ async def host() -> AsyncIterator[Host]:
 
 @pytest.fixture
 async def fetcher(host: Host) -> AsyncIterator[FileFetcher]:
-    settings = Settings.model_construct(
-        slack_bot_token=SecretStr("xoxb-1"), slack_api_url=f"{host.url}/api/", slack_pacing=False
-    )
+    settings = Settings.model_construct(slack_bot_token=SecretStr("xoxb-1"), slack_api_url=f"{host.url}/api/")
     client = SlackClient(settings, FakeClock(), Events())
     yield FileFetcher(client, settings.slack_api_url)
     await client.close()

@@ -21,13 +21,12 @@ from daemon.channels.slack.api.manifest import (
 )
 from daemon.channels.slack.api.pacing import Pacing
 from daemon.channels.slack.outgoing.drafts import Drafts
-from daemon.local_slack.limits import Profile, RateLimits, Tier
 from daemon.local_slack.server import SCOPES
-from tests.fakes import TIMEOUT, FakeClock
+from tests.fakes import FakeClock
 
 
 async def test_rate_limits_and_drafts_are_kept_for_the_latest_only() -> None:
-    pacing, drafts = Pacing(FakeClock(), ahead=False), Drafts(FakeClock())
+    pacing, drafts = Pacing(FakeClock()), Drafts(FakeClock())
     for number in range(1_001):
         pacing.throttled("chat.postMessage", f"C{number}", 30)
         drafts.opened("C1", f"{number}.0", "x", in_chunks=False)
@@ -36,46 +35,13 @@ async def test_rate_limits_and_drafts_are_kept_for_the_latest_only() -> None:
 
 
 async def test_a_429_of_a_method_holds_it_in_all_channels_and_a_429_of_posts_in_one() -> None:
-    pacing = Pacing(FakeClock(), ahead=False)
+    pacing = Pacing(FakeClock())
     pacing.throttled("chat.update", "C1", 30)
+    pacing.throttled("chat.appendStream", "C1", 30)
     pacing.throttled("chat.postMessage", "C1", 30)
     assert [pacing.pause_needed("chat.update", channel) for channel in ("C1", "C2", "")] == [30, 30, 30]
     assert [pacing.pause_needed("chat.postMessage", channel) for channel in ("C1", "C2")] == [30, 0]
-
-
-async def test_calls_stay_within_slacks_limits_before_slack_refuses_one() -> None:
-    for method, tier, channel, allowed in (
-        ("chat.postMessage", Tier.POSTING, "C1", 4),
-        ("chat.update", Tier.THREE, "C1", 50),
-        ("chat.postEphemeral", Tier.FOUR, "", 100),
-    ):
-        clock, slack, refused = FakeClock(auto=True), RateLimits(Profile.SLACK), 0
-        pacing = Pacing(clock, ahead=True)
-        for _ in range(3 * allowed):
-            if pause := pacing.pause_needed(method, channel):
-                await clock.sleep(pause)
-            await pacing.wait_for_slot(method, channel)
-            refused += bool(slack.check(method, tier, channel, clock.monotonic()))
-        assert refused == 0, method
-        assert clock.monotonic() > 0, method
-        assert Pacing(clock, ahead=True).pause_needed(method, channel) == 0, method
-
-
-async def test_reads_wait_for_slacks_own_refusal_alone() -> None:
-    pacing = Pacing(FakeClock(), ahead=True)
-    for _ in range(500):
-        await pacing.wait_for_slot("conversations.info", "")
-    assert pacing.pause_needed("conversations.info", "") == 0
-    pacing.throttled("conversations.info", "", 30)
-    assert pacing.pause_needed("conversations.info", "") == 30
-
-
-async def test_posts_to_another_channel_need_not_wait() -> None:
-    pacing = Pacing(FakeClock(), ahead=True)
-    for _ in range(4):
-        await pacing.wait_for_slot("chat.postMessage", "C1")
-    async with asyncio.timeout(TIMEOUT):
-        await pacing.wait_for_slot("chat.postMessage", "C2")
+    assert pacing.pause_needed("chat.stopStream", "C1") == 0, "a reply that grows keeps no other from ending"
 
 
 async def test_concurrent_gets_share_one_look_up_and_answers_expire() -> None:

@@ -115,25 +115,6 @@ async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: TimedSpeech,
     assert await control.calls("chat.startStream") == []
 
 
-async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: Control) -> None:
-    while talk.drafts.may_append():
-        pass
-    await talk.say("n" * 100, 0.2)
-    await talk.say("o" * 500, 0.4)
-    assert await control.calls("chat.appendStream") == []
-    await talk.clock.advance(60)
-    await talk.pass_time(0.8)
-    await talk.speech.settle()
-    assert len(await control.calls("chat.appendStream")) == 1
-    while talk.drafts.may_start("D0ADA"):
-        pass
-    crowded = talk.again()
-    await crowded.say("p" * 100)
-    await talk.pass_time(0.2)
-    await crowded.settle()
-    assert len(await control.calls("chat.startStream")) == 1
-
-
 async def test_several_streams_share_the_appends_that_slack_allows(talk: TimedSpeech, control: Control) -> None:
     speeches = [talk.speech, talk.again(), talk.again()]
     for speech in speeches:

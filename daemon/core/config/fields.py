@@ -44,10 +44,6 @@ class SettingsFields(BaseSettings):
         description="Mark a message with :eyes: while it is worked on and with :white_check_mark: once it is answered; "
         "needs the scope reactions:write, which `soul manifest` then asks for.",
     )
-    slack_pacing: bool = Field(
-        True,
-        description="Stay within Slack's rate limits before Slack refuses a call; off for a workspace without limits.",
-    )
     rehearsal_clock: bool = Field(
         False,
         description="Live by the clock of a local workspace in another process; refused beside the real Slack.",

@@ -11,7 +11,6 @@ from typing import Any, Final
 from daemon.channels.slack.access.people import SlackRoom
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import read_pages
-from daemon.channels.slack.api.pacing import Window
 from daemon.channels.slack.incoming.event_reader import EventReader, place_of
 from daemon.core.errors import ChannelError, ChannelRefused, NotDelivered
 from daemon.core.perception import Place
@@ -23,8 +22,6 @@ KEPT_MS: Final = 300_000
 """Milliseconds for which a list counts as true."""
 
 _PAGES: Final = 5  # of 200 channels; of a longer list the rest counts as unknown
-_LISTS_A_MINUTE: Final = 20  # pages of users.conversations (Slack: tier 3)
-_LONGEST_WAIT: Final = 3.0  # seconds that a reply waits for a slot; then it is made without private channels
 _REST: Final = 30.0  # seconds for which Slack isn't asked again after it gave no list
 _TRIES: Final = 2  # reads of a list that news outdates while it is read
 _GONE: Final = ("channel_left", "group_left", "group_archive", "group_deleted", "channel_shared", "channel_unshared")
@@ -40,7 +37,6 @@ class PrivateRooms:
         self._clock = clock
         self._emit = emit
         self._reader = reader
-        self._slots = Window(clock, _LISTS_A_MINUTE)
         self._rests_until = 0.0
         self._refused = False  # the last list that was asked for; the next one will hardly be given
         self._private = set[str]()  # channels whose words are surely kept for their members alone
@@ -130,16 +126,14 @@ class PrivateRooms:
 
     async def _read(self, store: PersonRooms, key: RoomListKey) -> None:
         """Ask Slack for a list and keep it, unless news outdated it meanwhile. Raises ChannelError, StoreError."""
-        wait = max(self._slots.wait_needed(), self._rests_until - self._clock.monotonic())
-        if wait > _LONGEST_WAIT:
-            raise _Resting("Slack was asked too often for users' channels", retry_after=wait)
+        if (wait := self._rests_until - self._clock.monotonic()) > 0:
+            raise _Resting("Slack gave no list of a user's channels just now", retry_after=wait)
         begun, asked_ms = await store.begin(key), self._clock.now_ms()
         listed, _ = await read_pages(
             self._client,
             "users.conversations",
             "channels",
             most=_PAGES,
-            window=self._slots,
             user=key.person,
             types="private_channel",
             exclude_archived=True,

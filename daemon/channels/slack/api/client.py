@@ -87,7 +87,7 @@ class SlackClient:
         self._settings = settings
         self._clock = clock
         self._emit = emit
-        self._pacing = Pacing(clock, ahead=settings.slack_pacing)
+        self._pacing = Pacing(clock)
         self._reads = Window(clock, READS_A_MINUTE)
         self._web: AsyncWebClient | None = None
         self._socket_url, self._socket_url_until = "", 0.0

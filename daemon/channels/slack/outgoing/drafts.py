@@ -1,4 +1,4 @@
-"""Keeps the text of each streamed draft, and decides whether Slack's rate limits allow another stream or append."""
+"""Keeps the text of each streamed draft, and how Slack takes streams."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from daemon.channels.slack.api.pacing import TIERS, Window
 from daemon.core.ports.clock import Clock
 
 _MOST_DRAFTS: Final = 500
@@ -25,13 +24,11 @@ class _Draft:
 
 
 class Drafts:
-    """The drafts of all conversations, and the shared rate limits of Slack's streaming methods."""
+    """The drafts of all conversations."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._drafts: OrderedDict[tuple[str, str], _Draft] = OrderedDict()
-        self._starts = Window(clock, TIERS["chat.startStream"])
-        self._appends = Window(clock, TIERS["chat.appendStream"])
         self._paused_until: OrderedDict[str, float] = OrderedDict()
         self._chunks_paused_until = 0.0
         self._growing = 0
@@ -42,12 +39,8 @@ class Drafts:
         return self._clock.monotonic() >= self._chunks_paused_until
 
     def may_start(self, channel: str) -> bool:
-        """Take a slot for one chat.startStream; False if none is free, or if Slack takes no streams in the channel."""
-        return self._clock.monotonic() >= self._paused_until.get(channel, 0.0) and self._starts.take()
-
-    def may_append(self) -> bool:
-        """Take a slot for one chat.appendStream; False if none is free."""
-        return self._appends.take()
+        """Whether Slack takes streams in a channel."""
+        return self._clock.monotonic() >= self._paused_until.get(channel, 0.0)
 
     def pause_streams(self, channel: str) -> None:
         """Open no stream in a channel for ten minutes, since Slack takes none there."""

@@ -213,7 +213,7 @@ class SlackSpeech:
             if self._clock.monotonic() - self._opened_at >= _REOPEN_AFTER:
                 flushed = self._clock.monotonic()
                 await self._reopen(in_chunks)
-            elif self._due(self._clock.monotonic() - flushed) and self._drafts.may_append():
+            elif self._due(self._clock.monotonic() - flushed):
                 flushed = self._clock.monotonic()
                 await self._append(in_chunks)
             else:
@@ -222,9 +222,6 @@ class SlackSpeech:
     async def _reopen(self, in_chunks: bool) -> None:
         """Show everything in a new message before Slack seals the stream, and delete the old message."""
         channel, old, cards, shown, room = self._target.channel, self._ts, self._task_cards, self._shown, self._room
-        if not self._drafts.may_start(channel):
-            await self._clock.sleep(_TICK)
-            return
         self._task_cards, self._shown, self._room = cards.afresh(), "", _MOST
         self._pending = shown + self._pending
         try:
