@@ -63,11 +63,9 @@ _LONGEST_CORRECTION: Final = 500
 _LONGEST_QUOTED: Final = 100
 _TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
 """Phrases that mean the one who speaks there, in a bound thread the session, unless they are marked with a `!`."""
-_OF_SESSIONS: Final = frozenset(
-    {
-        *(Command.SESSIONS, Command.WORKS_ON, Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL),
-        *(Command.HELP, Command.INTRODUCE),
-    }
+_OF_SESSIONS: Final = (
+    *(Command.HELP, Command.INTRODUCE, Command.SESSIONS, Command.WORKS_ON),
+    *(Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL),
 )
 """Phrases whose answer names sessions, or says that there are some."""
 
