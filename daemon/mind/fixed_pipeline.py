@@ -22,11 +22,11 @@ from daemon.mind.recall.thoughts import DEGRADED
 from daemon.mind.role_lock import RoleLock
 from daemon.mind.silence import Silence
 from daemon.mind.steps.external_dialog import external_dialog
-from daemon.mind.steps.internal_monologue import weighed_monologue
+from daemon.mind.steps.internal_monologue import led_monologue
 from daemon.mind.steps.respond import REPLY, respond, wish_word
 from daemon.mind.steps.think import Considered, think
 from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
-from daemon.mind.transitions.following import Lead, follow, hinted, turning_away
+from daemon.mind.transitions.following import Lead, follow, may_leave_a_mode
 from daemon.soul import Mode
 from daemon.soul_engine import with_mode, with_stance
 
@@ -199,17 +199,17 @@ async def _split(
 ) -> WorkingMemory | Transition:
     """One call per step: a private thought and the reply; the checks are left to the jobs after it.
 
-    A model that only lost the form of one call speaks without a thought. In a mode the thought says along the way
-    whether it is to be left.
+    The thought says what is called for. A model that only lost the form of one call speaks without it, but in a mode,
+    which no other call would leave.
     """
-    if wish := await hinted(context):
-        return await _follow(context, setting, manner, wish)
-    soul, memory, turning = context.soul, setting(context.memory), turning_away(context)
-    if soul.pipeline == "split" or turning:
-        think = weighed_monologue(soul.display_name, _THINK, turning.in_thought if turning else "")
-        memory, monologue = await context.mind.run(memory, with_soul_creativity(soul, think))
-        if turning and monologue.holds:
-            return follow(context, turning)
+    soul, memory = context.soul, setting(context.memory)
+    if soul.pipeline == "split" or may_leave_a_mode(context):
+        lead = Lead(context)
+        asked = led_monologue(soul.display_name, _THINK, lead.meanings)
+        memory, monologue = await context.mind.run(memory, with_soul_creativity(soul, asked))
+        leads = lead.leads(monologue.calls_for or "")
+        if wish := lead.settle(monologue.calls_for, leads=leads):
+            return await _follow(context, setting, manner, wish)
         context.motor.annotate(monologue=monologue.text)
     context = replace(context, memory=memory)
     return await say(context, await manner.choose(context), unseen=unseen)

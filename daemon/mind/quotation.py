@@ -1,7 +1,7 @@
 """Decides whether words of a user prove a line that a model proposes to note: no fact without a quotation.
 
 A quotation has to stand verbatim in what that very user wrote: outside what they quote, outside code and files, in no
-question. Numbers and names of the line must stand in it. How the words were meant the model says that proposes the line.
+question. Numbers and names of the line must stand in it. How they were meant is said by the model that proposes it.
 """
 
 import re

@@ -18,10 +18,9 @@ What does the person who spoke last want remembered, in what they said since the
 
 Answer with JSON: {"line": "…", "quote": "…", "kind": "statement", "significance": 5, "tags": [], "tone": ""}. \
 `line` is what to note, in one plain sentence in their language, with a no where they say no; `quote` are their own \
-words that say it, word for word; `kind` is how they meant it: statement, wish, joke, hypothesis, quotation or order, of \
-which the first two are noted; `significance` goes from \
-1 to 10; `tags` are a few key words; `tone` is the feeling in it, in a word. Leave `line` "" where nothing is to be \
-noted."""
+words that say it, word for word; `kind` is how they meant it: statement, wish, joke, hypothesis, quotation or order; \
+only the first two are noted; `significance` goes from 1 to 10; `tags` are a few key words; `tone` is the feeling in \
+it, in a word. Leave `line` "" where nothing is to be noted."""
 
 
 class _Note(BaseModel):

@@ -31,8 +31,8 @@ tools, aims, ways and wishes. What they said of somebody else only where the wor
 said of them.
 - Every change needs a `quote`: some words of theirs, copied letter by letter from one of their messages, that prove \
 it, numbers and names included. What you can't quote you don't note; what you said yourself is no proof.
-- What they said in jest, supposed, quoted or ordered is no fact about them: its `kind` says so. Where they say no, the \
-line says no.
+- What they said in jest, supposed, quoted or ordered is no fact: its `kind` says so.
+- Where they say no, the line says no.
 - Don't guess, least of all at origin, faith, politics, health, body, age or love. No passwords, keys, numbers of \
 accounts or addresses.
 - One fact a line, in the third person, in their language, in at most {cap} characters. Correct a line that was wrong, \
