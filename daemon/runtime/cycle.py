@@ -19,7 +19,6 @@ from daemon.runtime.cue_reports import line_of
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
-from daemon.runtime.house_lists import list_below
 from daemon.runtime.initiative import ask_for_invitation
 from daemon.runtime.people.bound_words import say_to_session
 from daemon.runtime.people.obeying import obey, phrase_of
@@ -63,7 +62,6 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     await _tell_of_memory(cycle, motor)
     if came_up := await line_of(cycle, motor.words):
         motor.show_below(came_up)
-    list_below(cycle, motor)
     tell_of_promises(cycle, motor)
     await ask_for_invitation(cycle, context, motor)
     await services.names.learn((motor.reply,))
