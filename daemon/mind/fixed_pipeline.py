@@ -19,7 +19,7 @@ from daemon.mind.offering import offer
 from daemon.mind.passing_time import with_passing_time
 from daemon.mind.reading_tools import reading_tools_of, with_results
 from daemon.mind.recall.thoughts import DEGRADED
-from daemon.mind.role_lock import RoleLock
+from daemon.mind.reply_rules import ReplyRules
 from daemon.mind.silence import Silence
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.internal_monologue import led_monologue
@@ -71,7 +71,7 @@ async def converse(
     ModelError.
     """
 
-    advice = " ".join(filter(None, (stance, RoleLock(context).advice, context.motor.rules.advice)))
+    advice = " ".join(filter(None, (stance, ReplyRules(context).advice)))
 
     def setting(memory: WorkingMemory) -> WorkingMemory:
         return keep_in_mind(with_stance(with_mode(memory, mode.personality) if mode else memory, advice))
@@ -147,7 +147,7 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
         context.motor.keep_silence(chosen := silence())
         context.note("stay", context.state.process, "model", chosen)
         return memory
-    RoleLock(context).note(thought.stated)
+    ReplyRules(context).note(thought.stated)
     context.motor.settle(thought.reply, cut=thought.cut)
     offer(context, short_answers_in(thought.output.short_answers))
     return memory
@@ -170,8 +170,7 @@ async def _unified(
 ) -> WorkingMemory | Transition:
     """One streamed call; only its reply part is shown while it streams."""
     lead = Lead(context)
-    role = RoleLock(context)
-    asked = respond(context.soul, lead.meanings, leads=lead.leads, more=manner.more, opening=role.judge)
+    asked = respond(context.soul, lead.meanings, leads=lead.leads, more=manner.more, opening=ReplyRules(context).judge)
     step = with_soul_creativity(context.soul, asked)
     async with aclosing(context.mind.stream(setting(context.memory), step)) as thought:
         if not unseen:

@@ -138,7 +138,8 @@ class CurrentCycle:
     it when such a thought says nothing. `thinks_unasked`: the soul may think by itself as well. `promises` is how
     many things more it may promise the person here, None where it may promise nothing; in `quiet` hours it says
     nothing unasked. `labels` say what the newest words and readings are about, by their text.
-    `silent_for` is why a thought of its own accord may say nothing, empty where it may.
+    `silent_for` is why a thought of its own accord may say nothing, empty where it may. `on_alert`: what was felt last
+    calls for a brief reply.
     """
 
     limits: Limits | None
@@ -164,6 +165,7 @@ class CurrentCycle:
     quiet: QuietHours = NEVER_QUIET
     labels: Mapping[str, str] = field(default_factory=dict)
     silent_for: WhySilent = "not_invited"
+    on_alert: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from daemon.runtime.people.bound_words import say_to_session
 from daemon.runtime.people.obeying import obey, phrase_of
 from daemon.runtime.people.repeating import bring_up_apart
 from daemon.runtime.promises import tell_of_promises
-from daemon.runtime.recalling import process_context, rules_of_reply
+from daemon.runtime.recalling import process_context
 from daemon.runtime.sharing import tell_others, with_notes_heard
 from daemon.runtime.shown_work import ShownSpeech, shown_solving
 from daemon.soul_engine import turns_read
@@ -51,7 +51,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     transcript = await services.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
     transcript = await with_notes_heard(cycle, transcript)
     speech = cycle.speech = _speech(cycle)
-    motor = Motor(speech, cycle.words, await rules_of_reply(cycle), calls=cycle.calls)
+    motor = Motor(speech, cycle.words, calls=cycle.calls)
     try:
         context = await process_context(cycle, soul, transcript, motor)
         services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
@@ -71,8 +71,6 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     motor.rewrite(lambda reply: with_unread_links(reply, cycle.linked, motor.words))
     parts, files = await _in_parts(cycle, motor)
     _require_visible(cycle, motor, parts)
-    for rule in motor.broken:
-        services.emit(f"rule_broken.{rule}", trace=cycle.trace_id)
     await cycle.require_same_readers()
     thinking = Thinking(soul, motor, run, transcript, context.visit)
     effect = effect_of_cycle(cycle, thinking, parts, files)

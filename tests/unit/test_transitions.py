@@ -178,11 +178,12 @@ async def test_a_message_is_led_once_only_a_message_calls_for_anything_and_no_wi
 
 
 async def test_a_statement_is_confirmed_by_the_model_alone() -> None:
-    for script, holds in (
+    table: tuple[tuple[Script, bool], ...] = (
         (['{"holds": true}', END], True),
         (['{"holds": false}', END], False),
         ([ModelUnavailable("busy", hint="wait")], False),
-    ):
+    )
+    for script, holds in table:
         context, _ = await context_of("who decides?", script)
         assert await confirmed(context, "It is so.") is holds
 
