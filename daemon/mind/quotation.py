@@ -108,12 +108,12 @@ def own_words_from(quote: str, messages: Sequence[str], name: str) -> str:
     before it comes along: *don't drop it* must not become *drop it*.
     """
     wanted = _level(_composed(quote)).words.strip(f"{_RIM}?…")
-    naming = re.compile(rf"(?:{re.escape(_level(name).words)}|\b(?:session|sitzung)\b)[`*_'\",:]*")
+    naming = re.compile(rf"(?<!\w)(?:{re.escape(_level(name).words)}|session|sitzung)(?!\w)[`*_'\",:]*")
     for message in map(_composed, reversed(messages)) if wanted else ():
         own = _level(message)
-        for start in _places(wanted, own.words)[:1]:
-            first, end = _sentences_around(own.words, start, start + len(wanted))
-            named = naming.search(own.words, first, start)
+        if places := _places(wanted, own.words):
+            first, end = _sentences_around(own.words, places[0], places[0] + len(wanted))
+            named = naming.search(own.words, first, places[0])
             begin = named.end() if named else first
             stop = own.origins[end] if end < len(own.words) else len(message)
             return message[own.origins[begin] : stop].strip()

@@ -71,6 +71,7 @@ def test_own_words_are_the_sentence_of_a_quotation_without_what_names_the_sessio
         ("drop the table", "tell the session: drop the table, on staging only.", "drop the table, on staging only."),
         ("drop the table", "tell ada-api: don't drop the table", "don't drop the table"),
         ("drop the table", "sag *ada-api*, sie soll niemals drop the table tun", "sie soll niemals drop the table tun"),
+        ("drop it", "ada-apis don't drop it", "ada-apis don't drop it"),
         ("drop the table", "never let it drop the table", "never let it drop the table"),
         ("run `make`", "tell `ada-api`: run `make` at 9:30", "run `make` at 9:30"),
         ("drop the table", "nobody said it. Drop the table!", "Drop the table!"),
