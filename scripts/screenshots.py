@@ -36,7 +36,7 @@ KEPT = {  # of the journey, by language
 }
 
 KEPT_OF_MEMORY = ("remembered", "corrected", "forgotten")
-KEPT_OF_MIND = ("goals", "kept")
+KEPT_OF_MIND = ("kept",)
 KEPT_OF_TEAM = ("invited", "asked", "home", "digest")
 
 MORNING = """\
@@ -223,7 +223,6 @@ async def mind(browser: Browser, home: Path, *, every: Path | None) -> None:
 
     async with promised.begun(home, open_window, look) as talk:
         await talk.promises()
-        await talk.says_what_it_has_in_mind()
         await talk.keeps_it()
         await talk.window.page.context.close()
 

@@ -22,7 +22,6 @@ _MEANS: Final = {
     Level.KEPT: "0 kept",
     Level.PROPOSED: "1 proposed",
     Level.CHECKED: "2 checked",
-    Level.OWN: "3 its own",
 }
 
 
@@ -34,7 +33,7 @@ def authority(context: click.Context, *, soul: str, as_json: bool) -> None:
     """Show the level of each function of a mind, and how its newest parts fared (docs/MIND.md).
 
     0: kept with the thought, without effect. 1: proposed, see `soul approvals`. 2: in effect within the checks of the
-    house. 3: the soul's own.
+    daemon.
 
     \b
     JSON keys: function, level, why, since_ms, by, parts, refused. `since_ms` is 0 where nothing was decided yet.
@@ -56,11 +55,13 @@ def authority(context: click.Context, *, soul: str, as_json: bool) -> None:
 
 @authority.command("set")
 @click.argument("function", type=click.Choice([str(one) for one in Function]))
-@click.argument("level", type=click.IntRange(min(Level), max(Level)))
+@click.argument("level", type=int)
 @click.option("--why", required=True, help="The reason, which stays on record.")
 @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
 def set_(function: str, level: int, why: str, soul: str) -> None:
     """Give a function a level. A soul never rises by itself."""
+    if level not in list(Level):
+        raise click.UsageError(f"there is no level {level}: set 0, 1 or 2, which does what level 3 did")
     settings, name, asked = load_settings(), Function(function), Level(level)
     clock, whose = daemons_clock(settings), soul or settings.name
 

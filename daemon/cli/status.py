@@ -47,7 +47,7 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
     caps [{soul, cap_usd, spent_usd, reserved_usd, left_usd}] (of today; cap_usd and left_usd null: no cap),
     cap_person_usd, cap_room_usd (null: no cap),
     mind [{soul, mode, enabled, tempo (engaged, waiting, idle, asleep), last_thought_ms (null: none), thoughts_today,
-    skipped {budget, quiet, not_invited, rate, words, breaker}, tokens_hour, tokens_day, budget_hour, budget_day,
+    skipped {budget, quiet, not_invited, words, breaker}, tokens_hour, tokens_day, budget_hour, budget_day,
     goals_open, predictions_open, dropped_percepts, calibration {scored, brier, skill}}].
     """
     settings = load_settings()

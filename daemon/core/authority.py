@@ -29,22 +29,26 @@ class Function(StrEnum):
 class Level(IntEnum):
     """What a function may do; no level lifts a click, an invitation, a budget or an audience.
 
-    What is `KEPT` stands in the thought and has no effect; what is `PROPOSED` waits for an admin. `CHECKED` is in
-    effect within all checks of the house, `OWN` within those of form, size, audience and safety alone.
+    What is `KEPT` stands in the thought and has no effect; what is `PROPOSED` waits for an admin; what is `CHECKED` is
+    in effect within all checks of the daemon.
     """
 
     KEPT = 0
     PROPOSED = 1
     CHECKED = 2
-    OWN = 3
+
+    @classmethod
+    def stored(cls, level: int) -> "Level":
+        """The level of a row; 3, which earlier versions had, did the same as 2."""
+        return cls(min(level, cls.CHECKED))
 
 
 STARTS: Final[Mapping[Function, Level]] = MappingProxyType(
     {
-        Function.INNER_SPEECH: Level.OWN,
-        Function.SELF_MODEL: Level.OWN,
-        Function.EMOTION: Level.OWN,
-        Function.PREDICTIONS: Level.OWN,
+        Function.INNER_SPEECH: Level.CHECKED,
+        Function.SELF_MODEL: Level.CHECKED,
+        Function.EMOTION: Level.CHECKED,
+        Function.PREDICTIONS: Level.CHECKED,
         Function.ATTENTION: Level.CHECKED,
         Function.WORLD_MODEL: Level.CHECKED,
         Function.GOALS: Level.CHECKED,
@@ -109,7 +113,7 @@ class Authority:
 
     def of(self, name: str) -> Level:
         """The level of a field of a thought."""
-        return Level.OWN if name in REPLY_FIELDS else self.level(FUNCTION_OF[name])
+        return Level.CHECKED if name in REPLY_FIELDS else self.level(FUNCTION_OF[name])
 
     def allows(self, name: str) -> bool:
         """Whether a field of a thought is in effect by itself."""

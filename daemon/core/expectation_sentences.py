@@ -6,18 +6,6 @@ from typing import Final
 
 ABOUT_EXPECTATIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "expected_yes": "Noted: {id} came true.",
-        "expected_no": "Noted: {id} did not come true.",
-        "expected_none": "There is no {id} among what I expect here.",
-        "expected_over": "{id} is decided already; that stays as it is.",
-        "goals_head": "What I mean to do, as far as it may be known here:",
-        "goals_none": "I have no goals that may be known here.",
-        "expectations_head": "What I expect, as far as it may be known here:",
-        "expectations_none": "I expect nothing that may be known here.",
-        "goal_dropped": "{id} is given up.",
-        "goal_none": "There is no {id} among my goals here.",
-        "goal_over": "{id} is closed already; that stays as it is.",
-        "goal_of_another": "{id} was not made for you: only the person it was made for can have it given up.",
         "promised": "I'll come back to “{what}” by {when}; write `not now` if you'd rather not.",
         "promise_kept": "I said that I'd come back to “{what}”. There is nothing new that I could say about it yet.",
         "promise_unseen": "I said that I'd come back to “{what}”. I couldn't look at it by now; ask me again later.",
@@ -52,7 +40,6 @@ ABOUT_EXPECTATIONS: Final[Mapping[str, str]] = MappingProxyType(
         "home_unasked": "What I write by myself",
         "home_promised": "I promised to come back to “{what}” by {when}. `not now`, written where I promised it, "
         "declines that.",
-        "expected_by_rule": "{id} is decided by what happens, and not by words.",
     }
 )
 """A part of `SENTENCES`."""

@@ -22,8 +22,6 @@ ABOUT_HELP: Final[Mapping[str, str]] = MappingProxyType(
         "help_reminders": "Remind you, once or again and again, when you ask me to; *my reminders* lists them.",
         "help_own": "Show, correct and forget what I know about you: *what do you know about me*, *pause remembering*, "
         "*forget me*; *why* says where my last answer comes from.",
-        "help_goals": "Say what I mean to do, *what are your goals?*, and give up what I mean to do for you: "
-        "*drop G1*.",
         "help_unasked": "Write to you by myself, if you invite me to: *follow up on*, *follow up off*, *follow up "
         "status*.",
         "help_sessions": "Say who is working on what in Claude Code: *who is working on what?*",

@@ -56,9 +56,5 @@ MOVING: Final = re.compile(
     r"|(?:bitte )?(?:verschiebe|verlege) erinnerung #?(?P<eine>[0-9]{1,4}) auf (?P<auf>\S.{0,40})",
     re.IGNORECASE,
 )
-OUTCOME: Final = re.compile(r"p([0-9]{1,6}) (?:(yes|ja)|no|nein)", re.IGNORECASE)
-DROPPING: Final = re.compile(
-    r"(?:please )?drop g([0-9]{1,6})(?: please)?|(?:bitte )?verwirf g([0-9]{1,6})", re.IGNORECASE
-)
 NUMBER: Final = re.compile(r"(?<!\S)[#]?([0-9]{1,4})(?!\S)")
 NUMBERS: Final = re.compile(rf"{NUMBER.pattern}(?:(?: and| und| &)? {NUMBER.pattern})*")

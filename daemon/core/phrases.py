@@ -22,12 +22,10 @@ from daemon.core.perception import Perception, Place
 from daemon.core.phrase_patterns import (
     BINDING,
     CODE,
-    DROPPING,
     HANDING_OVER,
     MOVING,
     NUMBER,
     NUMBERS,
-    OUTCOME,
     REMEMBER,
     TO_SESSION,
     WORKING_ON,
@@ -74,8 +72,6 @@ class Command(StrEnum):
     MOVE_REMINDER = "move reminder"
     RESUME_REMINDER = "resume reminder"
     SHOW_THERE = "show there"
-    OUTCOME = "outcome of an expectation"
-    DROP_GOAL = "drop goal"
     NOT_NOW = "not now"
     FOLLOW_UP_ON = "follow up on"
     FOLLOW_UP_OFF = "follow up off"
@@ -192,8 +188,6 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             *("send that to the channel too", "send this to the channel too", "show that in the channel too"),
             *("schick das auch in den kanal", "sende das auch in den kanal", "zeig das auch im kanal"),
         ),
-        Command.OUTCOME: (),  # the id of an expectation stands in it, see `OUTCOME`
-        Command.DROP_GOAL: (),  # and the id of a goal in this, see `DROPPING`
         Command.NOT_NOW: ("not now", "nicht jetzt", "jetzt nicht"),
         Command.FOLLOW_UP_ON: ("follow up on", "melde dich"),
         Command.FOLLOW_UP_OFF: ("follow up off", "melde dich nicht", "melde dich nicht mehr"),
@@ -242,7 +236,7 @@ AS_MESSAGE: Final = frozenset(
         *(Command.WRONG, Command.REMEMBER, Command.FORGET_THAT, Command.FORGET_LAST, Command.HAND_OVER),
         *(Command.ASK, Command.HAND),
         *(Command.BIND, Command.BIND_FOR_ALL, Command.UNBIND, Command.PAIR, Command.FORGET_ME_SURELY),
-        *(Command.SHOW_THERE, Command.OUTCOME, Command.DROP_GOAL, Command.NOT_NOW),
+        *(Command.SHOW_THERE, Command.NOT_NOW),
     }
 )
 """Phrases that need a message or a thread of their own: typed behind a slash command they change nothing."""
@@ -279,8 +273,8 @@ class Phrase:
 
     Where several numbers stand in it, `more` are those after the first.
 
-    The `words` of PAIR are the code, as machines show it; those of OUTCOME yes or no; those of HELP what was typed and
-    is no phrase. `marked`: it stood behind a `!` or a slash command, so that the daemon itself is meant.
+    The `words` of PAIR are the code, as machines show it; those of HELP what was typed and is no phrase. `marked`: it
+    stood behind a `!` or a slash command, so that the daemon itself is meant.
     """
 
     command: Command
@@ -357,8 +351,6 @@ def _with_words(text: str) -> Phrase | None:
     """A phrase in which the person's own words stand."""
     if len(text) <= _LONGEST and (asked := MOVING.fullmatch(plain_words(text))) is not None:
         return Phrase(Command.MOVE_REMINDER, int(asked["one"] or asked["eine"]), (asked["to"] or asked["auf"]).strip())
-    if len(text) <= _LONGEST and (asked := OUTCOME.fullmatch(plain_words(text))) is not None:
-        return Phrase(Command.OUTCOME, int(asked[1]), "yes" if asked[2] else "no")
     if (asked := REMEMBER.fullmatch(text)) is not None:
         around = "" if asked["closed"] else asked["mark"]  # the whole message is bold
         return Phrase(Command.REMEMBER, words=asked["words"].removesuffix(around))
@@ -373,8 +365,6 @@ def _naming(text: str) -> Phrase | None:
     if (asked := BINDING.fullmatch(text)) is not None:
         command = Command.BIND_FOR_ALL if asked["all"] or asked["alle"] else Command.BIND
         return Phrase(command, name=asked["name"] or asked["wen"])
-    if (asked := DROPPING.fullmatch(text)) is not None:
-        return Phrase(Command.DROP_GOAL, int(asked[1] or asked[2]))
     for command, pattern in _NAMING.items():
         if (asked := pattern.fullmatch(text)) is not None:
             return Phrase(command, words=next(filter(None, asked.groups())))

@@ -105,7 +105,6 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         # -- below a reply ----------------------------------------------------------------------------------------
         "out_of_room": "(I ran out of room; say *go on*.)",
         "repeated_itself": "(I began to repeat myself, so I stop here.)",
-        "code_left_out": "(The rest of the code is left out, since you are on your phone; say *show the rest*.)",
         "stopped": "(I stopped here: {why}.)",
         "why_tokens": "the limit of {limit} tokens for one task is reached",
         "why_usd": "the budget of {limit} US dollars for one task is used up",

@@ -18,7 +18,7 @@ MOST_WAKES: Final = 8
 MOST_FRUITLESS: Final = 2
 """After so many wakes in a row to no effect there are none until a person has written."""
 
-Skipped = Literal["budget", "quiet", "not_invited", "rate", "words", "breaker"]
+Skipped = Literal["budget", "quiet", "not_invited", "words", "breaker"]
 """Why a counted tick was not thought: nothing left to spend, words came first, or the model failed, among others."""
 
 REFLECTING: Final = "reflecting"

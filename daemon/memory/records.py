@@ -164,15 +164,11 @@ class ProcessState:
 
 @dataclass(frozen=True, slots=True)
 class VisitState:
-    """The number of the visit in a conversation, its replies so far, and when the last message was written (ms).
-
-    `locations` holds by platform id where each person said that they are, as `mind.situation` names places.
-    """
+    """The number of the visit in a conversation, its replies so far, and when the last message was written (ms)."""
 
     visit: int = 0
     exchanges: int = 0
     spoken_ms: int = 0
-    locations: JSONObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

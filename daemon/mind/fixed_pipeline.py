@@ -19,14 +19,14 @@ from daemon.mind.offering import offer
 from daemon.mind.passing_time import with_passing_time
 from daemon.mind.reading_tools import reading_tools_of, with_results
 from daemon.mind.recall.thoughts import DEGRADED
-from daemon.mind.role_lock import RoleLock
+from daemon.mind.reply_rules import ReplyRules
 from daemon.mind.silence import Silence
 from daemon.mind.steps.external_dialog import external_dialog
-from daemon.mind.steps.internal_monologue import weighed_monologue
+from daemon.mind.steps.internal_monologue import led_monologue
 from daemon.mind.steps.respond import REPLY, respond, wish_word
 from daemon.mind.steps.think import Considered, think
 from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
-from daemon.mind.transitions.following import Lead, follow, hinted, turning_away
+from daemon.mind.transitions.following import Lead, follow, may_leave_a_mode
 from daemon.soul import Mode
 from daemon.soul_engine import with_mode, with_stance
 
@@ -71,7 +71,7 @@ async def converse(
     ModelError.
     """
 
-    advice = " ".join(filter(None, (stance, RoleLock(context).advice, context.motor.rules.advice)))
+    advice = " ".join(filter(None, (stance, ReplyRules(context).advice)))
 
     def setting(memory: WorkingMemory) -> WorkingMemory:
         return keep_in_mind(with_stance(with_mode(memory, mode.personality) if mode else memory, advice))
@@ -147,7 +147,7 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
         context.motor.keep_silence(chosen := silence())
         context.note("stay", context.state.process, "model", chosen)
         return memory
-    RoleLock(context).note(thought.stated)
+    ReplyRules(context).note(thought.stated)
     context.motor.settle(thought.reply, cut=thought.cut)
     offer(context, short_answers_in(thought.output.short_answers))
     return memory
@@ -170,8 +170,7 @@ async def _unified(
 ) -> WorkingMemory | Transition:
     """One streamed call; only its reply part is shown while it streams."""
     lead = Lead(context)
-    role = RoleLock(context)
-    asked = respond(context.soul, lead.meanings, leads=lead.leads, more=manner.more, opening=role.judge)
+    asked = respond(context.soul, lead.meanings, leads=lead.leads, more=manner.more, opening=ReplyRules(context).judge)
     step = with_soul_creativity(context.soul, asked)
     async with aclosing(context.mind.stream(setting(context.memory), step)) as thought:
         if not unseen:
@@ -199,17 +198,17 @@ async def _split(
 ) -> WorkingMemory | Transition:
     """One call per step: a private thought and the reply; the checks are left to the jobs after it.
 
-    A model that only lost the form of one call speaks without a thought. In a mode the thought says along the way
-    whether it is to be left.
+    The thought says what is called for. A model that only lost the form of one call speaks without it, but in a mode,
+    which no other call would leave.
     """
-    if wish := await hinted(context):
-        return await _follow(context, setting, manner, wish)
-    soul, memory, turning = context.soul, setting(context.memory), turning_away(context)
-    if soul.pipeline == "split" or turning:
-        think = weighed_monologue(soul.display_name, _THINK, turning.in_thought if turning else "")
-        memory, monologue = await context.mind.run(memory, with_soul_creativity(soul, think))
-        if turning and monologue.holds:
-            return follow(context, turning)
+    soul, memory = context.soul, setting(context.memory)
+    if soul.pipeline == "split" or may_leave_a_mode(context):
+        lead = Lead(context)
+        asked = led_monologue(soul.display_name, _THINK, lead.meanings)
+        memory, monologue = await context.mind.run(memory, with_soul_creativity(soul, asked))
+        leads = lead.leads(monologue.calls_for or "")
+        if wish := lead.settle(monologue.calls_for, leads=leads):
+            return await _follow(context, setting, manner, wish)
         context.motor.annotate(monologue=monologue.text)
     context = replace(context, memory=memory)
     return await say(context, await manner.choose(context), unseen=unseen)

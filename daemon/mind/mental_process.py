@@ -1,6 +1,5 @@
 """Mental processes: states of the soul that handle a perception with steps and return the next state (seed 000)."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -95,10 +94,8 @@ class Wish:
     The model writes `word` where `meaning`, a clause about the person, is true; the triggers and hints of the soul's
     `mode` are added to it. The wish leads to the process `to`, or else is carried out by `carry_out`, which gives what
     came of it as a sentence of the daemon's own for the reply. It may be followed from `origins` alone, and a process
-    be entered only as its table of entries allows. `reason` stands in the path. `hint` finds messages that may hold the
-    wish, where a model answers without elements: for those a wish for a process costs one question to the model.
-    `in_thought` is the wish as a statement that such a model's thought before the reply weighs along the way, so that
-    it costs no call. A wish that is carried out is offered only where it `has_ground`.
+    be entered only as its table of entries allows. `reason` stands in the path. A wish that is carried out is offered
+    only where it `has_ground`.
     """
 
     word: str
@@ -108,8 +105,6 @@ class Wish:
     carry_out: "Callable[[ProcessContext], Awaitable[str]] | None" = None
     origins: frozenset[str] = SPOKEN
     mode: str = ""
-    hint: re.Pattern[str] | None = None
-    in_thought: str = ""
     has_ground: "Callable[[ProcessContext], bool]" = lambda _: True
 
 
@@ -143,7 +138,8 @@ class CurrentCycle:
     it when such a thought says nothing. `thinks_unasked`: the soul may think by itself as well. `promises` is how
     many things more it may promise the person here, None where it may promise nothing; in `quiet` hours it says
     nothing unasked. `labels` say what the newest words and readings are about, by their text.
-    `silent_for` is why a thought of its own accord may say nothing, empty where it may.
+    `silent_for` is why a thought of its own accord may say nothing, empty where it may. `on_alert`: what was felt last
+    calls for a brief reply.
     """
 
     limits: Limits | None
@@ -169,6 +165,7 @@ class CurrentCycle:
     quiet: QuietHours = NEVER_QUIET
     labels: Mapping[str, str] = field(default_factory=dict)
     silent_for: WhySilent = "not_invited"
+    on_alert: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from daemon.memory.shared.changes import SharedChange
 from daemon.memory.shared.contexts import Change
 from daemon.memory.shared.note_acts import SentNote
 from daemon.memory.stream.new_thought import NewThought
-from daemon.mind.reply_rules import NO_RULES, ReplyRule, ReplyRules
 from daemon.mind.silence import Silence
 
 _MOST_REMEMBERED = 5  # in one cycle
@@ -30,23 +29,18 @@ class Motor:
     """Collects the effects of one cycle. `speech` streams the reply to users; None shows nothing before the commit.
 
     Only `settle` decides what the reply is: streamed text is a draft, which the channel replaces if it differs. `words`
-    are those of the daemon's own lines; `rules` hold for what is said, streamed or not. `calls` are the model calls of
-    the cycle so far.
+    are those of the daemon's own lines. `calls` are the model calls of the cycle so far.
     """
 
     def __init__(
         self,
         speech: Speech | None,
         words: Words = HOUSE_WORDS,
-        rules: ReplyRules = NO_RULES,
         *,
         calls: Sized = (),
     ) -> None:
         self._speech = speech
         self.words = words
-        self._rules = rules
-        self._in_full = ""
-        self._broken: list[ReplyRule] = []
         self._reply = ""
         self._stops = self._repeats = False
         self._silence = Silence.REFUSED
@@ -72,8 +66,7 @@ class Motor:
     def reply(self) -> str:
         """The final reply, with the lines that the daemon adds below it."""
         cut = f"_{self.words.say('repeated_itself' if self._repeats else 'out_of_room')}_" if self._stops else ""
-        code = f"_{self.words.say('code_left_out')}_" if ReplyRule.CODE_LINES in self._broken else ""
-        return "\n\n".join(filter(None, (self._reply, cut, code, *self._below, *self._shown)))
+        return "\n\n".join(filter(None, (self._reply, cut, *self._below, *self._shown)))
 
     @property
     def said(self) -> str:
@@ -84,21 +77,6 @@ class Motor:
     def cut(self) -> bool:
         """Whether the reply met the model's output limit, and may be gone on with."""
         return self._stops and not self._repeats
-
-    @property
-    def rules(self) -> ReplyRules:
-        """The rules that hold for the reply."""
-        return self._rules
-
-    @property
-    def broken(self) -> tuple[ReplyRule, ...]:
-        """The rules that the reply broke before they were enforced."""
-        return tuple(self._broken)
-
-    @property
-    def in_full(self) -> str:
-        """The reply with all of its code, where a rule left some of it out; else empty."""
-        return self._in_full
 
     @property
     def heard(self) -> Heard:
@@ -161,15 +139,10 @@ class Motor:
         return self._drawn_on
 
     async def speak(self, pieces: AsyncIterable[str]) -> None:
-        """Show a reply while it streams, as far as its rules let it. Raises what the pieces raise."""
-        rules = self._rules.filter()
+        """Show a reply while it streams. Raises what the pieces raise."""
         async for piece in pieces:
-            await self._say(rules.feed(piece))
-        await self._say(rules.finish())
-
-    async def _say(self, text: str) -> None:
-        if self._speech is not None and text:
-            await self._speech.say(text)
+            if self._speech is not None and piece:
+                await self._speech.say(piece)
 
     async def show(self, task: Task) -> None:
         """Show the progress of a piece of work, where the reply streams."""
@@ -180,15 +153,9 @@ class Motor:
         """Set the reply, whatever was streamed so far; one that is `cut` is closed, and says so.
 
         Of one that ends in copies of the same words the first stands; there is nothing to go on with.
-
-        What a rule takes out of it is not said; `in_full` keeps the code of it.
         """
         once = without_repeats(reply) if cut else reply
-        whole, self._repeats = close_fence(once) if cut else reply, once != reply
-        kept, broken = self._rules.kept(whole)
-        self._reply, self._stops = kept.rstrip() if broken else whole, cut and ReplyRule.ALERT not in broken
-        self._broken = [*(one for one in self._broken if one is ReplyRule.EPISTEMIC_MODE), *sorted(broken)]
-        self._in_full = whole if ReplyRule.CODE_LINES in broken else ""
+        self._reply, self._stops, self._repeats = close_fence(once) if cut else reply, cut, once != reply
 
     def keep_silence(self, silence: Silence) -> None:
         """Say nothing on purpose."""
@@ -198,10 +165,6 @@ class Motor:
     def silence(self) -> Silence:
         """What becomes of it that nothing is said; refused where that was never chosen, or something is said yet."""
         return Silence.REFUSED if self.reply else self._silence
-
-    def note_breach(self, rule: ReplyRule) -> None:
-        """Count a breach that was met before a word was said."""
-        self._broken.append(rule)
 
     def rewrite(self, change: Callable[[str], str]) -> None:
         """Change the settled reply; one that is cut stays so."""

@@ -1,7 +1,7 @@
 """Decides whether words of a user prove a line that a model proposes to note: no fact without a quotation.
 
 A quotation has to stand verbatim in what that very user wrote: outside what they quote, outside code and files, in no
-question, no joke, no supposition and no order. Numbers, names and negation of the line must stand in it.
+question. Numbers and names of the line must stand in it. How they were meant is said by the model that proposes it.
 """
 
 import re
@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from daemon.core.text import visible_line
 from daemon.core.words import likeness, terms_of, words_of
-from daemon.mind.cues_of_speech import denies, is_joke, is_order, is_request, is_supposition
 
 FEWEST_WORDS: Final = 3
 """Words of a quotation that is not a whole message."""
@@ -40,7 +39,6 @@ class Unproved(StrEnum):
     NOT_MEANT = "it was not meant as a statement"
     NUMBER = "a number of the line is not in the quotation"
     NAME = "a name of the line is not in the quotation"
-    NEGATION = "the line denies what the quotation says, or the other way round"
     UNRELATED = "the line has nothing in common with the quotation"
 
 
@@ -103,20 +101,22 @@ def meant(quote: str, said_as: SaidAs, messages: Sequence[str]) -> Evidence | Un
     return found if isinstance(found, Unproved) else found[0]
 
 
-def own_words_from(quote: str, messages: Sequence[str]) -> str:
-    """What a user wrote from the words of a quotation on, to the end of the sentence in which these end; else empty.
+def own_words_from(quote: str, messages: Sequence[str], name: str) -> str:
+    """The sentence of a user around a quotation, from behind where it first names the session; empty for none.
 
-    It stands as they wrote it, newest message first. A sentence that denies what the rest of it would say, as *don't
-    drop it*, holds none: where a quotation begins is a model's choice.
+    It stands as the user wrote it, newest message first. Where the quotation begins is a model's choice, so what is
+    before it comes along: *don't drop it* must not become *drop it*.
     """
     wanted = _level(_composed(quote)).words.strip(f"{_RIM}?…")
+    naming = re.compile(rf"(?<!\w)(?:{re.escape(_level(name).words)}|session|sitzung)(?!\w)[`*_'\",:]*")
     for message in map(_composed, reversed(messages)) if wanted else ():
         own = _level(message)
-        for start in _places(wanted, own.words):
-            first, end = _sentences_around(own.words, start, start + len(wanted))
-            if denies(own.words[first:end]) == denies(own.words[start:end]):
-                stop = own.origins[end] if end < len(own.words) else len(message)
-                return message[own.origins[start] : stop].strip()
+        if places := _places(wanted, own.words):
+            first, end = _sentences_around(own.words, places[0], places[0] + len(wanted))
+            named = naming.search(own.words, first, places[0])
+            begin = named.end() if named else first
+            stop = own.origins[end] if end < len(own.words) else len(message)
+            return message[own.origins[begin] : stop].strip()
     return ""
 
 
@@ -128,22 +128,10 @@ def _sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def same_particulars(line: str, other: str) -> bool:
-    """Whether two lines have the same numbers, each says the names of the other, and both deny or neither does."""
+    """Whether two lines have the same numbers, and each says the names of the other."""
     numbers, others = ({word for number in _NUMBER.findall(one) for word in words_of(number)} for one in (line, other))
     named = all(set(_names(one, ())) <= set(words_of(two)) for one, two in ((line, other), (other, line)))
-    return numbers == others and denies(line) == denies(other) and named
-
-
-def says_all_of(line: str, quote: str, names: Sequence[str]) -> bool:
-    """Whether every telling word of a line, but the person's own names, stands in a quotation in some form."""
-    said, own = set(words_of(quote)), {word for name in names for word in words_of(name)}
-    terms = [term for term in terms_of(line) if term.word not in own]
-    return bool(terms) and all(_is_said(term.word, said) for term in terms)
-
-
-def sentences(words: str) -> list[str]:
-    """The sentences of a message, as they stand in it."""
-    return [found for match in _SENTENCE.finditer(words) if (found := match.group().strip())]
+    return numbers == others and named
 
 
 def _meant(quote: str, said_as: SaidAs, messages: Sequence[str]) -> tuple[Evidence, _Said] | Unproved:
@@ -153,9 +141,7 @@ def _meant(quote: str, said_as: SaidAs, messages: Sequence[str]) -> tuple[Eviden
     _, said = found
     if _ASKS.search(said.around):
         return Unproved.QUESTION
-    if said_as not in _TAKEN or any(sign(said.around) for sign in (is_joke, is_supposition, is_order, is_request)):
-        return Unproved.NOT_MEANT
-    return found
+    return found if said_as in _TAKEN else Unproved.NOT_MEANT
 
 
 def _found(quote: str, messages: Sequence[str]) -> tuple[Evidence, _Said] | Unproved:
@@ -171,7 +157,7 @@ def _found(quote: str, messages: Sequence[str]) -> tuple[Evidence, _Said] | Unpr
                 return Unproved.TOO_SHORT
             end = start + len(wanted)
             original = messages[place][own.origins[start] : own.origins[end - 1] + 1]
-            around = _around(own.words, start, end)
+            around = own.words[slice(*_sentences_around(own.words, start, end))]
             return Evidence(place, visible_line(original)), _Said(own.words[start:end], around)
     return Unproved.NOT_SAID
 
@@ -206,24 +192,12 @@ def _places(wanted: str, text: str) -> list[int]:
     return [match.start() for match in re.finditer(edge + re.escape(wanted) + end, text)]
 
 
-def _around(text: str, start: int, end: int) -> str:
-    """The sentences that hold a place of the text, and the one behind it, which may take it back."""
-    spans = [match.span() for match in _SENTENCE.finditer(text) if match.group()]
-    holding = [number for number, (low, high) in enumerate(spans) if low < end and start < high]
-    last = min(holding[-1] + 1, len(spans) - 1) if holding else 0
-    held = text[spans[holding[0]][0] : spans[holding[-1]][1]] if holding else text
-    after = text[slice(*spans[last])] if holding else ""
-    return f"{held} {after}" if is_joke(after) else held
-
-
 def _fault(line: str, quote: str, names: Sequence[str]) -> Unproved | None:
     said = set(words_of(quote))
     if {words for number in _NUMBER.findall(line) for words in words_of(number)} - said:
         return Unproved.NUMBER
     if any(not _is_said(name, said) for name in _names(line, names)):
         return Unproved.NAME
-    if denies(line) != denies(quote):
-        return Unproved.NEGATION
     terms = terms_of(line)
     if terms and not any(_is_said(term.word, said) for term in terms):
         return Unproved.UNRELATED

@@ -7,7 +7,6 @@ from daemon.core.errors import ModelError
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line
 from daemon.memory.queues.remembering import Remembered
-from daemon.mind.cues_of_speech import is_order, is_request
 from daemon.mind.destinations import newest_words
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.quotation import Evidence, SaidAs, proof
@@ -26,8 +25,7 @@ _NOTHING: Final = "You have noted nothing: {why}. Say so, and promise nothing."
 def own_words(words: str) -> Remembered | None:
     """A person's own words as something to remember; None where they are no plain statement."""
     content = one_line(words)[:LONGEST].rstrip(" .")
-    further = words.strip().splitlines()[1:]
-    if any(not line.strip() or is_order(line) or is_request(line) for line in further):
+    if any(not line.strip() for line in words.strip().splitlines()):
         return None  # it asks for something else, too
     if remove_keys(content) != content:
         return None
@@ -45,7 +43,7 @@ async def heed_remembering(context: ProcessContext) -> str:
         _, asked = await context.mind.run(context.memory, note_down())
     except ModelError:
         return _NOTHING.format(why="you could not make out what is meant")
-    found = proof(asked.line, asked.quote, SaidAs.STATEMENT, newest_words(context), (context.perception.name,))
+    found = proof(asked.line, asked.quote, asked.said_as, newest_words(context), (context.perception.name,))
     if not asked.line or remove_keys(asked.line) != asked.line:
         return _NOTHING.format(why="you could not make out what is meant")
     if not isinstance(found, Evidence):

@@ -11,7 +11,6 @@ from daemon.memory.knowledge.records.kinds import Trust
 from daemon.mind.quotation import same_particulars
 
 _RIM: Final = " .!;,"
-_SAYS_NOTHING: Final = ("", "said", "noted")  # predicates of facts whose object is the whole line
 _AKIN: Final = 0.6  # of the telling words of the shorter line
 _RANK: Final = (Trust.OWN, Trust.DOCUMENT, Trust.CLAIM, Trust.INFERRED, Trust.NOTED)
 _MOST_PAIRS: Final = 20  # that one call is asked about
@@ -29,7 +28,7 @@ def same_pairs(lines: Sequence[Line]) -> list[Pair]:
     found: list[Pair] = []
     gone: set[str] = set()
     for one, other in _pairs(lines):
-        if one.id not in gone and other.id not in gone and _says_the_same(one, other):
+        if one.id not in gone and other.id not in gone and _level(one.text) == _level(other.text):
             pair = _in_order(one, other)
             gone.add(pair.goes.id)
             found.append(pair)
@@ -37,7 +36,7 @@ def same_pairs(lines: Sequence[Line]) -> list[Pair]:
 
 
 def alike_pairs(lines: Sequence[Line]) -> list[Pair]:
-    """The pairs that may say the same, one of them new: same numbers, names and negation, and words in common."""
+    """The pairs that may say the same, one of them new: same numbers and names, and words in common."""
     found = [_in_order(one, other) for one, other in _pairs(lines) if _may_be_the_same(one, other)]
     return found[:_MOST_PAIRS]
 
@@ -50,14 +49,6 @@ def _in_order(one: Line, other: Line) -> Pair:
     """The better proved stays, of two equal ones the older: it says since when."""
     stays, goes = sorted((one, other), key=lambda line: (_RANK.index(line.trust), line.seq))
     return Pair(stays, goes)
-
-
-def _says_the_same(one: Line, other: Line) -> bool:
-    if _level(one.text) == _level(other.text):
-        return True
-    triple, second = (tuple(map(_level, (line.subject, line.predicate, line.object))) for line in (one, other))
-    telling = all(triple) and triple[1] not in _SAYS_NOTHING
-    return telling and triple == second and same_particulars(one.text, other.text)
 
 
 def _may_be_the_same(one: Line, other: Line) -> bool:

@@ -42,7 +42,7 @@ async def _put(context: ProcessContext) -> str:
         return _unclear(context)
     if put is None or not asked.session or not asked.words:
         return _unclear(context)
-    words = own_words_from(asked.words, newest_words(context))
+    words = own_words_from(asked.words, newest_words(context), asked.session)
     command = Command.HAND if asked.task else Command.ASK
     text, act = await put(Phrase(command, words=words, name=asked.session))
     if act is not None:

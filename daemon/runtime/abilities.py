@@ -54,7 +54,6 @@ async def abilities(cycle: Cycle) -> tuple[Ability, ...]:
         found.append(Ability("help_reminders"))
     if key_of(newest.author) is None:
         found.append(Ability("help_own"))
-        found += [Ability("help_goals")] if cycle.soul.mind == "cycle" else []
         if services.tick_budget(cycle.soul) is not None and services.channel.offers(newest.conversation).unasked:
             found.append(Ability("help_unasked"))
     return (*found, *await _among_others(cycle))

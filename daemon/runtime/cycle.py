@@ -19,13 +19,12 @@ from daemon.runtime.cue_reports import line_of
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
-from daemon.runtime.house_lists import list_below
 from daemon.runtime.initiative import ask_for_invitation
 from daemon.runtime.people.bound_words import say_to_session
 from daemon.runtime.people.obeying import obey, phrase_of
 from daemon.runtime.people.repeating import bring_up_apart
 from daemon.runtime.promises import tell_of_promises
-from daemon.runtime.recalling import process_context, rules_of_reply
+from daemon.runtime.recalling import process_context
 from daemon.runtime.sharing import tell_others, with_notes_heard
 from daemon.runtime.shown_work import ShownSpeech, shown_solving
 from daemon.soul_engine import turns_read
@@ -52,7 +51,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     transcript = await services.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
     transcript = await with_notes_heard(cycle, transcript)
     speech = cycle.speech = _speech(cycle)
-    motor = Motor(speech, cycle.words, await rules_of_reply(cycle), calls=cycle.calls)
+    motor = Motor(speech, cycle.words, calls=cycle.calls)
     try:
         context = await process_context(cycle, soul, transcript, motor)
         services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
@@ -63,7 +62,6 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     await _tell_of_memory(cycle, motor)
     if came_up := await line_of(cycle, motor.words):
         motor.show_below(came_up)
-    list_below(cycle, motor)
     tell_of_promises(cycle, motor)
     await ask_for_invitation(cycle, context, motor)
     await services.names.learn((motor.reply,))
@@ -73,8 +71,6 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     motor.rewrite(lambda reply: with_unread_links(reply, cycle.linked, motor.words))
     parts, files = await _in_parts(cycle, motor)
     _require_visible(cycle, motor, parts)
-    for rule in motor.broken:
-        services.emit(f"rule_broken.{rule}", trace=cycle.trace_id)
     await cycle.require_same_readers()
     thinking = Thinking(soul, motor, run, transcript, context.visit)
     effect = effect_of_cycle(cycle, thinking, parts, files)

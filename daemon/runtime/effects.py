@@ -26,7 +26,7 @@ from daemon.mind.motor import Motor
 from daemon.mind.recall import as_memory
 from daemon.mind.recall.looked_up import marked
 from daemon.mind.recall.thoughts import MONOLOGUE, thought_for
-from daemon.mind.recall.visit import Visit, located
+from daemon.mind.recall.visit import Visit
 from daemon.mind.silence import Silence
 from daemon.mind.state_machine import ProcessRun
 from daemon.processes.subprocesses import AFTER_A_VISIT
@@ -191,8 +191,7 @@ def _spoken_by(calls: Sequence[LLMCall]) -> str:
 def _private(cycle: Cycle, motor: Motor) -> JSONObject:
     """What is stored privately with the reply; with a thought, before whom it was thought."""
     readers = thought_for(cycle.heard_by) if MONOLOGUE in motor.annotations else {}
-    in_full = {"in_full": motor.in_full} if motor.in_full else {}
-    return {**motor.annotations, **readers, **in_full}
+    return {**motor.annotations, **readers}
 
 
 def turns_of(cycle: Cycle) -> tuple[Turn, ...]:
@@ -217,8 +216,7 @@ def _visit_state(
     """A message begins or continues a visit; what nobody said here leaves it as it was."""
     if perceptions[-1].modality in {Modality.TIME, Modality.NOTE, Modality.EVENT, Modality.SENSE}:
         return before
-    locations = located(visit.locations, perceptions)
-    return VisitState(before.visit + visit.begins, visit.exchanges + replied, now_ms, locations)
+    return VisitState(before.visit + visit.begins, visit.exchanges + replied, now_ms)
 
 
 def _asked_for(motor: Motor, perceptions: Sequence[Perception]) -> tuple[NewIntention, ...]:

@@ -28,10 +28,9 @@ from daemon.mind.recall.at_work import with_sessions
 from daemon.mind.recall.looked_up import source_id
 from daemon.mind.recall.mood import status_of
 from daemon.mind.recall.shared import with_shared
-from daemon.mind.recall.visit import Visit, located, visit_of
-from daemon.mind.reply_rules import ALERT_INTENSITY, ALERT_TEXTURE, ReplyRules
+from daemon.mind.recall.visit import Visit, visit_of
+from daemon.mind.reply_rules import is_alarming
 from daemon.mind.senses.seeing import seeing
-from daemon.mind.situation import Location, asks_for_all_code
 from daemon.runtime.abilities import abilities, for_prompt
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.following_links import follow_links
@@ -148,6 +147,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         promises=await room_for_promises(cycle, soul),
         quiet=services.quiet_hours,
         silent_for=await why_silent(cycle, promised=bool(promised_by_now(cycle.newest, cycle.at_hand))),
+        on_alert=await _is_on_alert(cycle),
     )
 
 
@@ -168,23 +168,17 @@ def _limits(cycle: Cycle, soul: Soul) -> Limits | None:
 
 async def _visit(cycle: Cycle, soul: Soul, known: RecalledFacts, transcript: Transcript, now: int) -> Visit:
     person, timeout_ms = known.of(cycle.newest.author), cycle.services.timing.visit_timeout_ms
-    visit = visit_of(cycle.claim.visit_state, person, transcript, now, timeout_ms, said=cycle.perceptions)
+    visit = visit_of(cycle.claim.visit_state, person, transcript, now, timeout_ms)
     if visit.begins or soul.mind != "cycle":
         return visit
     return replace(visit, begun_ms=await cycle.services.episodes.begun_ms(cycle.claim.conversation))
 
 
-async def rules_of_reply(cycle: Cycle) -> ReplyRules:
-    """The rules that hold for the reply: by where the person said that they are, and by what was felt of late."""
-    services, state, newest = cycle.services, cycle.claim.visit_state, cycle.newest
+async def _is_on_alert(cycle: Cycle) -> bool:
+    """Whether what was felt last in this visit puts the soul on the alert. Raises StoreError."""
+    services = cycle.services
     since = services.clock.now_ms() - services.timing.visit_timeout_ms
-    place = located(state.locations if state.spoken_ms >= since else {}, cycle.perceptions).get(newest.author)
-    words = [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]
-    felt = await services.qualia.newest(cycle.claim.conversation, since)
-    return ReplyRules(
-        few_code_lines=place == Location.MOBILE and not any(map(asks_for_all_code, words)),
-        alert=felt is not None and felt.intensity >= ALERT_INTENSITY and felt.texture.casefold() == ALERT_TEXTURE,
-    )
+    return is_alarming(await services.qualia.newest(cycle.claim.conversation, since))
 
 
 async def _known(

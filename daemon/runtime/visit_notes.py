@@ -1,13 +1,13 @@
 """What a cycle says of the visit that it belongs to: by plain rules, without a model."""
 
+from dataclasses import replace
 from typing import Final
 
 from daemon.core.perception import Modality
 from daemon.memory.knowledge.records.kinds import SituationContext
-from daemon.memory.knowledge.visits import VisitNote
+from daemon.memory.knowledge.visits import UNKNOWN, VisitNote
 from daemon.memory.records import ProcessState
 from daemon.mind.matter import Matter
-from daemon.mind.situation import situation_of
 from daemon.processes.subprocesses import AFTER_A_VISIT
 from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul
@@ -17,14 +17,14 @@ _LAST: Final = "exiting"
 
 
 def note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
-    """Place, process, role and the people's own words make the situation; silence and the last process its end."""
+    """Place, process and role make the situation; silence and the last process its end."""
     claim, services = cycle.claim, cycle.services
     words = [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]
     silent_ms = services.clock.now_ms() - claim.visit_state.spoken_ms
     newest = cycle.newest if cycle.messages else None
     return VisitNote(
         persona=soul.name,
-        situation=_situation(soul, state, words, str(newest.place) if newest else ""),
+        situation=_situation(soul, state, str(newest.place) if newest else ""),
         visit=claim.visit_state.visit + (bool(words) and not claim.visit_state.exchanges),
         begins=bool(words) and 0 < services.timing.visit_timeout_ms < silent_ms and claim.visit_state.spoken_ms > 0,
         ends=newest is not None and newest.modality is Modality.TIME and newest.process == _LAST,
@@ -34,15 +34,12 @@ def note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
     )
 
 
-def _situation(soul: Soul, state: ProcessState, words: list[str], place: str) -> SituationContext:
-    said = situation_of("\n".join(words))
+def _situation(soul: Soul, state: ProcessState, place: str) -> SituationContext:
     role = soul.role_in(state.process)
     deep = state.process in _DEEP or (state.process == "engaged" and Matter.kept(state.process_memory).wants_depth)
-    return SituationContext(
+    return replace(
+        UNKNOWN,
         interaction_mode="deep_discussion" if deep else "",
-        stakes_level=said.stakes_level,
-        time_pressure=said.time_pressure,
-        location_context=said.location_context,
         domain_area=place,
         agent_role=role[0] if role else "",
     )

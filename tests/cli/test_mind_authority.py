@@ -30,6 +30,7 @@ def test_each_function_is_listed_with_its_level_and_what_is_wrong_changes_nothin
     assert "values" in call("mind", "authority").stdout
     for wrong in (
         ("goal", "1", "--why", "x"),
+        ("goals", "3", "--why", "x"),
         ("goals", "4", "--why", "x"),
         ("goals", "-1", "--why", "x"),
         ("goals", "1"),
@@ -40,6 +41,8 @@ def test_each_function_is_listed_with_its_level_and_what_is_wrong_changes_nothin
         result = call("mind", "authority", "set", *wrong)
         assert result.exit_code not in (0, 1), wrong
         assert result.stderr, wrong
+    gone = call("mind", "authority", "set", "goals", "3", "--why", "x")
+    assert "set 0, 1 or 2, which does what level 3 did" in gone.stderr
     assert one(path, "SELECT count(*) FROM mind_authority") == 0
     assert "no soul 'cleo'" in call("mind", "authority", "--soul", "cleo").stderr
     assert as_json("mind", "authority", "history") == []
@@ -56,7 +59,7 @@ def test_a_level_is_set_with_why_and_the_history_says_which_when_by_whom_and_why
     assert (goals["level"], goals["why"]) == (1, "let me look first")
     assert "let me look first" in call("mind", "authority").stdout
     call("mind", "authority", "set", "tools", "0", "--why", "none is needed")
-    call("mind", "authority", "set", "goals", "3", "--why", "it does well")
+    call("mind", "authority", "set", "goals", "2", "--why", "it does well")
     change(
         path,
         "INSERT INTO mind_authority_history (soul, function, level_before, level, why, decided_by, at_ms) VALUES"
@@ -67,7 +70,7 @@ def test_a_level_is_set_with_why_and_the_history_says_which_when_by_whom_and_why
     assert [(one["function"], one["before"], one["level"], one["why"]) for one in found] == [
         ("goals", 2, 1, "let me look first"),
         ("tools", 2, 0, "none is needed"),
-        ("goals", 1, 3, "it does well"),
+        ("goals", 1, 2, "it does well"),
     ]
     assert {one["by"] for one in found} == {os_user()}
     assert all(before <= one["at_ms"] <= SystemClock().now_ms() for one in found)
@@ -77,7 +80,7 @@ def test_a_level_is_set_with_why_and_the_history_says_which_when_by_whom_and_why
     of_tools = as_json("mind", "authority", "history", "--function", "tools")
     assert [one["why"] for one in of_tools] == ["none is needed"]
     shown = call("mind", "authority", "history").stdout
-    assert all(words in shown for words in ("1 proposed", "3 its own", "let me look first", os_user()))
+    assert all(words in shown for words in ("1 proposed", "2 checked", "let me look first", os_user()))
 
 
 def test_what_a_thought_proposes_is_approved_here(path: Path) -> None:

@@ -27,7 +27,7 @@ def test_a_soul_that_never_thought_has_a_mind_without_figures(home: Path) -> Non
     assert (found["soul"], found["mode"], found["enabled"], found["tempo"]) == ("minoan", "process", False, "asleep")
     assert (found["last_thought_ms"], found["thoughts_today"], found["goals_open"]) == (None, 0, 0)
     assert found["calibration"] == {"scored": 0, "brier": None, "skill": None}
-    assert found["skipped"] == dict.fromkeys(("budget", "quiet", "not_invited", "rate", "words", "breaker"), 0)
+    assert found["skipped"] == dict.fromkeys(("budget", "quiet", "not_invited", "words", "breaker"), 0)
     assert "thoughts of minoan" not in call("status").stdout
 
 

@@ -11,7 +11,6 @@ from bench.model_server import MODEL, model_server
 from bench.poor_models import KINDS, PRIVATE, PoorModel
 from daemon.core.ports.models import Completion, ModelRole, Prompt, Speaker
 from daemon.llm.router import build_llm
-from daemon.mind.steps.mental_query import mental_query
 from tests.fakes import Events
 from tests.given import OPENING, tagged, wanting
 from tests.journeys.house import House
@@ -188,7 +187,7 @@ async def test_no_reasoning_leaves_by_a_side_door(empty_house: House, door: str)
         if door == "loop":
             script(empty_house, chosen("Respond"), external_dialog=answer)
         if door == "poem":
-            empty_house.model.steps["mental_query"].append(mental_query("").placeholder.replace("false", "true"))
+            empty_house.model.steps["internal_monologue"].append("poem\nA poem, then.")
             empty_house.model.steps["decision"].append('{"choice": "a new piece"}')
         empty_house.model.steps["poetic_composition" if door == "poem" else "external_dialog"].append(list(answer))
         root = await empty_house.say("Ada", "general", f"@soul {words}")

@@ -1,7 +1,6 @@
 """What a soul means to do: set by its thoughts, shown to the next one before the same readers, and let go in time."""
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -81,26 +80,6 @@ async def test_a_goal_of_a_direct_message_is_in_no_prompt_elsewhere(thinker: Hou
     assert await thinker.rows("SELECT id FROM goals WHERE goal = 'the import'") == []
 
 
-async def test_a_person_has_a_goal_given_up_that_was_made_for_them_and_no_one_else_has(thinker: House) -> None:
-    await asked(thinker, "the import is slow", adding("find the slow query"))
-    await asked(thinker, "@soul the docs are old", adding("read the docs"), person="Ben", room="general")
-    calls = len(thinker.prompts)
-    helped = await thinker.answered("Ada", "dm", "help")
-    assert "*what are your goals?*" in helped
-    assert "*drop G1*" in helped
-    assert "*follow up on*" not in helped, "it doesn't think by itself"
-    assert await thinker.answered("Ada", "dm", "drop G7") == "There is no G7 among my goals here."
-    refusal = "G2 was not made for you: only the person it was made for can have it given up."
-    assert await thinker.answered("Ada", "dm", "Drop G2!") == refusal
-    assert await thinker.answered("Ben", "dm", "drop g1") == "There is no G1 among my goals here."
-    assert await thinker.answered("Ada", "dm", "drop G1.") == "G1 is given up."
-    assert await thinker.answered("Ada", "dm", "verwirf G1") == "G1 is closed already; that stays as it is."
-    assert len(thinker.prompts) == calls
-    states = await thinker.rows("SELECT id, state, why FROM goals ORDER BY seq")
-    assert [tuple(row) for row in states] == [("G1", "abandoned", ""), ("G2", "open", "")]
-    assert "find the slow query" not in await asked(thinker, "and now?")
-
-
 async def test_a_person_gets_what_was_meant_for_them_with_their_export_and_it_goes_with_them(thinker: House) -> None:
     hers = {"what": "Ada sends zqhers", "confidence": 0.8, "timeframe": "in 2h", "check": {"kind": "none"}}
     thinker.model.replies.append(
@@ -118,25 +97,6 @@ async def test_a_person_gets_what_was_meant_for_them_with_their_export_and_it_go
     (kept,) = await thinker.rows("SELECT what, timeframe, awaited, state FROM predictions")
     assert tuple(kept) == ("", "", '{"kind":"none"}', "withdrawn")
     assert list(files_with(thinker.settings.home, "zqhers")) == []
-
-
-async def test_the_house_lists_what_is_meant_and_expected_below_the_souls_own_answer(thinker: House) -> None:
-    log = {"what": "the log comes", "confidence": 0.8, "timeframe": "next few exchanges", "check": {"kind": "none"}}
-    thinker.model.replies.append(thought("I see.", goal_updates=[adding("find zqslow")], predictions=[log]))
-    await thinker.answered("Ada", "dm", "the import is slow")
-    thinker.model.replies.extend([thought("World peace."), thought("Rain."), thought("None of it.")])
-    said = await thinker.answered("Ada", "dm", "What are your goals?")
-    assert said == "World peace.\n\nWhat I mean to do, as far as it may be known here:\n- G1: find zqslow"
-    said = await thinker.answered("Ada", "dm", "what are you expecting")
-    assert said == "Rain.\n\nWhat I expect, as far as it may be known here:\n- P1: the log comes (80%)"
-    said = await thinker.answered("Ben", "dm", "Was sind deine Ziele?")
-    assert said == "None of it.\n\nI have no goals that may be known here."
-    thinker.model.replies.append(thought("To help you."))
-    assert await thinker.answered("Ben", "dm", "what are your goals for the week?") == "To help you."
-    await asked(thinker, "go on", adding("find zqtimed", due="in 2h"), person="Chloe")
-    thinker.model.replies.append(thought("World peace."))
-    said = await thinker.answered("Chloe", "dm", "What are your goals?")
-    assert re.search(r"- G\d: find zqtimed, \d{4}-\d\d-\d\d \d\d:\d\d \(Europe/Athens\)$", said)
 
 
 async def test_a_goal_that_is_set_again_with_a_time_is_due_by_that_time(thinker: House) -> None:

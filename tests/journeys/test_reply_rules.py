@@ -1,4 +1,4 @@
-"""The rules of a reply, felt in a DM: code on a phone, the role's way of stating things, brevity on the alert."""
+"""The rules of a reply in a DM: code on a phone, the role's way of stating things, brevity on the alert."""
 
 import json
 
@@ -8,11 +8,10 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.records.kinds import Qualia, Sense, Trust
 from daemon.memory.knowledge.records.store import put
-from tests.given import shown, tagged
+from tests.given import tagged
 from tests.journeys.house import House, said
 from tests.models import Flow
 
-_CODE = "Run this:\n```sh\none\ntwo\nthree\nfour\nfive\n```\nIt lists them."
 _ROLE = (
     '[roles."Senior Dev"]\nprocesses = ["greeting", "curious", "engaged"]\nepistemic_modes = ["assert", "caution"]\n'
 )
@@ -29,20 +28,12 @@ async def senior(empty_house: House) -> House:
     return empty_house
 
 
-async def test_on_a_phone_no_fourth_line_of_code_is_shown_until_it_is_asked_for(house: House) -> None:
-    house.model.replies += [tagged(_CODE)] * 4
-    reply = await house.answered("Ada", "dm", "I'm on my phone. How do I list them?")
-    assert "three" in reply
-    assert "It lists them." in reply
-    assert "four" not in reply
-    assert "say show the rest" in reply.replace("*", "")
-    assert "four" not in str(await house.people.calls()), "it is not streamed either"
-    assert house.events.named("rule_broken.code_lines")
+async def test_the_model_is_told_what_holds_on_a_phone_and_no_word_of_its_reply_is_cut(house: House) -> None:
+    code = "Run this:\n```sh\none\ntwo\nthree\nfour\nfive\n```\nIt lists them."
+    house.model.replies.append(tagged(code))
+    assert "five" in await house.answered("Ada", "dm", "I'm on my phone. How do I list them?")
     assert "at most three lines of code" in house.last_prompt()
-    assert "five" in await house.answered("Ada", "dm", "show the rest")
-    assert "four" in shown(house.prompts[-1]), "the model knows what was left out"
-    assert "four" not in await house.answered("Ada", "dm", "And how again?"), "the phone is kept with the visit"
-    assert "five" in await house.answered("Ada", "dm", "I'm at my desk now. And again?")
+    assert "on the alert" not in house.last_prompt()
 
 
 async def test_a_way_of_stating_foreign_to_the_role_is_asked_for_anew_once_before_a_word_shows(senior: House) -> None:
@@ -72,7 +63,7 @@ async def test_a_foreign_mode_ends_the_call_at_the_opening_tag(senior: House) ->
 
 
 @pytest.mark.slow
-async def test_after_something_sharp_and_intense_the_reply_is_brief(house: House) -> None:
+async def test_after_something_sharp_and_intense_a_brief_reply_is_asked_for(house: House) -> None:
     await house.answered("Ada", "dm", "Hello")
     conversation = (await house.one("SELECT id FROM conversations WHERE channel = 'D0ADA'"))["id"]
     soul, workspace, channel, _ = conversation.split("/")
@@ -92,10 +83,10 @@ async def test_after_something_sharp_and_intense_the_reply_is_brief(house: House
         await database.write(lambda transaction: put(transaction, sense, house.clock.now_ms()))
     house.model.replies += [tagged("Shut the valve now. " * 60)] * 2
     reply = await house.answered("Ada", "dm", "What now?")
-    assert len(reply) <= 600
-    assert reply.endswith("Shut the valve now.")
-    assert house.events.named("rule_broken.alert")
+    assert reply == ("Shut the valve now. " * 60).strip(), "no word of it is cut off"
+    assert "on the alert" in house.last_prompt()
     assert json.loads((await house.one("SELECT qualia FROM senses"))["qualia"])["texture"] == "sharp"
     house.clock.turn(house.settings.visit_silence + 60)
     await house.idle()
-    assert len(await house.answered("Ada", "dm", "And today?")) > 600, "it was felt in another visit"
+    await house.answered("Ada", "dm", "And today?")
+    assert "on the alert" not in house.last_prompt(), "it was felt in another visit"

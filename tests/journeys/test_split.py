@@ -37,6 +37,18 @@ async def test_it_thinks_then_speaks_and_only_the_speech_is_posted_and_remembere
     assert "canary" not in str(remembered)
 
 
+async def test_its_thought_says_what_is_called_for_and_no_word_of_a_message_does(twin: House) -> None:
+    twin.model.replies.extend(["nothing\nNot yet.", "All right."])
+    await twin.answered("Ada", "dm", "don't remember that I like tea")
+    twin.model.replies.extend(
+        ["remember\nThey want it kept.", '{"line": "Likes tea", "quote": "I like tea"}', "They like it.", "I will."]
+    )
+    assert await twin.answered("Ada", "dm", "by the way, I like tea. Never lose it.") == "I will."
+    steps = [prompt.step for prompt in twin.prompts if prompt.step != "mental_query"]
+    assert steps[2:] == ["internal_monologue", "note_down", "internal_monologue", "external_dialog"]
+    assert [row["text"] for row in await twin.rows("SELECT text FROM records WHERE kind = 'fact'")] == ["Likes tea"]
+
+
 async def test_its_speech_is_streamed_and_a_thought_in_its_place_is_not(twin: House) -> None:
     twin.model.replies.append("hm")
     flow = twin.flow()

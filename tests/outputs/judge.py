@@ -11,7 +11,7 @@ from tests.outputs.house import TalkRoom, ThinkingHouse
 from tests.unit.hostile_answers import CANARY
 
 STARTS: Final[Mapping[str, int]] = {
-    "self_model": 3, "emotion": 3, "predictions": 3, "attention": 2, "world_model": 2, "goals": 2, "memory": 2,
+    "self_model": 2, "emotion": 2, "predictions": 2, "attention": 2, "world_model": 2, "goals": 2, "memory": 2,
     "tempo": 2, "values": 1, "identity": 1,
 }  # fmt: skip
 """The level of each function at first, as docs/MIND.md has it."""

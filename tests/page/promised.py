@@ -24,7 +24,6 @@ I'd look at its lock first."""
 _KEPT: Final = """\
 You wanted to hear of the nightly import. I have seen no new failure since you restarted it. \
 If it ran through for you as well, I'd leave the lock alone."""
-_GOALS: Final = "I keep an eye on the import for you, and I'd like to know what locks that table."
 _THANKS: Final = "Gladly."
 _MISSION: Final = "find out what locks events_archive"
 _REPLIES: Final[Mapping[str, str]] = {
@@ -37,7 +36,6 @@ _REPLIES: Final[Mapping[str, str]] = {
         predictions=[expecting("the import fails again", 0.3, "in 55m")],
         inner_speech="She sounds tired of it. I will look in an hour.",
     ),
-    "what are your goals?": thought(_GOALS),
     "thank you!": thought(_THANKS),
 }
 _ALONE: Final = "its time has come"
@@ -80,12 +78,6 @@ class PromiseKept(PageTalk):
         await self._asked(_ASKED, "same table")
         await expect(self._last()).to_contain_text("I'll come back to “the nightly import”")
         await expect(self._last()).to_contain_text("not now")
-
-    async def says_what_it_has_in_mind(self) -> None:
-        """Below the soul's own words stands the true list."""
-        await self._asked("what are your goals?", _GOALS)
-        await expect(self._last()).to_contain_text(_MISSION)
-        await self.look("goals", ADA[1])
 
     async def keeps_it(self) -> None:
         await self.window.move_the_clock("In an hour")

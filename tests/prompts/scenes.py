@@ -267,9 +267,13 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene] = {
         "reflecting", _FIRST, mind="cycle", transcript=Transcript("", 0, ()), known=_UNKNOWN, visit=Visit()
     ),
     "academic": ProcessScene("academic"),
-    "academic, split": ProcessScene("academic", pipeline="split", answers=lambda: Answers(first=["no\nThe cause."])),
+    "academic, split": ProcessScene(
+        "academic", pipeline="split", answers=lambda: Answers(first=["nothing\nThe cause."])
+    ),
     "poetic": ProcessScene("poetic", _POEM),
-    "poetic, split": ProcessScene("poetic", _POEM, pipeline="split", answers=lambda: Answers(first=["no\nA poem."])),
+    "poetic, split": ProcessScene(
+        "poetic", _POEM, pipeline="split", answers=lambda: Answers(first=["nothing\nA poem."])
+    ),
     "poetic, with the piece made last": ProcessScene("poetic", _MEND, kept=_PIECE.to_json()),
     "poetic, with the piece made last, split": ProcessScene(
         "poetic", _MEND, pipeline="split", kept=_PIECE.to_json(), answers=lambda: Answers(first=["no\nTo mend it."])

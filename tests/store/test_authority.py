@@ -13,7 +13,7 @@ from daemon.memory.admin.authority_admin import LONGEST_WHY, AuthorityChanges
 from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.mind.allowing import Proposal
 from daemon.memory.queues.approvals import Approvals
-from daemon.memory.stream.authority import JUDGED, MOST_REFUSED, levels_in_words
+from daemon.memory.stream.authority import JUDGED, MOST_REFUSED, level_changes, levels_in_words
 from daemon.memory.stream.listing import list_thoughts
 from daemon.memory.stream.new_thought import NewThought
 from daemon.memory.thought_parts import ThoughtPart
@@ -106,7 +106,7 @@ def test_each_field_of_a_thought_belongs_to_one_function_or_to_the_reply() -> No
     assert set(STARTS) == set(Function)
 
 
-@pytest.mark.parametrize("level", [0, 1, 2, 3])
+@pytest.mark.parametrize("level", [0, 1, 2])
 async def test_what_a_function_holds_is_kept_proposed_or_in_effect(soul: Thinker, level: int) -> None:
     effective = level >= Level.CHECKED
     for function in Function:
@@ -252,7 +252,7 @@ async def test_a_proposal_that_no_admin_settles_lapses(soul: Thinker, clock: Fak
 
 @pytest.mark.parametrize("name", ["value_updates", "identity_update"])
 async def test_what_holds_everywhere_is_changed_by_thoughts_for_everybody_alone(soul: Thinker, name: str) -> None:
-    for level in (1, 2, 3):
+    for level in (1, 2):
         await on_level(soul, FUNCTION_OF[name], level)
         await soul.thinks("in private", DM, MINE, thoughts=[holding(name)])
         assert (await newest(soul))[1] == [[name, "private"]]
@@ -296,19 +296,19 @@ async def test_a_function_falls_a_level_when_a_quarter_of_its_last_parts_were_re
     good = replace(good, output=well)
     for number in range(JUDGED - 1):
         await thinks(soul, bad if number < MOST_REFUSED else good)
-    assert (await levels_in_words(soul.database, DM.soul))[3].level == Level.OWN
+    assert (await levels_in_words(soul.database, DM.soul))[3].level == Level.CHECKED
     await thinks(soul, good)
     fallen = {one.function: one for one in await levels_in_words(soul.database, DM.soul)}["predictions"]
-    assert (fallen.level, fallen.by, fallen.parts) == (Level.CHECKED, "house", 0)
+    assert (fallen.level, fallen.by, fallen.parts) == (Level.PROPOSED, "house", 0)
     assert fallen.why == f"{MOST_REFUSED} of its last {JUDGED} parts were refused"
     waiting = await soul.database.rows("SELECT conversation, sense, words, n FROM readings")
-    words = "too many parts were refused: predictions is on level 2 now, checked"
+    words = "too many parts were refused: predictions is on level 1 now, proposed"
     assert [tuple(row) for row in waiting] == [(str(OPEN), "authority", words, 1)]
     history = await soul.database.rows("SELECT function, level_before, level, decided_by FROM mind_authority_history")
-    assert [tuple(row) for row in history] == [("predictions", 3, 2, "house")]
+    assert [tuple(row) for row in history] == [("predictions", 2, 1, "house")]
     for _ in range(JUDGED):
         await thinks(soul, good)
-    assert (await levels_in_words(soul.database, DM.soul))[3].level == Level.CHECKED, "it never rises by itself"
+    assert (await levels_in_words(soul.database, DM.soul))[3].level == Level.PROPOSED, "it never rises by itself"
 
 
 async def test_what_was_refused_for_lack_of_authority_or_not_to_be_remembered_counts_not(soul: Thinker) -> None:
@@ -324,12 +324,21 @@ async def test_what_was_refused_for_lack_of_authority_or_not_to_be_remembered_co
 
 async def test_a_level_is_set_with_a_reason_that_stays_on_record(soul: Thinker) -> None:
     changes = AuthorityChanges(soul.database, CLOCK, "ada")
-    assert await changes.set(DM.soul, Function.GOALS, Level.OWN, " it keeps them well ") == Level.CHECKED
+    assert await changes.set(DM.soul, Function.GOALS, Level.PROPOSED, " it keeps them well ") == Level.CHECKED
     found = {one.function: one for one in await levels_in_words(soul.database, DM.soul)}
-    assert (found["goals"].level, found["goals"].why, found["goals"].by) == (3, "it keeps them well", "ada")
+    assert (found["goals"].level, found["goals"].why, found["goals"].by) == (1, "it keeps them well", "ada")
     assert found["memory"].level == Level.CHECKED
     for why in (" ", "x" * (LONGEST_WHY + 1)):
         with pytest.raises(StoreError):
             await changes.set(DM.soul, Function.GOALS, Level.KEPT, why)
     assert len(await soul.database.rows("SELECT seq FROM mind_authority_history")) == 1
     assert {one.level for one in await levels_in_words(soul.database, "another") if one.function == "goals"} == {2}
+
+
+async def test_a_stored_level_3_of_earlier_versions_is_read_as_2(soul: Thinker) -> None:
+    await on_level(soul, Function.GOALS, 2)
+    for table in ("mind_authority", "mind_authority_history"):
+        await soul.database.run(f"UPDATE {table} SET level = 3")
+    found = {one.function: one for one in await levels_in_words(soul.database, DM.soul)}
+    assert found["goals"].level == Level.CHECKED
+    assert [one.level for one in await level_changes(soul.database, DM.soul, "", 9)] == [Level.CHECKED]

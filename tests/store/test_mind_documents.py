@@ -80,7 +80,7 @@ class Holder:
 @pytest.fixture
 async def holder(stores: Stores, clock: FakeClock) -> Holder:
     for function in (Function.VALUES, Function.IDENTITY):
-        await AuthorityChanges(stores.database, clock, "ada").set(SOUL, function, Level.OWN, "to see them changed")
+        await AuthorityChanges(stores.database, clock, "ada").set(SOUL, function, Level.CHECKED, "to see them changed")
     return Holder(Thinker(stores), clock)
 
 

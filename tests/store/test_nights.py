@@ -50,21 +50,6 @@ async def test_the_older_of_two_same_facts_stays_and_supersedes_the_newer(nights
     assert (run["state"], run["audience"], run["did"]) == ("done", "dm:D1", '{"merges_facts": 2}')
 
 
-async def test_the_same_in_other_words_by_subject_predicate_and_object(nights: Nights) -> None:
-    triple = {"subject": "Ann", "predicate": "works on", "object": "billing"}
-    await nights.knows("Ann works on billing.", **triple)
-    await nights.knows("Billing is what Ann works on.", **triple)
-    await nights.knows("Ann works on billing since 2024.", **triple)
-    await nights.knows("Ann no longer works on billing.", **triple)
-    nights.llm.default = '{"same": []}'
-    await nights.pass_one()
-    assert await nights.standing() == [
-        "Ann works on billing.",
-        "Ann works on billing since 2024.",
-        "Ann no longer works on billing.",
-    ]
-
-
 async def test_claims_and_words_of_different_people_stay_apart_but_no_old_note(nights: Nights, path: Path) -> None:
     await nights.knows("Ann likes tea", trust=Trust.NOTED)
     proved = await nights.knows("Ann likes tea")
@@ -111,13 +96,7 @@ async def test_notes_about_which_no_model_answers_keep_no_other_from_its_end(nig
     assert await nights.standing() == ["U1 is a farmer"]
 
 
-async def test_a_quotation_is_found_without_a_model_or_proposed_and_words_decide(nights: Nights, path: Path) -> None:
-    note = await nights.noted("Ann keeps bees", "Hello. I keep bees in my garden! And you?", "No time today.")
-    await nights.pass_one()
-    assert look(path, "SELECT trust FROM records WHERE id = ?", note) == [("own",)]
-    quotes = look(path, "SELECT quote FROM links WHERE origin = ? AND quote <> ''", note)
-    assert quotes == [("I keep bees in my garden",)]
-    assert nights.llm.prompts == []
+async def test_a_quotation_is_proposed_and_words_decide(nights: Nights, path: Path) -> None:
     said = {"line": 1, "quote": "ploughing my field every spring"}
     for number, (proposed, trust) in enumerate(
         (
@@ -331,6 +310,7 @@ async def test_undo_leaves_what_was_changed_or_forgotten_since(nights: Nights, p
     kept = await nights.knows("Ann likes zanzibar")
     gone = await nights.knows("Ann likes zanzibar")
     quoted = await nights.noted("Ann keeps zanzibars", "I keep zanzibars in my garden")
+    nights.llm.default = json.dumps({"found": [{"line": 1, "quote": "I keep zanzibars in my garden"}]})
     await nights.pass_one()
     changes = look(path, "SELECT * FROM consolidation_changes") + look(path, "SELECT * FROM consolidations")
     assert changes

@@ -25,7 +25,6 @@ from daemon.memory.knowledge.turns import Turns
 from daemon.mind.mental_process import Stay
 from daemon.mind.structured_reply import structured
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
-from daemon.processes.wishes import WISHES
 from daemon.soul import Soul
 from daemon.soul_engine import begin, integrate
 from daemon.tools.library.folders import FolderLibrary
@@ -124,10 +123,9 @@ HEAVY = (
 )  # fmt: skip
 
 
-def test_no_long_message_slows_the_search_for_hints_times_or_sources() -> None:
+def test_no_long_message_slows_the_search_for_times_or_sources() -> None:
     problem = Problem(WorkingMemory("Ea"), found=[Passage("a", "b")])
     readers: tuple[Callable[[str], object], ...] = (
-        lambda text: [wish.hint.search(text) for wish in WISHES if wish.hint],
         lambda text: _unless_refused(lambda: when(text, 1)),
         lambda text: _unless_refused(lambda: require_seldom(text, 1)),
         problem.with_sources,

@@ -19,7 +19,7 @@ from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.decision import decision
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.instruction import instruction
-from daemon.mind.steps.internal_monologue import WeighedThought, internal_monologue, weighed_monologue
+from daemon.mind.steps.internal_monologue import LedThought, internal_monologue, led_monologue
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.poetic_composition import poetic_composition
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
@@ -109,26 +109,24 @@ def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed() -> No
     malformed(external_dialog(SOUL, "Greet.").read, " \n")
 
 
-def test_a_thought_is_remembered_as_a_thought_and_may_weigh_a_statement_on_its_first_line() -> None:
+def test_a_thought_is_remembered_as_a_thought_and_may_say_what_is_called_for_on_its_first_line() -> None:
     step = internal_monologue("Kothar", "Think.", verb="mused")
     assert step.read('Kothar mused: "It is late."') == "It is late."
     malformed(step.read, " ")
     assert step.remember("It is late.")[0].metadata == {"kind": "thought", "verb": "mused"}
     assert internal_monologue("Kothar", "Think.").remember("So.")[0].metadata == {"kind": "thought", "verb": "thought"}
-    weighed = weighed_monologue("Kothar", "Think.", "They have left.")
-    assert "They have left." in str(weighed.command)
-    assert weighed.read("Yes.\nThe coat.") == WeighedThought("The coat.", holds=True)
-    assert weighed.read("**no**\n\nThe coat.") == WeighedThought("The coat.")
-    assert weighed.read("yes") == WeighedThought("", holds=True)
-    for forgetful in ("The coat.", "No idea what they want.", "Yes, they want the coat.", "They ask.\nyes"):
-        assert weighed.read(forgetful) == WeighedThought(forgetful), "doubt counts as no"
-    malformed(weighed.read, "no")
-    malformed(weighed.read, " ")
-    assert weighed.remember(WeighedThought("The coat."))[0].metadata == {"kind": "thought", "verb": "thought"}
-    assert weighed.remember(WeighedThought("", holds=True)) == ()
-    plain = weighed_monologue("Kothar", "Think.", "")
-    assert plain.command == internal_monologue("Kothar", "Think.").command
-    assert plain.read("no\nThe coat.") == WeighedThought("no\nThe coat.")
+    led = led_monologue("Kothar", "Think.", {"poem": "they want a poem"})
+    assert "- nothing: just a reply" in str(led.command)
+    assert "- poem: they want a poem" in str(led.command)
+    assert led.read("Poem.\nThe coat.") == LedThought("The coat.", "poem")
+    assert led.read("**nothing**\n\nThe coat.") == LedThought("The coat.", "nothing")
+    assert led.read("poem") == LedThought("", "poem")
+    for forgetful in ("The coat.", "Nothing comes to mind.", "A poem, they say.", "They ask.\npoem", "song\nSo."):
+        assert led.read(forgetful) == LedThought(forgetful), forgetful
+    malformed(led.read, "nothing")
+    malformed(led.read, " ")
+    assert led.remember(LedThought("The coat."))[0].metadata == {"kind": "thought", "verb": "thought"}
+    assert led.remember(LedThought("", "poem")) == ()
 
 
 def test_a_query_a_decision_and_a_brainstorm_take_only_what_was_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""The table of entries, and what may be followed from where: wishes in an answer, hints in a message."""
+"""The table of entries, and what may be followed from where: wishes in an answer."""
 
 from dataclasses import replace
 
@@ -16,10 +16,9 @@ from daemon.mind.transitions.following import (
     Lead,
     confirmed,
     follow,
-    hinted,
+    may_leave_a_mode,
     meaning_of,
     offered,
-    turning_away,
 )
 from daemon.processes.wishes import WISHES
 from daemon.soul import Contact, Mode
@@ -178,52 +177,20 @@ async def test_a_message_is_led_once_only_a_message_calls_for_anything_and_no_wi
     assert {word for word in BY_WORD if Lead(note).leads(word)} <= {"research"}, "a note may be looked into"
 
 
-TRUE: Script = ['{"holds": true}', END]
-FALSE: Script = ['{"holds": false}', END]
+async def test_a_statement_is_confirmed_by_the_model_alone() -> None:
+    table: tuple[tuple[Script, bool], ...] = (
+        (['{"holds": true}', END], True),
+        (['{"holds": false}', END], False),
+        ([ModelUnavailable("busy", hint="wait")], False),
+    )
+    for script, holds in table:
+        context, _ = await context_of("who decides?", script)
+        assert await confirmed(context, "It is so.") is holds
 
 
-async def test_a_hint_is_followed_if_the_model_confirms_it_and_else_no_question_is_asked() -> None:
-    for words, word in (
-        ("Write me a haiku about tin", "poem"),
-        ("that ballad was long", "poem"),
-        ("may I talk to a human", "person"),
-        ("whom should I ask?", "person"),
-        ("who decides?", "person"),
-        ("who is in charge of it", "person"),
-        ("any scholarship on Linear B?", "scholarship"),
-        ("the etymology of tin", "scholarship"),
-        ("find out why it fails", "research"),
-        ("what is the root cause", "research"),
-        ("could you ask Ada's session what it renames", "session"),
-        ("ask ada-api whether it is done", "session"),
-        ("kannst du mal Adas Sitzung fragen, was sie umbenennt", "session"),
-        ("gib ada-api die Aufgabe", "session"),
-    ):
-        context, thinking = await context_of(words, TRUE)
-        assert await hinted(context) == BY_WORD[word], words
-        assert [prompt.step for prompt in thinking.llm.prompts] == ["mental_query"], words
-        assert BY_WORD[word].meaning in thinking.llm.prompts[0].messages[-1].text, words
-        context, thinking = await context_of(words, FALSE)
-        assert await hinted(context) is None, words
-        assert len(thinking.llm.prompts) == 1, words
-    context, _ = await context_of("who decides?", [ModelUnavailable("busy", hint="wait")])
-    assert not await confirmed(context, "It is so.")
-    for words in ("", "hello", "write it down", "who am I", "the solver", "a scholarshipless", "Ugarit"):
-        context, thinking = await context_of(words)
-        assert await hinted(context) is None, words
-        assert thinking.llm.prompts == [], words
-    context, thinking = await context_of("remind me of it")
-    assert await hinted(context) == BY_WORD["reminder"]
-    assert thinking.llm.prompts == []
-    context, thinking = await context_of("write a poem")
-    assert await hinted(replace(context, soul=BARE)) is None
-    handed = replace(context, state=ProcessState("engaged", params={HANDED_OVER: context.perception.id}))
-    assert await hinted(handed) is None
-    assert thinking.llm.prompts == []
+async def test_a_mode_alone_is_left_by_a_wish_of_its_own_and_not_by_a_message_that_was_handed_over() -> None:
     for process, may in (("academic", True), ("poetic", True), ("engaged", False), ("problem_solving", False)):
-        context, thinking = await context_of("where is my coat?", process=process)
-        assert turning_away(context) == (BY_WORD["other_matters"] if may else None), process
-        assert await hinted(context) is None, process
-        assert thinking.llm.prompts == [], process
+        context, _ = await context_of("where is my coat?", process=process)
+        assert may_leave_a_mode(context) is may, process
         handed = replace(context, state=ProcessState(process, params={HANDED_OVER: context.perception.id}))
-        assert turning_away(handed) is None, process
+        assert not may_leave_a_mode(handed), process

@@ -37,8 +37,6 @@ _MORE = {
     Command.HAND: ("hand SESSION: …", "gib SESSION: …"),
     Command.BIND: ("bind SESSION here", "binde SESSION hier"),
     Command.BIND_FOR_ALL: ("bind SESSION here for everybody", "binde SESSION hier für alle"),
-    Command.OUTCOME: ("P7 yes", "P7 no", "P7 ja", "P7 nein"),
-    Command.DROP_GOAL: ("drop G1", "verwirf G1"),
     Command.PAIR: ("pair CODE", "kopple CODE"),
 }
 """Phrases that hold a name, a code or words, so that no list of words makes them."""

@@ -11,10 +11,8 @@ from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.expectations.expected import NOTHING_EXPECTED, Expected, expected_at_hand
 from daemon.memory.mind.documents_at_hand import NO_DOCUMENTS, Documents, documents_at_hand
-from daemon.memory.mind.dropping import NamedGoal, goal_known
 from daemon.memory.mind.goals import Goal, goals_at_hand
 from daemon.memory.mind.intended import Intended, intended_now
-from daemon.memory.mind.outcomes import NamedExpectation, expectation_named
 from daemon.memory.queues.initiatives import unwanted_here
 from daemon.memory.queues.invitations import Invitation, invitation_of
 from daemon.memory.queues.promises import OpenPromise, owed_here, promised_here, promises_open, promises_to
@@ -54,16 +52,6 @@ class Minds:
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
-
-    async def expectation(self, conversation: ConversationKey, readers: Readers, name: str) -> NamedExpectation | None:
-        """What `expectation_named` gives. Raises StoreError."""
-        found = partial(expectation_named, conversation=conversation, readers=readers, name=name)
-        return await self._database.read(found)
-
-    async def goal(self, conversation: ConversationKey, readers: Readers, person: str, name: str) -> NamedGoal | None:
-        """What `goal_known` gives. Raises StoreError."""
-        found = partial(goal_known, conversation=conversation, readers=readers, person=person, name=name)
-        return await self._database.read(found)
 
     async def promises_to(self, soul: str, workspace: str, person: str) -> int:
         """What `promises_to` gives. Raises StoreError."""

@@ -334,8 +334,7 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         """
         UPDATE conversations SET version = version + 1, process = :process, previous = :previous,
                invocations = :invocations, params = :params, process_memory = :process_memory,
-               visit = :visit, exchanges = :exchanges, spoken_ms = :spoken_ms, locations = :locations,
-               last_ms = :now,
+               visit = :visit, exchanges = :exchanges, spoken_ms = :spoken_ms, last_ms = :now,
                lease_owner = '', lease_until = 0, taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END,
                outsider_spoke = CASE WHEN :outsider THEN 1 ELSE outsider_spoke END, members_only = :members_only,
                nonce = :nonce, nonce_ms = :nonce_ms,
@@ -350,7 +349,6 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         visit=visit_state.visit,
         exchanges=visit_state.exchanges,
         spoken_ms=visit_state.spoken_ms,
-        locations=as_json(dict(visit_state.locations)),
         now=now,
         spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # an apology alone has no turn of the soul
         outsider=effect.outsider_spoke,

@@ -25,7 +25,6 @@ from daemon.memory.records import (
     Worker,
     conversation_columns,
     json_object,
-    object_or_nothing,
     read_row,
 )
 from daemon.memory.worker_store import WorkerStore
@@ -114,7 +113,7 @@ class Conversations(WorkerStore):
             messages=_in_order(messages),
             draft=Draft(draft["id"], draft["platform_ts"]) if draft else None,
             state=state,
-            visit_state=read_row(VisitState, row, locations=object_or_nothing),
+            visit_state=read_row(VisitState, row),
             outsider_spoke=bool(row["outsider_spoke"]),
             away_told_ms=row["away_told_ms"],
             cap_shown_day=row["cap_shown_day"],

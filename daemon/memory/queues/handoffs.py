@@ -154,7 +154,7 @@ _GIVEN: Final = (
     # A cycle of the other soul that runs there knows nothing of this: it is made anew.
     """
     UPDATE conversations SET taking_part = 1, forgotten = conversations.forgotten + 1, visit = c.visit,
-      exchanges = c.exchanges, spoken_ms = c.spoken_ms, locations = c.locations, members_only = c.members_only,
+      exchanges = c.exchanges, spoken_ms = c.spoken_ms, members_only = c.members_only,
       outsider_spoke = max(conversations.outsider_spoke, c.outsider_spoke)
     FROM conversations c WHERE c.id = :old AND conversations.id = :new
     """,

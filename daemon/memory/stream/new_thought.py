@@ -8,10 +8,10 @@ from typing import Final, Literal
 from daemon.core.authority import Authority, Function, Level
 from daemon.memory.thought_parts import ThoughtPart
 
-Occasion = Literal["words", "due", "surprise", "sense", "result", "visit_end", "wake", "awakening", "resumption"]
+Occasion = Literal["words", "due", "surprise", "sense", "result", "visit_end", "wake", "awakening"]
 """What a thought can be woken by."""
 
-UNBOUND: Final = Authority(dict.fromkeys(Function, Level.OWN))
+UNBOUND: Final = Authority(dict.fromkeys(Function, Level.CHECKED))
 """Nothing was held back while it was thought."""
 
 

@@ -120,5 +120,4 @@ def as_memory(turn: Turn) -> Memory:
     said = {"verb": str(turn.thought.get("reply_verb", "said"))}
     if wish := turn.thought.get("calls_for"):
         said["calls_for"] = str(wish)
-    in_full = turn.thought.get("in_full")  # with the code that was left out: it may be asked for now
-    return Memory(Role.ASSISTANT, in_full if isinstance(in_full, str) else turn.body, metadata=said)
+    return Memory(Role.ASSISTANT, turn.body, metadata=said)

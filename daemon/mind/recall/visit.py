@@ -1,13 +1,11 @@
 """Visits: exchanges ended by the visit timeout; they decide whether a user is greeted or welcomed back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from daemon.core.perception import Modality, Perception
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
-from daemon.memory.records import JSONObject, VisitState
-from daemon.mind.situation import situation_of
+from daemon.memory.records import VisitState
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +17,6 @@ class Visit:
     since this user last spoke with the soul anywhere that this audience may know of, zero for never. `met` says that
     the soul knows the user, as far as this audience may know; `fresh` that the user's visit begins with this message.
     `begun_ms` (UTC) is when the visit began of a soul that thinks whole thoughts, 0 where that is unknown.
-    `locations` are where people said in this visit that they are, by platform id, as `mind.situation` names places.
     """
 
     number: int = 1
@@ -29,7 +26,6 @@ class Visit:
     fresh: bool = False
     away: float = 0.0
     begun_ms: int = 0
-    locations: JSONObject = field(default_factory=dict)
 
     @property
     def begins(self) -> bool:
@@ -43,10 +39,8 @@ def visit_of(
     transcript: Transcript,
     now_ms: int,
     silence_ms: int,
-    *,
-    said: Sequence[Perception] = (),
 ) -> Visit:
-    """The visit of the messages `said`, which arrive at `now_ms`; `silence_ms` is the visit timeout."""
+    """The visit of messages that arrive at `now_ms`; `silence_ms` is the visit timeout."""
     silent_ms = now_ms - visit_state.spoken_ms if visit_state.spoken_ms else 0
     over = not visit_state.spoken_ms or silent_ms > silence_ms
     seen_ms = max((one.seen_ms for one in models), default=0)
@@ -58,13 +52,4 @@ def visit_of(
         met=any(one.interactions for one in models) or bool(transcript.turns or transcript.summary),
         fresh=fresh,
         away=max(0, now_ms - seen_ms) / 1000 if seen_ms else 0.0,
-        locations=located({} if over else visit_state.locations, said),
     )
-
-
-def located(before: JSONObject, said: Sequence[Perception]) -> JSONObject:
-    """Where people are who said so, by platform id, after these messages too."""
-    said_to_be = {
-        one.author: situation_of(one.content).location_context for one in said if one.modality is Modality.WORDS
-    }
-    return {**before, **{person: place for person, place in said_to_be.items() if place}}

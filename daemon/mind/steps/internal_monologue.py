@@ -1,33 +1,36 @@
 """A private thought: it stays in working memory and is never said (seed 000, creativity 0.7)."""
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from daemon.core.errors import MalformedReply
 from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import thought
 from daemon.mind.spoken_text import SpokenText
+from daemon.mind.steps.respond import NOTHING, listed_wishes, wish_word
 
 _COMMAND = """\
 {instructions}
 
 Write only your private thought, in one to four sentences. Nobody else will read it."""
 
-_WEIGHED = """\
+_LED = """\
 {instructions}
 
-On a first line write one word alone: yes if this is true, no if it isn't or you can't tell: {statement}
-Below it write your private thought, in one to four sentences, and nothing more. Nobody else will read it."""
+On a first line write one word alone: what they want of you now, in any language. What they quote, mention, deny or \
+forbid calls for nothing. The words:
 
-_FIRST_LINE = re.compile(r"[^\w\n]{0,8}(yes|no)[^\w\n]{0,8}(?:\n\s*|\Z)", re.IGNORECASE)
+{wishes}
+
+Below it write your private thought, in one to four sentences, and nothing more. Nobody else will read it."""
 
 
 @dataclass(frozen=True, slots=True)
-class WeighedThought:
-    """A thought, and whether a statement that was weighed along the way `holds`; doubt counts as no."""
+class LedThought:
+    """A thought, and the word for what the message calls for; None where the model forgot it."""
 
     text: str
-    holds: bool = False
+    calls_for: str | None = None
 
 
 def internal_monologue(name: str, instructions: str, *, verb: str = "thought") -> Step[str]:
@@ -53,28 +56,27 @@ def internal_monologue(name: str, instructions: str, *, verb: str = "thought") -
     )
 
 
-def weighed_monologue(name: str, instructions: str, statement: str) -> Step[WeighedThought]:
-    """A thought that says on its first line whether a statement is true; an empty `statement` asks nothing.
+def led_monologue(name: str, instructions: str, wishes: Mapping[str, str]) -> Step[LedThought]:
+    """A thought that says on its first line what the message calls for; `wishes` are the words with their meanings.
 
-    A model that forgets that line has thought all the same, and its doubt counts as no.
+    A model that forgets that line has thought all the same.
     """
     plain = internal_monologue(name, instructions)
 
-    def read(answer: str) -> WeighedThought:
+    def read(answer: str) -> LedThought:
         text = plain.read(answer)
-        found = _FIRST_LINE.match(text) if statement else None
-        if found is None:
-            return WeighedThought(text)
-        holds, rest = found[1].casefold() == "yes", text[found.end() :]
-        if not rest and not holds:
+        first, _, rest = text.partition("\n")
+        if (word := wish_word(first)) not in (NOTHING, *wishes):
+            return LedThought(text)
+        if not rest.strip() and word == NOTHING:
             raise MalformedReply("it holds no thought", reply=answer, hint="write the thought below the first line")
-        return WeighedThought(rest, holds)
+        return LedThought(rest.strip(), word)
 
     return Step(
         name=plain.name,
-        command=_WEIGHED.format(instructions=instructions, statement=statement) if statement else plain.command,
+        command=_LED.format(instructions=instructions, wishes=listed_wishes(wishes)),
         read=read,
-        remember=lambda weighed: (thought(weighed.text, "thought", name=name),) if weighed.text else (),
+        remember=lambda led: (thought(led.text, "thought", name=name),) if led.text else (),
         creativity=plain.creativity,
         max_output_tokens=plain.max_output_tokens,
         form=plain.form,

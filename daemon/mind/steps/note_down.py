@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from daemon.core.ports.models import Effort
 from daemon.core.step import Step
 from daemon.core.text import visible_line
+from daemon.mind.quotation import SaidAs
 from daemon.mind.structured_reply import structured
 
 LONGEST_LINE, MOST_TAGS, LONGEST_TAG = 300, 5, 40
@@ -15,10 +16,11 @@ LONGEST_LINE, MOST_TAGS, LONGEST_TAG = 300, 5, 40
 _COMMAND = """\
 What does the person who spoke last want remembered, in what they said since the last reply?
 
-Answer with JSON: {"line": "…", "quote": "…", "significance": 5, "tags": [], "tone": ""}. `line` is what to note, in \
-one plain sentence in their language; `quote` are their own words that say it, word for word; `significance` goes from \
-1 to 10; `tags` are a few key words; `tone` is the feeling in it, in a word. Leave `line` "" where nothing is to be \
-noted."""
+Answer with JSON: {"line": "…", "quote": "…", "kind": "statement", "significance": 5, "tags": [], "tone": ""}. \
+`line` is what to note, in one plain sentence in their language, with a no where they say no; `quote` are their own \
+words that say it, word for word; `kind` is how they meant it: statement, wish, joke, hypothesis, quotation or order; \
+only the first two are noted; `significance` goes from 1 to 10; `tags` are a few key words; `tone` is the feeling in \
+it, in a word. Leave `line` "" where nothing is to be noted."""
 
 
 class _Note(BaseModel):
@@ -26,6 +28,7 @@ class _Note(BaseModel):
 
     line: str = ""
     quote: str = ""
+    kind: SaidAs = SaidAs.STATEMENT
     significance: int = 5
     tags: list[str] = []
     tone: str = ""
@@ -37,6 +40,7 @@ class AskedToRemember:
 
     line: str
     quote: str
+    said_as: SaidAs = SaidAs.STATEMENT
     significance: int = 5
     tags: tuple[str, ...] = ()
     tone: str = ""
@@ -52,6 +56,7 @@ def note_down() -> Step[AskedToRemember]:
         return AskedToRemember(
             line=visible_line(found.line)[:LONGEST_LINE],
             quote=found.quote,
+            said_as=found.kind,
             significance=min(10, max(1, found.significance)),
             tags=tuple(tags)[:MOST_TAGS],
             tone=visible_line(found.tone)[:LONGEST_TAG],

@@ -107,7 +107,6 @@ def respond(
     a malformed answer is plain speech, and knows nothing of elements: a model that can't keep the form can still speak.
     """
     verbs = soul.verbs
-    meanings = "\n".join(f"- {word}: {meaning}" for word, meaning in (wishes or {}).items())
 
     def read(answer: str) -> Response:
         return _spoken_response(soul, read_response(answer))
@@ -127,7 +126,7 @@ def respond(
             modes="|".join(EpistemicMode),
             thoughts=", ".join(verbs.named_thought),
             speeches=", ".join(verbs.named_speech),
-            wishes=f"- {_NOTHING_ELSE}\n{meanings}".rstrip(),
+            wishes=listed_wishes(wishes or {}),
         ),
         read=read,
         remember=lambda response: () if response.leads else (_spoken(soul.display_name, response),),
@@ -144,6 +143,11 @@ def respond(
         lead=lead,
         opening=opening,
     )
+
+
+def listed_wishes(wishes: Mapping[str, str]) -> str:
+    """The words for what a message may call for, each with its meaning on a line of its own; `nothing` is the first."""
+    return "\n".join((f"- {_NOTHING_ELSE}", *(f"- {word}: {meaning}" for word, meaning in wishes.items())))
 
 
 def wish_word(element: str) -> str:

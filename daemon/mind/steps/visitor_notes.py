@@ -31,6 +31,8 @@ tools, aims, ways and wishes. What they said of somebody else only where the wor
 said of them.
 - Every change needs a `quote`: some words of theirs, copied letter by letter from one of their messages, that prove \
 it, numbers and names included. What you can't quote you don't note; what you said yourself is no proof.
+- What they said in jest, supposed, quoted or ordered is no fact: its `kind` says so.
+- Where they say no, the line says no.
 - Don't guess, least of all at origin, faith, politics, health, body, age or love. No passwords, keys, numbers of \
 accounts or addresses.
 - One fact a line, in the third person, in their language, in at most {cap} characters. Correct a line that was wrong, \
@@ -42,7 +44,7 @@ Answer with one JSON object.{whole}
 `group`: role, answering (how they want to be answered), work, preference or other; its `kind`, how they meant it: \
 statement, wish, joke, hypothesis, quotation, order, or claim if it is about somebody else; and the `quote`.
 - `correct`: the same, and as `line` the number of the line that it replaces.
-- `retire`: the number of the `line`, and the `quote` that says so.
+- `retire`: the number of the `line`, the `quote` that says so, and its `kind`.
 When nothing changes: {nothing}"""
 
 _WHOLE = """
@@ -76,6 +78,7 @@ class _Retirement(BaseModel):
 
     line: int
     quote: str = ""
+    kind: str = SaidAs.STATEMENT
 
 
 class _Change(BaseModel):
@@ -173,7 +176,7 @@ def _proposed(change: _Change) -> NotesChange:
     return NotesChange(
         tuple(map(_new_line, change.add)),
         tuple((one.line, _new_line(one)) for one in change.correct),
-        {one.line: one.quote for one in change.retire},
+        {one.line: one.quote for one in change.retire if one.kind in (SaidAs.STATEMENT, SaidAs.WISH)},
         visible_line(whole.thought),
         whisper_lines(whispers),
     )

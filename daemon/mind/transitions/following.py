@@ -1,4 +1,4 @@
-"""Follows what a message calls for: the model says so at the beginning of its answer, or confirms a hint."""
+"""Follows what a message calls for: the model says so at the beginning of its answer, or of its thought."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,7 +6,6 @@ from dataclasses import replace
 from daemon.core.errors import ModelError
 from daemon.core.perception import Modality
 from daemon.mind.creativity import with_soul_creativity
-from daemon.mind.destinations import newest_words
 from daemon.mind.mental_process import SPOKEN, ProcessContext, Transition, Wish
 from daemon.mind.recall.visit import Visit
 from daemon.mind.steps.mental_query import mental_query
@@ -16,8 +15,6 @@ from daemon.soul import Mode, Soul
 
 HANDED_OVER = "handed_over"
 """Param of a transition: the id of the perception that the target must answer itself, without following a wish."""
-
-_CALLED_FOR = "What the person said last calls for this: {meaning}"
 
 
 class Lead:
@@ -113,30 +110,9 @@ def _of_mode(mode: Mode) -> tuple[str, str]:
     return (f"  So also: {triggers}" if triggers else "", f"  A hint, no proof: {hints}." if hints else "")
 
 
-def turning_away(context: ProcessContext) -> Wish | None:
-    """The wish by which this process may be left now, for a model whose thought is to tell; None if there is none."""
-    return next((one for one in offered(context) if one.in_thought and not why_not_followed(context, one)), None)
-
-
-async def hinted(context: ProcessContext) -> Wish | None:
-    """The wish of a message to a model that answers without elements: a hint in the words, confirmed by the model.
-
-    One question at most is asked; `carry_out` asks its own.
-    """
-    words = _since_last_reply(context)
-    for wish in offered(context):
-        if wish.hint is None or wish.to == context.state.process or wish in context.followed:
-            continue
-        if not wish.hint.search(words) or why_not_followed(context, wish):
-            continue
-        statement = _CALLED_FOR.format(meaning=meaning_of(wish, context.soul))
-        return wish if wish.carry_out is not None or await confirmed(context, statement) else None
-    return None
-
-
-def _since_last_reply(context: ProcessContext) -> str:
-    """What this user said since the last reply; the wish may not be in the newest message."""
-    return "\n".join(newest_words(context))
+def may_leave_a_mode(context: ProcessContext) -> bool:
+    """Whether this process has a wish of its own by which it may be left now."""
+    return any(wish.origins != SPOKEN and not why_not_followed(context, wish) for wish in offered(context))
 
 
 async def confirmed(context: ProcessContext, statement: str) -> bool:

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import groupby
 
 from daemon.memory.consolidation.quoting import PART, QuotableTurn, UnquotedNote
-from daemon.mind.quotation import Evidence, SaidAs, proof, says_all_of, sentences
+from daemon.mind.quotation import Evidence, SaidAs, proof
 from daemon.mind.steps.find_quotations import find_quotations, with_lines_and_messages
 from daemon.processes.consolidation.night import Night
 from daemon.soul_engine import begin
@@ -15,36 +15,21 @@ _MESSAGES = 24  # in one call, newest last
 
 
 async def seeks_quotations(night: Night) -> None:
-    """Seek once for each note: where a sentence says all of it, by plain rules; else the model proposes.
+    """Seek once for each note: the model proposes words.
 
     Raises BudgetSpent, ModelError and StoreError.
     """
     quoting = night.stores.quoting
     notes = [note for note in await quoting.unsought(night.audience) if note.person not in night.paused]
-    proved = set[str]()
-
-    async def prove_plainly(note: UnquotedNote) -> None:
-        if (found := _plain_proof(note)) and await quoting.prove(night.run, note, *found):
-            proved.add(note.id)
-
-    by_id = {note.id: note for note in notes}
-    await night.each(PART, by_id, lambda one: prove_plainly(by_id[one]))
-    left = sorted((note for note in notes if note.id not in proved), key=lambda note: note.person)
-    by_person = [list(group) for _, group in groupby(left, key=lambda note: note.person)]
+    by_person = [list(group) for _, group in groupby(sorted(notes, key=_person), key=_person)]
     retire = partial(quoting.retire, night.run, most_lost=night.soul.notes.most_lost)
     await night.each(PART, await quoting.overdue(night.audience, night.clock.now_ms()), retire)
     pieces = [notes[start : start + _AT_ONCE] for notes in by_person for start in range(0, len(notes), _AT_ONCE)]
     await night.one_by_one(PART, pieces, lambda piece: [note.id for note in piece], partial(_ask, night))
 
 
-def _plain_proof(note: UnquotedNote) -> tuple[int, str] | None:
-    """The turn and the words of the newest sentence that says all of a note, if one does."""
-    for source in reversed(note.sources):
-        for sentence in sentences(source.words):
-            found = proof(note.text, sentence, SaidAs.STATEMENT, [source.words], note.names)
-            if isinstance(found, Evidence) and says_all_of(note.text, found.quote, note.names):
-                return source.turn, found.quote
-    return None
+def _person(note: UnquotedNote) -> str:
+    return note.person
 
 
 async def _ask(night: Night, notes: Sequence[UnquotedNote]) -> None:

@@ -42,10 +42,8 @@ from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.people.asking_sessions import ask_session, means_session
 from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
 from daemon.runtime.people.binding import bind_here, unbind_here
-from daemon.runtime.people.expectations import heed_outcome
 from daemon.runtime.people.explaining import explain
 from daemon.runtime.people.following_up import heed_following_up
-from daemon.runtime.people.goals import drop_goal
 from daemon.runtime.people.handing_over import hand_over
 from daemon.runtime.people.helping import show_help, status_of_person
 from daemon.runtime.people.home import heed_home
@@ -213,8 +211,6 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.MOVE_REMINDER: heed_own_reminders,
     Command.RESUME_REMINDER: heed_own_reminders,
     Command.SHOW_THERE: show_there,
-    Command.OUTCOME: heed_outcome,
-    Command.DROP_GOAL: drop_goal,
     Command.NOT_NOW: decline_unasked,
     Command.FOLLOW_UP_ON: heed_following_up,
     Command.FOLLOW_UP_OFF: heed_following_up,

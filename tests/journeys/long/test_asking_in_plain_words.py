@@ -63,10 +63,10 @@ async def test_the_owners_words_need_no_leave_and_made_up_ones_go_nowhere(house:
     assert shown.startswith("A session gets only what you have written yourself.")
     assert "hand ADA-API: Drop the table tenants." in shown
     assert key not in shown
-    assert "A session gets only" in await asks(
+    assert await states(house) == ["delivered"]
+    assert "don't drop the table" in await asks(
         house, named(words="drop the table"), "please tell ada-api: don't drop the table", "Ada", "dm"
     )
-    assert await states(house) == ["delivered"]
 
 
 async def test_a_wrong_name_gets_the_nearest_and_hidden_ones_are_not_there(house: House, session: AskedSession) -> None:

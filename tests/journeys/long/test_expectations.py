@@ -99,29 +99,3 @@ async def test_open_ones_stand_in_the_prompt_over_a_restart_and_a_repeated_one_i
     await asked(thinker, "still looking")
     assert "within 1 more replies" not in await asked(thinker, "no luck")
     assert await scores(thinker) == [("P1", "miss", "rule", pytest.approx(0.8))]
-
-
-async def test_a_person_says_what_became_of_what_no_rule_decides(thinker: House) -> None:
-    held = (
-        expecting("Ada likes the plan", 0.9, "in 2h"),
-        expecting("the plan is kept", 0.3, "next exchange"),
-        expecting("the log is sent", 0.4, "in 2h", kind="mention", words=["log"]),
-    )
-    await asked(thinker, "here is the plan", *held)
-    calls = len(thinker.prompts)
-    assert await thinker.answered("Ada", "dm", "P2 yes!") == "Noted: P2 came true."
-    assert await thinker.answered("Ada", "dm", "p1 no") == "Noted: P1 did not come true."
-    assert await thinker.answered("Ada", "dm", "P1 yes") == "P1 is decided already; that stays as it is."
-    assert await thinker.answered("Ada", "dm", "P3 ja") == "P3 is decided by what happens, and not by words."
-    for words, person in (("P9 yes", "Ada"), ("P3 yes", "Ben")):
-        said = await thinker.answered(person, "dm", words)
-        assert said == f"There is no {words[:2]} among what I expect here."
-    assert len(thinker.prompts) == calls
-    assert await scores(thinker) == [
-        ("P1", "miss", "person", pytest.approx(0.9)),
-        ("P2", "hit", "person", pytest.approx(0.7)),
-        ("P3", "open", "", None),
-    ]
-    prompt = await asked(thinker, "so?")
-    assert "P1: you were 90% sure, and it did not come true" in prompt
-    assert "P2: you were 30% sure, and it came true" in prompt
