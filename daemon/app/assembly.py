@@ -111,7 +111,7 @@ async def assemble(
             _services, settings, clock, emit, _Shared(homes, shared_bells, eyes, library, toolbox, found, reasons)
         )
         labels = labels_of(settings, meanings)
-        at_work = {name: SoulAtWork(store.contexts.awareness, shared_bells, clock, name) for name in souls.names}
+        at_work = {name: SoulAtWork(store.contexts.awareness, clock, name) for name in souls.names}
         works = WorkAtHomes(settings, interrupts, shared_bells, meanings.meaning)
         for home in homes:
             own = store_for_soul(store, clock, soul=home.soul, workspace=home.workspace, lease=settings.lease)
