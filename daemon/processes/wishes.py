@@ -16,8 +16,7 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 WISHES = (
     Wish(
         "reminder",
-        "they want to be reminded later, at a time or once something is said, or a reminder changed or dropped; "
-        "promise none without this word",
+        "they want to be reminded later, or a reminder changed or dropped; promise none without this word",
         "they want a reminder set or dropped",
         carry_out=heed_reminders,
         hint=_words(
