@@ -26,7 +26,7 @@ def command() -> None:
     \b
     JSON keys: id, conversation, slot, due_ms, every, process, params, content, behalf, place, audience, state, reason,
     fired, created_ms, settled_ms, cue, number, zone, fired_day, errand, covers_to, paused. With the cue `silence` it is
-    cancelled once somebody else writes there. `list` leaves content and params empty without --words.
+    cancelled once another person writes there. `list` leaves content and params empty without --words.
     """
 
 

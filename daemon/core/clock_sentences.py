@@ -22,11 +22,11 @@ ABOUT_CLOCKS: Final[Mapping[str, str]] = MappingProxyType(
         "reminders_in": "{line} (in {room})",
         "reminders_digest": "a digest",
         "reminders_paused": "{line}: paused, *resume reminder {number}* goes on with it",
-        "reminders_waits": "{when}, if nobody else writes there by then",
+        "reminders_waits": "{when}, if no one else writes there by then",
         "reminder_set": "{when}: {what}. `my reminders` lists yours.",
         "reminder_not_set": "No reminder is set.",
         "reminder_needs_time": "No reminder is set. I can remind you at a time, such as tomorrow at nine, and in a "
-        "thread only if nobody answers by then; I can't wait for a topic or a person.",
+        "thread only if no one answers by then; I can't wait for a topic or a person.",
         "reminder_no_zone": "I know of no time zone {zone}, so no reminder is set. Name another one, such as "
         "Europe/Berlin, or a time on your own clock ({own}).",
         "reminder_no_number": "You have no reminder {number}; *my reminders* lists yours.",

@@ -60,7 +60,7 @@ def _due(intention: Intention, zone: str) -> str:
     moment = moment_in(intention.due_ms, zone)
     if intention.every:
         moment += f", {intention.every}{until_when(intention.ends_ms, intention.times_left, zone)}"
-    return f"{moment}, if nobody answers by then" if intention.cue else moment
+    return f"{moment}, if no one answers by then" if intention.cue else moment
 
 
 def _drop(context: ProcessContext, intention: Intention) -> str:

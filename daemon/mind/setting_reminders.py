@@ -40,7 +40,7 @@ _NO_RULE: Final = (
 _NO_END: Final = (
     "until when it is to come again could not be made out, is over before it comes first, or is more than a year ahead"
 )
-_NO_OTHERS: Final = "nobody else can answer where they are alone with you; at a time it could be done"
+_NO_OTHERS: Final = "no one else can answer where they are alone with you; at a time it could be done"
 _NO_DIGEST: Final = "a digest is of a channel, at a time that comes again; they have to say which and when"
 _WHY_NOT_THERE: Final = {
     "guest": "guests have reminders where they speak to you, and none in other places",
@@ -76,7 +76,7 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
         context.motor.show_below(f"_{shown}_")
     what = "a digest" if new.errand else "a reminder"
     again = f", {new.every} from then on{until_when(*_limits(new), zone)}" if new.every else ""
-    again += ", only if nobody else has written here by then" if new.cue else ""
+    again += ", only if no one else has written here by then" if new.cue else ""
     unknown = "" if zone else " Say that this is UTC, since you don't know their time zone."
     return f"You have set {what} for {moment_in(due_ms, zone)}{again}; confirm it with that time.{unknown}"
 

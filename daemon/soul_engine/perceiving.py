@@ -16,7 +16,7 @@ _DUE = """\
 (What you meant to bring up here has fallen due. Nobody has said anything just now: bring it up, to whom it is for. \
 The note says:)"""
 _UNANSWERED = """\
-(One of them wanted to be reminded of something if nobody else had written here by now, and nobody has. Bring it up in \
+(One of them wanted to be reminded of something if no one else had written here by now, and no one has. Bring it up in \
 one or two sentences, to whom it is for. The note says:)"""
 
 _FROM_SOUL = """\

@@ -259,7 +259,7 @@ async def test_a_silence_is_believed_only_once_all_was_heard(
     assert json.loads(str(params))["cue"] == "silence"
 
 
-async def test_somebody_elses_later_words_cancel_what_waits_for_an_answer(stores: Stores, clock: FakeClock) -> None:
+async def test_later_words_of_another_person_cancel_what_waits_for_an_answer(stores: Stores, clock: FakeClock) -> None:
     asked = replace(later(clock), cue="silence", covers_to="100.0")
     await intend(stores.database, clock, asked)
     state = "SELECT state, reason FROM intentions"
@@ -267,4 +267,4 @@ async def test_somebody_elses_later_words_cancel_what_waits_for_an_answer(stores
         await stores.inbox.accept(new_message(ts, "hello", author=author))
         assert look(stores.path, state) == [("waiting", "")]
     await stores.inbox.accept(new_message("102.0", "hello", author="U2"))
-    assert look(stores.path, state) == [("cancelled", "somebody answered")]
+    assert look(stores.path, state) == [("cancelled", "answered")]

@@ -18,10 +18,10 @@ DIGEST: Final = "digest"
 """The errand of an intention that tells in a channel what was said there since the last time."""
 
 CUE: Final = "cue"
-"""In the params of a due event: SILENCE, where nobody has answered."""
+"""In the params of a due event: SILENCE, where no one has answered."""
 
 SILENCE: Final = "silence"
-"""The cue of an intention that somebody else's words after `covers_to` in its conversation cancel."""
+"""The cue of an intention that another person's words after `covers_to` in its conversation cancel."""
 
 IN_MIND: Final = "mind:"
 """What the slots begin with of what a thought means to do later: it comes back in a prompt, and posts nothing."""

@@ -1,6 +1,6 @@
 """What the soul means to do later: one waiting intention a slot, moved into the inbox exactly once when it falls due.
 
-One for which an answer is waited falls due only where nobody has answered.
+One for which an answer is waited falls due only where no one has answered.
 All times stand in memory.db and no timer holds them, so that neither a restart nor a second daemon loses a slot or
 fires it twice.
 """
@@ -103,7 +103,7 @@ async def cancel_answered(transaction: Transaction, answer: Perception, now: int
     """Cancel what waits for a silence that a new message ends; a person's own words are no answer to them."""
     await transaction.run(
         """
-        UPDATE intentions SET state = 'cancelled', reason = 'somebody answered', settled_ms = :now
+        UPDATE intentions SET state = 'cancelled', reason = 'answered', settled_ms = :now
         WHERE conversation = :conversation AND state = 'waiting' AND cue = 'silence' AND behalf <> :author
           AND CAST(covers_to AS REAL) < CAST(:ts AS REAL)
         """,

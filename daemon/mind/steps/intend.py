@@ -27,7 +27,7 @@ Answer with JSON: {{"what": "…", "when": "…", "unanswered": false, "every": 
 "…", "digest": false, "unknown_zone": "…", "drop": [numbers]}}. `what` is what to bring up, in a few words, in their \
 language. `when`: a span from now like "in 20m", "in 2h30m", "in 3 days", or a moment on their own clock like \
 "2026-03-01T09:00"; "" if it is to be once something happens rather than at a time. `unanswered` true if it is to be \
-only if nobody has answered here by then. `every`, if it comes again and again: "daily 09:00", "weekdays 09:00", \
+only if no one has answered here by then. `every`, if it comes again and again: "daily 09:00", "weekdays 09:00", \
 "weekly mon,thu 09:00", "monthly 31 09:00", "yearly 02-29 09:00", or hours, "3h". `until`, like `when`, and `times`, \
 else 0, only if they say how long, or how often. `where`: "" for here, "me" for them alone, "channel" for all in this \
 channel, or another one as they name it, "#ops". `digest` true if they want a digest of what is said in a channel. \
@@ -40,7 +40,7 @@ _SOME_WAIT = 'Waiting in this conversation, and numbered under "Reminders": {cou
 
 _SAID: Final = {
     "when": "the time",
-    "unanswered": "that it is only if nobody answers",
+    "unanswered": "that it is only if no one answers",
     "until": "until when",
     "times": "how often",
     "every": "that it comes again",
@@ -69,7 +69,7 @@ class ReminderRequest:
     """`what` to bring up, and when, all empty for nothing; the numbers to `drop`.
 
     `when` and `until` are as `timeframes.due_time` reads them, `times` is how often, 0 unless they say so. `unanswered`
-    ones come up only if nobody has answered by then. `every` is a rule as `Recurrence` reads it, `where` is empty for
+    ones come up only if no one has answered by then. `every` is a rule as `Recurrence` reads it, `where` is empty for
     here, `me`, `channel` for this one or the name of another; a `digest` is wanted of what is said there.
     `unknown_zone` is a time zone of which the model says that it does not exist.
     """
