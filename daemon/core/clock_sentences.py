@@ -25,7 +25,7 @@ ABOUT_CLOCKS: Final[Mapping[str, str]] = MappingProxyType(
         "reminders_waits": "{when}, if no one else writes there by then",
         "reminder_set": "{when}: {what}. `my reminders` lists yours.",
         "reminder_not_set": "No reminder is set.",
-        "reminder_needs_time": "No reminder is set. I can remind you at a time, such as tomorrow at nine, and in a "
+        "reminder_needs_time": "I have set no reminder. I can remind you at a time, such as tomorrow at nine, and in a "
         "thread only if no one answers by then; I can't wait for a topic or a person.",
         "reminder_no_zone": "I know of no time zone {zone}, so no reminder is set. Name another one, such as "
         "Europe/Berlin, or a time on your own clock ({own}).",
