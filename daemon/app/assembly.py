@@ -96,7 +96,7 @@ async def assemble(
     homes = tuple(Home(name, workspace, channel, name) for name in souls.names)
     async with AsyncExitStack() as stack:
         shared_bells = await stack.enter_async_context(open_bells(settings.home.absolute(), clock))
-        accepted = _on_accepted([bell for home in homes for bell in (home.bell, home.heard)], interrupts, shared_bells)
+        accepted = _on_accepted([home.bell for home in homes], interrupts, shared_bells)
         opening = _store(settings, clock, emit, kind=channel.name, workspace=workspace, on_accepted=accepted)
         store = await stack.enter_async_context(opening)
         stack.callback(shared_bells.ring)  # its souls are present no more
@@ -111,8 +111,8 @@ async def assemble(
             _services, settings, clock, emit, _Shared(homes, shared_bells, eyes, library, toolbox, found, reasons)
         )
         labels = labels_of(settings, meanings)
-        at_work = {name: SoulAtWork(store.contexts.awareness, shared_bells, clock, name) for name in souls.names}
-        works = WorkAtHomes(settings, interrupts, shared_bells, meanings.meaning)
+        at_work = {name: SoulAtWork(store.contexts.awareness, clock, name) for name in souls.names}
+        works = WorkAtHomes(settings, interrupts, shared_bells)
         for home in homes:
             own = store_for_soul(store, clock, soul=home.soul, workspace=home.workspace, lease=settings.lease)
             current, llm = partial(souls.current, home.soul), llm_of(home.soul)
@@ -125,7 +125,7 @@ async def assemble(
         work, told = Dispatcher(works.lanes, clock, emit), troubles or Troubles(clock)
         chores = _chores(settings, store, library, clock, emit, bells=shared_bells, meanings=meanings, eyes=eyes)
         chores |= works.chores | {f"what {name} does": one.run for name, one in at_work.items()}
-        look = partial(_look_again, work, works.schedulers, [home.heard for home in homes], hosting)
+        look = partial(_look_again, work, works.schedulers, hosting)
         chores["bells"] = partial(answer_bells, shared_bells, clock, look)
         contexts = SharedContexts(store.contexts, shared_bells, clock, ADMIN)
         yield Daemon(
@@ -162,15 +162,11 @@ def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts, others: Bells) -
     return accepted
 
 
-async def _look_again(
-    dispatcher: Dispatcher, schedulers: Iterable[Scheduler], heard: Iterable[Bell], hosting: Hosting
-) -> None:
+async def _look_again(dispatcher: Dispatcher, schedulers: Iterable[Scheduler], hosting: Hosting) -> None:
     """What other processes stored sets going. Raises StoreError."""
     dispatcher.look_again()
     for scheduler in schedulers:
         scheduler.look_again()
-    for bell in heard:
-        bell.ring()
     await hosting.heed()
 
 
@@ -297,7 +293,6 @@ def _services(
         tells_of_memory=settings.tell_of_memory,
         surfacing=shared.surfacing,
         reasons=shared.reasons,
-        cues=store.cues,
         contexts=store.contexts,
         shared_keys=settings.shared_contexts,
         bells=shared.bells,
@@ -320,7 +315,6 @@ def _capabilities(  # noqa: PLR0917 - one of each
         approvals=store.approvals,
         may_intend=lambda user, planned: store.intentions.has_room(settings.schedule_max, user, planned),
         intended=store.intentions.waiting,
-        people_named=store.names.named,
         find_room=channel.find_room,
         approvers=settings.approvers,
         admins=settings.who_are_admins,

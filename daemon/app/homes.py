@@ -10,12 +10,10 @@ from daemon.app.nights import build_consolidator
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.ports.channel import Channel
-from daemon.memory.knowledge.meaning import Meaning
 from daemon.memory.store import Store
 from daemon.mind.interrupts import Interrupts
 from daemon.runtime.awakening import Awakener
 from daemon.runtime.consolidation import Consolidator
-from daemon.runtime.cue_watch import CueWatch
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.dispatcher import AnyLane
 from daemon.runtime.people.telling import tell_of_readings
@@ -28,7 +26,7 @@ from daemon.shared.bells import Bells
 class Home:
     """A soul in one workspace, and the channel on which people of that workspace reach it; `label` is for the log.
 
-    `bell` rings when a message arrives, and so does `heard`, for those who wait for certain words.
+    `bell` rings when a message arrives.
     """
 
     soul: str
@@ -36,7 +34,6 @@ class Home:
     channel: Channel
     label: str
     bell: Bell = field(default_factory=Bell)
-    heard: Bell = field(default_factory=Bell)
 
 
 def souls_in(homes: Iterable[Home]) -> tuple[str, ...]:
@@ -47,7 +44,7 @@ def souls_in(homes: Iterable[Home]) -> tuple[str, ...]:
 class WorkAtHomes:
     """What a daemon does in all homes of its souls: lanes, schedulers, nights, and chores by their names in the log."""
 
-    def __init__(self, settings: Settings, interrupts: Interrupts, bells: Bells, meaning: Meaning) -> None:
+    def __init__(self, settings: Settings, interrupts: Interrupts, bells: Bells) -> None:
         self.lanes = list[AnyLane]()
         self.schedulers = list[Scheduler]()
         self.nights = dict[str, Consolidator]()
@@ -55,7 +52,6 @@ class WorkAtHomes:
         self._settings = settings
         self._interrupts = interrupts
         self._bells = bells
-        self._meaning = meaning
 
     def add(self, home: Home, store: Store, services: CycleServices) -> None:
         """Add what is done in one of them; `store` and `services` are its own."""
@@ -80,11 +76,9 @@ class WorkAtHomes:
         telling = partial(tell_of_readings, store.readings, channel.find_room, clock, emit, on_due, quiet=quiet)
         may_tick = partial(thinks_by_itself, services)
         awakener = Awakener(store.awakenings, services.soul, may_tick, clock, on_due)
-        watch = CueWatch(store.cues, store.standing, self._meaning, channel, clock=clock, emit=emit)
         return {
             f"awakening of {home.label}": awakener.run,
             f"money of {home.label}": services.till.run,
             f"visits of {home.label}": partial(sweep.run, clock, services.timing.visit_timeout_ms),
             f"telling of {home.label}": telling,
-            f"cues of {home.label}": partial(watch.run, home.heard, on_due),
         }

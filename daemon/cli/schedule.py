@@ -25,9 +25,8 @@ def command() -> None:
 
     \b
     JSON keys: id, conversation, slot, due_ms, every, process, params, content, behalf, place, audience, state, reason,
-    fired, created_ms, settled_ms, cue, number, zone, fired_day, errand, covers_to, paused. With a cue (topic, person,
-    silence) it waits for words or a silence; due_ms is when it ends, or when the silence is over. `list` leaves
-    content and params empty without --words.
+    fired, created_ms, settled_ms, cue, number, zone, fired_day, errand, covers_to, paused. With the cue `silence` it is
+    cancelled once another person writes there. `list` leaves content and params empty without --words.
     """
 
 

@@ -1,15 +1,12 @@
 """`soul sessions`: the sessions of Claude Code that have joined the soul's mind."""
 
-import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Final, TypeVar
 
 import click
 
-from daemon.cli.database_access import existing_database, os_user, with_database
+from daemon.cli.database_access import os_user, with_database
 from daemon.cli.options import json_option
 from daemon.cli.output import age, say, say_json, table
 from daemon.core.clock import SystemClock
@@ -19,7 +16,7 @@ from daemon.core.sessions import CodeSession
 from daemon.core.text import one_line
 from daemon.memory.admin.binding import BindingAdmin, BindingOrder
 from daemon.memory.bound_threads import bound_by_session
-from daemon.memory.database import Database, open_database
+from daemon.memory.database import Database
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.sessions import SessionStore
 from daemon.shared.bells import open_bells
@@ -35,19 +32,14 @@ _HEADER: Final = ("name", "state", "project", "branch", "host", "seen", "reason"
 @click.option("--all", "ended", is_flag=True, help="Those that have ended, too.")
 @json_option
 @click.option("--md", "as_markdown", is_flag=True, help="Print a table in Markdown.")
-@click.option("--watch", is_flag=True, help="Print a line for each change, until Ctrl-C.")
 @click.pass_context
-def command(context: click.Context, ended: bool, as_json: bool, as_markdown: bool, watch: bool) -> None:
+def command(context: click.Context, ended: bool, as_json: bool, as_markdown: bool) -> None:
     """Show the sessions of Claude Code that people run.
 
     JSON keys: id, name, person, project, branch, cwd, host, pid, model, source, permission_mode, attended, state,
     reach, topic, bound, waiting, started_ms, seen_ms, ended_ms, reason.
     """
     if context.invoked_subcommand is not None:
-        return
-    if watch:
-        with suppress(KeyboardInterrupt):
-            asyncio.run(_print_changes(as_json=as_json))
         return
     seen = _with_sessions(lambda store, database: _look(store, database, ended=ended))
     if as_json:
@@ -176,28 +168,6 @@ async def _named(store: SessionStore, name: str) -> CodeSession:
     if not found:
         raise StoreError(f"there is no session {name[:80]}", hint="see `soul sessions --all`")
     return min(found, key=lambda one: not one.living)
-
-
-async def _print_changes(*, as_json: bool) -> None:
-    """Print a session whenever it is new or its state is another one."""
-    settings, clock, before = load_settings(), SystemClock(), dict[str, tuple[object, ...]]()
-    async with (
-        open_database(existing_database(settings), clock, create=False) as database,
-        open_bells(settings.home.absolute(), clock) as bells,
-    ):
-        store = await _store(database)
-        while True:
-            ringing = asyncio.ensure_future(bells.heard())
-            try:
-                seen = await _look(store, database, ended=True)
-                for one in seen.sessions:
-                    state = one.state, one.reason, one.branch, one.project
-                    if before.get(one.id) != state and (one.living or one.id in before):
-                        before[one.id] = state
-                        say(json.dumps(seen.shown(one)) if as_json else "  ".join(seen.cells(one, clock.now_ms())))
-                await ringing
-            finally:
-                ringing.cancel()
 
 
 def _with_sessions(work: Callable[[SessionStore, Database], Awaitable[T]]) -> T:

@@ -22,9 +22,11 @@ ABOUT_CLOCKS: Final[Mapping[str, str]] = MappingProxyType(
         "reminders_in": "{line} (in {room})",
         "reminders_digest": "a digest",
         "reminders_paused": "{line}: paused, *resume reminder {number}* goes on with it",
-        "reminders_waits": "waits until {when} for what you named",
+        "reminders_waits": "{when}, if no one else writes there by then",
         "reminder_set": "{when}: {what}. `my reminders` lists yours.",
         "reminder_not_set": "No reminder is set.",
+        "reminder_needs_time": "I have set no reminder. I can remind you at a time, such as tomorrow at nine, and in a "
+        "thread only if no one answers by then; I can't wait for a topic or a person.",
         "reminder_no_zone": "I know of no time zone {zone}, so no reminder is set. Name another one, such as "
         "Europe/Berlin, or a time on your own clock ({own}).",
         "reminder_no_number": "You have no reminder {number}; *my reminders* lists yours.",
@@ -32,8 +34,6 @@ ABOUT_CLOCKS: Final[Mapping[str, str]] = MappingProxyType(
         "reminder_moved": "Reminder {number} is due {when}.",
         "reminder_when": "I can't make out that time. Write *move reminder {number} to 9:30*, to 2026-03-01T09:30, or "
         "to in 2h.",
-        "reminder_no_move": "Reminder {number} waits for words or a silence, not for a time; *cancel reminder "
-        "{number}* ends it.",
         "reminder_time_alone": "Reminder {number} repeats, so give a time of day alone: *move reminder {number} to "
         "9:30*.",
         "reminder_resumed": "Reminder {number} goes on: it is due {when}.",

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.contexts import ContextRefused, ContextState, JSONObject
+from daemon.core.contexts import ContextRefused, JSONObject
 
 LARGEST_STATE: Final = 4 * 1024
 """The most bytes that a member's state takes as JSON."""
@@ -30,14 +30,6 @@ class Member:
     process: str
     state: JSONObject
     seen_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class ContextLook:
-    """A shared context and who is present there, at one moment; None where it is not for who looks."""
-
-    context: ContextState | None
-    members: tuple[Member, ...] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,13 +232,10 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "advice_write_anew": "Please write to me anew once it stays as it is.",
         "due": "This had fallen due:",
         "gone": "(The message I was answering is gone.)",
-        # -- what somebody waited for ------------------------------------------------------------------------------
-        "came_up": "{name} wrote {where}: {link}",
-        "came_up_unlinked": "{name} wrote {where}.",
-        "came_up_here": "here",
-        "came_up_public": "in a channel",
-        "came_up_private": "in a private channel",
-        "came_up_elsewhere": "in another conversation",
+        # -- where something was said or asked -------------------------------------------------------------------
+        "place_public": "in a channel",
+        "place_private": "in a private channel",
+        "place_elsewhere": "in another conversation",
         **ABOUT_WHAT_IS_UNREAD,
         **ABOUT_ROOMS,
         # -- what came to nothing ---------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ case and accents. A query finds inflected forms by the beginning of a word, so n
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from daemon.core.stop_words import STOP_WORDS
@@ -18,8 +18,13 @@ MOST_TERMS: Final = 12
 SHORTEST_STEM, LONGEST_STEM = 3, 5
 """Characters of the beginning by which a query finds other forms of a word."""
 
+ALIKE: Final = 0.7
+"""How surely a word has to be a form of another, see `likeness`."""
+
 _LONGEST_WORD: Final = 40  # characters; longer ones are hashes and addresses, of which the beginning is enough
 _LONGEST_QUERY: Final = 6_000  # characters; the newest are at the end
+_LOOKED_AT: Final = 4_000  # characters of a text whose words are looked up
+_MOST_WORDS: Final = 400  # different ones of it
 _ENDINGS: Final = ("ungen", "ing", "ies", "ied", "es", "ed", "en", "er", "em", "s", "e", "n", "y")
 _VOWELS: Final = "aeiouyаеиоуыэюяёіїєαεηιουω"  # noqa: RUF001 - the letters of three alphabets are meant
 
@@ -133,6 +138,30 @@ def likeness(term: Term, word: str) -> float:
         return 0.7 if len(shorter) >= LONGEST_STEM else 0.4  # a compound, or another word
     same = next((place for place, (one, two) in enumerate(zip(longer, shorter, strict=False)) if one != two), 0)
     return min(0.8, (same / len(longer)) ** 2 * 1.5)
+
+
+def words_heard(text: str) -> frozenset[str]:
+    """The words of a text that count, as `words_of` writes them."""
+    return frozenset(list(dict.fromkeys(words_of(text[:_LOOKED_AT])))[:_MOST_WORDS])
+
+
+def keys_of_words(words: Iterable[str]) -> frozenset[str]:
+    """The words by which terms are looked up that may be forms of these: themselves, and their beginnings."""
+    beginnings = range(SHORTEST_STEM, LONGEST_STEM + 1)
+    return frozenset(key for word in words for key in (word, *(word[:length] for length in beginnings)))
+
+
+def shares_words(text: str, words: Collection[str], keys: Collection[str]) -> bool:
+    """Whether any telling word of a text is among words in some form; `keys` are theirs, as `keys_of_words` gives them.
+
+    Very short words and bare numbers tell nothing here.
+    """
+    terms = (term for term in terms_of(text) if _says_something(term.word) and (term.stem or term.word) in keys)
+    return any(likeness(term, word) >= ALIKE for term in terms for word in words)
+
+
+def _says_something(word: str) -> bool:
+    return (len(word) >= SHORTEST_STEM or not word.isascii()) and not word.isdigit()
 
 
 def _belong_together(one: str, next_: str) -> bool:

@@ -43,11 +43,6 @@ def codes_of_turn(where: ConversationKey, audience: str) -> tuple[str, ...]:
     return (_anywhere(where, audience),) if where.channel else (_for_members(where, audience),)
 
 
-def code_of_cues(soul: str, workspace: str) -> str:
-    """The code of what a soul's people wait for: no readers' code, so that no search finds it."""
-    return code("cues", soul, workspace)
-
-
 def codes_for_readers(where: ConversationKey, readers: Readers) -> tuple[tuple[str, ...], ...]:
     """The codes of the rows that the readers of a reply may know, in groups; each group is searched by itself.
 

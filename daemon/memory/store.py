@@ -21,14 +21,12 @@ from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.knowledge.zones import Zones
 from daemon.memory.mind.at_hand import Minds
 from daemon.memory.people.known import KnownOfPerson
-from daemon.memory.people.names import PeopleNames
 from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.alarms import Alarms
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.awakenings import Awakenings
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
-from daemon.memory.queues.cue_matching import CueMatching
 from daemon.memory.queues.ended_visits import EndedVisits
 from daemon.memory.queues.inbox import MOST_WAITING, Inbox
 from daemon.memory.queues.intentions import Intentions
@@ -76,8 +74,6 @@ class Store:
     ended_visits: EndedVisits
     unread_words: UnreadWords
     intentions: Intentions
-    cues: CueMatching
-    names: PeopleNames
     approvals: Approvals
     tools: StoredTools
     model_habits: ModelHabits
@@ -157,8 +153,6 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         ended_visits=EndedVisits(database, clock, worker),
         unread_words=UnreadWords(database, clock, worker),
         intentions=Intentions(database, clock, worker),
-        cues=CueMatching(database, clock, worker),
-        names=PeopleNames(database, clock, worker),
         approvals=Approvals(database, clock, worker),
         tools=StoredTools(database, clock, worker),
         model_habits=ModelHabits(database),

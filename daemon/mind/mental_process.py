@@ -50,8 +50,7 @@ class Capabilities:
     """What a soul may use to solve problems, as its admin and its folder allow.
 
     `may_intend` says whether a user may have one intention more beside those planned in this cycle; `intended` lists
-    those of a conversation. `people_named` gives the people (platform ids) of a name whom a conversation's readers may
-    know. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
+    those of a conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
     `approvers` may permit what a tool would change; without approvers the user who is answered may, for
     `approval_seconds`. `admins` see how the soul is. `own_memory` gives what the author of a perception may see of what
     is known of them, and what is stored with it, `own_things` what waits for a person.
@@ -65,7 +64,6 @@ class Capabilities:
     approvals: Approvals
     may_intend: Callable[[str, int], Awaitable[bool]]
     intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]]
-    people_named: Callable[[str, ConversationKey, Readers], Awaitable[tuple[str, ...]]]
     find_room: Callable[[str], Awaitable[Room]]
     approvers: tuple[str, ...]
     admins: tuple[str, ...]

@@ -13,7 +13,7 @@ from daemon.core.timeframes import due_time, timeframe
 from daemon.core.timetable import MINUTE_MS, InThePast, moment_in, platform_time
 from daemon.core.zones import zone_of
 from daemon.memory.queues.asking_messages import ASKED_IN
-from daemon.memory.queues.intention_rows import DIGEST, ENDS_MS, TIMES, NewIntention
+from daemon.memory.queues.intention_rows import DIGEST, ENDS_MS, SILENCE, TIMES, NewIntention
 from daemon.memory.queues.intentions import first_due
 from daemon.memory.queues.own_reminders import OWN_SLOT, ReminderSet
 from daemon.mind.destinations import NotSaid, require_said
@@ -40,6 +40,7 @@ _NO_RULE: Final = (
 _NO_END: Final = (
     "until when it is to come again could not be made out, is over before it comes first, or is more than a year ahead"
 )
+_NO_OTHERS: Final = "no one else can answer where they are alone with you; at a time it could be done"
 _NO_DIGEST: Final = "a digest is of a channel, at a time that comes again; they have to say which and when"
 _WHY_NOT_THERE: Final = {
     "guest": "guests have reminders where they speak to you, and none in other places",
@@ -75,6 +76,7 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
         context.motor.show_below(f"_{shown}_")
     what = "a digest" if new.errand else "a reminder"
     again = f", {new.every} from then on{until_when(*_limits(new), zone)}" if new.every else ""
+    again += ", only if no one else has written here by then" if new.cue else ""
     unknown = "" if zone else " Say that this is UTC, since you don't know their time zone."
     return f"You have set {what} for {moment_in(due_ms, zone)}{again}; confirm it with that time.{unknown}"
 
@@ -83,6 +85,12 @@ def not_set(context: ProcessContext, why: str) -> str:
     """Say below the reply that no reminder is set; gives the sentence for the prompt."""
     context.motor.show_below(f"_{context.motor.words.say('reminder_not_set')}_")
     return f"You could not set the reminder: {why}. A line below your reply says so; say why in one sentence."
+
+
+def needs_a_time(context: ProcessContext) -> str:
+    """Say below the reply what a reminder can wait for; gives the sentence for the prompt."""
+    context.motor.show_below(f"_{context.motor.words.say('reminder_needs_time')}_")
+    return "You have set no reminder: it needs a time, and can wait for nothing else. A line below your reply says so."
 
 
 def until_when(ends_ms: int, times: int, zone: str) -> str:
@@ -129,6 +137,8 @@ def _shown(context: ProcessContext, new: NewIntention, due_ms: int, elsewhere: s
         ends_ms, times = _limits(new)
         until = context.motor.time(ends_ms, zone, alone=alone) if ends_ms else ""
         when_ = repeats_in_words(when_, new.every, words, until=until, times=times)
+    if new.cue:
+        when_ = words.say("reminders_waits", when=when_)
     what = words.say("reminders_digest") if new.errand else new.content
     if elsewhere:
         what = words.say("reminders_in", line=what, room=f"#{elsewhere.removeprefix('#')}")
@@ -152,6 +162,9 @@ async def _asked_for(context: ProcessContext, request: ReminderRequest, now_ms: 
         raise NotSettable(_NO_TIME)
     if request.digest and not rule:
         raise NotSettable(_NO_DIGEST)
+    waits = request.unanswered and request.is_here and not rule
+    if waits and perception.place in _ALONE:
+        raise NotSettable(_NO_OTHERS)
     planned = len(context.motor.intentions) + sum(isinstance(act, ReminderSet) for act in context.motor.acts)
     if not await context.capabilities.may_intend(perception.author, planned):
         raise NotSettable(_NO_ROOM)
@@ -163,9 +176,10 @@ async def _asked_for(context: ProcessContext, request: ReminderRequest, now_ms: 
         behalf=perception.author,
         zone=perception.zone,
         errand=DIGEST if request.digest else "",
-        covers_to=platform_time(now_ms) if request.digest else "",
+        covers_to=platform_time(now_ms) if request.digest else perception.ts if waits else "",
+        cue=SILENCE if waits else "",
         params={ASKED_IN: [perception.ts], **(_ends(request, now_ms, perception.zone) if rule else {})},
-        asked_where="" if _is_here(request) else str(perception.conversation),
+        asked_where="" if request.is_here else str(perception.conversation),
     )
 
 
@@ -183,10 +197,6 @@ def _ends(request: ReminderRequest, now_ms: int, zone: str) -> dict[str, object]
     return {**limits, ENDS_MS: max(due_ms, timeframe(day, now_ms, zone).until_ms - MINUTE_MS)}
 
 
-def _is_here(request: ReminderRequest) -> bool:
-    return request.where.casefold() in HERE and not request.digest
-
-
 def _is_elsewhere(request: ReminderRequest) -> bool:
     """Whether the model names another place than the channel of this talk or the person's own DM."""
     return request.where.casefold() not in HERE | _THIS_CHANNEL | {"me"}
@@ -195,7 +205,7 @@ def _is_elsewhere(request: ReminderRequest) -> bool:
 async def _room_of(context: ProcessContext, request: ReminderRequest) -> Room | None:
     """Where it comes up, None for this conversation. Raises NotSettable."""
     perception, where = context.perception, request.where.casefold()
-    if _is_here(request):
+    if request.is_here:
         return None
     if where in HERE or where in _THIS_CHANNEL:
         where = "me" if perception.place in _ALONE else perception.conversation.channel

@@ -9,8 +9,7 @@ from daemon.mind.who_works import knows_of_sessions, show_who_works
 WISHES = (
     Wish(
         "reminder",
-        "they want to be reminded later, at a time or once something is said, or a reminder changed or dropped; "
-        "promise none without this word",
+        "they want to be reminded later, or a reminder changed or dropped; promise none without this word",
         "they want a reminder set or dropped",
         carry_out=heed_reminders,
     ),

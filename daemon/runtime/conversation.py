@@ -32,7 +32,6 @@ from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Spea
 from daemon.mind.interrupts import Interrupts
 from daemon.runtime.apologies import LATER, apology_for
 from daemon.runtime.away import away_note
-from daemon.runtime.cue_reports import find_what_came_up, line_of
 from daemon.runtime.cycle import run_cycle
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, ReadersUnknown, new_trace
@@ -141,7 +140,6 @@ class ConversationHandler:
             cycle.outsider_spoke = claim.outsider_spoke or triaged.outsider_spoke
             if cycle.messages:
                 await cycle.find_readers()
-                await find_what_came_up(cycle)
                 await let_go_unheard(cycle)
         return triaged
 
@@ -332,9 +330,7 @@ class ConversationHandler:
             cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(reason) for one in cycle.messages}}
             return await self._commit_words(cycle, *await words_for_promises(cycle))
         due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""
-        line = await line_of(cycle, words)
-        came_up = f"\n\n{line}" if line else ""
-        say = f"{sorry}{due}{came_up}{await self._approval_outcome(newest)}".strip()
+        say = f"{sorry}{due}{await self._approval_outcome(newest)}".strip()
         if not say:
             return await self._commit_words(cycle, "", turns_of(cycle))
         soul = cycle.soul

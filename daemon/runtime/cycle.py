@@ -15,7 +15,6 @@ from daemon.mind.recall.looked_up import with_sources
 from daemon.mind.senses.sent_files import with_refusals
 from daemon.mind.silence import Silence
 from daemon.mind.state_machine import ProcessRun, run_processes
-from daemon.runtime.cue_reports import line_of
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
@@ -60,8 +59,6 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
         if speech is not None:
             await speech.settle()
     await _tell_of_memory(cycle, motor)
-    if came_up := await line_of(cycle, motor.words):
-        motor.show_below(came_up)
     tell_of_promises(cycle, motor)
     await ask_for_invitation(cycle, context, motor)
     await services.names.learn((motor.reply,))

@@ -28,7 +28,6 @@ from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.standing import Remembering
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
-from daemon.memory.queues.cue_matching import CueMatching
 from daemon.memory.queues.source_events import SourceEvents
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
@@ -70,8 +69,7 @@ class CycleServices:
 
     `limits` gives the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
     `link_hosts`. `surfacing` finds what may be remembered before a
-    reply, and when somebody looks for something; `reasons` leads from a reply back to it. `cues` are
-    what people wait for.
+    reply, and when somebody looks for something; `reasons` leads from a reply back to it.
     `contexts` are what souls share; all souls of this daemon know the `shared_keys`; `bells` tell others of a change;
     `at_work` shows them what the soul does, `notes` are those between it and them, `wake` has their souls look for one;
     `events` are those of programs; `asking` are the sessions of Claude Code that people run, and the questions to them,
@@ -118,7 +116,6 @@ class CycleServices:
     forgetting: ForgettingPeople
     surfacing: Surfacing
     reasons: Reasons
-    cues: CueMatching
     contexts: ContextStore
     shared_keys: tuple[str, ...]
     bells: Bells

@@ -21,7 +21,6 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.senses import SentFile
 from daemon.memory.mind.at_hand import NOTHING_AT_HAND, AtHand
 from daemon.memory.queues.claims import ReadersChanged
-from daemon.memory.queues.cue_matching import HeardMessage
 from daemon.memory.records import Claim, Dismissal, InboxMessage
 from daemon.mind.interrupts import Interrupt
 from daemon.runtime.cycle_services import CycleServices
@@ -55,7 +54,7 @@ class Cycle:
     there were said to fewer than read it now, so that nothing that is thought on them is kept for these.
     `used_tools` are the names of the tools that it used with success.
     `cap_shown_day` is the day of a cap of which this cycle speaks.
-    `came_up` is the message for which a person waited and which this reply reports. `linked` are the messages that its
+    `linked` are the messages that its
     words link to. `speech` shows the reply while it grows. `soul` is as its files were when the cycle began.
     """
 
@@ -79,7 +78,6 @@ class Cycle:
     files: tuple[SentFile, ...] = ()
     earlier_files: tuple[SentFile, ...] = ()
     known_facts: tuple[str, ...] = ()
-    came_up: HeardMessage | None = None
     memory_read_at: int | None = None
     holds_earlier: bool = False
     at_hand: AtHand = NOTHING_AT_HAND

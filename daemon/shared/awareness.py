@@ -7,15 +7,13 @@ from daemon.core.errors import DaemonError
 from daemon.core.members import Member
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.awareness import AwarenessStore
-from daemon.shared.bells import Bells
 
 
 class Awareness:
     """One member at one key. Its state is seen by all who may read the context, as long as this process lives."""
 
-    def __init__(self, store: AwarenessStore, bells: Bells, key: str, member: str, writer: Writer) -> None:
+    def __init__(self, store: AwarenessStore, key: str, member: str, writer: Writer) -> None:
         self._store = store
-        self._bells = bells
         self._key = key
         self._member = member
         self._writer = writer
@@ -45,7 +43,6 @@ class Awareness:
                     self._local = self._written or {}
                 raise
             self._written = newest
-        self._bells.ring()
 
     async def set_local_state_field(self, field: str, value: object) -> None:
         """Show one field of the state changed. Raises as `set_local_state` does."""
@@ -66,4 +63,3 @@ class Awareness:
                 return
             await self._store.leave(self._key, self._member, self._process)
             self._local, self._written = {}, None
-        self._bells.ring()

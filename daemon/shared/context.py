@@ -48,7 +48,7 @@ class SharedContexts:
         """Who is present at a key, where this writer is the member of its name."""
         if key not in self._present:
             store = self.store.awareness
-            self._present[key] = Awareness(store, self.bells, checked_key(key), self.writer.name, self.writer)
+            self._present[key] = Awareness(store, checked_key(key), self.writer.name, self.writer)
         return self._present[key]
 
     async def leave(self) -> None:

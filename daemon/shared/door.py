@@ -1,11 +1,12 @@
 """Shared contexts for programs that come by a door: those that they may know, written in their owner's name."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Final
 
 from daemon.core.contexts import ContextConflict, ContextRefused, ContextState, JSONObject, Writer, checked_key
-from daemon.core.members import ContextLook, Member
+from daemon.core.members import Member
 from daemon.core.perception import Audience
 from daemon.core.sessions import KeyOwner
 from daemon.memory.shared.awareness import HTTP
@@ -26,7 +27,7 @@ class ContextDoor:
     def __init__(self, contexts: SharedContexts, reader: Audience) -> None:
         self._contexts = contexts
         self._reader = reader
-        self._looks = Looks(contexts.bells, lambda keys: contexts.store.look(keys, reader))
+        self._looks = Looks(contexts.bells, self._look)
 
     async def all(self, owner: KeyOwner) -> list[ContextState]:
         """See `SharedState.all`."""
@@ -59,18 +60,20 @@ class ContextDoor:
         if await self.get(owner, key) is None:
             return None
         _require_own(owner, member)
-        contexts = self._contexts
-        return await contexts.store.awareness.renew(key, member, state, self._writer(owner), contexts.bells.ring)
+        return await self._contexts.store.awareness.renew(key, member, state, self._writer(owner))
 
     async def leave(self, owner: KeyOwner, key: str, member: str) -> None:
         """See `SharedState.leave`."""
         _require_own(owner, member)
-        if await self._contexts.store.awareness.leave(key, member, HTTP):
-            self._contexts.bells.ring()
+        await self._contexts.store.awareness.leave(key, member, HTTP)
 
-    def watch(self, key: str) -> AbstractContextManager[Watched[ContextLook]]:
+    def watch(self, key: str) -> AbstractContextManager[Watched[ContextState | None]]:
         """See `SharedState.watch`."""
         return self._looks.watch(checked_key(key))
+
+    async def _look(self, keys: Sequence[str]) -> dict[str, ContextState | None]:
+        found = await self._contexts.store.these(keys)
+        return {one.key: one if one.audience == self._reader else None for one in found}
 
     def _knows(self, owner: KeyOwner, found: ContextState) -> bool:
         return not owner.outsider and found.audience == self._reader

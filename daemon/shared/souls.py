@@ -13,7 +13,6 @@ from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.clock import Clock
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.awareness import AwarenessStore
-from daemon.shared.bells import Bells
 
 _SETTLES_S: Final = 0.2  # what is over sooner is never shown, so that a quick reply costs no write
 _MOST_PLACES: Final = 20
@@ -38,9 +37,8 @@ class _Work:
 class SoulAtWork:
     """Shows what one soul does in this process. Another daemon that hosts it too shows it as `name:2`."""
 
-    def __init__(self, store: AwarenessStore, bells: Bells, clock: Clock, soul: str) -> None:
+    def __init__(self, store: AwarenessStore, clock: Clock, soul: str) -> None:
         self._store = store
-        self._bells = bells
         self._clock = clock
         self._soul = soul
         self._member = soul
@@ -81,7 +79,6 @@ class SoulAtWork:
             return
         await self._store_under_a_free_name({"doing": doing.name.lower()}, places)
         self._shown = (doing, places)
-        self._bells.ring()
 
     async def _store_under_a_free_name(self, state: dict[str, object], places: tuple[WorkPlace, ...]) -> None:
         for number in count(2):

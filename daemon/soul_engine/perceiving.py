@@ -1,7 +1,5 @@
 """Turns a perception into memories: a user's message, or a sentence of the daemon's own (seed 000)."""
 
-from collections.abc import Mapping
-
 from daemon.core.contexts import OPERATOR
 from daemon.core.event_sources import FROM_PARAM as PROGRAM_PARAM
 from daemon.core.fencing import clean_name
@@ -9,7 +7,7 @@ from daemon.core.lineage import saw
 from daemon.core.notes import FROM_PARAM, NOTE_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Modality, Perception
 from daemon.core.working_memory import Memory, Role, WorkingMemory
-from daemon.memory.queues.cues import OVER, REPORTS, CueKind
+from daemon.memory.queues.intention_rows import CUE, SILENCE
 
 NOTE = "note"
 """The kind, in a memory's metadata, of data that nobody says here and that is fenced as a note."""
@@ -17,22 +15,9 @@ NOTE = "note"
 _DUE = """\
 (What you meant to bring up here has fallen due. Nobody has said anything just now: bring it up, to whom it is for. \
 The note says:)"""
-_WRITTEN = """\
-(One of them wanted to be reminded of something {once}, and that has just happened. Who wrote it and where \
-stands below your reply by itself: name neither, add no link, and don't guess what was said. Bring it up in one or two \
-sentences, to whom it is for. The note says:)"""
-_CAME_UP: Mapping[object, str] = {
-    CueKind.TOPIC: _WRITTEN.format(once="once it is talked about"),
-    CueKind.PERSON: _WRITTEN.format(once="once a certain person writes"),
-    CueKind.SILENCE: """\
-(There were no words here for as long as one of them wanted to wait, to be reminded of something then. Bring it up in \
-one or two sentences, to whom it is for. The note says:)""",
-    OVER: """\
-(One of them wanted to be reminded of something once something happened. It has not happened within its time, and the \
-reminder has ended. Tell them so in one sentence, to whom it is for. The note says:)""",
-}
-"""What the daemon says of an event that reports what was waited for, by its param REPORTS."""
-
+_UNANSWERED = """\
+(One of them wanted to be reminded of something if no one else had written here by now, and no one has. Bring it up in \
+one or two sentences, to whom it is for. The note says:)"""
 
 _FROM_SOUL = """\
 ({sender}, another soul, has sent you this note. No person reads along: what you say now goes to {sender} alone, as \
@@ -62,7 +47,7 @@ def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
             return memory.with_memory(Memory(Role.USER, perception.content, name=name, metadata=metadata))
         case Modality.TIME if perception.content.strip():
             due = Memory(Role.USER, perception.content, name=f"made for {name}", metadata={"kind": NOTE})
-            opening = _CAME_UP.get(str(perception.params.get(REPORTS)), _DUE)
+            opening = _UNANSWERED if perception.params.get(CUE) == SILENCE else _DUE
             return memory.with_memory(Memory(Role.SYSTEM, opening)).with_memory(due)
         case Modality.NOTE:
             sender = clean_name(str(perception.params.get(FROM_PARAM, "")))

@@ -90,6 +90,7 @@ async def test_an_edit_of_the_message_that_asked_is_answered_once_by_what_holds(
     assert (await house.one("SELECT due_ms FROM intentions WHERE state = 'waiting' AND content <> ''"))[0] == set_for
     await house.people.edit("Ada", room, ts, "Never mind")
     assert "I have dropped it" in (await house.reply(room, "I have dropped it"))["text"]
+    assert await house.rows("SELECT 1 FROM intentions WHERE state = 'waiting' AND slot <> 'idle'") == []
 
 
 async def test_a_wish_for_a_reminder_in_which_none_can_be_made_out_promises_nothing(house: House) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tests.leaks.arms import Arm, Meanings, Text
 from tests.leaks.mind_arms import Expectations, Goals, HeldInMind, NotedAlone, Promises, Thoughts
 from tests.leaks.record_arms import Claims, Command, Derived, Facts, Files, Visits
-from tests.leaks.told_arms import Reminded, SessionsSaid, Why
+from tests.leaks.told_arms import SessionsSaid, Why
 
 ARMS: Mapping[str, type[Arm]] = {
     "text": Text,
@@ -17,7 +17,6 @@ ARMS: Mapping[str, type[Arm]] = {
     "senses": Files,
     "cores": Derived,
     "why": Why,
-    "intentions": Reminded,
     "sessions": SessionsSaid,
     "thoughts": Thoughts,
     "notes": NotedAlone,

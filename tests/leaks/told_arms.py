@@ -1,17 +1,12 @@
-"""The arms that tell of others' words: what *why* leads to, reminders that wait for them, sessions of Claude Code."""
+"""The arms that tell of others' words: what *why* leads to, and sessions of Claude Code."""
 
-from typing import cast
-
-from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports.channel import Channel
+from daemon.core.perception import AudienceKind
 from daemon.core.sessions import HookEvent, KeyOwner, SessionWords, talk_of
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.turn_index import store_turns
-from daemon.memory.queues.cue_matching import HeardMessage
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.retrieval.reasons import Ear, Reasons
 from daemon.memory.shared.session_words import keep_said
-from daemon.runtime.cue_watch import is_heard
 from tests.leaks.arms import NOTHING, SOUL, Arm, AskedThere, Home, SaidThere
 from tests.leaks.ground import Remark, dm_of
 from tests.leaks.record_arms import Facts
@@ -66,33 +61,6 @@ class Why(Facts):
         assert found is not None
         reasons = [reason for sentence in found.sentences for reason in sentence.reasons]
         return "\n".join((*(one.text for one in reasons), *(proof.quote for one in reasons for proof in one.evidence)))
-
-
-class Reminded(Arm):
-    """A user who waits for words hears of a message only where all who read that may hear the message."""
-
-    recall = 0.6  # of a channel that is shared by now nothing is reported elsewhere, though it was said before
-
-    def __init__(self, home: Home) -> None:
-        super().__init__(home)
-        self._said: list[SaidThere] = []
-
-    async def keep(self, said: SaidThere) -> None:
-        self._said.append(said)
-
-    async def shown(self, asked: AskedThere) -> str:
-        """All that a user who waits for anything there would hear of."""
-        found = [one.remark.text for one in self._said if await self._is_heard(asked, one)]
-        return "\n".join(found)
-
-    async def reached(self, asked: AskedThere) -> str:
-        return ""
-
-    async def _is_heard(self, asked: AskedThere, said: SaidThere) -> bool:
-        row = await self.home.database.one("SELECT audience FROM conversations WHERE id = :id", id=str(said.where))
-        assert row is not None
-        heard = HeardMessage(1, said.perception, 0, Audience.parse(row["audience"]))
-        return await is_heard(cast("Channel", self.home), asked.readers, asked.where, heard)
 
 
 class SessionsSaid(Arm):

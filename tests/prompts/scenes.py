@@ -17,7 +17,8 @@ from daemon.memory.database import open_database
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.mind.at_hand import AtHand
 from daemon.memory.mind.goals import Goal
-from daemon.memory.queues.cues import OVER, REPORTS, CueKind
+from daemon.memory.queues.intention_rows import CUE
+from daemon.memory.queues.intention_rows import SILENCE as UNANSWERED
 from daemon.memory.records import JSONObject, ProcessState, TurnKind
 from daemon.mind.cognition import Mind
 from daemon.mind.interrupts import Interrupt
@@ -48,11 +49,6 @@ from tests.unit.subprocess_parts import IN_DM, SubprocessBench
 
 SILENCE = replace(WORDS, modality=Modality.TIME, content="")
 DUE = replace(WORDS, modality=Modality.TIME, content="look at the valve")
-
-
-def _reporting(kind: str) -> Perception:
-    """What reports that something came up for which a person waited."""
-    return replace(DUE, params={REPORTS: kind})
 
 
 TWELVE_MINUTES = Visit(number=3, exchanges=2, met=True, begun_ms=NOW_MS - 12 * 60_000)
@@ -187,7 +183,7 @@ _OPEN = Readers(IN_ROOM, members_only=True)
 _NOTE = replace(WORDS, content="By the way, I look after the valves now. Keep that in mind.")
 _REMIND = replace(WORDS, content="Please remind me tomorrow at nine to look at the valve.")
 _WAIT = replace(WORDS, content="Please remind me when the valve is talked about again.")
-_WAITS_FOR_THE_VALVE = '{"what": "the valve", "about": "the valve"}'
+_NO_TIME = '{"what": "the valve"}'
 _WORKS = replace(WORDS, content="Ist eigentlich gerade jemand an der API?")
 _ASKS = replace(WORDS, content="Kannst du mal Adas Sitzung fragen, welche Migration tenant_id umbenennt?")
 _TOLD = replace(
@@ -249,13 +245,10 @@ SCENES: Mapping[str, ProcessScene | AfterReply | AtNight | DigestScene] = {
     "attending": ProcessScene("attending", _TOLD),
     "liaising": ProcessScene("liaising", _ASKS, at_work=_AT_WORK),
     "engaged, what fell due": ProcessScene("engaged", DUE),
-    "engaged, a reminder that waits": ProcessScene(
-        "engaged", _WAIT, answers=lambda: Answers(first=[wanting("reminder"), _WAITS_FOR_THE_VALVE])
+    "engaged, a reminder without a time": ProcessScene(
+        "engaged", _WAIT, answers=lambda: Answers(first=[wanting("reminder"), _NO_TIME])
     ),
-    "engaged, a topic came up": ProcessScene("engaged", _reporting(CueKind.TOPIC)),
-    "engaged, a person wrote": ProcessScene("engaged", _reporting(CueKind.PERSON)),
-    "engaged, a silence": ProcessScene("engaged", _reporting(CueKind.SILENCE)),
-    "engaged, waited in vain": ProcessScene("engaged", _reporting(OVER)),
+    "engaged, a silence": ProcessScene("engaged", replace(DUE, params={CUE: UNANSWERED})),
     "engaged, thought over": ProcessScene("engaged", kept=_THOUGHT_OVER.to_json()),
     "engaged, split": ProcessScene("engaged", pipeline="split"),
     "ready": ProcessScene("ready"),

@@ -9,7 +9,6 @@ from daemon.memory.knowledge.records.kinds import Sense, Trust
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.knowledge.sense_bytes import SenseBytes
 from daemon.memory.knowledge.soul_states import NewState, SoulStates
-from daemon.memory.queues.cues import Cue
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.intentions import IDLE, store_intentions
 from daemon.memory.records import Worker
@@ -31,7 +30,7 @@ async def fill(database: Database, clock: FakeClock, home: Path) -> None:
         plans = [
             NewIntention(slot="reminder-a", due_ms=now + HOUR, content="Call Ben", behalf="U1"),
             NewIntention(slot="weekly", every="0 9 * * 1", content="Plan the week", behalf="U1"),
-            NewIntention(slot="reminder-b", content="Release", behalf="U1", cue=Cue(now + HOUR, topic="the release")),
+            NewIntention(slot="reminder-b", due_ms=now + HOUR, content="Release", behalf="U1", cue="silence"),
             NewIntention(slot=IDLE, due_ms=now + HOUR, behalf="U1"),
         ]
         refused = await store_intentions(

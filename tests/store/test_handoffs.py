@@ -10,9 +10,7 @@ from daemon.core.ports.arrivals import Acceptance, Decision, Feedback, Source
 from daemon.memory.admin.handing import Handing
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.approvals import NewApproval
-from daemon.memory.queues.cues import Cue
 from daemon.memory.queues.handoffs import Handoff, HandoffRefused
-from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import ProcessState, VisitState
 from tests.fakes import FakeClock
@@ -75,25 +73,18 @@ async def test_what_is_said_from_then_on_is_the_new_souls_and_both_say_so_once(a
     assert (heard.perception.content, heard.perception.conversation) == ("and now?", BENS)
 
 
-async def test_intentions_go_along_and_those_that_wait_for_words_stay(ada: Stores, clock: FakeClock) -> None:
+async def test_intentions_go_along(ada: Stores, clock: FakeClock) -> None:
     await ada.inbox.accept(said())
-    day = 24 * 3_600_000
-    topic = NewIntention(slot="cue", content="x", behalf="U1", cue=Cue(clock.now_ms() + day, topic="the release"))
-    quiet = NewIntention(slot="quiet", content="x", behalf="U1", cue=Cue(clock.now_ms() + day, silence_ms=3_600_000))
-    assert await intend(ada.database, clock, later(clock), topic, quiet, later(clock, "idle"), key=ROOM) == ()
+    quiet = replace(later(clock, "quiet"), cue="silence")
+    assert await intend(ada.database, clock, later(clock), quiet, later(clock, "idle"), key=ROOM) == ()
     await hand(ada)
     rows = await ada.database.rows("SELECT slot, soul, conversation FROM intentions ORDER BY slot")
     assert {row["slot"]: row["conversation"] for row in rows} == {
-        "cue": str(ROOM),
         "idle": str(BENS),
         "look": str(BENS),
         "quiet": str(BENS),
     }
     assert all(row["conversation"].startswith(row["soul"]) for row in rows)
-    cues = await ada.database.rows(
-        "SELECT i.slot, c.soul FROM cues c JOIN intentions i ON i.id = c.intention ORDER BY slot"
-    )
-    assert [tuple(row) for row in cues] == [("cue", "ada"), ("quiet", "ben")]
 
 
 async def test_what_waits_for_an_answer_is_answered_by_the_new_soul_alone(ada: Stores, ben: Stores) -> None:

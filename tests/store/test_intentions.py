@@ -238,3 +238,33 @@ def test_no_slot_is_fired_twice_when_the_clock_jumps(steps: list[tuple[int, int]
     with template.folder() as folder:
         path = Path(folder) / "memory.db"
         asyncio.run(live(path))
+
+
+async def test_a_silence_is_believed_only_once_all_was_heard(
+    database: Database, clock: FakeClock, intentions: Intentions, path: Path
+) -> None:
+    await intend(database, clock, replace(later(clock), cue="silence"))
+    await clock.advance(660)
+    begun_now = Intentions(database, clock, WORKER)
+    assert await begun_now.fall_due() == 0
+    unread = "INSERT INTO unread_places (soul, workspace, channel, thread, state, since, heard_ms, due_ms)"
+    poke(path, f"{unread} VALUES (?, ?, 'D1', '', 'due', '1.0', 0, 0)", SOUL, TEAM)
+    await clock.advance(70)
+    assert await begun_now.fall_due() == 0
+    poke(path, "UPDATE unread_places SET state = 'read'")
+    await clock.advance(70)
+    assert await begun_now.fall_due() == 1
+    assert await begun_now.fall_due() == 0
+    [(params,)] = look(path, "SELECT params FROM inbox WHERE modality = 'time'")
+    assert json.loads(str(params))["cue"] == "silence"
+
+
+async def test_later_words_of_another_person_cancel_what_waits_for_an_answer(stores: Stores, clock: FakeClock) -> None:
+    asked = replace(later(clock), cue="silence", covers_to="100.0")
+    await intend(stores.database, clock, asked)
+    state = "SELECT state, reason FROM intentions"
+    for ts, author in (("101.0", "U1"), ("99.0", "U2")):
+        await stores.inbox.accept(new_message(ts, "hello", author=author))
+        assert look(stores.path, state) == [("waiting", "")]
+    await stores.inbox.accept(new_message("102.0", "hello", author="U2"))
+    assert look(stores.path, state) == [("cancelled", "answered")]

@@ -117,6 +117,16 @@ async def test_a_plan_whose_time_has_passed_comes_not_up_late(passport: Path, cl
     assert (await bring(two, passport, clock)).refused == ()
 
 
+async def test_a_plan_of_an_older_file_that_waited_for_words_is_cancelled(
+    passport: Path, clock: FakeClock, two: Database
+) -> None:
+    rewrite(one_file(passport, "IN_*.json", "Call Ben"), cue={"topic": "the release", "person": "U2", "silence_ms": 0})
+    assert (await bring(two, passport, clock)).refused == ()
+    row = await two.one("SELECT state, reason FROM intentions WHERE content = 'Call Ben'")
+    assert row is not None
+    assert tuple(row) == ("cancelled", "it waited for something that reminders no longer wait for")
+
+
 FORGED: tuple[tuple[dict[str, object], str], ...] = (
     ({"audience": ""}, "it does not say who may hear it"),
     ({"audience": "operator:passport"}, "it is for others than those who read there"),

@@ -64,7 +64,6 @@ def capabilities() -> Capabilities:
         approvals=NoApprovals(),
         may_intend=_has_room,
         intended=_none,
-        people_named=_none,
         find_room=_unreachable,
         approvers=(),
         admins=(),

@@ -125,7 +125,6 @@ TASKS = {
     "channels/slack/outgoing/status_line.py:StatusLine.run": "last line in SlackChannel.listen",
     "channels/slack/outgoing/status_line.py:StatusLine.shown": "last line",
     "channels/terminal.py:TerminalChannel.listen": "the talk in the terminal is over",
-    "cli/sessions.py:_print_changes": "a command, which ends with it",
     "core/concurrency.py:Bell.wait": "row",
     "core/concurrency.py:alongside": "the callers are listed here",
     "core/concurrency.py:moving_limit": "row",

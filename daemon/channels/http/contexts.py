@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,13 +22,12 @@ from daemon.channels.http.schemas import (
     MemberList,
     MemberState,
     StreamContext,
-    StreamMembers,
 )
 from daemon.channels.http.server_sent import BEAT, send_events, server_sent
 from daemon.core.concurrency import alongside
 from daemon.core.contexts import ContextConflict, ContextState
 from daemon.core.errors import NotDelivered, StoreError
-from daemon.core.members import ContextLook, Member, MemberTaken
+from daemon.core.members import Member, MemberTaken
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 from daemon.core.sessions import KeyOwner
@@ -36,7 +35,6 @@ from daemon.core.sessions import KeyOwner
 _MOST_WATCHERS: Final = 256
 _MOST_OF_A_KEY: Final = 16
 _REST_S: Final = 5.0  # after memory.db could not be read
-_NOTHING: Final = ContextLook(None, None)
 _TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 _VERSION: Final = re.compile(r'"([0-9]{1,18})"')
 
@@ -114,7 +112,7 @@ class ContextPages:
         self._watchers.add(watcher)
         try:
             async with alongside(self._wake(key, watcher)):
-                return await send_events(request, self._changes(request, key, watcher), self._emit, context=key)
+                return await send_events(request, self._changes(request, watcher), self._emit, context=key)
         finally:
             self._watchers.discard(watcher)
 
@@ -135,8 +133,8 @@ class ContextPages:
                     await self._clock.sleep(_REST_S)
                 watcher.woken.set()
 
-    async def _changes(self, request: web.Request, key: str, watcher: "_Watcher") -> AsyncGenerator[bytes, None]:
-        seen, wrote, asked = _Seen(key), self._clock.monotonic(), self._clock.monotonic()
+    async def _changes(self, request: web.Request, watcher: "_Watcher") -> AsyncGenerator[bytes, None]:
+        version, wrote, asked = -1, self._clock.monotonic(), self._clock.monotonic()
         owner: KeyOwner = request[OWNER]
         await watcher.woken.wait()
         while not self._closing:
@@ -148,8 +146,11 @@ class ContextPages:
                     return
                 owner = found
             watcher.woken.clear()
-            piece = seen.news(watcher.found.context, watcher.found.members)
-            if not piece and self._clock.monotonic() - wrote >= BEAT:
+            piece = b""
+            if watcher.found is not None and watcher.found.version > version:
+                version = watcher.found.version
+                piece = server_sent("soul:context:changed", _change(watcher.found))
+            elif self._clock.monotonic() - wrote >= BEAT:
                 piece = b": nothing has changed\n\n"
             if piece:
                 wrote = self._clock.monotonic()
@@ -176,29 +177,7 @@ class _Watcher:
 
     owner: str
     woken: asyncio.Event = field(default_factory=asyncio.Event)
-    found: ContextLook = _NOTHING
-
-
-class _Seen:
-    """What a watcher has been sent of one context."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-        self._version = -1
-        self._present: list[object] = []
-
-    def news(self, found: ContextState | None, members: Sequence[Member] | None) -> bytes:
-        """The events of what differs; a lease that is only renewed makes none."""
-        pieces = b""
-        if found is not None and found.version > self._version:
-            self._version = found.version
-            pieces += server_sent("soul:context:changed", _change(found))
-        present: list[object] = [(one.member, one.process, one.state) for one in members or ()]
-        if members is not None and present != self._present:
-            self._present = present
-            event = StreamMembers(key=self._key, members=[_member(one) for one in members])
-            pieces += server_sent("soul:context:presence", event)
-        return pieces
+    found: ContextState | None = None
 
 
 def _unknown() -> Refusal:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from daemon.channels.http.events import EventsTaken
 from daemon.channels.http.senses import ReadingsTaken
 from daemon.core.contexts import ContextState, JSONObject
-from daemon.core.members import ContextLook, Member
+from daemon.core.members import Member
 from daemon.core.pairing import Begun, Paired
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.library import Passage
@@ -114,10 +114,10 @@ class SessionMemory(Protocol):
 class ContextWatched(Protocol):
     """A shared context that a program watches; all programs share the looks at memory.db."""
 
-    async def next(self) -> ContextLook:
+    async def next(self) -> ContextState | None:
         """What is there now; from the second time on, after something may have changed, or two seconds.
 
-        Raises StoreError.
+        None where it is for others. Raises StoreError.
         """
 
 

@@ -264,8 +264,7 @@ ROUTES: Final = (
         "/api/shared-context/{key}/events",
         "Watch a shared context",
         "Server-sent events: `soul:context:changed` now and at each change; of several at once the newest. "
-        "`soul:context:presence` when others come, go, or show another state. Lines that begin with a colon are "
-        "keep-alives. The stream ends when the daemon stops: ask again then.",
+        "Lines that begin with a colon are keep-alives. The stream ends when the daemon stops: ask again then.",
         {200: Answer("The changes as they happen.", EVENT_STREAM, events=CONTEXT_EVENTS)},
         _BAD_KEY | {429: "So many clients with this key watch contexts already."},
         parameters=(_KEY,),

@@ -248,17 +248,7 @@ EVENTS: Final[dict[str, type[BaseModel]]] = {
 """The events of a streamed reply, by name (seed 000, "Labyrinth Event Integration"; tasks are an addition)."""
 
 
-class StreamMembers(_Response):
-    """Who is present now."""
-
-    key: str
-    members: list[MemberAnswer]
-
-
-CONTEXT_EVENTS: Final[dict[str, type[BaseModel]]] = {
-    "soul:context:changed": StreamContext,
-    "soul:context:presence": StreamMembers,
-}
+CONTEXT_EVENTS: Final[dict[str, type[BaseModel]]] = {"soul:context:changed": StreamContext}
 """The events of a shared context that is watched, by name."""
 
 Event = StreamStart | StreamChunk | StreamTask | StreamDone | StreamError

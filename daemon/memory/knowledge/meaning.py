@@ -105,17 +105,6 @@ class Meaning:
             for number, one in enumerate(scanned)
         ]
 
-    async def likest(self, partition: str, text: str, most: int) -> Mapping[str, float]:
-        """The cosines of the `most` nearest rows of one partition with a text, by id; none where nothing serves.
-
-        Never raises.
-        """
-        [vector] = await self.vectors_of([text])
-        if vector is None:
-            return {}
-        [near] = await self._near([partition], [NearQuery(View.OWN, vector)], most)
-        return near.cosines
-
     def _meant(self, nearest: Mapping[View, Near]) -> Meant:
         unrelated = self._embedder.unrelated if self._embedder else None
         own, before = nearest.get(View.OWN, _NOTHING), nearest.get(View.BEFORE, _NOTHING)

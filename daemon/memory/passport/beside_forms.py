@@ -7,24 +7,10 @@ out is half a record, and refused.
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
-
-from pydantic import Field
+from typing import Final, Literal
 
 from daemon.memory.passport.form_fields import Count, Form, Moment, OurOrigin, Words
 from daemon.memory.passport.names import PassportKind
-
-
-class OurCue(Form):
-    """What an intention waits for in place of a time."""
-
-    topic: str
-    person: str
-    silence_ms: Count
-    since_ms: Moment
-    until_ms: Moment
-    fires_left: Annotated[int, Field(ge=1, le=2**53)]
-    hits: Count
 
 
 class OurIntention(OurOrigin):
@@ -42,7 +28,6 @@ class OurIntention(OurOrigin):
     fired: Count
     settled_ms: Moment | None
     faults: Count
-    cue: OurCue | None
     number: Count = 0
     zone: str = ""
     fired_day: str = ""
@@ -50,6 +35,8 @@ class OurIntention(OurOrigin):
     covers_to: str = ""
     asked_where: str = ""
     paused: Literal["", "not_in_channel", "archived", "owner_left"] = ""
+    unless_answered: bool = False
+    cue: Mapping[str, object] | None = None  # of an older file: the topic, person or silence that it waited for
 
 
 class OurUserModel(OurOrigin):

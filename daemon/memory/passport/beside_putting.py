@@ -16,7 +16,6 @@ from daemon.memory.passport.beside_forms import (
     IntentionForm,
     ModelVersionForm,
     MoodForm,
-    OurCue,
     OurIntention,
     QuestionForm,
     TopicForm,
@@ -27,12 +26,12 @@ from daemon.memory.passport.entries import PassportEntry
 from daemon.memory.passport.names import read_time
 from daemon.memory.passport.pictures import PictureRoom
 from daemon.memory.queues.conversation_rows import open_conversation
-from daemon.memory.queues.cues import Cue, store_cue
-from daemon.memory.queues.intention_rows import next_number
+from daemon.memory.queues.intention_rows import SILENCE, next_number
 from daemon.memory.queues.intentions import has_room_for_one
 from daemon.memory.records import as_json
 
 _OVER: Final = "its time had passed when a passport brought it"
+_NOT_WAITED_FOR: Final = "it waited for something that reminders no longer wait for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +128,7 @@ async def _why_not_there(transaction: Transaction, entry: PassportEntry, place: 
 def _armed(ours: OurIntention, now: int) -> OurIntention:
     """A waiting intention as it waits here from now on, or as cancelled. Raises ValueError for what may not wait."""
     if ours.cue is not None:
-        if ours.cue.until_ms <= now:
-            return _over(ours, now)
-        return ours.model_copy(update={"due_ms": _waits_for(ours.cue).first_due(now)})
+        return _over(ours, now, _NOT_WAITED_FOR)
     if (rule := recurrence_of(ours.every)) is not None:
         due = rule.after(ours.due_ms, now, ours.zone, ours.fired_day) if rule.hours else None
         return ours.model_copy(update={"due_ms": (due or rule.first(now, ours.zone, ours.fired_day)).due_ms})
@@ -143,20 +140,14 @@ def _armed(ours: OurIntention, now: int) -> OurIntention:
     return ours if ours.due_ms > now else _over(ours, now)
 
 
-def _over(ours: OurIntention, now: int) -> OurIntention:
-    return ours.model_copy(update={"state": "cancelled", "reason": _OVER, "settled_ms": now, "cue": None})
-
-
-def _waits_for(cue: OurCue) -> Cue:
-    return Cue(cue.until_ms, cue.topic, cue.person, cue.silence_ms, cue.fires_left)
+def _over(ours: OurIntention, now: int, reason: str = _OVER) -> OurIntention:
+    return ours.model_copy(update={"state": "cancelled", "reason": reason, "settled_ms": now})
 
 
 async def _store_intention(transaction: Transaction, form: IntentionForm, ours: OurIntention) -> None:
-    name = form.intention_id.partition("_")[2]
-    waits = _waits_for(form.soul_daemon.cue) if form.soul_daemon.cue else None
     await transaction.insert(
         "intentions",
-        id=name,
+        id=form.intention_id.partition("_")[2],
         conversation=ours.conversation,
         soul=ours.soul,
         workspace=ours.workspace,
@@ -175,7 +166,7 @@ async def _store_intention(transaction: Transaction, form: IntentionForm, ours: 
         created_ms=read_time(form.created_at),
         settled_ms=ours.settled_ms,
         faults=ours.faults,
-        cue=waits.kind if waits else "",
+        cue=SILENCE if ours.unless_answered else "",
         number=ours.number,
         zone=ours.zone,
         fired_day=ours.fired_day,
@@ -184,11 +175,6 @@ async def _store_intention(transaction: Transaction, form: IntentionForm, ours: 
         asked_where=ours.asked_where,
         paused=ours.paused,
     )
-    if ours.cue is None:
-        return
-    scope = {"soul": ours.soul, "workspace": ours.workspace}
-    await store_cue(transaction, _waits_for(ours.cue), intention=name, scope=scope, since_ms=ours.cue.since_ms)
-    await transaction.run("UPDATE cues SET hits = :hits WHERE intention = :id", hits=ours.cue.hits, id=name)
 
 
 async def _put_model(transaction: Transaction, form: UserModelForm, *, as_is: bool) -> None:

@@ -17,7 +17,6 @@ from daemon.memory.passport.beside_forms import (
     IntentionForm,
     ModelVersionForm,
     MoodForm,
-    OurCue,
     OurIntention,
     OurModelVersion,
     OurMood,
@@ -31,7 +30,7 @@ from daemon.memory.passport.beside_forms import (
 )
 from daemon.memory.passport.names import PassportKind, as_time, path_of
 from daemon.memory.passport.rendering import PassportFile, with_unknown
-from daemon.memory.queues.intention_rows import IN_MIND
+from daemon.memory.queues.intention_rows import IN_MIND, SILENCE
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.records import json_object
 
@@ -111,8 +110,6 @@ def _values(form: BesideForm) -> Mapping[str, object]:
 
 
 def _intention(row: sqlite3.Row) -> IntentionForm:
-    waits = row["silence_ms"] is not None
-    names = ("topic", "person", "silence_ms", "since_ms", "until_ms", "fires_left", "hits")
     return IntentionForm(
         type=PassportKind.INTENTION,
         intention_id=f"IN_{row['id']}",
@@ -143,7 +140,7 @@ def _intention(row: sqlite3.Row) -> IntentionForm:
             covers_to=row["covers_to"],
             asked_where=row["asked_where"],
             paused=row["paused"],
-            cue=OurCue(**{name: row[name] for name in names}) if waits else None,
+            unless_answered=row["cue"] == SILENCE,
         ),
     )
 
@@ -247,8 +244,6 @@ BESIDE: Final = (
         "intentions",
         _intention,
         "b.id = :id",
-        columns=", c.topic, c.person, c.silence_ms, c.since_ms, c.until_ms, c.fires_left, c.hits",
-        joined="LEFT JOIN cues c ON c.intention = b.id",
         only=f"b.slot <> '{IDLE}' AND b.slot NOT GLOB '{IN_MIND}*'",
     ),
     BesideTable(

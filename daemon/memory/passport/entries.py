@@ -75,7 +75,8 @@ class PassportEntry:
             getattr(self.form, "subject", ""),
             getattr(ours, "person", ""),
             getattr(ours, "claimed_by", ""),
-            *(_waited_for(self.form) if isinstance(self.form, IntentionForm) else ()),
+            getattr(ours, "behalf", ""),
+            str((getattr(ours, "cue", None) or {}).get("person", "")),
         )
         return frozenset(filter(None, named))
 
@@ -176,11 +177,6 @@ def _require_whole(form: BesideForm, name: str, key: ConversationKey | None, pla
 
 def _is_no_plan(slot: str) -> bool:
     return slot in {"", IDLE} or slot.startswith(IN_MIND)
-
-
-def _waited_for(form: IntentionForm) -> tuple[str, str]:
-    ours = form.soul_daemon
-    return ours.behalf, ours.cue.person if ours.cue else ""
 
 
 def _filled(form: AnyForm, own: dict[str, object], name: str, at_ms: int) -> dict[str, object]:

@@ -321,13 +321,6 @@ _DELETED: Final = (
         for table in tables
     ),
     (
-        "intentions",
-        """
-        DELETE FROM intentions WHERE id IN
-          (SELECT intention FROM cues WHERE person = :person AND person <> '' AND workspace = :workspace)
-        """,
-    ),
-    (
         "approvals",
         """
         DELETE FROM approvals WHERE workspace = :workspace

@@ -29,7 +29,6 @@ _ROWS: Final = f"""
          AND (behalf = :person OR instr(goal, :person) > 0 OR instr(why, :person) > 0))
       + (SELECT count(*) FROM shared_messages WHERE behalf = :person AND workspace = :workspace)
       + (SELECT count(*) FROM bound_threads WHERE person = :person AND workspace = :workspace)
-      + (SELECT count(*) FROM cues WHERE person = :person AND workspace = :workspace)
       + (SELECT count(*) FROM person_zones WHERE person = :person AND workspace = :workspace)
       + (SELECT count(*) FROM looked_through l JOIN conversations c ON c.id = l.conversation
          WHERE l.person = :person AND c.workspace = :workspace)

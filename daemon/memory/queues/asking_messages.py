@@ -1,13 +1,11 @@
 """What becomes of intentions when a message changes that asked for them."""
 
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Modality
-from daemon.core.topics import ALIKE
-from daemon.core.words import Term, likeness, terms_of, words_of
+from daemon.core.words import ALIKE, Term, likeness, terms_of, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.handed import handed_among
@@ -20,14 +18,6 @@ ASKED_IN: Final = "heard"
 
 WITHDRAWN: Final = "withdrawn"
 """In the params of an event: its intention ended with the message that asked for it, which its person is to hear."""
-
-_TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
-
-
-def asked_ms(params: Mapping[str, object], now: int) -> int:
-    """When the newest message was written that asked for an intention: by the platform's clock, as all messages are."""
-    said = [float(str(ts)) for ts in _messages_that_asked(params) if _TS.fullmatch(str(ts))]
-    return int(max(said) * 1000) if said else now
 
 
 async def forget_what_was_asked(transaction: Transaction, conversation: str, ts: str, now: int) -> None:
@@ -72,7 +62,7 @@ async def reword_what_was_asked(transaction: Transaction, conversation: str, ts:
     kept = set(written)
     gone = set(said) - kept
     for row in asked:
-        stays = not any(_says(term, gone) and not _says(term, kept) for term in terms_of(row["content"], row["topic"]))
+        stays = not any(_says(term, gone) and not _says(term, kept) for term in terms_of(row["content"]))
         if not stays:
             await _drop(transaction, row, "its message was edited", now)
         if row["state"] == "waiting":
@@ -98,13 +88,12 @@ async def _asked_in(transaction: Transaction, conversation: str, ts: str) -> lis
         for one in sorted(await handed_among(transaction, conversation))
         for row in await transaction.rows(
             """
-            SELECT i.*, coalesce(c.topic, '') AS topic FROM intentions i LEFT JOIN cues c ON c.intention = i.id
-            WHERE i.conversation = :conversation AND i.content <> ''
-            UNION ALL SELECT i.*, '' FROM intentions i
-            WHERE i.conversation = :conversation AND i.state = 'waiting' AND i.content = '' AND i.errand <> ''
-            UNION ALL SELECT i.*, '' FROM intentions i
-            WHERE i.asked_where = :conversation AND i.asked_where <> ''
-              AND (i.content <> '' OR (i.errand <> '' AND i.state = 'waiting'))
+            SELECT * FROM intentions WHERE conversation = :conversation AND content <> ''
+            UNION ALL SELECT * FROM intentions
+            WHERE conversation = :conversation AND state = 'waiting' AND content = '' AND errand <> ''
+            UNION ALL SELECT * FROM intentions
+            WHERE asked_where = :conversation AND asked_where <> ''
+              AND (content <> '' OR (errand <> '' AND state = 'waiting'))
             """,
             conversation=one,
         )

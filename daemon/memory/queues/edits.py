@@ -18,7 +18,6 @@ from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.people.taken_back import empty_thoughts_of_message
 from daemon.memory.queues.asked_back import forget_asked_in, reword_asked_in
 from daemon.memory.queues.asking_messages import forget_what_was_asked, reword_what_was_asked
-from daemon.memory.queues.cues import queue_words
 from daemon.memory.queues.jobs import LOOK, enqueue_job
 from daemon.memory.senses.moments import tell_of_change
 
@@ -59,7 +58,6 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
     for row in rows:
         await reword_what_was_asked(transaction, row["conversation"], edit.ts, edit.text, now)
         await reword_asked_in(transaction, row["conversation"], edit.ts, edit.text, now)
-        await queue_words(transaction, row["id"], {"soul": row["soul"], "workspace": row["workspace"]})
         turns = await reword_turns(transaction, row["conversation"], edit.ts, edit.text, now)
         await _forget_derived_from(transaction, row["conversation"], turns, now, reworded=True)
         await store_files(transaction, row["conversation"], edit.ts, edit.files, now)

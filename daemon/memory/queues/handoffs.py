@@ -19,7 +19,6 @@ from daemon.memory.knowledge.handed import handed_among
 from daemon.memory.knowledge.handed_summary import give_summary
 from daemon.memory.notes import note_in_conversation
 from daemon.memory.queues.conversation_rows import open_conversation
-from daemon.memory.queues.cues import REPORTS
 
 _ARRIVES_MS: Final = 1_000  # later than the other soul's words
 
@@ -98,16 +97,14 @@ async def _point_to(transaction: Transaction, conversations: list[str], to: Conv
 async def _give_what_waits(transaction: Transaction, where: ConversationKey, to: ConversationKey) -> None:
     """What no reply was begun for is the other soul's; with another id, so that each is there once.
 
-    That is messages, notes, news of sessions, and what falls due. What was allowed, and words that somebody waited for,
-    the soul tells that was asked.
+    That is messages, notes, news of sessions, and what falls due. What was allowed the soul tells that was asked.
     """
     waiting = await transaction.rows(
         """
         SELECT * FROM inbox WHERE conversation = :id AND state IN ('new', 'claimed')
-          AND modality IN ('words', 'note', 'time') AND json_type(params, :reports) IS NULL
+          AND modality IN ('words', 'note', 'time')
         """,
         id=str(where),
-        reports=f"$.{REPORTS}",
     )
     for row in waiting:
         moved = dict(row) | {"id": f"{to.soul}{row['id'].removeprefix(where.soul)}", "soul": to.soul, "state": "new"}
@@ -119,7 +116,6 @@ async def _give_what_waits(transaction: Transaction, where: ConversationKey, to:
             to=str(to),
             id=row["id"],
         )
-        await transaction.run("DELETE FROM heard_words WHERE message = :id", id=row["id"])
         await transaction.run(
             "UPDATE OR IGNORE shared_files SET conversation = :to WHERE conversation = :id AND ts = :ts",
             to=str(to),
@@ -178,18 +174,14 @@ _GIVEN: Final = (
       (q.soul, q.workspace, q.channel, q.audience)
     WHERE c.id = :old ON CONFLICT DO NOTHING
     """,
-    # What waits for words that are said anywhere stays with the soul that hears them, and so does what it has in mind.
+    # What a soul has in mind stays with it.
     "DELETE FROM intentions WHERE conversation = :new AND slot = 'idle'",
     """
     UPDATE OR IGNORE intentions SET conversation = :new, soul = :soul
-    WHERE conversation = :old AND state = 'waiting' AND cue IN ('', 'silence') AND slot NOT GLOB 'mind:*'
+    WHERE conversation = :old AND state = 'waiting' AND slot NOT GLOB 'mind:*'
     """,
     """
     UPDATE readings SET conversation = :new, soul = :soul, concerns = '', wakes_ms = NULL
     WHERE conversation = :old AND state = 'waiting'
-    """,
-    """
-    UPDATE cues SET soul = :soul WHERE intention IN
-      (SELECT id FROM intentions WHERE conversation = :new AND state = 'waiting' AND cue = 'silence')
     """,
 )

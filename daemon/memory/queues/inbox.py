@@ -41,6 +41,7 @@ from daemon.memory.queues.edits import delete_message, edit_message
 from daemon.memory.queues.fairness import note_crowd
 from daemon.memory.queues.feedback import may_ask_why, store_complaint, store_feedback
 from daemon.memory.queues.handoffs import at_its_holder
+from daemon.memory.queues.intentions import cancel_answered
 from daemon.memory.queues.introductions import take_invitation
 from daemon.memory.queues.marked_messages import MarkedMessageStore
 from daemon.memory.queues.offered_answers import close_offers, pick_answer
@@ -295,6 +296,7 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
     if row is None:
         completed = not message.incomplete and await _completed_by_twin(transaction, message, now)
         return (Acceptance.ACCEPTED, "completed by its twin") if completed else (Acceptance.DUPLICATE, "message known")
+    await cancel_answered(transaction, perception, now)
     return (Acceptance.IGNORED, _ASIDE) if aside else (Acceptance.ACCEPTED, "")
 
 

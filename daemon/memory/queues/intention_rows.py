@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.recurrence import Recurrence, recurrence_of
@@ -11,12 +11,17 @@ from daemon.core.timetable import next_slot
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.zones import zone_in
-from daemon.memory.queues.cues import Cue
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.records import read_row
 
 DIGEST: Final = "digest"
 """The errand of an intention that tells in a channel what was said there since the last time."""
+
+CUE: Final = "cue"
+"""In the params of a due event: SILENCE, where no one has answered."""
+
+SILENCE: Final = "silence"
+"""The cue of an intention that another person's words after `covers_to` in its conversation cancel."""
 
 IN_MIND: Final = "mind:"
 """What the slots begin with of what a thought means to do later: it comes back in a prompt, and posts nothing."""
@@ -42,9 +47,9 @@ class NewIntention:
 
     `process` is the mental process that it visits with `params`; when empty, the current one of the conversation
     perceives it. `content` is the text. `behalf` is the platform id of the user it is done for, about whom the gate is
-    asked. With a `cue` that is waited for, and `due_ms` counts for nothing. The `errand` says what is done in place of
-    bringing it up. `asked_where` is the id of the conversation in which it was asked for, if that is another one.
-    Without an `id` it gets one of its own.
+    asked. The `cue` is SILENCE or empty. The `errand` says what is done in place of bringing it up. `asked_where` is
+    the id of the conversation in which it was asked for, if that is another one. Without an `id` it gets one of its
+    own.
     """
 
     slot: str
@@ -54,7 +59,7 @@ class NewIntention:
     content: str = ""
     every: str = ""
     behalf: str
-    cue: Cue | None = None
+    cue: Literal["", "silence"] = ""
     zone: str = ""
     errand: str = ""
     covers_to: str = ""
@@ -66,7 +71,7 @@ class NewIntention:
 class Intention:
     """A row of `intentions`; `fired` counts how often it fell due; times are in milliseconds UTC.
 
-    `cue` is the kind of what it waits for, empty for a time. Its person names it by `number`. `zone` is that in which
+    `cue` is SILENCE where an answer cancels it. Its person names it by `number`. `zone` is that in which
     its rule was reckoned, `fired_day` the local day for which it was due last, `paused` why it falls due no more for
     now; a digest tells what came after the ts `covers_to`.
     """
@@ -143,6 +148,7 @@ async def fire(transaction: Transaction, intention: Intention, now: int) -> None
         return
     fired, rule = intention.fired + 1, recurrence_of(intention.every)
     own = {DUE_OF: intention.id} if rule is not None or intention.errand else {}
+    own |= {CUE: intention.cue} if intention.cue else {}
     await store_internal_event(
         transaction,
         name=f"due:{intention.id}:{fired}",

@@ -1,6 +1,6 @@
 """What the soul means to do later: one waiting intention a slot, moved into the inbox exactly once when it falls due.
 
-One with a cue waits for words instead (`cue_matching`), and falls due when its time is over, or after a silence.
+One for which an answer is waited falls due only where no one has answered.
 All times stand in memory.db and no timer holds them, so that neither a restart nor a second daemon loses a slot or
 fires it twice.
 """
@@ -9,17 +9,14 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 
 from daemon.core.last_line import FAULTS
-from daemon.core.perception import Audience, ConversationKey, Place
+from daemon.core.perception import Audience, ConversationKey, Perception, Place
 from daemon.core.ports.clock import Clock
 from daemon.core.recurrence import recurrence_of
 from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.notes import Note, note_in_conversation
-from daemon.memory.queues.asking_messages import asked_ms
-from daemon.memory.queues.cues import store_cue
-from daemon.memory.queues.cues_due import end_or_fire
-from daemon.memory.queues.intention_rows import FOR_PEOPLE, IN_MIND, Intention, NewIntention, fire, next_number
+from daemon.memory.queues.intention_rows import FOR_PEOPLE, IN_MIND, SILENCE, Intention, NewIntention, fire, next_number
 from daemon.memory.records import Worker, as_json, conversation_columns
 from daemon.memory.worker_store import WorkerStore
 
@@ -28,6 +25,8 @@ IDLE = "idle"
 
 _FEWEST = 5  # intentions that one user may have however small the book is
 _AT_ONCE = 100  # moved in one transaction, which has to be short
+_CATCHES_UP_MS = 60_000  # that a daemon may take to hear what was said before it began; so long no silence is believed
+_REST_MS = 30_000  # until a silence that can't be believed yet is looked at again
 
 
 async def store_intentions(
@@ -63,10 +62,9 @@ async def store_intentions(
             )
         else:
             await _cancel(transaction, conversation, (new.slot,), "replaced by a newer one", now)
-        id_ = new.id or secrets.token_hex(6)
         await transaction.insert(
             "intentions",
-            id=id_,
+            id=new.id or secrets.token_hex(6),
             **conversation_columns(conversation),
             slot=new.slot,
             due_ms=due,
@@ -79,16 +77,13 @@ async def store_intentions(
             audience=str(audience),
             state="waiting",
             created_ms=now,
-            cue=new.cue.kind if new.cue else "",
+            cue=new.cue,
             number=0 if _is_its_own(new) else await next_number(transaction, new.behalf, conversation.workspace),
             zone=new.zone,
             errand=new.errand,
             covers_to=new.covers_to,
             asked_where=new.asked_where,
         )
-        if new.cue is not None:
-            scope = {"soul": conversation.soul, "workspace": conversation.workspace}
-            await store_cue(transaction, new.cue, intention=id_, scope=scope, since_ms=asked_ms(new.params, now))
     return tuple(refused)
 
 
@@ -104,6 +99,21 @@ async def cancel_intentions(
     return await _cancel(transaction, conversation, names, "cancelled", now)
 
 
+async def cancel_answered(transaction: Transaction, answer: Perception, now: int) -> None:
+    """Cancel what waits for a silence that a new message ends; a person's own words are no answer to them."""
+    await transaction.run(
+        """
+        UPDATE intentions SET state = 'cancelled', reason = 'answered', settled_ms = :now
+        WHERE conversation = :conversation AND state = 'waiting' AND cue = 'silence' AND behalf <> :author
+          AND CAST(covers_to AS REAL) < CAST(:ts AS REAL)
+        """,
+        conversation=str(answer.conversation),
+        author=answer.author,
+        ts=answer.ts,
+        now=now,
+    )
+
+
 class Intentions(WorkerStore):
     """The intentions of one worker's soul in its workspace."""
 
@@ -115,9 +125,9 @@ class Intentions(WorkerStore):
         """Move due intentions into the inbox, each slot exactly once; returns how many were moved.
 
         A recurring intention then waits for its next slot after now, so that missed slots count as one. A look after a
-        silence is cancelled where a message waits for a reply. One with a cue ends here when its time is over (see
-        `cues_due`). One that can't be moved becomes `dead` after FAULTS tries, with a note in its conversation; its
-        error is raised after all others are moved.
+        silence is cancelled where a message waits for a reply. One for which an answer is waited rests until all that
+        was said is surely heard. One that can't be moved becomes `dead` after FAULTS tries, with a note in its
+        conversation; its error is raised after all others are moved.
         """
         now = self._clock.now_ms()
 
@@ -139,8 +149,10 @@ class Intentions(WorkerStore):
                 key = ConversationKey.parse(row["conversation"])
                 await _cancel(transaction, key, (IDLE,), "a message came first", now)
                 return False
-            if row["cue"]:
-                return await end_or_fire(transaction, row, now, self._began_ms)
+            if row["cue"] == SILENCE and not await self._all_is_heard(transaction, row, now):
+                rest = "UPDATE intentions SET due_ms = :due WHERE id = :id"
+                await transaction.run(rest, due=now + _REST_MS, id=row["id"])
+                return False
             await fire(transaction, Intention.from_row(row), now)
             return True
 
@@ -148,6 +160,18 @@ class Intentions(WorkerStore):
             await _count_fault(transaction, row, reason, now)
 
         return await self._move_all(due, move, count_fault)
+
+    async def _all_is_heard(self, transaction: Transaction, row: sqlite3.Row, now: int) -> bool:
+        """Whether what was said in the channel of an intention while no daemon listened has surely arrived."""
+        unread = await transaction.one(
+            """
+            SELECT 1 FROM unread_places
+            WHERE soul = :soul AND workspace = :workspace AND channel = :channel AND state = 'due' LIMIT 1
+            """,
+            channel=ConversationKey.parse(row["conversation"]).channel,
+            **self._worker.scope,
+        )
+        return unread is None and now - self._began_ms >= _CATCHES_UP_MS
 
     async def next_due_ms(self) -> int | None:
         """When the next intention falls due; None when there is none."""
@@ -186,8 +210,6 @@ def _is_its_own(new: NewIntention) -> bool:
 
 def first_due(new: NewIntention, now: int) -> int:
     """When an intention falls due first. Raises ValueError when it can't be scheduled."""
-    if new.cue is not None:
-        return new.cue.first_due(now)
     if new.due_ms > now + FARTHEST_MS:
         raise ValueError("it is due more than a year ahead")
     if not new.every:

@@ -79,7 +79,7 @@ class ReminderMoved:
         await transaction.run(
             f"""
             UPDATE intentions SET due_ms = :due, every = :every, zone = :zone, paused = ''
-            WHERE id = :id AND {_OWN} AND state = 'waiting' AND cue = ''
+            WHERE id = :id AND {_OWN} AND state = 'waiting'
             """,  # noqa: S608 - a constant
             id=self.id,
             due=self.due_ms,

@@ -1,7 +1,4 @@
-"""Reads from memory.db what is embedded: turns, facts, summaries, senses and passages; no thoughts, no journal.
-
-What people wait for is embedded, too, in a partition of its own that no search for a reply looks at.
-"""
+"""Reads from memory.db what is embedded: turns, facts, summaries, senses and passages; no thoughts, no journal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +10,11 @@ from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import codes_of_passage
 from daemon.memory.knowledge.records.ids import turn_seq
-from daemon.memory.reader_codes import code_of_cues, codes_of_turn
+from daemon.memory.reader_codes import codes_of_turn
 from daemon.memory.retrieval.recipes import own, with_before
 from daemon.memory.retrieval.vector_queue import Order
 
 _PASSAGE: Final = "LB_"
-_CUE: Final = "CU_"
 _MOST_LETTERS: Final = 1_500  # of a text; the embedder takes about as many
 _BEFORE_LETTERS: Final = 450  # of the turn before, so that the turn itself is not cut off
 _SAME_TALK_MS: Final = 4 * 3_600_000  # later than so, a turn follows no turn before it
@@ -37,14 +33,12 @@ async def read_some(transaction: Transaction, ids: Sequence[str]) -> dict[str, E
     """Those of the memories that exist and are to be embedded, by id."""
     turns = {one: seq for one in ids if (seq := turn_seq(one)) is not None}
     passages = {one: int(one[len(_PASSAGE) :]) for one in ids if is_passage(one)}
-    cues = {one: int(one[len(_CUE) :]) for one in ids if is_cue(one)}
-    numbered = {*turns, *passages, *cues, *Order}
+    numbered = {*turns, *passages, *Order}
     records = [one for one in ids if one not in numbered]
     found = [
         *(_turn(row) for row in await _rows(transaction, _TURNS, list(turns.values()))),
         *(_record(row) for row in await _rows(transaction, _RECORDS, records)),
         *(_passage(row) for row in await _rows(transaction, _PASSAGES, list(passages.values()))),
-        *(_cue(row) for row in await _rows(transaction, _CUES, list(cues.values()))),
     ]
     return {one.id: one for one in found if one.id in set(ids)}  # TL_7 is no name of the user's turn 7
 
@@ -72,7 +66,7 @@ async def count_embeddable(transaction: Transaction) -> int:
     row = await transaction.one(
         f"""
         SELECT (SELECT count(*) FROM turns WHERE {_SPOKEN}) + (SELECT count(*) FROM records WHERE {_SEARCHED})
-          + (SELECT count(*) FROM library_passages) + (SELECT count(*) FROM cues WHERE {_AWAITED}) AS number
+          + (SELECT count(*) FROM library_passages) AS number
         """  # noqa: S608 - constants of this module
     )
     assert row is not None
@@ -85,21 +79,10 @@ def is_passage(one: str) -> bool:
     return one.startswith(_PASSAGE) and one[len(_PASSAGE) :].isdecimal()
 
 
-def is_cue(one: str) -> bool:
-    """Whether an id is that of what somebody waits for."""
-    return one.startswith(_CUE) and one[len(_CUE) :].isdecimal()
-
-
 _TURN_ID: Final = "iif(speaker = 'soul', 'TL_', 'TU_') || seq"
-_ALL: Final = {
-    "turns": _TURN_ID,
-    "records": "id",
-    "library_passages": f"'{_PASSAGE}' || seq",
-    "cues": f"'{_CUE}' || seq",
-}
+_ALL: Final = {"turns": _TURN_ID, "records": "id", "library_passages": f"'{_PASSAGE}' || seq"}
 _SPOKEN: Final = "kind <> 'apology' AND passing = 0 AND body <> ''"
 _SEARCHED: Final = "kind IN ('episode', 'core', 'sphere', 'fact', 'sense') AND text <> ''"
-_AWAITED: Final = "topic <> ''"
 _TURNS: Final = f"""
     SELECT iif(t.speaker = 'soul', 'TL_', 'TU_') || t.seq AS id, t.conversation, t.audience, t.name,
       t.author, t.said_ms, substr(t.body, 1, {_MOST_LETTERS}) AS body,
@@ -111,8 +94,6 @@ _TURNS: Final = f"""
     """  # noqa: S608 - a constant of this module
 _RECORDS: Final = f"SELECT id, soul, workspace, channel, audience, text FROM records WHERE {_SEARCHED} AND id IN (%s)"  # noqa: S608
 _PASSAGES: Final = f"SELECT '{_PASSAGE}' || seq AS id, path, body FROM library_passages WHERE seq IN (%s)"  # noqa: S608
-
-_CUES: Final = f"SELECT '{_CUE}' || seq AS id, soul, workspace, topic FROM cues WHERE {_AWAITED} AND seq IN (%s)"  # noqa: S608
 
 
 async def _rows(transaction: Transaction, statement: str, keys: Sequence[object]) -> list[sqlite3.Row]:
@@ -144,10 +125,6 @@ def _record(row: sqlite3.Row) -> Embeddable:
 
 def _passage(row: sqlite3.Row) -> Embeddable:
     return Embeddable(row["id"], codes_of_passage(row["path"]), {View.OWN: _cut(row["body"])})
-
-
-def _cue(row: sqlite3.Row) -> Embeddable:
-    return Embeddable(row["id"], (code_of_cues(row["soul"], row["workspace"]),), {View.OWN: _cut(row["topic"])})
 
 
 def _cut(text: str) -> str:

@@ -73,7 +73,6 @@ async def _counts(transaction: Transaction) -> Mapping[str, int]:
         SELECT 'turn' AS kind, count(*) AS number FROM turns
         UNION ALL SELECT kind, count(*) FROM records GROUP BY kind
         UNION ALL SELECT 'passage', count(*) FROM library_passages
-        UNION ALL SELECT 'cue', count(*) FROM cues
         """
     )
     return dict.fromkeys(map(str, RecordKind), 0) | {row["kind"]: row["number"] for row in rows}

@@ -8,7 +8,7 @@ from typing import Final
 
 from daemon.core.perception import ConversationKey
 from daemon.core.tempo import pause_of_reading
-from daemon.core.topics import keys_of_words, shares_words, words_heard
+from daemon.core.words import keys_of_words, shares_words, words_heard
 from daemon.memory.database import Transaction
 from daemon.memory.goals_in_force import IN_FORCE
 

@@ -16,7 +16,7 @@ from daemon.core.pushed_readings import (
     PushedReading,
     TooManyReadings,
 )
-from daemon.core.topics import keys_of_words, shares_words, words_heard
+from daemon.core.words import keys_of_words, shares_words, words_heard
 from daemon.memory.database import Database, Transaction
 from daemon.memory.goals_in_force import IN_FORCE
 from daemon.memory.records import as_json

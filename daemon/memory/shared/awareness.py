@@ -5,7 +5,7 @@ surely dead counts as gone when it is read, and is deleted with the dead daemons
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -40,47 +40,35 @@ class AwarenessStore:
 
         The admin may know all of them. Raises ContextRefused for what is no key, and StoreError.
         """
-        checked_key(key)
-        return self.among(await self._database.read(lambda transaction: member_rows(transaction, key)), reader)
-
-    def among(self, rows: Sequence[sqlite3.Row], reader: Audience) -> list[Member]:
-        """Those present among the rows of a key; looks at processes, so that no transaction waits for it."""
+        rows = await self._database.rows(
+            """
+            SELECT a.*, p.seen_ms AS beat_ms FROM awareness a LEFT JOIN presence p ON p.id = a.process
+            WHERE a.context_key = :key ORDER BY a.member
+            """,
+            key=checked_key(key),
+        )
         return [_member(row, self._known_to(reader)) for row in rows if not self._is_gone(row)]
 
-    async def renew(
-        self, key: str, member: str, state: JSONObject, writer: Writer, on_change: Callable[[], None] = lambda: None
-    ) -> Member:
-        """Set the state of a member over HTTP for LEASE_MS more; `on_change` is called where others see a change.
-
-        Raises ContextRefused, MemberTaken and StoreError.
-        """
-        member_now, changed = await self._set(require_free(key), member, HTTP, state, writer=writer)
-        if changed:
-            on_change()
-        return member_now
+    async def renew(self, key: str, member: str, state: JSONObject, writer: Writer) -> Member:
+        """Set the state of a member over HTTP for LEASE_MS more. Raises ContextRefused, MemberTaken and StoreError."""
+        return await self._set(require_free(key), member, HTTP, state, writer=writer)
 
     async def set(self, key: str, member: str, process: str, state: JSONObject, *, writer: Writer) -> Member:
         """Set the state of a member that goes with its process. Raises ContextRefused, MemberTaken and StoreError."""
-        return (await self._set(require_free(key), member, process, state, writer=writer))[0]
+        return await self._set(require_free(key), member, process, state, writer=writer)
 
     async def set_soul(self, member: str, process: str, state: JSONObject, places: Sequence[WorkPlace]) -> None:
         """Say what a soul does, and where. Raises MemberTaken and StoreError."""
         everybody = Writer(member, Audience(AudienceKind.WORKSPACE, self._workspace))
         await self._set(SOULS, member, process, state, writer=everybody, places=places)
 
-    async def leave(self, key: str, member: str, process: str) -> bool:
-        """A member of this process is present no more; whether it was. Raises ContextRefused and StoreError."""
-        gone = {"key": checked_key(key), "member": checked_member(member), "process": process}
-        return bool(
-            await self._database.write(
-                lambda transaction: transaction.rows(
-                    """
-                    DELETE FROM awareness WHERE context_key = :key AND member = :member AND process = :process
-                    RETURNING 1
-                    """,
-                    **gone,
-                )
-            )
+    async def leave(self, key: str, member: str, process: str) -> None:
+        """A member of this process is present no more. Raises ContextRefused and StoreError."""
+        await self._database.run(
+            "DELETE FROM awareness WHERE context_key = :key AND member = :member AND process = :process",
+            key=checked_key(key),
+            member=checked_member(member),
+            process=process,
         )
 
     async def _set(
@@ -92,15 +80,14 @@ class AwarenessStore:
         *,
         writer: Writer,
         places: Sequence[WorkPlace] = (),
-    ) -> tuple[Member, bool]:
-        """The member, and whether it is new or shows another state."""
+    ) -> Member:
         text, now = as_stored(state, LARGEST_STATE), self._clock.now_ms()
         replaced = await self._gone_holder(checked_key(key), checked_member(member))
 
-        async def unit(transaction: Transaction) -> bool:
+        async def unit(transaction: Transaction) -> None:
             require_readers(await read_context(transaction, key, self._workspace), writer)
             held = await transaction.one(
-                "SELECT process, state FROM awareness WHERE context_key = :key AND member = :member",
+                "SELECT process FROM awareness WHERE context_key = :key AND member = :member",
                 key=key,
                 member=member,
             )
@@ -120,10 +107,9 @@ class AwarenessStore:
                 seen_ms=now,
                 until_ms=now + LEASE_MS if process == HTTP else None,
             )
-            return held is None or bool(replaced) or (held["process"], held["state"]) != (process, text)
 
-        changed = await self._database.write(unit, passing=True)
-        return Member(member, process, state, now), changed
+        await self._database.write(unit, passing=True)
+        return Member(member, process, state, now)
 
     async def _gone_holder(self, key: str, member: str) -> str:
         """The process that has the name and is gone; asked before the transaction, since it looks at files."""
@@ -159,17 +145,6 @@ class AwarenessStore:
         if reader.kind is AudienceKind.OPERATOR:
             return None
         return frozenset((str(reader), str(Audience(AudienceKind.WORKSPACE, self._workspace))))
-
-
-async def member_rows(transaction: Transaction, key: str) -> list[sqlite3.Row]:
-    """The rows of all members of a key, by name, with the last beats of their daemons."""
-    return await transaction.rows(
-        """
-        SELECT a.*, p.seen_ms AS beat_ms FROM awareness a LEFT JOIN presence p ON p.id = a.process
-        WHERE a.context_key = :key ORDER BY a.member
-        """,
-        key=key,
-    )
 
 
 def _member(row: sqlite3.Row, known: frozenset[str] | None) -> Member:

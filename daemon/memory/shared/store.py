@@ -3,12 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from daemon.core.contexts import ContextState, ContextVersion, JSONObject, Writer
-from daemon.core.members import ContextLook
 from daemon.core.perception import Audience
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.shared.awareness import AwarenessStore, member_rows
+from daemon.memory.shared.awareness import AwarenessStore
 from daemon.memory.shared.contexts import (
     Change,
     context_history,
@@ -43,26 +41,6 @@ class ContextStore:
             return [await read_context(transaction, key, self._workspace) for key in keys]
 
         return await self._database.read(unit)
-
-    async def look(self, keys: Sequence[str], reader: Audience) -> dict[str, ContextLook]:
-        """What a reader finds under these keys, and who is present there, by one read.
-
-        Raises ContextRefused and StoreError.
-        """
-
-        async def unit(transaction: Transaction) -> list[tuple[ContextState, list[sqlite3.Row]]]:
-            return [
-                (await read_context(transaction, key, self._workspace), await member_rows(transaction, key))
-                for key in keys
-            ]
-
-        found = dict[str, ContextLook]()
-        for state, rows in await self._database.read(unit):
-            known = state.audience == reader
-            found[state.key] = (
-                ContextLook(state, tuple(self.awareness.among(rows, reader))) if known else ContextLook(None, None)
-            )
-        return found
 
     async def all(self) -> list[ContextState]:
         """All contexts, by key. Raises StoreError."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from daemon.core.fencing import clean_name
 from daemon.core.reminder_words import time_in
-from daemon.core.topics import keys_of_words, shares_words, words_heard
+from daemon.core.words import keys_of_words, shares_words, words_heard
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.senses.perceiving import Reading, Sensed
 from daemon.memory.stream.reading import LastThoughts

@@ -23,18 +23,16 @@ _COMMAND = """\
 What reminder does the person who spoke last want set or dropped, in what they said since the last reply? For \
 them it is {now}. {waiting}
 
-Answer with JSON: {{"what": "…", "when": "…", "about": "…", "who": "…", "silence": "…", "until": "…", "times": 0, \
-"every": "…", "where": "…", "digest": false, "unknown_zone": "…", "drop": [numbers]}}. `what` is what to bring up, in \
-a few words, in their language. Of what sets it off, fill in what they said and leave the rest "": `when` for a time, \
-either a span from now like "in 20m", "in 2h30m", "in 3 days", or a moment on their own clock like "2026-03-01T09:00"; \
-`about` for words to come, if it is to be when something is talked about: one to four words of theirs, as they wrote \
-them; `who`, as they wrote the name, if it is to be when a person writes, or is back; `silence`, a span like "2 days", \
-if it is to be when nobody answers or writes here for so long. `until`, like `when`, and `times`, else 0, only if they \
-say how long, or how often. `every`, if it comes again and again: "daily 09:00", "weekdays 09:00", "weekly mon,thu \
-09:00", "monthly 31 09:00", "yearly 02-29 09:00", or hours, "3h". `where`: "" for here, "me" for them alone, "channel" \
-for all in this channel, or another one as they name it, "#ops". `digest` true if they want a digest of what is said \
-in a channel. `unknown_zone`: a time zone that they name and that does not exist, as they wrote it. Leave all "" where \
-nothing is to be set, or where it can't be made out. `drop` lists the numbers of those to drop, [] for none."""
+Answer with JSON: {{"what": "…", "when": "…", "unanswered": false, "every": "…", "until": "…", "times": 0, "where": \
+"…", "digest": false, "unknown_zone": "…", "drop": [numbers]}}. `what` is what to bring up, in a few words, in their \
+language. `when`: a span from now like "in 20m", "in 2h30m", "in 3 days", or a moment on their own clock like \
+"2026-03-01T09:00"; "" if it is to be once something happens rather than at a time. `unanswered` true if it is to be \
+only if no one has answered here by then. `every`, if it comes again and again: "daily 09:00", "weekdays 09:00", \
+"weekly mon,thu 09:00", "monthly 31 09:00", "yearly 02-29 09:00", or hours, "3h". `until`, like `when`, and `times`, \
+else 0, only if they say how long, or how often. `where`: "" for here, "me" for them alone, "channel" for all in this \
+channel, or another one as they name it, "#ops". `digest` true if they want a digest of what is said in a channel. \
+`unknown_zone`: a time zone that they name and that does not exist, as they wrote it. Leave all "" where nothing is to \
+be set, or where it can't be made out. `drop` lists the numbers of those to drop, [] for none."""
 
 _NONE_WAIT = "None waits in this conversation, so there is none to drop."
 _SOME_WAIT = 'Waiting in this conversation, and numbered under "Reminders": {count}.'
@@ -42,9 +40,7 @@ _SOME_WAIT = 'Waiting in this conversation, and numbered under "Reminders": {cou
 
 _SAID: Final = {
     "when": "the time",
-    "about": "the words to wait for",
-    "who": "the person to wait for",
-    "silence": "the silence",
+    "unanswered": "that it is only if no one answers",
     "until": "until when",
     "times": "how often",
     "every": "that it comes again",
@@ -58,12 +54,10 @@ class _Answer(BaseModel):
 
     what: str = ""
     when: str = ""
-    about: str = ""
-    who: str = ""
-    silence: str = ""
+    unanswered: bool = False
+    every: str = ""
     until: str = ""
     times: int = 0
-    every: str = ""
     where: str = ""
     digest: bool = False
     unknown_zone: str = ""
@@ -72,44 +66,37 @@ class _Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ReminderRequest:
-    """`what` to bring up, and what sets it off, all empty for nothing; the numbers to `drop`.
+    """`what` to bring up, and when, all empty for nothing; the numbers to `drop`.
 
-    `when` and `until` are as `timeframes.due_time` reads them, `silence` as `timetable.span_ms` does; `about` are words
-    to be talked about, `who` is a name, `times` how often, 0 unless they say so. `every` is a rule as `Recurrence`
-    reads it, `where` is empty for here, `me`, `channel` for this one or the name of another; a `digest` is wanted of
-    what is said there. `unknown_zone` is a time zone of which the model says that it does not exist.
+    `when` and `until` are as `timeframes.due_time` reads them, `times` is how often, 0 unless they say so. `unanswered`
+    ones come up only if no one has answered by then. `every` is a rule as `Recurrence` reads it, `where` is empty for
+    here, `me`, `channel` for this one or the name of another; a `digest` is wanted of what is said there.
+    `unknown_zone` is a time zone of which the model says that it does not exist.
     """
 
     when: str = ""
     what: str = ""
     drop: tuple[int, ...] = ()
-    about: str = ""
-    who: str = ""
-    silence: str = ""
+    unanswered: bool = False
+    every: str = ""
     until: str = ""
     times: int = 0
-    every: str = ""
     where: str = ""
     digest: bool = False
     unknown_zone: str = ""
 
     @property
-    def waits(self) -> bool:
-        """Whether it is to wait for words or a silence rather than for a time; a silence counts more than a time."""
-        at_a_time = self.when or self.every or self.digest
-        return bool(self.silence or (not at_a_time and (self.about or self.who)))
+    def is_here(self) -> bool:
+        """Whether it comes up in the conversation in which it is asked for."""
+        return self.where.casefold() in HERE and not self.digest
 
     @property
     def unheeded(self) -> tuple[str, ...]:
         """What is filled in and has no part in what the rest sets."""
-        limits = {"until", "times"}
-        if self.silence:
-            heeded = {"silence", *limits}
-        elif self.waits:
-            heeded = {"about", "who", *limits}
-        else:
-            once = {"times"} if self.times == 1 else set()
-            heeded = {"when", "where", "every", "digest", *(limits if self.every else once)}
+        once = {"times"} if self.times == 1 else set()
+        heeded = {"when", "where", "every", "digest", *({"until", "times"} if self.every else once)}
+        if self.when and self.is_here and not self.every:
+            heeded.add("unanswered")
         return tuple(said for name, said in _SAID.items() if name not in heeded and getattr(self, name))
 
 
@@ -128,12 +115,10 @@ def intend(now: str, waiting: int) -> Step[ReminderRequest]:
             when=found.when.strip(),
             what=one_line(found.what),
             drop=tuple(dict.fromkeys(number for number in found.drop if 1 <= number <= waiting)),
-            about=one_line(found.about),
-            who=one_line(found.who),
-            silence=found.silence.strip(),
+            unanswered=found.unanswered,
+            every=found.every.strip(),
             until=found.until.strip(),
             times=found.times,
-            every=found.every.strip(),
             where="" if found.where.strip().casefold() in HERE else one_line(found.where),
             digest=found.digest,
             unknown_zone=one_line(found.unknown_zone),

@@ -186,7 +186,7 @@ async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> A
             session=session.name,
             name=act.asker,
             person=newest.author,
-            where=words.say(WHERE_ASKED.get(newest.place, "came_up_elsewhere")),
+            where=words.say(WHERE_ASKED.get(newest.place, "place_elsewhere")),
         ),
         code_block(plain_sight(act.words)),
         words.say("ask_read", name=act.asker) if newest.place is Place.DM else words.say("ask_read_there"),
@@ -203,7 +203,7 @@ async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> A
 
 WHERE_ASKED: Final = {
     Place.DM: "ask_in_dm",
-    Place.PUBLIC_CHANNEL: "came_up_public",
-    Place.PRIVATE_CHANNEL: "came_up_private",
+    Place.PUBLIC_CHANNEL: "place_public",
+    Place.PRIVATE_CHANNEL: "place_private",
 }
 """The sentence that says in what kind of room something was asked."""

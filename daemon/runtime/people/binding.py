@@ -119,7 +119,7 @@ async def _asks(cycle: Cycle, session: CodeSession, *, everybody: bool) -> Asked
     link = await services.channel.permalink(where, where.thread) if where.thread else ""
     hosts = KnownHosts(services.link_hosts)
     hosts.learn(link)
-    place = words.say(WHERE_ASKED.get(newest.place, "came_up_elsewhere"))
+    place = words.say(WHERE_ASKED.get(newest.place, "place_elsewhere"))
     asks = words.say("bound_may_all" if everybody else "bound_may", session=session.name, where=place)
     there = ConversationKey(where.soul, where.workspace, room.channel)
     parts = services.channel.split(f"{asks} {link}".strip(), there, hosts)

@@ -148,8 +148,6 @@ def _time(cycle: Cycle, ms: int) -> str:
 
 def _moved(cycle: Cycle, found: Intention, to: str) -> _Answer:
     words, now, zone = cycle.words, cycle.services.clock.now_ms(), cycle.newest.zone
-    if found.cue:
-        return _Answer(words.say("reminder_no_move", number=found.number))
     rule, time = recurrence_of(found.every), time_of_day(to) or clock_time(to)
     if found.every and (rule is None or (time is None and not rule.hours)):
         return _Answer(words.say("reminder_time_alone", number=found.number))
