@@ -134,18 +134,6 @@ def same_particulars(line: str, other: str) -> bool:
     return numbers == others and denies(line) == denies(other) and named
 
 
-def says_all_of(line: str, quote: str, names: Sequence[str]) -> bool:
-    """Whether every telling word of a line, but the person's own names, stands in a quotation in some form."""
-    said, own = set(words_of(quote)), {word for name in names for word in words_of(name)}
-    terms = [term for term in terms_of(line) if term.word not in own]
-    return bool(terms) and all(_is_said(term.word, said) for term in terms)
-
-
-def sentences(words: str) -> list[str]:
-    """The sentences of a message, as they stand in it."""
-    return [found for match in _SENTENCE.finditer(words) if (found := match.group().strip())]
-
-
 def _meant(quote: str, said_as: SaidAs, messages: Sequence[str]) -> tuple[Evidence, _Said] | Unproved:
     found = _found(_composed(quote), [_composed(one) for one in messages])
     if isinstance(found, Unproved):
