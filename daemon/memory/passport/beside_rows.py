@@ -30,7 +30,7 @@ from daemon.memory.passport.beside_forms import (
     id_made_of,
 )
 from daemon.memory.passport.names import PassportKind, as_time, path_of
-from daemon.memory.passport.rendering import PassportFile, with_unknown
+from daemon.memory.passport.rendering import PassportFile, content_of
 from daemon.memory.queues.intention_rows import IN_MIND
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.records import json_object
@@ -57,13 +57,8 @@ class BesideTable:
 
     @property
     def select(self) -> str:
-        """All columns of its rows, with what was unknown in their files."""
-        return f"""
-            SELECT b.rowid AS row, '{self.mark}' || b.rowid AS known_as, b.*{self.columns},
-                   coalesce(x.extra, '{{}}') AS extra
-            FROM {self.table} b {self.joined} LEFT JOIN passport_extras x ON x.id = '{self.mark}' || b.rowid
-            WHERE {self.only}
-        """  # noqa: S608 - literals of this module
+        """All columns of its rows."""
+        return f"SELECT b.*{self.columns} FROM {self.table} b {self.joined} WHERE {self.only}"  # noqa: S608 - literals
 
     @property
     def after(self) -> str:
@@ -78,7 +73,7 @@ class BesideTable:
         form = self.form(row)
         name: str = getattr(form, f"{self.kind}_id")
         at_ms: int = row["created_ms"] if self.kind is PassportKind.INTENTION else 0
-        return PassportFile(path_of(self.kind, name, at_ms), name, with_unknown(form, json_object(row["extra"])))
+        return PassportFile(path_of(self.kind, name, at_ms), name, content_of(form))
 
 
 async def beside_file(transaction: Transaction, key: str) -> PassportFile | None:
@@ -88,12 +83,12 @@ async def beside_file(transaction: Transaction, key: str) -> PassportFile | None
     return table.file(row) if row else None
 
 
-async def beside_standing(transaction: Transaction, form: BesideForm) -> tuple[str, PassportFile] | None:
-    """What memory.db holds in the place of a form: its mark and number, and its file."""
+async def beside_standing(transaction: Transaction, form: BesideForm) -> PassportFile | None:
+    """The file of what memory.db holds in the place of a form."""
     table = BY_KIND[form.type]
     values = {name: value for name, value in _values(form).items() if f":{name}" in table.key}
     row = await transaction.one(f"{table.select} AND {table.key}", **values)
-    return (row["known_as"], table.file(row)) if row else None
+    return table.file(row) if row else None
 
 
 def _values(form: BesideForm) -> Mapping[str, object]:

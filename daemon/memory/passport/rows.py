@@ -32,12 +32,12 @@ _SESSIONS_AFTER: Final = """
     SELECT rowid AS seq, 'S:' || conversation AS id FROM working_memory WHERE rowid > :last ORDER BY rowid LIMIT :most
     """
 _TURNS: Final = """
-    SELECT t.*, c.place, p.id AS shown, coalesce(p.extra, '{}') AS extra FROM turns t
+    SELECT t.*, c.place, p.id AS shown FROM turns t
     JOIN conversations c ON c.id = t.conversation LEFT JOIN passport_turns p ON p.seq = t.seq
     """
 _SESSIONS: Final = """
-    SELECT w.*, c.soul, c.workspace, c.channel, c.place, coalesce(p.extra, '{}') AS extra FROM working_memory w
-    JOIN conversations c ON c.id = w.conversation LEFT JOIN passport_summaries p ON p.conversation = w.conversation
+    SELECT w.*, c.soul, c.workspace, c.channel, c.place FROM working_memory w
+    JOIN conversations c ON c.id = w.conversation
     """
 
 

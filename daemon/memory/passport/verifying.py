@@ -60,12 +60,12 @@ async def _lost(database: Database, decided: Plan, listed: Sequence[Listed]) -> 
     names, lost = await database.read(names_of_turns), list[str]()
     for some in in_batches(listed, _AT_ONCE):
         again = [decided.listing.again(one) for one in some]  # a mirror may grow or change meanwhile
-        entries = [one for one in again if isinstance(one, PassportEntry)]
+        entries = [one.within(decided.knows) for one in again if isinstance(one, PassportEntry)]
         written = await database.read(partial(_written, entries=entries, names=names))
         lost += [
             entry.loaded.path
             for entry, content in zip(entries, written, strict=True)
-            if not covers(content, entry.loaded.original)
+            if entry.left_out or not covers(content, entry.content)
         ]
     return lost
 
