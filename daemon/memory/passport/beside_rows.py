@@ -11,7 +11,6 @@ from typing import Final
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.mirror_queue import MARKED
 from daemon.memory.passport.beside_forms import (
     BesideForm,
     IntentionForm,
@@ -40,20 +39,19 @@ _SCOPE: Final = "soul = :soul AND workspace = :workspace"
 
 @dataclass(frozen=True, slots=True)
 class BesideTable:
-    """A table whose rows are files; `key` finds the row of a form, `only` says which of its rows are."""
+    """A table whose rows are files; `mark` stands before the number of a row.
+
+    `key` finds the row of a form, `only` says which of its rows are files.
+    """
 
     kind: PassportKind
+    mark: str
     table: str
     form: Callable[[sqlite3.Row], BesideForm]
     key: str
     columns: str = ""
     joined: str = ""
     only: str = "TRUE"
-
-    @property
-    def mark(self) -> str:
-        """What stands before the number of a row."""
-        return MARKED[self.table]
 
     @property
     def select(self) -> str:
@@ -239,6 +237,7 @@ def _question(row: sqlite3.Row) -> QuestionForm:
 BESIDE: Final = (
     BesideTable(
         PassportKind.INTENTION,
+        "I:",
         "intentions",
         _intention,
         "b.id = :id",
@@ -247,24 +246,30 @@ BESIDE: Final = (
         only=f"b.slot <> '{IDLE}' AND b.slot NOT GLOB '{IN_MIND}*'",
     ),
     BesideTable(
-        PassportKind.USER_MODEL, "user_models", _user_model, f"{_SCOPE} AND person = :person AND audience = :audience"
+        PassportKind.USER_MODEL,
+        "U:",
+        "user_models",
+        _user_model,
+        f"{_SCOPE} AND person = :person AND audience = :audience",
     ),
     BesideTable(
         PassportKind.MODEL_VERSION,
+        "V:",
         "user_model_history",
         _model_version,
         f"{_SCOPE} AND person = :person AND audience = :audience AND version = :version",
     ),
-    BesideTable(PassportKind.MOOD, "soul_state", _mood, f"{_SCOPE} AND audience = :audience"),
+    BesideTable(PassportKind.MOOD, "M:", "soul_state", _mood, f"{_SCOPE} AND audience = :audience"),
     BesideTable(
         PassportKind.TOPIC,
+        "T:",
         "conversation_topics",
         _topic,
         "b.conversation = :conversation",
         columns=", c.place",
         joined="JOIN conversations c ON c.id = b.conversation",
     ),
-    BesideTable(PassportKind.QUESTION, "standing_questions", _question, f"{_SCOPE} AND channel = :channel"),
+    BesideTable(PassportKind.QUESTION, "Q:", "standing_questions", _question, f"{_SCOPE} AND channel = :channel"),
 )
 BY_MARK: Final[Mapping[str, BesideTable]] = {one.mark: one for one in BESIDE}
 BY_KIND: Final[Mapping[PassportKind, BesideTable]] = {one.kind: one for one in BESIDE}

@@ -52,8 +52,10 @@ class Unwritable:
     id: str
 
 
-async def all_files(database: Database, pictures: SenseBytes | None = None) -> AsyncIterator[AnyFile | Unwritable]:
-    """Every file of a passport of memory.db: turns, records, summaries, and so on, in the order in which they came.
+async def all_files(
+    database: Database, pictures: SenseBytes | None = None
+) -> AsyncIterator[Sequence[AnyFile | Unwritable]]:
+    """Every file of a passport of memory.db, some at a time: turns, records, summaries, and so on, as they came.
 
     What was said while its author had remembering paused is no part of it. Without `pictures` there are none.
     """
@@ -62,8 +64,7 @@ async def all_files(database: Database, pictures: SenseBytes | None = None) -> A
         last = 0
         while True:
             files, last = await database.read(partial(_some_files, following=following, last=last, pictures=pictures))
-            for file in files:
-                yield file
+            yield files
             if not last:
                 break
 
