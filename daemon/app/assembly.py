@@ -33,7 +33,7 @@ from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune_periodically
 from daemon.memory.knowledge.erasing import tidy_periodically
 from daemon.memory.knowledge.library import LibraryIndex
-from daemon.memory.passport.mirror_disk import mirrors_in
+from daemon.memory.mirror_folders import mirrors_in
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.passing import erase_what_passes
 from daemon.memory.people.retention import MemoryRetention, expire_periodically

@@ -17,8 +17,9 @@ from daemon.core.ports.telemetry import Emit
 from daemon.core.whole_files import PathBlocked
 from daemon.memory.database import Database
 from daemon.memory.knowledge.sense_bytes import SenseBytes
+from daemon.memory.mirror_folders import LEAVE, delete_mirror, mirrors_in
 from daemon.memory.passport.exporting import write_passport
-from daemon.memory.passport.mirror_disk import LEAVE, delete_mirror, mirrors_in, paths_on_disk, prepare
+from daemon.memory.passport.mirror_disk import paths_on_disk, prepare
 from daemon.memory.retrieval.keeper import LEAST_ROOM, free_bytes
 from daemon.memory.retrieval.owner_lock import LOCK, owned
 

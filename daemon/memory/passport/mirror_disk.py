@@ -1,16 +1,13 @@
-"""The folder of a mirror on disk: made, looked through, deleted. Everything here blocks, and belongs into a thread."""
+"""The folder of a mirror on disk: made, and looked through. Everything here blocks, and belongs into a thread."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import Final
 
 from daemon.core.whole_files import PathBlocked
-from daemon.memory.passport.names import FOLDER, MANIFEST, PICTURE_SUFFIX, SUFFIX
-from daemon.memory.retrieval.owner_lock import LOCK, owned
-
-LEAVE: Final = "leave"
-"""A file by which whoever deletes a mirror asks its owner to let go of it."""
+from daemon.memory.mirror_folders import FOLDER, LEAVE
+from daemon.memory.passport.names import MANIFEST, PICTURE_SUFFIX, SUFFIX
+from daemon.memory.retrieval.owner_lock import LOCK
 
 _MODE: Final = 0o700
 _SUFFIXES: Final = (SUFFIX, PICTURE_SUFFIX)
@@ -47,18 +44,3 @@ def paths_on_disk(root: Path) -> list[str]:
         for name in names
         if name.endswith(_SUFFIXES) or (name.startswith(".") and any(f"{suffix}." in name for suffix in _SUFFIXES))
     ]
-
-
-def mirrors_in(home: Path) -> list[Path]:
-    """The folders of SOUL_HOME that are or were a mirror."""
-    locks = home.glob(f"*/{LOCK}")
-    return [one.parent for one in locks if (one.parent / FOLDER).is_dir() and not one.parent.is_symlink()]
-
-
-def delete_mirror(root: Path) -> bool:
-    """Delete a mirror that no process keeps; whether it was deleted. Raises OSError."""
-    with owned(root) as lock:
-        if lock is not None:
-            shutil.rmtree(root / FOLDER, ignore_errors=True)  # the lock goes last: by it the rest is found after a kill
-            shutil.rmtree(root)
-        return lock is not None

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction, open_database
+from daemon.memory.mirror_folders import FOLDER
 from daemon.memory.passport.beside_putting import Bounds
 from daemon.memory.passport.entries import Owner, PassportEntry
 from daemon.memory.passport.exporting import chain_of, read_manifest
 from daemon.memory.passport.importing import bring
 from daemon.memory.passport.listing import Listed, in_batches
-from daemon.memory.passport.names import FOLDER, SUFFIX
+from daemon.memory.passport.names import SUFFIX
 from daemon.memory.passport.pictures import digests_of_pictures
 from daemon.memory.passport.planning import Plan, written_as
 from daemon.memory.passport.reading import RefusedFile, plain_bytes

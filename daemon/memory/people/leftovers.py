@@ -11,7 +11,7 @@ from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database
-from daemon.memory.passport.mirror_disk import LEAVE, delete_mirror, mirrors_in
+from daemon.memory.mirror_folders import delete_mirrors
 from daemon.memory.retrieval.chroma_shelves import FOLDERS
 from daemon.memory.retrieval.owner_lock import owned
 from daemon.memory.retrieval.vector_file import VectorFile
@@ -39,20 +39,7 @@ async def clear_leftovers(database: Database, clock: Clock, folder: Path, index:
         "UNION SELECT digest FROM shared_files WHERE digest <> ''"
     )
     await in_background(partial(_delete_bytes, folder / _SENSES, {row["digest"] for row in rows}))
-    await _clear_mirrors(clock, folder)
-
-
-async def _clear_mirrors(clock: Clock, home: Path) -> None:
-    """Delete every mirror, which a daemon then writes anew; its owner, if there is one, is waited for a while."""
-    for root in await in_background(partial(mirrors_in, home)):
-        with suppress(OSError):
-            for _ in range(_LOOKS):
-                if await in_background(partial(delete_mirror, root)):
-                    break
-                (root / LEAVE).touch()
-                await clock.sleep(_BETWEEN_S)
-            else:
-                await in_background(partial(shutil.rmtree, root))
+    await delete_mirrors(folder, clock)
 
 
 async def _queued(database: Database, gone: Sequence[str]) -> bool:
