@@ -108,11 +108,6 @@ class _Undoing:
 
     async def _change_back(self, record_id: str, former: Mapping[str, object]) -> None:
         record = await change(self._transaction, record_id, self._now, _WHY, **former)
-        await self._transaction.run(
-            "UPDATE consolidation_items SET seen_ms = :now WHERE object = :id AND seen_ms IS NOT NULL",
-            now=self._now,
-            id=record_id,
-        )  # it has its time again
         if isinstance(record, Fact) and record.person:
             key = model_key_of(record)
             self._models[as_json(key)] = key

@@ -1,6 +1,6 @@
 """Reads what a passport holds beside memories out of memory.db, as files.
 
-Each row is known by the mark of its table and its row number, which says nothing of anybody.
+Each row is known by its table and its row number, which says nothing of anybody.
 """
 
 import json
@@ -39,13 +39,9 @@ _SCOPE: Final = "soul = :soul AND workspace = :workspace"
 
 @dataclass(frozen=True, slots=True)
 class BesideTable:
-    """A table whose rows are files; `mark` stands before the number of a row.
-
-    `key` finds the row of a form, `only` says which of its rows are files.
-    """
+    """A table whose rows are files; `key` finds the row of a form, `only` says which of its rows are."""
 
     kind: PassportKind
-    mark: str
     table: str
     form: Callable[[sqlite3.Row], BesideForm]
     key: str
@@ -62,7 +58,7 @@ class BesideTable:
     def after(self) -> str:
         """The ids of its next rows."""
         return f"""
-            SELECT rowid AS seq, '{self.mark}' || rowid AS id FROM {self.table} b
+            SELECT rowid AS seq, '{self.table}:' || rowid AS id FROM {self.table} b
             WHERE rowid > :last AND {self.only} ORDER BY rowid LIMIT :most
         """  # noqa: S608 - literals of this module
 
@@ -75,9 +71,10 @@ class BesideTable:
 
 
 async def beside_file(transaction: Transaction, key: str) -> PassportFile | None:
-    """The file of a row by its mark and number; None where there is none."""
-    table = BY_MARK[key[:2]]
-    row = await transaction.one(f"{table.select} AND b.rowid = :row", row=int(key[2:]))
+    """The file of a row by its table and number; None where there is none."""
+    name, _, number = key.partition(":")
+    table = BY_TABLE[name]
+    row = await transaction.one(f"{table.select} AND b.rowid = :row", row=int(number))
     return table.file(row) if row else None
 
 
@@ -237,7 +234,6 @@ def _question(row: sqlite3.Row) -> QuestionForm:
 BESIDE: Final = (
     BesideTable(
         PassportKind.INTENTION,
-        "I:",
         "intentions",
         _intention,
         "b.id = :id",
@@ -247,29 +243,26 @@ BESIDE: Final = (
     ),
     BesideTable(
         PassportKind.USER_MODEL,
-        "U:",
         "user_models",
         _user_model,
         f"{_SCOPE} AND person = :person AND audience = :audience",
     ),
     BesideTable(
         PassportKind.MODEL_VERSION,
-        "V:",
         "user_model_history",
         _model_version,
         f"{_SCOPE} AND person = :person AND audience = :audience AND version = :version",
     ),
-    BesideTable(PassportKind.MOOD, "M:", "soul_state", _mood, f"{_SCOPE} AND audience = :audience"),
+    BesideTable(PassportKind.MOOD, "soul_state", _mood, f"{_SCOPE} AND audience = :audience"),
     BesideTable(
         PassportKind.TOPIC,
-        "T:",
         "conversation_topics",
         _topic,
         "b.conversation = :conversation",
         columns=", c.place",
         joined="JOIN conversations c ON c.id = b.conversation",
     ),
-    BesideTable(PassportKind.QUESTION, "Q:", "standing_questions", _question, f"{_SCOPE} AND channel = :channel"),
+    BesideTable(PassportKind.QUESTION, "standing_questions", _question, f"{_SCOPE} AND channel = :channel"),
 )
-BY_MARK: Final[Mapping[str, BesideTable]] = {one.mark: one for one in BESIDE}
+BY_TABLE: Final[Mapping[str, BesideTable]] = {one.table: one for one in BESIDE}
 BY_KIND: Final[Mapping[PassportKind, BesideTable]] = {one.kind: one for one in BESIDE}

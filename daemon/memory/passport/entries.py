@@ -101,10 +101,7 @@ class PassportEntry:
 
     @property
     def unknown(self) -> JSONObject:
-        """What stands in the file beside its form; of an entry whose references were looked at.
-
-        A record keeps it.
-        """
+        """The fields of the file that its form lacks, which a record keeps; of one whose references were looked at."""
         return unknown_in(self.loaded.original, content_of(self.form))
 
     @property

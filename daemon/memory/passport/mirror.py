@@ -79,11 +79,11 @@ class Mirror:
         (root / LEAVE).unlink(missing_ok=True)
         written, due = None, 0.0
         while _is_ours(root, lock):
-            stand = await self._database.fingerprint()
-            if stand != written and self._clock.monotonic() >= due:
+            newest = await self._database.fingerprint()
+            if newest != written and self._clock.monotonic() >= due:
                 began = self._clock.monotonic()
                 await self._write(root, lock)
-                written, due = stand, (now := self._clock.monotonic()) + _REST * (now - began)
+                written, due = newest, (now := self._clock.monotonic()) + _REST * (now - began)
             await self._clock.sleep(_LOOK_S)
 
     async def _write(self, root: Path, lock: int) -> None:

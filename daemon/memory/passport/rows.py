@@ -12,7 +12,7 @@ from daemon.memory.knowledge.records.ids import turn_id, turn_seq
 from daemon.memory.knowledge.records.links import Link, Relation, links_from, links_to
 from daemon.memory.knowledge.records.store import get
 from daemon.memory.knowledge.sense_bytes import SenseBytes
-from daemon.memory.passport.beside_rows import BESIDE, BY_MARK, beside_file
+from daemon.memory.passport.beside_rows import BESIDE, BY_TABLE, beside_file
 from daemon.memory.passport.names import PassportKind
 from daemon.memory.passport.pictures import MARK as PICTURE
 from daemon.memory.passport.pictures import PICTURES_AFTER, PictureFile, picture_file
@@ -105,10 +105,10 @@ async def files_of(
 async def file_of_key(transaction: Transaction, key: str, pictures: SenseBytes | None) -> AnyFile | None:
     """The file of a turn or record by its id, or of the summary of a conversation by `S:` and the conversation.
 
-    Of a picture by `B:` and its digest, of other rows by their mark and number. None where there is none, or none that
+    Of a picture by `B:` and its digest, of other rows by their table and number. None where there is none, or none that
     an export would write.
     """
-    if key[:2] in BY_MARK:
+    if key.partition(":")[0] in BY_TABLE:
         return await beside_file(transaction, key)
     if key.startswith(PICTURE):
         return await picture_file(transaction, key, pictures)

@@ -39,7 +39,7 @@ def unknown_in(original: Mapping[str, object], known: Mapping[str, object]) -> d
 
 
 def names_in(unknown: Mapping[str, object], within: str = "") -> Iterator[str]:
-    """The names of unknown fields, each with those of the fields that it stands in."""
+    """The names of unknown fields, with those of the fields that hold them: `soul_daemon.mood`."""
     for name, value in unknown.items():
         if isinstance(value, Mapping) and value:
             yield from names_in(value, f"{within}{name}.")
@@ -48,7 +48,7 @@ def names_in(unknown: Mapping[str, object], within: str = "") -> Iterator[str]:
 
 
 def shared_with(original: Mapping[str, object], known: Mapping[str, object]) -> dict[str, JSONValue]:
-    """Those fields of a form that stand in its file, at any depth."""
+    """Those fields of a form that its file has, too, at any depth."""
     kept: dict[str, JSONValue] = {}
     for name, value in original.items():
         if name in known:
