@@ -136,14 +136,6 @@ class Nights:
         stored = await self.database.write(lambda transaction: put(transaction, fact, self.clock.now_ms()))
         return stored.id
 
-    async def noted(self, line: str, *messages: str, person: str = ANN) -> str:
-        """An old note about a person without a quotation, made from these messages of theirs; gives its id."""
-        fact = await self.knows(line, trust=Trust.NOTED, predicate="noted", person=person, subject=person)
-        for number, words in enumerate(messages):
-            seq = await spoken(self.database, words, person=person, ts=f"{number}.{len(line)}")
-            await self.linked(Link(fact, Relation.EVIDENCE, turn_id(Speaks.PERSON, seq)))
-        return fact
-
     async def visited(
         self, text: str, *, key: ConversationKey = DM, audience: Audience = HERE, person: str = ANN
     ) -> str:

@@ -33,7 +33,7 @@ from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune_periodically
 from daemon.memory.knowledge.erasing import tidy_periodically
 from daemon.memory.knowledge.library import LibraryIndex
-from daemon.memory.knowledge.mirror_queue import mirror_state
+from daemon.memory.mirror_folders import mirrors_in
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.passing import erase_what_passes
 from daemon.memory.people.retention import MemoryRetention, expire_periodically
@@ -225,7 +225,7 @@ def _chores(
 
 async def _mirror(settings: Settings, store: Store, clock: Clock, emit: Emit) -> None:
     """Keep memory's mirror in files; what writes them is imported where there is or was one."""
-    while not settings.mirror and await store.database.read(mirror_state) is None:
+    while not settings.mirror and not await in_background(partial(mirrors_in, settings.home)):
         await clock.sleep(_NO_MIRROR_S)
     mirror = await in_background(_mirrors)
     await mirror(store.database, settings.home, settings.mirror, clock, emit).run()

@@ -77,7 +77,8 @@ def import_(folder: Path, workspace: str | None, for_everybody: bool, as_json: b
     reach no user without --for-everybody. Exit code 1 when a file was refused.
 
     \b
-    JSON keys: stored, unchanged, pictures, failed, refused [{path, reason}].
+    JSON keys: stored, unchanged, pictures, left_out (number of unknown fields that no memory keeps), fields (names of
+    some of them), failed, refused [{path, reason}].
     """
     settings = load_settings()
     done = with_database(settings, partial(_import, settings, folder.absolute(), workspace, for_everybody))
@@ -88,6 +89,8 @@ def import_(folder: Path, workspace: str | None, for_everybody: bool, as_json: b
                 "stored": done.stored,
                 "unchanged": done.unchanged,
                 "pictures": done.pictures,
+                "left_out": done.left_out,
+                "fields": done.fields,
                 "failed": len(refused),
                 "refused": refused,
             }
@@ -97,6 +100,8 @@ def import_(folder: Path, workspace: str | None, for_everybody: bool, as_json: b
             f"{done.stored} memories stored, {done.pictures} pictures; {done.unchanged} were here already; "
             f"{len(done.refused)} files refused."
         )
+        if done.left_out:
+            say(f"Fields left out since they are unknown here: {done.left_out}, such as {', '.join(done.fields)}.")
         _say_refused(done.refused)
     if done.refused:
         raise click.exceptions.Exit(1)

@@ -20,7 +20,6 @@ from daemon.core.spending import day_at
 from daemon.memory.admin.overview import CatchUpState, LiveDaemon, Overview, Spending, sqlite_build, survey
 from daemon.memory.admin.tool_admin import recorded_tools
 from daemon.memory.database import Database
-from daemon.memory.knowledge.mirror_queue import MirrorStand
 from daemon.memory.spending.left import spent_today
 
 _DAY_MS = 24 * 3600 * 1000
@@ -40,7 +39,7 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
     catch_up [{soul, workspace, up_to, rooms, rooms_read, threads, threads_read}], dead_intentions,
     spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced},
     weak_models [{model, recent, split_until_ms, split_for_ms, hold_back}],
-    faulty_files [{path, fault, searched}], mirror {folder, waiting, trouble} (null: none), changed_tools [name],
+    faulty_files [{path, fault, searched}], changed_tools [name],
     unhosted [{soul, workspace, messages, notes, posts, jobs, oldest_ms}] (souls that no running daemon hosts),
     alarms [{name, since_ms, seen_ms, posts}] (what is wrong now),
     in_words [{soul, workspace, until_ms}] (souls that can't think whole thoughts for now),
@@ -86,7 +85,6 @@ def command(context: click.Context, healthy: bool, as_json: bool) -> None:
             **{f"mind of {one.soul}": one.in_words(now) for one in seen.in_words},
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
             **({"library": _unread(seen)} if any(not one.searched for one in seen.faulty_files) else {}),
-            **({"mirror": _mirror(seen.mirror)} if seen.mirror else {}),
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
         }
     )
@@ -181,11 +179,6 @@ def _unhosted(seen: Overview) -> str:
 
 def _alarms(seen: Overview, now: int) -> str:
     return "; ".join(f"for {age(now, one.since_ms)}: {sentence_of(one.name)}" for one in seen.alarms)
-
-
-def _mirror(stand: MirrorStand) -> str:
-    waits = f", waits: {stand.trouble}; see soul doctor" if stand.trouble else ""
-    return f"{stand.folder}, {stand.waiting} changes to follow{waits}"
 
 
 def _spending(spent: Spending) -> str:

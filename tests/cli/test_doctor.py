@@ -433,3 +433,20 @@ def test_files_of_the_library_that_are_not_read_are_named_with_what_to_do(path: 
     assert locked.found.startswith("docs/b.pdf is not read: it is protected by a password (save a copy")
     assert long.found == "docs/c.pdf: of its 5,000 pages the first 1,000 are read"
     assert "not read: docs/b.pdf; see soul doctor" in call("status").stdout
+
+
+@pytest.mark.usefixtures("path")
+def test_a_mirror_is_told_with_what_it_waits_for(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found("mirror") == []
+    monkeypatch.setenv("SOUL_MIRROR", "copy")
+    assert (only("mirror").verdict, only("mirror").found) == (
+        Verdict.OK,
+        "copy is not written yet; a daemon that runs writes it",
+    )
+    (home / "copy").mkdir()
+    (home / "copy" / "letter.txt").write_text("dear")
+    assert only("mirror").verdict is Verdict.WARN
+    assert "holds other files (letter.txt)" in only("mirror").found
+    (home / "copy" / "letter.txt").unlink()
+    monkeypatch.setattr("daemon.cli.checks.memory.free_bytes", lambda _: 0)
+    assert only("mirror").found.endswith("waits: the disk is nearly full")

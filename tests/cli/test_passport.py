@@ -30,10 +30,12 @@ def test_an_empty_passport_is_in_order(home: Path) -> None:
 
 def test_what_is_refused_is_named_and_the_exit_code_says_so(home: Path) -> None:
     stock(home / "memory.db")
-    write(home / "in", sample=EPISODE, other=SENSE, bad={"episode_id": "../x"})
+    said = {"turn_id": "TU_900", "text_excerpt": "Hello", "mood": "glad"}
+    write(home / "in", sample=EPISODE, other=SENSE, said=said, bad={"episode_id": "../x"})
     done = call("passport", "import", "in", "--for-everybody")
     assert done.exit_code == 1
-    assert "2 memories stored" in done.stdout
+    assert "3 memories stored" in done.stdout
+    assert "Fields left out since they are unknown here: 1, such as mood." in done.stdout
     assert "- bad.json: its id is none of its kind" in done.stdout
     assert one(home / "memory.db", "SELECT audience FROM records WHERE id = 'EP_001'") == "workspace:T1"
     assert call("passport", "verify", "in").exit_code == 1

@@ -78,7 +78,6 @@ class Lines:
             "intend": json.dumps({"when": "in 20m", "what": self.due.says, "drop": []}),
             "feel": json.dumps({"emotional_state": "delighted", "topic": self.trouble.says, "task": ""}),
             "same_lines": json.dumps({"same": []}),
-            "find_quotations": json.dumps({"found": []}),
             "close_episode": json.dumps({"content": self.trouble.says, "significance": 3}),
             "visitor_notes": json.dumps(
                 {"add": [{"text": self.noticed, "quote": self.greeting.says}], "whispers": self.guessed}

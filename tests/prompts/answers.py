@@ -27,7 +27,6 @@ _ANSWERS: Mapping[str, str] = {
     "close_episode": '{"content": "Ada leads the pump team.", "pending_items": ["draw the plan by Monday"]}',
     "digest": "- Ben orders two more valves by Friday.\n- Open: who pays.",
     "distil": '{"claims": [{"text": "Ada read the counter of pump two for a week.", "notes": [1, 8]}]}',
-    "find_quotations": '{"found": []}',
     "same_lines": '{"same": []}',
     "summarize": "Open:\n- Kothar owes Ada a plan\nSo far:\nThe pump ran all weekend.",
 }

@@ -139,7 +139,7 @@ class AfterReply:
 
 @dataclass(frozen=True, slots=True)
 class AtNight:
-    """A night in which something old, something said twice, and eight visits are looked through."""
+    """A night in which something said twice and eight visits are looked through."""
 
     async def prompts(self, folder: Path) -> list[Prompt]:
         clock = FakeClock(start_ms=NOW_MS, auto=True)
@@ -147,7 +147,6 @@ class AtNight:
             nights = Nights(database, clock, soul=soul(), llm=ScriptedLLM(default=Answers()))
             await nights.knows("Ada looks after the north valve of the pump")
             await nights.knows("The north valve of the pump is what Ada looks after by night")
-            await nights.noted("Ada leads the people at the pump", "I look after all at the pump, and lead them.")
             for number in range(8):
                 await nights.visited(f"Ada read the counter of pump two: day {number + 1} of the trial")
             await nights.pass_one()

@@ -87,14 +87,6 @@ _UNREADABLE = (
     SELECT 'a1', id, soul, workspace, 1, 't', '{{}}', '["{ADA}"', audience, 'used', 1, 1 FROM conversations
     """,
     f"""UPDATE conversations SET locations = '{{"{ADA}": "{CANARY}"'""",
-    """
-    INSERT INTO consolidations (id, soul, workspace, slot_ms, audience, began_ms, state)
-    SELECT 'r1', soul, workspace, 1, audience, 1, 'done' FROM conversations
-    """,
-    f"""
-    INSERT INTO consolidation_changes (run, unit, part, act, object, former, stamp_before, stamp)
-    VALUES ('r1', 1, 'refreshes', 'whispers', '{{"person": "{ADA}", {CANARY}', '{{}}', 0, 0)
-    """,
     f"""
     INSERT INTO intentions (id, soul, workspace, conversation, slot, content, params, behalf, audience, place,
       process, due_ms, created_ms, state)

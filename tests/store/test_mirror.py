@@ -9,16 +9,18 @@ from shutil import rmtree
 
 import pytest
 
+from daemon.core.clock import SystemClock
 from daemon.memory.database import Database, Transaction, open_database
-from daemon.memory.knowledge.mirror_queue import changes_waiting, mirror_stand
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.sense_bytes import SenseBytes
 from daemon.memory.knowledge.turn_index import delete_turns
 from daemon.memory.passport.exporting import export_passport
 from daemon.memory.passport.mirror import Mirror
+from daemon.memory.passport.verifying import verify_passport
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.residues import residues, texts_of
-from tests.fakes import TIMEOUT, Events, FakeClock
+from daemon.memory.retrieval.owner_lock import LOCK
+from tests.fakes import Events, FakeClock
 from tests.store.beside import PICTURE, WHISPER, fill
 from tests.store.passports import ANSWER, BEES, DAY, MADE, SAID, WHERE, bytes_in, remember
 
@@ -35,18 +37,24 @@ class Kept:
             Mirror(database, home, folder, clock, self.events, room=lambda path: self.room(path)).run()  # noqa: PLW0108 - a test changes it
         )
 
-    async def followed(self) -> None:
-        async with asyncio.timeout(TIMEOUT):
-            while await self._database.read(changes_waiting):  # noqa: ASYNC110 - a file has no events
-                await asyncio.sleep(0.005)
+    async def stop(self) -> None:
+        self.task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.task
 
     async def same_as_an_export(self) -> None:
-        await self.followed()
+        """Wait until all that is stored is written, and nothing else."""
         exported = self.root.parent / "exported"
         await export_passport(self._database, exported, SenseBytes(self.root.parent))
-        assert {name: content for name, content in bytes_in(self.root).items() if name.startswith("memory/")} == {
-            name: content for name, content in bytes_in(exported).items() if name.startswith("memory/")
-        }
+        whole = bytes_in(exported)
+        await self.events.when(lambda: _held(self.root) == whole)
+
+
+def _held(root: Path) -> dict[str, bytes]:
+    """The files of a mirror, which a daemon may be writing."""
+    with suppress(FileNotFoundError):
+        return {name: content for name, content in bytes_in(root).items() if name != LOCK}
+    return {}
 
 
 @asynccontextmanager
@@ -57,12 +65,10 @@ async def keeping(
     kept = Kept(database, home, folder, room)
     try:
         if folder:
-            await kept.events.when(lambda: bool({"mirror.compared", "mirror.waits"} & set(kept.events.names)))
+            await kept.events.when(lambda: bool({"mirror.written", "mirror.waits"} & set(kept.events.names)))
         yield kept
     finally:
-        kept.task.cancel()
-        with suppress(asyncio.CancelledError):
-            await kept.task
+        await kept.stop()
 
 
 @pytest.fixture
@@ -91,6 +97,7 @@ async def test_all_is_mirrored_as_an_export_writes_it_for_its_owner_alone(filled
     async with keeping(filled, tmp_path) as kept:
         await kept.same_as_an_export()
         assert len(bytes_in(kept.root / "memory")) == 7
+        assert (await verify_passport(kept.root, FakeClock(auto=True))).chain is True
         modes = {path.stat().st_mode & 0o777 for path in kept.root.rglob("*") if path.is_file()}
         folders = {path.stat().st_mode & 0o777 for path in (kept.root, *kept.root.rglob("*")) if path.is_dir()}
     assert (modes, folders) == ({0o600}, {0o700})
@@ -106,9 +113,8 @@ async def _unlink(database: Database) -> None:
     await database.run("DELETE FROM links")
 
 
-async def test_what_changes_is_followed_and_at_the_start_what_changed_before(filled: Database, tmp_path: Path) -> None:
+async def test_what_changes_is_written_and_at_the_start_what_changed_before(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
-        await kept.followed()
         for change in (_more, _reword):
             await change(filled)
             await kept.same_as_an_export()
@@ -116,15 +122,11 @@ async def test_what_changes_is_followed_and_at_the_start_what_changed_before(fil
         await change(filled)
         async with keeping(filled, tmp_path) as kept:
             await kept.same_as_an_export()
-    async with keeping(filled, tmp_path) as kept:
-        await filled.write(lambda transaction: remember(transaction, [ANSWER], MADE))
-        await _unlink(filled)
-        await kept.same_as_an_export()
 
 
 async def test_harmed_missing_or_foreign_files_are_mended_at_the_start(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
-        await kept.followed()
+        pass
     first, second, *_ = sorted((kept.root / "memory").rglob("*.json"))
     first.write_text("harmed")
     second.unlink()
@@ -132,64 +134,60 @@ async def test_harmed_missing_or_foreign_files_are_mended_at_the_start(filled: D
     (first.parent / f".{first.name}.ab12").write_text("half a file of a killed daemon")
     async with keeping(filled, tmp_path) as kept:
         await kept.same_as_an_export()
-        assert kept.events.named("mirror.compared") == [{"missing": 2, "extra": 1}]
+        assert kept.events.named("mirror.written") == [{"files": 2, "removed": 2, "skipped": 0}]
 
 
-async def test_a_restored_backup_from_before_is_followed(filled: Database, tmp_path: Path) -> None:
+async def test_a_restored_backup_from_before_is_written(filled: Database, tmp_path: Path) -> None:
     await filled.copy_to(tmp_path / "before.db")
-    async with keeping(filled, tmp_path) as kept:
-        await _more(filled)
-        await kept.followed()
+    await _more(filled)
+    async with keeping(filled, tmp_path):
+        pass
     async with open_database(tmp_path / "before.db", FakeClock(auto=True)) as before, keeping(before, tmp_path) as kept:
         await kept.same_as_an_export()
 
 
-async def test_who_is_forgotten_while_the_mirror_is_off_leaves_no_file(filled: Database, tmp_path: Path) -> None:
-    async with keeping(filled, tmp_path) as kept:
-        await kept.followed()
+@pytest.mark.parametrize("kept_by_a_daemon", [True, False])
+async def test_once_a_person_is_forgotten_no_mirror_holds_a_word_of_theirs(
+    filled: Database, tmp_path: Path, *, kept_by_a_daemon: bool
+) -> None:
     texts = await texts_of(filled, "T1", "U1")
-    people = ForgettingPeople(filled, FakeClock(auto=True), Events(), tmp_path, tmp_path / "index")
-    await people.finish(await people.ask("T1", "U1"))
-    assert [name for name, content in bytes_in(kept.root).items() if SAID.encode() in content] == []
-    assert await residues(filled, tmp_path, "T1", "U1", texts) == 0
+    people = ForgettingPeople(filled, SystemClock(), Events(), tmp_path, tmp_path / "index")
+    async with keeping(filled, tmp_path) as kept:
+        assert [name for name, content in _held(kept.root).items() if SAID.encode() in content]
+        if not kept_by_a_daemon:
+            await kept.stop()
+        await people.finish(await people.ask("T1", "U1"))
+        assert [name for name, content in _held(kept.root).items() if SAID.encode() in content] == []
+        assert await residues(filled, tmp_path, "T1", "U1", texts) == 0
+        assert kept_by_a_daemon or not kept.root.exists()
     async with keeping(filled, tmp_path) as kept:
         await kept.same_as_an_export()
+        assert [name for name, content in _held(kept.root).items() if SAID.encode() in content] == []
 
 
-async def test_switched_off_its_files_stay_except_those_of_what_changes(filled: Database, tmp_path: Path) -> None:
+async def test_one_that_is_not_set_any_more_is_deleted(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as kept:
-        await kept.followed()
-    before = bytes_in(kept.root / "memory")
-    await _delete_what_was_said(filled)
-    async with keeping(filled, tmp_path, "") as kept:
-        await kept.events.until("mirror.followed")
-        await kept.followed()
-    after = bytes_in(kept.root / "memory")
-    assert after.items() < before.items()
-    assert not [name for name, content in after.items() if SAID.encode() in content]
-
-
-async def test_it_may_be_in_another_folder_and_ends_once_that_is_deleted(filled: Database, tmp_path: Path) -> None:
-    async with keeping(filled, tmp_path) as kept:
-        await kept.followed()
+        pass
     async with keeping(filled, tmp_path, "elsewhere") as moved:
         await moved.same_as_an_export()
     assert not kept.root.exists()
-    rmtree(moved.root)
     async with keeping(filled, tmp_path, ""):
-        while await filled.read(mirror_stand):  # noqa: ASYNC110 - a file has no events
+        while moved.root.exists():  # noqa: ASYNC110 - a folder has no events
             await asyncio.sleep(0.005)
-    await _more(filled)
-    assert await filled.read(changes_waiting) == 0
+    assert (tmp_path / "exported").exists(), "an export is no mirror"
+
+
+async def test_a_folder_that_is_taken_away_is_written_anew(filled: Database, tmp_path: Path) -> None:
+    async with keeping(filled, tmp_path) as kept:
+        rmtree(kept.root)
+        await kept.same_as_an_export()
 
 
 async def test_a_full_disk_pauses_it_and_it_goes_on_by_itself(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path, room=lambda _: 0) as kept:
-        await kept.events.until("mirror.waits")
+        event = await kept.events.until("mirror.waits")
+        assert event["reason"] == "the disk is nearly full"
         assert bytes_in(kept.root / "memory") == {}
-        stand = await filled.read(mirror_stand)
-        assert stand is not None
-        assert stand.trouble == "the disk is nearly full"
         kept.room = lambda _: LOTS
         await kept.events.until("mirror.go_on")
         await kept.same_as_an_export()
@@ -199,14 +197,12 @@ async def test_a_full_disk_pauses_it_and_it_goes_on_by_itself(filled: Database, 
 async def test_an_unwritable_folder_is_reported_once_and_it_goes_on_later(filled: Database, tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("a file in its way")
     async with keeping(filled, tmp_path) as kept:
-        await kept.events.until("mirror.waits")
+        event = await kept.events.until("mirror.waits")
         for _ in range(20):
             await asyncio.sleep(0)
-        stand = await filled.read(mirror_stand)
-        assert stand is not None
-        assert "is no plain folder" in stand.trouble
+        assert "is no plain folder" in str(event["reason"])
         (tmp_path / NAME).unlink()
-        await kept.events.until("mirror.compared")
+        await kept.events.until("mirror.written")
         await kept.same_as_an_export()
         assert len(kept.events.named("mirror.waits")) == 1
 
@@ -238,29 +234,25 @@ async def test_a_hostile_id_becomes_no_path_and_keeps_no_other_from_the_files(fi
         )
         await filled.run("INSERT INTO episodes (id, state) VALUES (:id, 'closed')", id=name)
     async with keeping(filled, tmp_path) as kept:
-        await kept.followed()
-        assert len(kept.events.named("mirror.skipped")) == len(hostile)
+        assert kept.events.named("mirror.written")[0]["skipped"] == len(hostile)
         assert len(bytes_in(kept.root / "memory")) == 7
     assert [path for path in bytes_in(tmp_path) if not path.startswith((f"{NAME}/", "memory.db", "index/"))] == []
 
 
 async def test_one_daemon_keeps_it_and_the_next_takes_over(filled: Database, tmp_path: Path) -> None:
     async with keeping(filled, tmp_path) as first:
-        await first.followed()
         second = Kept(filled, tmp_path, NAME, lambda _: LOTS)
         for _ in range(50):
             await asyncio.sleep(0)
         assert second.events.names == []
-        first.task.cancel()
-        await second.events.until("mirror.compared")
         await _more(filled)
+        await first.stop()
+        await second.events.until("mirror.written")
         await second.same_as_an_export()
-        second.task.cancel()
-        with suppress(asyncio.CancelledError):
-            await second.task
+        await second.stop()
 
 
-async def test_plans_states_and_pictures_are_mirrored_and_followed(database: Database, tmp_path: Path) -> None:
+async def test_plans_states_and_pictures_are_mirrored(database: Database, tmp_path: Path) -> None:
     await fill(database, FakeClock(auto=True), tmp_path)
     async with keeping(database, tmp_path) as kept:
         await kept.same_as_an_export()
@@ -280,7 +272,7 @@ async def test_plans_states_and_pictures_are_mirrored_and_followed(database: Dat
 async def test_no_plans_guesses_and_pictures_of_who_is_forgotten_are_in_it(database: Database, tmp_path: Path) -> None:
     await fill(database, FakeClock(auto=True), tmp_path)
     async with keeping(database, tmp_path) as kept:
-        await kept.followed()
+        pass
     people = ForgettingPeople(database, FakeClock(auto=True), Events(), tmp_path, tmp_path / "index")
     await people.finish(await people.ask("T1", "U1"))
     theirs = (PICTURE, WHISPER.encode(), b"Call Ben", b"count them", b"Why bees?", b"calm")

@@ -1,4 +1,4 @@
-"""Nights over memory.db: what is merged, proved, retired and sinks; once a slot, within bounds, and undone at will."""
+"""Nights over memory.db: what is merged; once a slot, within bounds, and undone at will."""
 
 import json
 from collections.abc import AsyncIterator
@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ModelUnavailable, StoreError
-from daemon.core.ports.models import Completion, Prompt
-from daemon.memory.consolidation.quoting import PATIENCE_MS
+from daemon.core.ports.models import Completion
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.knowledge.records.store import change
 from daemon.processes.consolidation.night import Night
 from tests.fakes import FakeClock
-from tests.given import SOUL, TEAM, shown
-from tests.models import Reply, ScriptedLLM
+from tests.given import SOUL, TEAM
+from tests.models import ScriptedLLM
 from tests.nights import ANN, DAY_S, EVERYBODY, GENERAL, PLAN, Nights
 from tests.store.parts import look, poke
 
@@ -81,69 +80,6 @@ async def test_a_model_that_calls_all_the_same_takes_no_more_than_may_be_lost(ni
     await nights.pass_one()
     assert nights.soul.notes.most_lost < 0.5
     assert len(await nights.standing()) >= 4
-
-
-async def test_notes_about_which_no_model_answers_keep_no_other_from_its_end(nights: Nights) -> None:
-    for person in (ANN, "U2"):
-        await nights.noted(f"{person} is a farmer", f"{person} ploughs", person=person)
-
-    async def answer(prompt: Prompt) -> Reply:
-        return "[" if "U1 ploughs" in shown(prompt) else '{"found": []}'
-
-    nights.llm.default = answer
-    await nights.pass_one()
-    await nights.pass_one(PATIENCE_MS / 1000 / DAY_S + 1)
-    assert await nights.standing() == ["U1 is a farmer"]
-
-
-async def test_a_quotation_is_proposed_and_words_decide(nights: Nights, path: Path) -> None:
-    said = {"line": 1, "quote": "ploughing my field every spring"}
-    for number, (proposed, trust) in enumerate(
-        (
-            (said, "own"),
-            ({"line": 1, "quote": "words that were never said here"}, "noted"),
-            ({**said, "kind": "joke"}, "noted"),
-            ({**said, "kind": "claim"}, "noted"),
-        )
-    ):
-        line = "Ann is a farmer with a field" + "!" * number
-        note = await nights.noted(line, "I was ploughing my field every spring", person=f"U{number + 5}")
-        nights.llm.default = json.dumps({"found": [proposed]})
-        await nights.pass_one()
-        assert look(path, "SELECT trust FROM records WHERE id = ?", note) == [(trust,)], proposed
-        await nights.pass_one()
-        assert len(nights.llm.prompts) == number + 1, "it is asked about once"
-
-
-async def test_a_note_without_a_quotation_goes_after_thirty_days_and_not_before(nights: Nights, path: Path) -> None:
-    note = await nights.noted("Ann is a farmer")
-    await nights.pass_one()
-    await nights.pass_one(PATIENCE_MS / 1000 / DAY_S - 1)
-    assert await nights.standing() == ["Ann is a farmer"]
-    await nights.pass_one(2)
-    assert look(path, "SELECT why_ended FROM facts WHERE id = ?", note) == [("unquoted",)]
-
-
-async def test_no_more_notes_go_at_once_than_may_be_lost(nights: Nights) -> None:
-    for number in range(9):
-        await nights.noted(f"Ann is {number}")
-    await nights.pass_one()
-    await nights.pass_one(40)
-    assert len(await nights.standing()) == 6
-    await nights.pass_one()
-    assert len(await nights.standing()) == 4
-
-
-async def test_what_is_never_used_sinks_slowly_to_one_and_no_further(nights: Nights, path: Path) -> None:
-    await nights.knows("Ann likes tea", significance=3)
-    used = await nights.knows("Ann likes dogs", significance=3)
-    seen = []
-    for _ in range(4):
-        for days in (30, 32):
-            await nights.pass_one(days)
-            poke(path, "UPDATE facts SET used_ms = ? WHERE id = ?", nights.clock.now_ms(), used)
-        seen.append(look(path, "SELECT significance FROM records ORDER BY seq"))
-    assert seen == [[(2,), (3,)], [(1,), (3,)], [(1,), (3,)], [(1,), (3,)]]
 
 
 async def test_nothing_new_means_no_row_and_no_call(nights: Nights) -> None:
@@ -238,17 +174,6 @@ async def test_an_audience_that_fails_is_tried_again_and_stops_no_other(nights: 
     assert (run["state"], run["error"]) == ("failed", "part: it is down")
 
 
-async def test_a_memory_at_which_a_part_fails_is_parked_and_holds_up_no_other(nights: Nights, path: Path) -> None:
-    poison = await nights.knows("Ann likes tea", significance=5)
-    await nights.knows("Ann likes dogs", significance=5)
-    poke(path, "UPDATE records SET extra = 'no json' WHERE id = ?", poison)
-    for _ in range(5):
-        await nights.pass_one(61)
-    assert look(path, "SELECT significance FROM records ORDER BY seq") == [(5,), (1,)]
-    parked = look(path, "SELECT object, parked FROM consolidation_items WHERE part = 'lets_sink' AND faults > 0")
-    assert parked == [(poison, 1)]
-
-
 async def test_the_budget_of_tokens_holds_and_the_next_night_goes_on(nights: Nights) -> None:
     for person in ("U1", "U2", "U3"):
         await nights.knows("Ann likes green tea in the morning", person=person)
@@ -309,8 +234,7 @@ async def test_undo_restores_a_merge_and_the_next_night_leaves_it(nights: Nights
 async def test_undo_leaves_what_was_changed_or_forgotten_since(nights: Nights, path: Path) -> None:
     kept = await nights.knows("Ann likes zanzibar")
     gone = await nights.knows("Ann likes zanzibar")
-    quoted = await nights.noted("Ann keeps zanzibars", "I keep zanzibars in my garden")
-    nights.llm.default = json.dumps({"found": [{"line": 1, "quote": "I keep zanzibars in my garden"}]})
+    stays, forgotten = await nights.knows("Ben sells dogs"), await nights.knows("Ben sells dogs")
     await nights.pass_one()
     changes = look(path, "SELECT * FROM consolidation_changes") + look(path, "SELECT * FROM consolidations")
     assert changes
@@ -318,7 +242,7 @@ async def test_undo_leaves_what_was_changed_or_forgotten_since(nights: Nights, p
 
     async def wrong(transaction: Transaction) -> None:
         await change(transaction, kept, nights.clock.now_ms(), "wrong", valid_until_ms=1, why_ended="wrong")
-        await forget(transaction, [quoted], nights.clock.now_ms(), "asked")
+        await forget(transaction, [forgotten], nights.clock.now_ms(), "asked")
 
     await nights.database.write(wrong)
     [run] = await nights.runs()
@@ -327,10 +251,11 @@ async def test_undo_leaves_what_was_changed_or_forgotten_since(nights: Nights, p
     assert {one.id: one.why for one in undone.kept} == {
         kept: "it was changed since",
         gone: "it was changed since",
-        quoted: "it was forgotten since",
+        stays: "it was forgotten since",
+        forgotten: "it was forgotten since",
     }
-    assert look(path, "SELECT count(*) FROM facts WHERE valid_until_ms IS NULL") == [(0,)]
-    assert look(path, "SELECT count(*) FROM records WHERE id = ?", quoted) == [(0,)]
+    assert await nights.standing() == ["Ben sells dogs"]
+    assert look(path, "SELECT count(*) FROM records WHERE id = ?", forgotten) == [(0,)]
 
 
 async def test_three_in_the_night_is_where_most_people_live(nights: Nights, path: Path) -> None:
@@ -373,23 +298,3 @@ async def test_missed_slots_count_as_one_and_off_means_never(nights: Nights) -> 
     slot = await nights.stores.slots.order()
     await nights.daemon.look()
     assert begun[1:] == [slot]
-
-
-async def test_a_guess_that_nothing_renewed_for_a_month_goes_and_comes_back_undone(nights: Nights, path: Path) -> None:
-    await nights.knows("Ann likes tea")
-    poke(path, "UPDATE user_models SET whispers = 'I hope', version = 1")
-    poke(
-        path,
-        "INSERT INTO user_model_history SELECT soul, workspace, person, audience, 1, '[]', 'I hope', '{}', 't', ?"
-        " FROM user_models",
-        nights.clock.now_ms(),
-    )
-    await nights.pass_one(29)
-    assert look(path, "SELECT whispers FROM user_models") == [("I hope",)]
-    await nights.pass_one(2)
-    assert look(path, "SELECT whispers, version FROM user_models") == [("", 2)]
-    run = (await nights.runs())[-1]
-    await nights.undone(run["id"])
-    assert look(path, "SELECT whispers FROM user_models") == [("I hope",)]
-    await nights.pass_one()
-    assert look(path, "SELECT whispers FROM user_models") == [("I hope",)]

@@ -117,7 +117,7 @@ async def test_turns_of_another_house_keep_their_ids_and_their_links(database: D
     assert (await bring(database, folder)).unchanged == 3
     await export_passport(database, tmp_path / "out")
     files = bytes_in(tmp_path / "out")
-    assert json.loads(files["memory/turns/user/2026/01/TU_001.json"])["created_at"] == "2026-01-28T10:00:00"
+    assert json.loads(files["memory/turns/user/2026/01/TU_001.json"])["created_at"] == "2026-01-28T10:00:00.000Z"
     assert json.loads(files["memory/turns/llm/2026/01/TL_001.json"])["episode_id"] == "EP_001"
 
 
@@ -233,18 +233,24 @@ async def test_what_is_here_is_never_changed_and_none_forgotten_comes_back(datab
     assert (done.stored, [one.reason for one in done.refused]) == (1, ["its person asked to be forgotten"])
 
 
-async def test_unknown_fields_of_a_summary_are_kept_until_it_is_made_anew(database: Database, tmp_path: Path) -> None:
+async def test_unknown_fields_of_what_is_no_record_are_left_out_and_counted(database: Database, tmp_path: Path) -> None:
     await database.write(lambda transaction: remember(transaction, [], []))
     await database.write(lambda transaction: summarize(transaction, "They spoke.", 1, 3))
     await export_passport(database, tmp_path / "out")
-    foreign = {**_session(tmp_path / "out"), "mood": {"of": "the room"}}
+    ours = _session(tmp_path / "out")
+    foreign = {**ours, "mood": {"of": "the room", "at": "noon"}, "seal\n": ""}
+    said = {"turn_id": "TU_900", "text_excerpt": "the red kiln", "translation": "der rote Ofen", "episode_id": "EP_9"}
     await database.run("DELETE FROM working_memory")
-    await bring(database, write(tmp_path / "in", session=foreign))
+    folder = write(tmp_path / "in", session=foreign, said={**said, "created_at": "2026-01-28T10:00:00"}, visit=EPISODE)
+    done = await bring(database, folder)
+    assert (done.stored, done.refused, done.left_out) == (3, (), 5)
+    assert set(done.fields) == {"mood.of", "mood.at", "seal", "translation", "episode_id"}
+    again = await bring(database, folder)
+    assert (again.stored, again.unchanged, again.refused, again.left_out) == (0, 3, (), 0)
     await export_passport(database, tmp_path / "out")
-    assert _session(tmp_path / "out") == foreign
-    await database.run("UPDATE working_memory SET summary = 'Another.', version = 4")
-    await export_passport(database, tmp_path / "out")
-    assert "mood" not in _session(tmp_path / "out")
+    assert _session(tmp_path / "out") == ours
+    found = await verify_passport(folder, FakeClock(auto=True))
+    assert (found.refused, found.lossless, len(found.lost)) == ((), False, 2)
 
 
 def _session(folder: Path) -> dict[str, object]:

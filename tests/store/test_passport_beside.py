@@ -80,18 +80,12 @@ async def test_all_of_it_is_written_and_brought_elsewhere_byte_for_byte(
     assert (again.stored, again.unchanged, again.refused, again.pictures) == (0, done.stored, (), 0)
 
 
-async def test_unknown_fields_of_a_plan_are_kept_until_it_is_reworded(
-    passport: Path, clock: FakeClock, tmp_path: Path, two: Database
-) -> None:
-    plan = one_file(passport, "IN_*.json", "Call Ben")
-    rewrite(plan, **{"x-colour": {"of": "bees"}})
-    assert (await verify_passport(passport, clock)).lossless
-    await bring(two, passport, clock)
-    await export_passport(two, tmp_path / "second")
-    assert b"x-colour" in one_file(tmp_path / "second", "IN_*.json", "Call Ben").read_bytes()
-    await two.run("UPDATE intentions SET content = 'Call Cid' WHERE content = 'Call Ben'")
-    await export_passport(two, tmp_path / "second")
-    assert b"x-colour" not in one_file(tmp_path / "second", "IN_*.json", "Call Cid").read_bytes()
+async def test_an_unknown_field_of_a_plan_is_left_out_and_told(passport: Path, clock: FakeClock, two: Database) -> None:
+    rewrite(one_file(passport, "IN_*.json", "Call Ben"), **{"x-colour": {"of": "bees"}})
+    done = await bring(two, passport, clock)
+    assert (done.refused, done.left_out, done.fields) == ((), 1, ("soul_daemon.x-colour.of",))
+    again = await bring(two, passport, clock)
+    assert (again.unchanged, again.refused) == (done.stored, ())
 
 
 async def test_a_plan_that_came_up_or_was_cancelled_stays(database: Database, passport: Path, clock: FakeClock) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from random import Random
 
 import pytest
 
@@ -13,11 +14,12 @@ from daemon.core.turn_fields import Heard
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.meaning import Meaning
 from daemon.memory.knowledge.records.kinds import Fact
-from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.knowledge.records.links import Link, Relation, link
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.knowledge.turn_index import delete_turns, reword_turns, store_turns
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.retrieval.passages import passage_of
+from daemon.memory.retrieval.rows import read_records, records_about
 from daemon.memory.retrieval.surfaced import keep_surfaced
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from tests.fake_embedder import WordEmbedder
@@ -27,6 +29,7 @@ from tests.store.parts import a_fact, a_visit, room
 
 READERS = Readers(HERE, members_only=True)
 NOON = 1_795_262_400_000
+DAY = 86_400_000
 
 
 @pytest.fixture
@@ -153,6 +156,45 @@ async def test_a_turn_shows_its_feeling_and_weighs_as_its_episode(database: Data
     for name, end in (("Ada", ", Ada"), ("U0ADA", ""), ("W012A", "")):
         source = passage_of(replace(first, kind="fact", speaker=name), DM, "kiln").source
         assert re.fullmatch(rf"fact \d{{4}}-\d\d-\d\d{end}", source), "an id says nothing to people"
+
+
+async def test_a_fact_weighs_one_less_for_every_sixty_days_without_use_and_is_found_behind_one_in_use(
+    database: Database, clock: FakeClock, surfacing: Surfacing
+) -> None:
+    def after_nights(fact: Fact, used: int, now: int) -> int:
+        """By nights, each of which takes one from a fact that was in no use for sixty days, nor faded for as long."""
+        weight, touched = fact.significance, used
+        for night in range(used, now + 1, DAY):
+            if weight > 1 and night - touched >= 60 * DAY:
+                weight, touched = weight - 1, night
+        return weight
+
+    dice, now = Random(), clock.now_ms()
+    facts: dict[str, tuple[Fact, int]] = {}
+    for number in range(40):
+        made = now - dice.randrange(800) * DAY
+        said_of = replace(_fact(f"Ada keeps number{number}", now), significance=dice.randint(1, 10))
+        fact = await database.write(partial(put, record=said_of, now=made))
+        used = dice.randrange(made, now + 1, DAY)
+        match number % 3:
+            case 0:
+                await database.run("UPDATE facts SET used_ms = :used WHERE id = :id", used=used, id=fact.id)
+            case 1:
+                proof = Link(fact.id, Relation.EVIDENCE, "TU_1")
+                await said(database, "I keep it")
+                await database.write(partial(link, links=[proof], now=used))
+            case _:
+                used = made
+        facts[fact.id] = fact, used
+    expected = {name: after_nights(fact, used, now) for name, (fact, used) in facts.items()}
+    read = await database.read(lambda one: read_records(one, (), facts, DM, READERS, now=now))
+    assert {one.id: one.significance for one in read} == expected
+    about = await database.read(lambda one: records_about(one, ["U1"], DM, 99, now))
+    weights = [expected[one.id] for seq in about for one in read if one.seq == seq]
+    assert weights == sorted(weights, reverse=True)
+    await database.run("UPDATE facts SET used_ms = :now", now=now)
+    [used_now] = await database.read(lambda one: read_records(one, (), [fact.id], DM, READERS, now=now))
+    assert used_now.significance == fact.significance, "a use gives it all its weight back"
 
 
 def _fact(text: str, at: int) -> Fact:

@@ -8,9 +8,16 @@ import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.memory.database import Database
-from daemon.memory.knowledge.learning import Learned, LossRefused, Proved, TurnRange
+from daemon.memory.knowledge.learning import Learned, LossRefused, Proved, TurnRange, new_version
 from daemon.memory.knowledge.records.kinds import Trust
-from daemon.memory.knowledge.user_models import UserModel, UserModels, list_models, model_history
+from daemon.memory.knowledge.user_models import (
+    GUESSES_HOLD_MS,
+    UserModel,
+    UserModels,
+    list_models,
+    model_history,
+    model_key,
+)
 from tests.fakes import FakeClock
 from tests.given import DM, HERE, SOUL, TEAM
 from tests.store.parts import SILENCE, WORKER, Stores, look, met, revised, spoken
@@ -61,6 +68,24 @@ async def test_each_revision_but_no_encounter_is_in_the_history(models: UserMode
     await met(stores.database, 2_000, name="Benjamin")
     model = await here(models)
     assert (model.version, model.notes, model.whispers, model.name) == (2, newest.notes, "homesick", "Benjamin")
+
+
+async def test_guesses_that_nothing_renewed_for_a_month_are_shown_no_more(
+    models: UserModels, stores: Stores, clock: FakeClock
+) -> None:
+    async def guessed() -> str:
+        [model] = await models.known("U1", Readers(HERE, members_only=True), DM)
+        return model.whispers
+
+    assert await revised(stores, "likes tea", whispers="homesick")
+    assert await guessed() == "homesick"
+    await clock.sleep(GUESSES_HOLD_MS / 1000)
+    assert await guessed() == ""
+    key = model_key({"soul": SOUL, "workspace": TEAM}, "U1", HERE)
+    await stores.database.write(lambda one: new_version(one, key, {"merged": []}, clock.now_ms()))
+    assert await guessed() == "", "facts that were merged are no new look at a person"
+    assert await revised(stores, "likes milk", expected=2, whispers="at home")
+    assert await guessed() == "at home"
 
 
 async def test_a_fact_has_its_quotation_and_another_one_confirms_it(models: UserModels, stores: Stores) -> None:

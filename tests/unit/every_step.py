@@ -21,7 +21,6 @@ from daemon.mind.steps.digest import digest
 from daemon.mind.steps.distil import distil
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.feel import feel
-from daemon.mind.steps.find_quotations import find_quotations
 from daemon.mind.steps.instruction import instruction
 from daemon.mind.steps.intend import intend
 from daemon.mind.steps.internal_monologue import internal_monologue
@@ -88,7 +87,6 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
             _made(look(2)),
             _made(close_episode(words)),
             _made(distil(words, 8)),
-            _made(find_quotations(3)),
             _made(same_lines(3)),
             _made(use_tool(words, [Tool("server/look", words, {}, writes=False, fingerprint="f1")])),
         )

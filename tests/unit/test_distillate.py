@@ -17,10 +17,9 @@ from daemon.memory.consolidation.distillate import (
 )
 from daemon.memory.consolidation.merging import Line
 from daemon.memory.knowledge.records.kinds import Trust
-from daemon.mind.quotation import SaidAs, same_particulars
+from daemon.mind.quotation import same_particulars
 from daemon.mind.sameness import alike_pairs, same_pairs
 from daemon.mind.steps.distil import distil, with_visits
-from daemon.mind.steps.find_quotations import find_quotations
 from daemon.mind.steps.same_lines import same_lines
 from daemon.soul import Budgets
 from daemon.soul_engine import begin, build_prompt
@@ -96,15 +95,8 @@ def line(number: int, text: str, *, trust: Trust = Trust.OWN, new: bool = True) 
     return Line(f"sem_{number}", number, "U1", "", trust, "U1", "said", text, text, new)
 
 
-def test_only_pairs_lines_and_kinds_that_were_shown_are_taken() -> None:
+def test_only_pairs_that_were_shown_are_taken() -> None:
     assert same_lines(3).read('{"same": [3, 0, -1, 4, 1, 1]}') == {0, 2}
-    found = [
-        {"line": 2, "quote": "I keep bees", "kind": "wish"},
-        {"line": 3, "quote": "I keep bees"},
-        {"line": 1, "quote": "  "},
-        {"line": 1, "quote": "I keep bees", "kind": "law"},
-    ]
-    assert find_quotations(2).read(json.dumps({"found": found})) == {1: ("I keep bees", SaidAs.WISH)}
 
 
 def test_numbers_and_names_have_to_agree() -> None:

@@ -12,13 +12,16 @@ from daemon.core.alarms import sentence_of
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.ports.clock import Clock
+from daemon.core.whole_files import PathBlocked
 from daemon.memory.admin.failed_answers import FailedAnswers, failed_answers
 from daemon.memory.admin.nights import night_faults
 from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, check_file, sqlite_build, survey
 from daemon.memory.admin.unhosted import UnhostedSoul
 from daemon.memory.database.copies import CopyRoom, all_copies, folder_beside, newest_copy, room_for
 from daemon.memory.knowledge.library import FaultyFile
-from daemon.memory.knowledge.mirror_queue import MirrorStand
+from daemon.memory.passport.mirror_disk import folder_for
+from daemon.memory.passport.names import MANIFEST
+from daemon.memory.retrieval.keeper import LEAST_ROOM, free_bytes
 
 _OLD_MS = 24 * 3600 * 1000
 _FAULT = "the WAL-reset bug, which can damage a database in WAL mode"
@@ -59,7 +62,7 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
         *unfit(seen, now),
         *unread(seen),
         *alarms(seen, now),
-        *mirror(seen.mirror, settings.home),
+        *mirror(settings.home, settings.mirror),
         *nights(*with_database(settings, night_faults)),
     ]
 
@@ -202,14 +205,17 @@ def _unread(one: FaultyFile) -> Finding:
     )
 
 
-def mirror(stand: MirrorStand | None, home: Path) -> list[Finding]:
-    """How far the mirror of memory in files is, and what it waits for."""
-    if stand is None:
+def mirror(home: Path, name: str) -> list[Finding]:
+    """Whether the mirror of memory in files can be written, and was."""
+    if not name:
         return []
-    folder = home / stand.folder
-    fix = f"check the owner, the mode and the free space of {folder}; it goes on by itself"
-    if stand.trouble:
-        return [warn("mirror", f"{folder} waits: {stand.trouble}; {stand.waiting} changes are not in it", fix)]
+    try:
+        folder = folder_for(home, name)
+    except PathBlocked as error:
+        return [warn("mirror", error.message, error.hint)]
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
-        return [warn("mirror", f"{folder} can't be written", fix)]
-    return [ok("mirror", f"{folder}, {stand.waiting} changes wait")]
+        return [warn("mirror", f"{folder} can't be written", f"check the owner and mode of {folder}")]
+    if free_bytes(home) < LEAST_ROOM:
+        return [warn("mirror", f"{folder} waits: the disk is nearly full", "free space on it; it goes on by itself")]
+    written = "is kept" if (folder / MANIFEST).exists() else "is not written yet; a daemon that runs writes it"
+    return [ok("mirror", f"{folder} {written}")]

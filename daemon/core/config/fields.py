@@ -341,8 +341,7 @@ class SettingsFields(BaseSettings):
     mirror: str = Field(
         "",
         description="A folder below SOUL_HOME, of its own, in which every memory is kept as a file, as "
-        "`soul passport export` writes them, current while the daemon runs. Empty: none; files of an earlier one stay, "
-        "except those of memories that change or are forgotten.",
+        "`soul passport export` writes them, current while the daemon runs. Empty: none; an earlier one is deleted.",
     )
 
     # Consolidation

@@ -13,7 +13,6 @@ from daemon.memory.database import Database, Transaction, migrate, sqlite
 from daemon.memory.database.backup import check_pragma, file_faults
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import FaultyFile, faulty_files
-from daemon.memory.knowledge.mirror_queue import MirrorStand, mirror_stand
 from daemon.memory.knowledge.model_habits import ModelHabit, weak_habits
 from daemon.memory.queues.alarms import Alarm, open_alarms
 from daemon.memory.queues.leases import is_recent
@@ -96,7 +95,7 @@ class Overview:
 
     `dead_intentions` counts scheduled events that could not begin. `weak_models` are those that can't keep the form of
     an answer for now, or think aloud. `faulty_files` are the first files of the library that are not read to their end.
-    `mirror` is the mirror of memory in files, if there is one. `unhosted` are souls that no living daemon hosts.
+    `unhosted` are souls that no living daemon hosts.
     `alarms` are what is wrong now. `in_words` are souls whose model keeps losing the form of a whole thought.
     """
 
@@ -112,7 +111,6 @@ class Overview:
     spent: Spending
     weak_models: tuple[ModelHabit, ...]
     faulty_files: tuple[FaultyFile, ...]
-    mirror: MirrorStand | None
     unhosted: tuple[UnhostedSoul, ...]
     alarms: tuple[Alarm, ...]
     in_words: tuple[UnfitSoul, ...]
@@ -195,7 +193,6 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
             spent=await _spending(transaction, since_ms),
             weak_models=await weak_habits(transaction, now_ms),
             faulty_files=await faulty_files(transaction),
-            mirror=await mirror_stand(transaction),
             unhosted=await unhosted_souls(transaction, hosted, [one.workspace for one in alive]),
             alarms=await open_alarms(transaction),
             in_words=await unfit_souls(transaction, now_ms),

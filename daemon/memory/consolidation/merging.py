@@ -7,10 +7,10 @@ from typing import Final
 from daemon.core.perception import Audience
 from daemon.memory.consolidation.items import note_seen, unseen
 from daemon.memory.consolidation.recorder import Recorder
-from daemon.memory.consolidation.refreshing import outdate
 from daemon.memory.consolidation.runs import Run, Runs, lost_in, may_lose
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.learning import model_key_of, new_version
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import get
@@ -90,7 +90,8 @@ class Merging:
                 second.id, "superseded", lost=lossy, valid_until_ms=recorder.now, why_ended="superseded"
             )
             await recorder.link([Link(first.id, Relation.SUPERSEDES, second.id)])
-            await outdate(recorder, second, {"merged": [[second.id, first.id]]})
+            if second.person:
+                await new_version(transaction, model_key_of(second), {"merged": [[second.id, first.id]]}, recorder.now)
             return True
 
         return await self._runs.write(run, PART, unit)

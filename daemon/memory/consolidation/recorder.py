@@ -13,9 +13,7 @@ from daemon.memory.records import as_json
 
 R = TypeVar("R", bound=Record)
 
-WORDLESS: Final = (
-    *("significance", "trust", "confidence", "valid_from_ms", "valid_until_ms", "why_ended", "state", "closed_ms"),
-)
+WORDLESS: Final = ("significance", "confidence", "valid_until_ms", "why_ended", "state")
 """Fields of records that a run may change and undo: none holds words, so that no copy outlives forgetting them."""
 
 
@@ -62,36 +60,9 @@ class Recorder:
         for one in links:
             await self._note("link", one.origin, {"relation": str(one.relation), "target": one.target}, 0)
 
-    async def quote(self, fact: str, turn: str, words: str) -> None:
-        """Let a link to a source that nobody quoted say which of its words prove the fact."""
-        await self.transaction.run(
-            """
-            UPDATE links SET quote = :words, linked_ms = :now
-            WHERE origin = :fact AND relation = 'evidence' AND target = :turn AND quote = ''
-            """,
-            words=words,
-            now=self.now,
-            fact=fact,
-            turn=turn,
-        )
-        await self._note("quote", fact, {"target": turn}, 0)
-
-    async def whispers_gone(self, model: str, version_before: int, version: int) -> None:
-        """Note that the guesses of a person's model, named by its key as JSON, are gone with its new version."""
-        await self._note("whispers", model, {"version": version_before}, version_before, stamp=version)
-        self.changed.append(model)
-
     async def _note(
-        self,
-        act: str,
-        target: str,
-        former: dict[str, object],
-        stamp_before: int,
-        *,
-        stamp: int | None = None,
-        lost: bool = False,
+        self, act: str, target: str, former: dict[str, object], stamp_before: int, *, lost: bool = False
     ) -> None:
-        after = await last_write(self.transaction, target) if stamp is None else stamp
         await self.transaction.insert(
             "consolidation_changes",
             run=self.run,
@@ -101,6 +72,6 @@ class Recorder:
             object=target,
             former=as_json(former),
             stamp_before=stamp_before,
-            stamp=after,
+            stamp=await last_write(self.transaction, target),
             lost=int(lost),
         )

@@ -29,18 +29,14 @@ _FOLLOWING: Final = """
     SELECT n.audience,
       EXISTS (SELECT 1 FROM records INDEXED BY records_by_audience
               WHERE soul = :soul AND audience = n.audience AND workspace = :workspace)
-      OR EXISTS (SELECT 1 FROM user_models WHERE soul = :soul AND workspace = :workspace AND audience = n.audience)
       AS here,
       (SELECT max(began_ms) FROM consolidations WHERE soul = :soul AND workspace = :workspace
          AND audience = n.audience AND (state = 'done' OR state IN ('cut', 'failed') AND (tokens > 0 OR did <> '{}')))
          AS last,
       EXISTS (SELECT 1 FROM consolidations WHERE soul = :soul AND workspace = :workspace AND slot_ms = :slot_ms
          AND audience = n.audience AND state IN ('done', 'cut', 'undone')) AS done
-    FROM (SELECT min(audience) AS audience FROM (
-      SELECT min(audience) AS audience FROM records INDEXED BY records_by_audience
-      WHERE soul = :soul AND audience > :after
-      UNION ALL SELECT min(audience) FROM user_models
-      WHERE soul = :soul AND workspace = :workspace AND audience > :after)) n
+    FROM (SELECT min(audience) AS audience FROM records INDEXED BY records_by_audience
+          WHERE soul = :soul AND audience > :after) n
 """
 _KEY: Final = "soul = :soul AND workspace = :workspace AND slot_ms = :slot_ms"
 
@@ -126,7 +122,7 @@ class Runs(WorkerStore):
         """Read for a part of consolidation."""
         return await self._database.read(unit)
 
-    async def facts(self, audience: Audience, wanted: str, most: int, **values: object) -> tuple[str, ...]:
+    async def facts(self, audience: Audience, wanted: str, most: int) -> tuple[str, ...]:
         """The ids of up to `most` facts of an audience that hold now, oldest first, read in short pages.
 
         Those about people who paused remembering are left out, and what they said of others. `wanted` is a literal of
@@ -146,7 +142,6 @@ class Runs(WorkerStore):
                 """,  # noqa: S608 - literals
                 audience=str(audience),
                 after=after,
-                **values,
                 **self._worker.scope,
             )
             found += [row["id"] for row in rows if row["wanted"]]

@@ -6,10 +6,7 @@ from daemon.core.ports.clock import Clock
 from daemon.memory.consolidation.distilling import Distilling
 from daemon.memory.consolidation.items import Items
 from daemon.memory.consolidation.merging import Merging
-from daemon.memory.consolidation.quoting import Quoting
-from daemon.memory.consolidation.refreshing import Refreshing
 from daemon.memory.consolidation.runs import Runs
-from daemon.memory.consolidation.sinking import Sinking
 from daemon.memory.consolidation.slots import NightSlots
 from daemon.memory.database import Database
 from daemon.memory.records import Worker
@@ -23,10 +20,7 @@ class NightStores:
     runs: Runs
     items: Items
     merging: Merging
-    quoting: Quoting
     distilling: Distilling
-    refreshing: Refreshing
-    sinking: Sinking
 
 
 def night_stores(database: Database, clock: Clock, worker: Worker) -> NightStores:
@@ -37,8 +31,5 @@ def night_stores(database: Database, clock: Clock, worker: Worker) -> NightStore
         runs=runs,
         items=Items(database, clock, worker),
         merging=Merging(runs),
-        quoting=Quoting(runs),
         distilling=Distilling(runs),
-        refreshing=Refreshing(runs),
-        sinking=Sinking(runs),
     )

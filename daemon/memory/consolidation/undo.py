@@ -11,12 +11,11 @@ from itertools import groupby
 from daemon.core.errors import StoreError
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.learning import store_version
+from daemon.memory.knowledge.learning import model_key_of, new_version
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.knowledge.records.kinds import Fact, Trust
+from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.knowledge.records.ledger import last_write
 from daemon.memory.knowledge.records.store import change, get
-from daemon.memory.knowledge.user_models import MODEL_KEY
 from daemon.memory.records import as_json
 
 _WHY = "a night's work was undone"
@@ -81,16 +80,12 @@ class _Undoing:
 
     async def _hindrance(self, one: sqlite3.Row, stamps: dict[str, int]) -> str:
         """Why a change can't be undone; empty if it can. `stamps` go back with each change that is looked at."""
-        if one["act"] == "whispers":
-            row = await self._model(one["object"])
-            return "" if row is not None and row["version"] == one["stamp"] else "it was revised since"
         if await get(self._transaction, one["object"]) is None:
             return "it was forgotten since"
-        if one["act"] not in (*_STAMPED, "quote"):
+        if one["act"] not in _STAMPED:
             return ""
         stamp = stamps.get(one["object"], await last_write(self._transaction, one["object"]))
-        if one["act"] in _STAMPED:
-            stamps[one["object"]] = one["stamp_before"]
+        stamps[one["object"]] = one["stamp_before"]
         return "" if stamp == one["stamp"] else "it was changed since"
 
     async def _undo(self, one: sqlite3.Row) -> None:
@@ -100,77 +95,24 @@ class _Undoing:
             await forget(self._transaction, [target], self._now, _WHY)
         elif one["act"] == "change":
             await self._change_back(target, former)
-        elif one["act"] == "link":
+        else:
             await self._transaction.run(
                 "DELETE FROM links WHERE origin = :origin AND relation = :relation AND target = :target",
                 origin=target,
                 **former,
             )
-        elif one["act"] == "quote":
-            await self._transaction.run(
-                "UPDATE links SET quote = '' WHERE origin = :fact AND relation = 'evidence' AND target = :target",
-                fact=target,
-                **former,
-            )
-        else:
-            await self._whisper_again(target, int(former["version"]))
         if one["act"] in _STAMPED:
             self._stamps[target] = one["stamp_before"]
         if one["act"] != "link":
             self.restored.append(target)
 
     async def _change_back(self, record_id: str, former: Mapping[str, object]) -> None:
-        fields = dict(former)
-        if "trust" in fields:
-            fields["trust"] = Trust(str(fields["trust"]))
-        record = await change(self._transaction, record_id, self._now, _WHY, **fields)
-        await self._transaction.run(
-            "UPDATE consolidation_items SET seen_ms = :now WHERE object = :id AND seen_ms IS NOT NULL",
-            now=self._now,
-            id=record_id,
-        )  # it has its time again
+        record = await change(self._transaction, record_id, self._now, _WHY, **former)
         if isinstance(record, Fact) and record.person:
-            key = {name: str(getattr(record, name)) for name in ("soul", "workspace", "person", "audience")}
+            key = model_key_of(record)
             self._models[as_json(key)] = key
-
-    async def _model(self, name: str) -> sqlite3.Row | None:
-        return await self._transaction.one(f"SELECT * FROM user_models WHERE {MODEL_KEY}", **json.loads(name))  # noqa: S608 - a constant
-
-    async def _whisper_again(self, name: str, version: int) -> None:
-        """Take the guesses from the history, where they still stand there: forgetting empties them."""
-        key = json.loads(name)
-        row = await self._transaction.one(
-            f"SELECT whispers FROM user_model_history WHERE {MODEL_KEY} AND version = :version",  # noqa: S608 - a constant
-            version=version,
-            **key,
-        )
-        await self._transaction.run(
-            f"UPDATE user_models SET whispers = :whispers WHERE {MODEL_KEY}",  # noqa: S608 - a constant
-            whispers=row["whispers"] if row else "",
-            **key,
-        )
-        self._models[name] = key
 
     async def outdate_models(self) -> None:
         """Give each person's model whose lines changed a new version, so that a revision under way is refused."""
         for key in self._models.values():
             await new_version(self._transaction, key, {"undone": True}, self._now)
-
-
-async def new_version(
-    transaction: Transaction, key: Mapping[str, str], change: Mapping[str, object], now: int
-) -> int | None:
-    """Store the next version of a person's model, with the lines that hold now; None where there is no model."""
-    row = await transaction.one(
-        f"""
-        UPDATE user_models SET version = version + 1, updated_ms = :now WHERE {MODEL_KEY} RETURNING version, whispers
-        """,  # noqa: S608 - a constant
-        now=now,
-        **key,
-    )
-    if row is None:
-        return None
-    await store_version(
-        transaction, key, version=row["version"], whispers=row["whispers"], change=change, trace_id="", now=now
-    )
-    return int(row["version"])

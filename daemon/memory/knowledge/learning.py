@@ -220,6 +220,24 @@ async def store_version(
     )
 
 
+def model_key_of(fact: Fact) -> dict[str, str]:
+    """The columns that pick the model of a fact's person."""
+    return {name: str(getattr(fact, name)) for name in ("soul", "workspace", "person", "audience")}
+
+
+async def new_version(transaction: Transaction, key: Mapping[str, str], change: Mapping[str, object], now: int) -> None:
+    """Store the next version of a person's model, if there is one, so that a revision under way is refused."""
+    row = await transaction.one(
+        f"UPDATE user_models SET version = version + 1, updated_ms = :now WHERE {MODEL_KEY} RETURNING *",  # noqa: S608 - a constant
+        now=now,
+        **key,
+    )
+    if row is not None:
+        await store_version(
+            transaction, key, version=row["version"], whispers=row["whispers"], change=change, trace_id="", now=now
+        )
+
+
 def _refuse_loss(before: int, retired: Sequence[str], most_lost: float) -> None:
     lost = len(retired)
     if lost > 1 and lost > most_lost * before:

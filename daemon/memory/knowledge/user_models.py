@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from daemon.core.perception import Audience, ConversationKey, Readers
@@ -18,6 +18,13 @@ LEARNS_OF_PEOPLE: Final = "models_the_visitor"
 """The job that looks new words of people through."""
 
 MODEL_KEY: Final = "soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience"
+
+GUESSES_HOLD_MS: Final = 30 * 86_400_000
+"""How long the soul takes to heart what it guessed of a person without another look at them."""
+
+_LOOKED_AT: Final = f"""
+    SELECT max(made_ms) AS at_ms FROM user_model_history WHERE {MODEL_KEY} AND trace_id <> ''
+"""  # noqa: S608 - a constant
 
 _CURRENT: Final = f"""
     r.soul = :soul AND r.workspace = :workspace AND r.person = :person AND r.audience = :audience
@@ -74,7 +81,8 @@ class UserModels(WorkerStore):
     async def known(self, person: str, readers: Readers, where: ConversationKey) -> tuple[UserModel, ...]:
         """The models of a user that these readers may know, in the order of `Readers.may_know`.
 
-        Before readers who aren't all members the notes are those that come from this very channel.
+        Before readers who aren't all members the notes are those that come from this very channel. Guesses that
+        nothing renewed for a month are left out.
         """
         heard, values = record_heard_by(readers, where)
 
@@ -85,7 +93,9 @@ class UserModels(WorkerStore):
                 row = await transaction.one(f"SELECT * FROM user_models WHERE {MODEL_KEY}", **key)  # noqa: S608 - constant
                 if row is not None:
                     facts = await select(transaction, Fact, f"{_CURRENT} AND {heard}", **key, **values)
-                    found.append(_model(row, facts))
+                    looked = await transaction.one(_LOOKED_AT, **key)
+                    fresh = looked is not None and (looked["at_ms"] or 0) > self._clock.now_ms() - GUESSES_HOLD_MS
+                    found.append(_model(row, facts) if fresh else replace(_model(row, facts), whispers=""))
             return tuple(found)
 
         return await self._database.read(unit)

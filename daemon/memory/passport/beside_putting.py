@@ -21,7 +21,6 @@ from daemon.memory.passport.beside_forms import (
     TopicForm,
     UserModelForm,
 )
-from daemon.memory.passport.beside_rows import beside_standing
 from daemon.memory.passport.entries import PassportEntry
 from daemon.memory.passport.names import read_time
 from daemon.memory.passport.pictures import PictureRoom
@@ -50,20 +49,14 @@ async def put_beside(transaction: Transaction, entry: PassportEntry, form: Besid
     """Store it; gives why it is not stored, empty where it is."""
     match form:
         case IntentionForm():
-            reason = await _put_intention(transaction, entry, form, bounds, now)
+            return await _put_intention(transaction, entry, form, bounds, now)
         case UserModelForm():
-            reason = ""
             await _put_model(transaction, form, as_is=bounds.as_is)
         case ModelVersionForm():
-            reason = await _put_version(transaction, form)
+            return await _put_version(transaction, form)
         case MoodForm() | TopicForm() | QuestionForm():
-            reason = ""
             await _put_state(transaction, entry, form)
-    if not reason and (unknown := entry.unknown):
-        stored = await beside_standing(transaction, form)
-        assert stored is not None
-        await transaction.insert("passport_extras", id=stored[0], extra=as_json(unknown))
-    return reason
+    return ""
 
 
 async def _put_intention(

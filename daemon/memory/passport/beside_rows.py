@@ -1,6 +1,6 @@
 """Reads what a passport holds beside memories out of memory.db, as files.
 
-Each row is known by the mark of its table and its row number, which says nothing of anybody.
+Each row is known by its table and its row number, which says nothing of anybody.
 """
 
 import json
@@ -11,7 +11,6 @@ from typing import Final
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.mirror_queue import MARKED
 from daemon.memory.passport.beside_forms import (
     BesideForm,
     IntentionForm,
@@ -29,7 +28,7 @@ from daemon.memory.passport.beside_forms import (
     id_made_of,
 )
 from daemon.memory.passport.names import PassportKind, as_time, path_of
-from daemon.memory.passport.rendering import PassportFile, with_unknown
+from daemon.memory.passport.rendering import PassportFile, content_of
 from daemon.memory.queues.intention_rows import IN_MIND, SILENCE
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.records import json_object
@@ -50,25 +49,15 @@ class BesideTable:
     only: str = "TRUE"
 
     @property
-    def mark(self) -> str:
-        """What stands before the number of a row."""
-        return MARKED[self.table]
-
-    @property
     def select(self) -> str:
-        """All columns of its rows, with what was unknown in their files."""
-        return f"""
-            SELECT b.rowid AS row, '{self.mark}' || b.rowid AS known_as, b.*{self.columns},
-                   coalesce(x.extra, '{{}}') AS extra
-            FROM {self.table} b {self.joined} LEFT JOIN passport_extras x ON x.id = '{self.mark}' || b.rowid
-            WHERE {self.only}
-        """  # noqa: S608 - literals of this module
+        """All columns of its rows."""
+        return f"SELECT b.*{self.columns} FROM {self.table} b {self.joined} WHERE {self.only}"  # noqa: S608 - literals
 
     @property
     def after(self) -> str:
         """The ids of its next rows."""
         return f"""
-            SELECT rowid AS seq, '{self.mark}' || rowid AS id FROM {self.table} b
+            SELECT rowid AS seq, '{self.table}:' || rowid AS id FROM {self.table} b
             WHERE rowid > :last AND {self.only} ORDER BY rowid LIMIT :most
         """  # noqa: S608 - literals of this module
 
@@ -77,22 +66,23 @@ class BesideTable:
         form = self.form(row)
         name: str = getattr(form, f"{self.kind}_id")
         at_ms: int = row["created_ms"] if self.kind is PassportKind.INTENTION else 0
-        return PassportFile(path_of(self.kind, name, at_ms), name, with_unknown(form, json_object(row["extra"])))
+        return PassportFile(path_of(self.kind, name, at_ms), name, content_of(form))
 
 
 async def beside_file(transaction: Transaction, key: str) -> PassportFile | None:
-    """The file of a row by its mark and number; None where there is none."""
-    table = BY_MARK[key[:2]]
-    row = await transaction.one(f"{table.select} AND b.rowid = :row", row=int(key[2:]))
+    """The file of a row by its table and number; None where there is none."""
+    name, _, number = key.partition(":")
+    table = BY_TABLE[name]
+    row = await transaction.one(f"{table.select} AND b.rowid = :row", row=int(number))
     return table.file(row) if row else None
 
 
-async def beside_standing(transaction: Transaction, form: BesideForm) -> tuple[str, PassportFile] | None:
-    """What memory.db holds in the place of a form: its mark and number, and its file."""
+async def beside_standing(transaction: Transaction, form: BesideForm) -> PassportFile | None:
+    """The file of what memory.db holds in the place of a form."""
     table = BY_KIND[form.type]
     values = {name: value for name, value in _values(form).items() if f":{name}" in table.key}
     row = await transaction.one(f"{table.select} AND {table.key}", **values)
-    return (row["known_as"], table.file(row)) if row else None
+    return table.file(row) if row else None
 
 
 def _values(form: BesideForm) -> Mapping[str, object]:
@@ -247,7 +237,10 @@ BESIDE: Final = (
         only=f"b.slot <> '{IDLE}' AND b.slot NOT GLOB '{IN_MIND}*'",
     ),
     BesideTable(
-        PassportKind.USER_MODEL, "user_models", _user_model, f"{_SCOPE} AND person = :person AND audience = :audience"
+        PassportKind.USER_MODEL,
+        "user_models",
+        _user_model,
+        f"{_SCOPE} AND person = :person AND audience = :audience",
     ),
     BesideTable(
         PassportKind.MODEL_VERSION,
@@ -266,5 +259,5 @@ BESIDE: Final = (
     ),
     BesideTable(PassportKind.QUESTION, "standing_questions", _question, f"{_SCOPE} AND channel = :channel"),
 )
-BY_MARK: Final[Mapping[str, BesideTable]] = {one.mark: one for one in BESIDE}
+BY_TABLE: Final[Mapping[str, BesideTable]] = {one.table: one for one in BESIDE}
 BY_KIND: Final[Mapping[PassportKind, BesideTable]] = {one.kind: one for one in BESIDE}

@@ -22,8 +22,8 @@ from daemon.memory.passport.forms import (
 )
 from daemon.memory.passport.names import as_time, read_time
 from daemon.memory.passport.reading import Loaded, RefusedFile
-from daemon.memory.passport.rendering import session_id
-from daemon.memory.passport.unknown import unknown_in
+from daemon.memory.passport.rendering import content_of, session_id
+from daemon.memory.passport.unknown import names_in, shared_with, unknown_in
 from daemon.memory.queues.intention_rows import IN_MIND
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.records import JSONObject
@@ -102,8 +102,25 @@ class PassportEntry:
 
     @property
     def unknown(self) -> JSONObject:
-        """What stands in the file beside what is kept of it; of an entry whose references were looked at."""
-        return unknown_in(self.loaded.original, self.form.model_dump(mode="json", by_alias=True))
+        """The fields of the file that its form lacks, which a record keeps; of one whose references were looked at."""
+        return unknown_in(self.loaded.original, content_of(self.form))
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The names of the fields that are kept nowhere; of an entry whose references were looked at."""
+        return () if self._is_record else tuple(one for one in names_in(self.unknown) if one != "created_at")
+
+    @property
+    def content(self) -> JSONObject:
+        """What the file says, as far as it is kept; that of a turn without its episode, which names the turn itself."""
+        if self._is_record:
+            return self.loaded.original
+        kept = shared_with(self.loaded.original, content_of(self.form))
+        return {name: value for name, value in kept.items() if name != "episode_id"}
+
+    @property
+    def _is_record(self) -> bool:
+        return isinstance(self.form.soul_daemon, OurRecord)
 
 
 def entry_of(loaded: Loaded, owner: Owner, now: int) -> PassportEntry | RefusedFile:

@@ -3,11 +3,13 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError
 from daemon.core.whole_files import remove_file, write_file
 from daemon.memory.database import Database
@@ -15,7 +17,7 @@ from daemon.memory.knowledge.sense_bytes import SenseBytes
 from daemon.memory.passport.names import MANIFEST
 from daemon.memory.passport.reading import plain_bytes
 from daemon.memory.passport.rendering import as_bytes
-from daemon.memory.passport.rows import Unwritable, all_files
+from daemon.memory.passport.rows import AnyFile, Unwritable, all_files
 
 _FORMAT: Final = 1
 _LARGEST_MANIFEST: Final = 512 * 2**20
@@ -41,26 +43,60 @@ async def export_passport(database: Database, folder: Path, pictures: SenseBytes
     Without `pictures` their bytes are left out. Raises StoreError for a folder with anything else in it, and OSError
     where it can't be written.
     """
-    before = _prepared(folder)
+    before = await in_background(partial(_prepared, folder))
+    done = await write_passport(database, folder, before, pictures)
+    assert done is not None
+    return done
+
+
+async def write_passport(
+    database: Database,
+    folder: Path,
+    before: Collection[str],
+    pictures: SenseBytes | None,
+    *,
+    still: Callable[[], bool] = lambda: True,
+    durable: bool = True,
+) -> Exported | None:
+    """Write all files, and delete those of the paths `before` that are none of them; equal files stay as they are.
+
+    None, and it ends where it is, once `still` is false. Without `durable` a power failure may take some of it. Raises
+    OSError, and PathBlocked where a link is in the way.
+    """
     digests: dict[str, str] = {}
     written, failed = 0, list[str]()
-    async for file in all_files(database, pictures):
-        if isinstance(file, Unwritable):
-            failed.append(file.id)
-            continue
-        content = file.bytes
-        if content is None or file.path in digests:  # a picture that is gone by now, or that several senses show
-            continue
-        written += write_file(folder, file.path, content, durable=False)
-        digests[file.path] = hashlib.sha256(content).hexdigest()
-    stale = sorted(before.keys() - digests.keys())
+    async for files in all_files(database, pictures):
+        if not still():
+            return None
+        failed += [one.id for one in files if isinstance(one, Unwritable)]
+        whole = [one for one in files if not isinstance(one, Unwritable)]
+        written += await in_background(partial(_write, folder, whole, digests))
+    stale = sorted(set(before) - digests.keys())
+    chain = await in_background(partial(_finish, folder, stale, digests, durable=durable))
+    return Exported(len(digests), written, len(stale), chain, tuple(failed))
+
+
+def _write(folder: Path, files: Sequence[AnyFile], digests: dict[str, str]) -> int:
+    """Write files, and note the digest of each; gives how many were not there as they are."""
+    written = 0
+    for file in files:
+        content = None if file.path in digests else file.bytes  # several senses show one picture
+        if content is not None:  # a picture that is gone by now
+            written += write_file(folder, file.path, content, durable=False)
+            digests[file.path] = hashlib.sha256(content).hexdigest()
+    return written
+
+
+def _finish(folder: Path, stale: Sequence[str], digests: Mapping[str, str], *, durable: bool) -> str:
+    """Delete what is gone and write the manifest; gives its chain."""
     for path in stale:
         remove_file(folder, path)
-    os.sync()
+    if durable:
+        os.sync()
     chain = chain_of(digests)
     manifest = {"format": _FORMAT, "records": len(digests), "files": digests, "chain": chain}
-    write_file(folder, MANIFEST, as_bytes(manifest))
-    return Exported(len(digests), written, len(stale), chain, tuple(failed))
+    write_file(folder, MANIFEST, as_bytes(manifest), durable=durable)
+    return chain
 
 
 def chain_of(digests: Mapping[str, str]) -> str:

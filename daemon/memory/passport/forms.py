@@ -1,6 +1,7 @@
 """The forms of a passport's files: the seed's fields with defaults, and everything of ours under `soul_daemon`.
 
-They are read strictly: a wrong type is refused, a missing field has its default, an unknown one is kept.
+They are read strictly: a wrong type is refused, a missing field has its default, an unknown
+one is kept by a record alone.
 """
 
 from collections.abc import Mapping

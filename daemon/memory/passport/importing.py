@@ -19,23 +19,31 @@ from daemon.memory.passport.forms import OurRecord
 from daemon.memory.passport.listing import Listed, Listing, in_batches
 from daemon.memory.passport.pictures import bring_pictures
 from daemon.memory.passport.planning import Plan, plan
-from daemon.memory.passport.reading import RefusedFile
+from daemon.memory.passport.reading import RefusedFile, named
 from daemon.memory.passport.storing import put_entry
 
 _AT_ONCE: Final = 100
 """Entries and links in one transaction, which has to be short."""
+
+_FIELDS: Final = 5
+"""How many names of fields are told."""
 
 PLAIN: Final = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: memories stored, those that were here already, files that were refused, and new pictures."""
+    """What an import did: memories stored, those that were here already, files that were refused, and new pictures.
+
+    `left_out` counts the fields that are unknown here and kept nowhere; `fields` are the names of some.
+    """
 
     stored: int
     unchanged: int
     refused: tuple[RefusedFile, ...]
     pictures: int = 0
+    left_out: int = 0
+    fields: tuple[str, ...] = ()
 
 
 async def import_passport(
@@ -58,11 +66,14 @@ async def bring(database: Database, folder: Path, owner: Owner, clock: Clock, bo
             work.names |= named
             work.refused += [one.refuse(reason) for one, reason in late]
             work.done -= {one.id for one, _ in late}
+            if fresh:
+                work.leave_out(some)
     for ids in in_batches(work.done, _AT_ONCE):
         await database.write(partial(_finish, ids=[work.names.get(one, one) for one in ids]))
     pictures, strange = await bring_pictures(database, folder, bounds.room)
     refused = (*work.decided.refused, *work.refused, *strange)
-    return Imported(len(work.done), work.decided.unchanged, refused, pictures), work.decided
+    left_out, fields = work.left_out, tuple(work.fields)
+    return Imported(len(work.done), work.decided.unchanged, refused, pictures, left_out, fields), work.decided
 
 
 class _Work:
@@ -73,6 +84,8 @@ class _Work:
         self.names = dict(decided.names)
         self.done: set[str] = set()
         self.refused: list[RefusedFile] = []
+        self.left_out = 0
+        self.fields: dict[str, None] = {}
         self._gone: set[str] = set()
         self._waiting: dict[str, list[Link]] = {}
 
@@ -108,6 +121,13 @@ class _Work:
                 elif all(map(self.decided.knows, ends)):
                     found[two] = None
         return sorted(found, key=lambda link: not link.quote)
+
+    def leave_out(self, some: Sequence[PassportEntry]) -> None:
+        """Count the fields without which those of the entries that are stored were brought."""
+        for one in some:
+            names = one.within(self.decided.knows).left_out if one.id in self.done else ()
+            self.left_out += len(names)
+            self.fields |= dict.fromkeys(map(named, names[: _FIELDS - len(self.fields)]))
 
     def _missing(self, entry: PassportEntry) -> str:
         """What an entry rests on and is gone since it was decided."""

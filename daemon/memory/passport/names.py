@@ -8,12 +8,10 @@ from enum import StrEnum
 from typing import Final
 
 from daemon.memory.knowledge.records.kinds import RecordKind
-
-FOLDER: Final = "memory"
-"""The folder of a passport that holds its files."""
+from daemon.memory.mirror_folders import FOLDER
 
 MANIFEST: Final = "passport.json"
-"""The file beside it that names them with their digests."""
+"""The file that names those of a passport with their digests."""
 
 SUFFIX: Final = ".json"
 LATEST_MS: Final = 253_402_300_799_999

@@ -85,7 +85,6 @@ async def bring_pictures(database: Database, folder: Path, room: PictureRoom | N
             refused.append(RefusedFile(named(path), "there is no room for more pictures: raise SOUL_SENSES_MB"))
         elif await in_background(partial(room.folder.put, data)):
             kept, free = kept + 1, free - len(data)
-            await database.write(partial(_mirror, digest=digest))
         else:
             refused.append(RefusedFile(named(path), "it can't be written: the disk is full, or the folder is closed"))
     return kept, refused
@@ -128,11 +127,3 @@ def _read(path: Path) -> bytes | str:
     if digest_of(data) != path.stem:
         return "its bytes are not those of its digest"
     return data if data.startswith(_JPEG) else "it is no JPEG"
-
-
-async def _mirror(transaction: Transaction, digest: str) -> None:
-    """Have a mirror follow the new bytes."""
-    await transaction.run(
-        "INSERT INTO mirror_queue (id) SELECT :id WHERE EXISTS (SELECT 1 FROM mirrors) ON CONFLICT DO NOTHING",
-        id=f"{MARK}{digest}",
-    )

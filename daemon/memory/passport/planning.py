@@ -189,7 +189,7 @@ async def _standing(
 
     `half`: what is here may lack links.
     """
-    there, said = await written_as(transaction, entry, names), entry.loaded.original
+    there, said = await written_as(transaction, entry, names), entry.content
     if there is not None:
         if half:
             there, said = without_links(there), without_links(said)
@@ -208,7 +208,7 @@ async def written_as(transaction: Transaction, entry: PassportEntry, names: Mapp
     """What an export would write in the place of an entry; None where memory.db has nothing there."""
     if isinstance(entry.form, BesideForm):
         found = await beside_standing(transaction, entry.form)
-        return found[1].content if found else None
+        return found.content if found else None
     file = await files_of(transaction, entry.loaded.kind, names.get(entry.id, entry.id), entry.conversation)
     return file.content if file else None
 

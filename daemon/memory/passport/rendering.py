@@ -29,8 +29,8 @@ from daemon.memory.passport.forms import (
     TurnUserForm,
 )
 from daemon.memory.passport.names import FILE_KINDS, PassportKind, as_time, path_of
-from daemon.memory.passport.unknown import JSONValue, merged
-from daemon.memory.records import JSONObject, Speaks, Turn, json_object
+from daemon.memory.passport.unknown import merged
+from daemon.memory.records import JSONObject, Speaks, Turn
 
 _SEEDS: Final = (Relation.TURN_REFS, Relation.EPISODE_ID, Relation.EPISODE_REFS, Relation.CONCEPT_REFS)
 
@@ -84,12 +84,10 @@ def in_order(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(ids), key=_number))
 
 
-def with_unknown(form: AnyForm, unknown: JSONObject) -> JSONObject:
-    """The content of a file: a form, and what its file held that is unknown here."""
-    known: dict[str, JSONValue] = form.model_dump(mode="json", by_alias=True)
-    whole = merged(known, unknown)
-    assert isinstance(whole, dict)
-    return whole
+def content_of(form: AnyForm) -> JSONObject:
+    """A form as the content of a file."""
+    content: JSONObject = form.model_dump(mode="json", by_alias=True)
+    return content
 
 
 def file_of_record(record: Record, ties: Ties) -> PassportFile:
@@ -97,11 +95,11 @@ def file_of_record(record: Record, ties: Ties) -> PassportFile:
     kind = FILE_KINDS[record.kind]
     subject = record.subject if isinstance(record, Fact) else ""
     path = path_of(kind, record.id, record.at_ms, subject)
-    return PassportFile(path, record.id, with_unknown(_form(record, ties), record.extra))
+    return PassportFile(path, record.id, merged(content_of(_form(record, ties)), record.extra))
 
 
 def file_of_turn(row: sqlite3.Row, name: str, episode_id: str) -> PassportFile:
-    """The file of a turn under the id that it has in passports; `row` also has its `place` and its `extra`."""
+    """The file of a turn under the id that it has in passports; `row` also has its `place`."""
     turn = Turn.from_row(row)
     kind = PassportKind.TURN_LLM if turn.speaker is Speaks.SOUL else PassportKind.TURN_USER
     soul, workspace, channel, _ = row["conversation"].split("/")
@@ -147,7 +145,7 @@ def file_of_turn(row: sqlite3.Row, name: str, episode_id: str) -> PassportFile:
             created_at=created,
             soul_daemon=ours,
         )
-    return PassportFile(path_of(kind, name, row["said_ms"]), name, with_unknown(form, json_object(row["extra"])))
+    return PassportFile(path_of(kind, name, row["said_ms"]), name, content_of(form))
 
 
 def session_id(conversation: str) -> str:
@@ -156,7 +154,7 @@ def session_id(conversation: str) -> str:
 
 
 def file_of_session(row: sqlite3.Row) -> PassportFile:
-    """The file of a `working_memory` row with the columns of its conversation and its `extra`."""
+    """The file of a `working_memory` row with the columns of its conversation."""
     name = session_id(row["conversation"])
     form = SessionForm(
         type=PassportKind.SESSION,
@@ -174,9 +172,7 @@ def file_of_session(row: sqlite3.Row) -> PassportFile:
             version=row["version"],
         ),
     )
-    return PassportFile(
-        path_of(PassportKind.SESSION, name, row["updated_ms"]), name, with_unknown(form, json_object(row["extra"]))
-    )
+    return PassportFile(path_of(PassportKind.SESSION, name, row["updated_ms"]), name, content_of(form))
 
 
 def _form(record: Record, ties: Ties) -> RecordForm:

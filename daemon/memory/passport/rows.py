@@ -12,7 +12,7 @@ from daemon.memory.knowledge.records.ids import turn_id, turn_seq
 from daemon.memory.knowledge.records.links import Link, Relation, links_from, links_to
 from daemon.memory.knowledge.records.store import get
 from daemon.memory.knowledge.sense_bytes import SenseBytes
-from daemon.memory.passport.beside_rows import BESIDE, BY_MARK, beside_file
+from daemon.memory.passport.beside_rows import BESIDE, BY_TABLE, beside_file
 from daemon.memory.passport.names import PassportKind
 from daemon.memory.passport.pictures import MARK as PICTURE
 from daemon.memory.passport.pictures import PICTURES_AFTER, PictureFile, picture_file
@@ -32,12 +32,12 @@ _SESSIONS_AFTER: Final = """
     SELECT rowid AS seq, 'S:' || conversation AS id FROM working_memory WHERE rowid > :last ORDER BY rowid LIMIT :most
     """
 _TURNS: Final = """
-    SELECT t.*, c.place, p.id AS shown, coalesce(p.extra, '{}') AS extra FROM turns t
+    SELECT t.*, c.place, p.id AS shown FROM turns t
     JOIN conversations c ON c.id = t.conversation LEFT JOIN passport_turns p ON p.seq = t.seq
     """
 _SESSIONS: Final = """
-    SELECT w.*, c.soul, c.workspace, c.channel, c.place, coalesce(p.extra, '{}') AS extra FROM working_memory w
-    JOIN conversations c ON c.id = w.conversation LEFT JOIN passport_summaries p ON p.conversation = w.conversation
+    SELECT w.*, c.soul, c.workspace, c.channel, c.place FROM working_memory w
+    JOIN conversations c ON c.id = w.conversation
     """
 
 
@@ -52,8 +52,10 @@ class Unwritable:
     id: str
 
 
-async def all_files(database: Database, pictures: SenseBytes | None = None) -> AsyncIterator[AnyFile | Unwritable]:
-    """Every file of a passport of memory.db: turns, records, summaries, and so on, in the order in which they came.
+async def all_files(
+    database: Database, pictures: SenseBytes | None = None
+) -> AsyncIterator[Sequence[AnyFile | Unwritable]]:
+    """Every file of a passport of memory.db, some at a time: turns, records, summaries, and so on, as they came.
 
     What was said while its author had remembering paused is no part of it. Without `pictures` there are none.
     """
@@ -62,8 +64,7 @@ async def all_files(database: Database, pictures: SenseBytes | None = None) -> A
         last = 0
         while True:
             files, last = await database.read(partial(_some_files, following=following, last=last, pictures=pictures))
-            for file in files:
-                yield file
+            yield files
             if not last:
                 break
 
@@ -104,10 +105,10 @@ async def files_of(
 async def file_of_key(transaction: Transaction, key: str, pictures: SenseBytes | None) -> AnyFile | None:
     """The file of a turn or record by its id, or of the summary of a conversation by `S:` and the conversation.
 
-    Of a picture by `B:` and its digest, of other rows by their mark and number. None where there is none, or none that
+    Of a picture by `B:` and its digest, of other rows by their table and number. None where there is none, or none that
     an export would write.
     """
-    if key[:2] in BY_MARK:
+    if key.partition(":")[0] in BY_TABLE:
         return await beside_file(transaction, key)
     if key.startswith(PICTURE):
         return await picture_file(transaction, key, pictures)

@@ -1,4 +1,4 @@
-"""Entries of a passport as rows: turns, summaries and records, with what their files hold that is unknown here."""
+"""Entries of a passport as rows: turns, summaries, and records with what their files hold that is unknown here."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ from daemon.memory.passport.forms import (
 from daemon.memory.passport.listing import HIGHEST_SEQ
 from daemon.memory.passport.names import PassportKind, read_time
 from daemon.memory.queues.conversation_rows import open_conversation
-from daemon.memory.records import Speaks, Turn, as_json
+from daemon.memory.records import Speaks, Turn
 
 
 async def put_entry(transaction: Transaction, entry: PassportEntry, now: int, *, as_is: bool) -> str:
@@ -83,9 +83,9 @@ async def _put_turn(transaction: Transaction, entry: PassportEntry, form: TurnUs
         trace_id=ours.trace_id,
         now=entry.at_ms,
     )
-    here, unknown = turn_id(turn.speaker, stored), entry.unknown
-    if here != entry.id or unknown:
-        await transaction.insert("passport_turns", seq=stored, id=entry.id, extra=as_json(unknown))
+    here = turn_id(turn.speaker, stored)
+    if here != entry.id:
+        await transaction.insert("passport_turns", seq=stored, id=entry.id)
     return here
 
 
@@ -104,11 +104,11 @@ async def _put_session(transaction: Transaction, entry: PassportEntry, form: Ses
     """
     newest = await transaction.one("SELECT coalesce(max(seq), 0) AS seq FROM turns")
     assert newest is not None
-    stored = await transaction.one(
+    await transaction.run(
         """
         INSERT INTO working_memory (conversation, version, audience, summary, summarized_to, updated_ms)
         SELECT c.id, :version, c.audience, :summary, :up_to, :now FROM conversations c WHERE c.id = :id
-        ON CONFLICT (conversation) DO NOTHING RETURNING conversation
+        ON CONFLICT (conversation) DO NOTHING
         """,
         id=str(entry.conversation),
         version=form.soul_daemon.version,
@@ -116,8 +116,6 @@ async def _put_session(transaction: Transaction, entry: PassportEntry, form: Ses
         up_to=form.soul_daemon.summarized_to if as_is else min(form.soul_daemon.summarized_to, newest["seq"]),
         now=entry.at_ms,
     )
-    if stored is not None and (unknown := entry.unknown):
-        await transaction.insert("passport_summaries", conversation=stored["conversation"], extra=as_json(unknown))
 
 
 async def _record(transaction: Transaction, entry: PassportEntry) -> Record:

@@ -1,6 +1,6 @@
-"""What a file holds that no form knows: kept with its record, and written into its file again."""
+"""What a file holds that no form knows: a record keeps it for its file, and anything else is brought without it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from daemon.memory.passport.forms import REFERENCES
@@ -36,6 +36,27 @@ def unknown_in(original: Mapping[str, object], known: Mapping[str, object]) -> d
         elif name in _OWN_WORDS and value != known[name]:
             rest[name] = value
     return rest
+
+
+def names_in(unknown: Mapping[str, object], within: str = "") -> Iterator[str]:
+    """The names of unknown fields, with those of the fields that hold them: `soul_daemon.mood`."""
+    for name, value in unknown.items():
+        if isinstance(value, Mapping) and value:
+            yield from names_in(value, f"{within}{name}.")
+        else:
+            yield f"{within}{name}"
+
+
+def shared_with(original: Mapping[str, object], known: Mapping[str, object]) -> dict[str, JSONValue]:
+    """Those fields of a form that its file has, too, at any depth."""
+    kept: dict[str, JSONValue] = {}
+    for name, value in original.items():
+        if name in known:
+            ours = known[name]
+            if isinstance(value, Mapping) and isinstance(ours, Mapping):
+                ours = shared_with(value, ours)
+            kept[name] = ours
+    return kept
 
 
 def merged(known: Mapping[str, object], unknown: Mapping[str, object]) -> dict[str, JSONValue]:

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction, open_database
+from daemon.memory.mirror_folders import FOLDER
 from daemon.memory.passport.beside_putting import Bounds
 from daemon.memory.passport.entries import Owner, PassportEntry
 from daemon.memory.passport.exporting import chain_of, read_manifest
 from daemon.memory.passport.importing import bring
 from daemon.memory.passport.listing import Listed, in_batches
-from daemon.memory.passport.names import FOLDER, SUFFIX
+from daemon.memory.passport.names import SUFFIX
 from daemon.memory.passport.pictures import digests_of_pictures
 from daemon.memory.passport.planning import Plan, written_as
 from daemon.memory.passport.reading import RefusedFile, plain_bytes
@@ -60,12 +61,12 @@ async def _lost(database: Database, decided: Plan, listed: Sequence[Listed]) -> 
     names, lost = await database.read(names_of_turns), list[str]()
     for some in in_batches(listed, _AT_ONCE):
         again = [decided.listing.again(one) for one in some]  # a mirror may grow or change meanwhile
-        entries = [one for one in again if isinstance(one, PassportEntry)]
+        entries = [one.within(decided.knows) for one in again if isinstance(one, PassportEntry)]
         written = await database.read(partial(_written, entries=entries, names=names))
         lost += [
             entry.loaded.path
             for entry, content in zip(entries, written, strict=True)
-            if not covers(content, entry.loaded.original)
+            if entry.left_out or not covers(content, entry.content)
         ]
     return lost
 

@@ -284,15 +284,6 @@ _DELETED: Final = (
     ("keys", f"DELETE FROM keys WHERE {OF_THIS_WORKSPACE}"),  # noqa: S608 - a constant of this module
     ("sessions", "DELETE FROM sessions WHERE person = :person AND workspace = :workspace"),
     (
-        "consolidation_changes",
-        """
-        DELETE FROM consolidation_changes WHERE act = 'whispers'
-          AND CASE WHEN json_valid(object) THEN json_extract(object, '$.person') = :person
-                     AND json_extract(object, '$.workspace') = :workspace
-                   ELSE instr(object, :person) > 0 END
-        """,
-    ),
-    (
         "looked_through",
         """
         DELETE FROM looked_through WHERE person = :person

@@ -1,4 +1,4 @@
-"""Deletes what lies in files of what memory.db has deleted: vectors, bytes of senses, files of a mirror."""
+"""Deletes what lies in files of what memory.db has deleted: vectors, bytes of senses, mirrors."""
 
 import shutil
 from collections.abc import Collection, Sequence
@@ -10,11 +10,10 @@ from typing import Final
 from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError
 from daemon.core.ports.clock import Clock
-from daemon.core.whole_files import PathBlocked, remove_file
 from daemon.memory.database import Database
-from daemon.memory.knowledge.mirror_queue import enqueue_changed, mirror_state, outdated_files
+from daemon.memory.mirror_folders import delete_mirrors
 from daemon.memory.retrieval.chroma_shelves import FOLDERS
-from daemon.memory.retrieval.owner_lock import owned, owner_of
+from daemon.memory.retrieval.owner_lock import owned
 from daemon.memory.retrieval.vector_file import VectorFile
 from daemon.memory.retrieval.vector_queue import Order
 from daemon.memory.retrieval.vectors import FILE
@@ -40,36 +39,7 @@ async def clear_leftovers(database: Database, clock: Clock, folder: Path, index:
         "UNION SELECT digest FROM shared_files WHERE digest <> ''"
     )
     await in_background(partial(_delete_bytes, folder / _SENSES, {row["digest"] for row in rows}))
-    await _clear_mirror(database, clock, folder)
-
-
-async def _clear_mirror(database: Database, clock: Clock, folder: Path) -> None:
-    """Delete the files of what the mirror has not followed yet; its owner, if there is one, is waited for a while."""
-    state = await database.read(mirror_state)
-    if state is None:
-        return
-    root = folder / state.folder
-    for _ in range(_LOOKS):
-        if not await database.read(outdated_files) or await in_background(partial(_has_no_owner, root)):
-            break
-        await clock.sleep(_BETWEEN_S)
-    outdated = await database.read(outdated_files)
-    await in_background(partial(_delete_mirrored, root, [one.path for one in outdated]))
-    if outdated:  # what is still remembered is written again, also where the mirror had just done so
-        await database.write(partial(enqueue_changed, ids=[one.id for one in outdated]))
-
-
-def _has_no_owner(root: Path) -> bool:
-    try:
-        return owner_of(root) is None
-    except OSError:
-        return True
-
-
-def _delete_mirrored(root: Path, paths: Sequence[str]) -> None:
-    for path in paths:
-        with suppress(OSError, PathBlocked):
-            remove_file(root, path)
+    await delete_mirrors(folder, clock)
 
 
 async def _queued(database: Database, gone: Sequence[str]) -> bool:

@@ -94,9 +94,13 @@ async def search_words(
 
 
 async def read_hits(
-    transaction: Transaction, lanes: Sequence[tuple[SearchLane, Meant]], here: ConversationKey, readers: Readers
+    transaction: Transaction,
+    lanes: Sequence[tuple[SearchLane, Meant]],
+    here: ConversationKey,
+    readers: Readers,
+    now: int,
 ) -> list[Hit]:
-    """Everything that the lanes found and the readers may know, each once."""
+    """Everything that the lanes found and the readers may know, each once; `now` in ms."""
     seqs, recorded, ids = set[int](), set[int](), set[str]()
     for lane, meant in lanes:
         seqs.update(lane.found)
@@ -107,7 +111,7 @@ async def read_hits(
             else:
                 ids.add(one)
     turns = await read_turns(transaction, seqs, here, readers)
-    return turns + await read_records(transaction, recorded, ids, here, readers)
+    return turns + await read_records(transaction, recorded, ids, here, readers, now=now)
 
 
 class Floor(Enum):

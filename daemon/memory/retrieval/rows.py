@@ -22,6 +22,16 @@ _NO_TONE: Final = ("neutral", "none")
 _MOST_HOPS: Final = 5  # from an old fact to the one that holds now
 _QUOTES: Final = 8
 
+FADES_MS: Final = 60 * 86_400_000
+"""How long a fact weighs what it does without being used, quoted, corrected or confirmed; then one less, down to 1."""
+
+_WEIGHT: Final = f"""
+    CASE r.kind WHEN 'fact' THEN max(1, r.significance - max(0, min(:now, coalesce(f.valid_until_ms, :now)) - max(
+      r.created_ms, coalesce(f.used_ms, 0), coalesce((SELECT max(l.linked_ms) FROM links l
+        WHERE l.origin = r.id AND l.relation IN ('evidence', 'supersedes')), 0))) / {FADES_MS})
+    ELSE r.significance END
+"""  # noqa: S608 - a constant
+
 
 @dataclass(frozen=True, slots=True)
 class HitEvidence:
@@ -38,8 +48,9 @@ class Hit:
     `speaker` is the name of who said it, `person` the platform id of whom it is by or about. `own` are words of the
     soul itself, those `in_session` of a session of Claude Code. `room` is the private room that it comes from, where it
     is read elsewhere. `ended` says that a later fact superseded it, `follows` is that fact. `significance` goes from 1
-    to 10, 0 where nothing is known of it; a turn has that of its episode, once that was looked through. `tone` and
-    `key_words` are those of a turn as it was heard. `judged` is what people's word on replies adds to its score.
+    to 10, 0 where nothing is known of it; that of a fact fades while nothing uses it; a turn has that of its episode,
+    once that was looked through. `tone` and `key_words` are those of a turn as it was heard. `judged` is what people's
+    word on replies adds to its score.
     """
 
     id: str
@@ -166,21 +177,25 @@ async def read_records(
     ids: Collection[str],
     here: ConversationKey,
     readers: Readers | None,
+    *,
+    now: int = 0,
 ) -> list[Hit]:
     """Those of the records, by number or id, that the readers may know; never the journal, nor what was wrong.
 
-    Without readers all of them, for who looks at them to decide.
+    Without readers all of them, for who looks at them to decide. They weigh what they do at `now`, in ms; without it
+    what they weighed at first.
     """
     heard, values = ("1 = 1", dict[str, str]()) if readers is None else record_heard_by(readers, here)
     rows = await transaction.rows(
         f"""
-        SELECT r.*, f.subject, f.valid_until_ms, f.why_ended
+        SELECT r.*, f.subject, f.why_ended, {_WEIGHT} AS weight
         FROM (SELECT value AS seq FROM json_each(:seqs)
               UNION SELECT n.seq FROM json_each(:ids) asked CROSS JOIN records n ON n.id = asked.value) asked
         CROSS JOIN records r ON r.seq = asked.seq LEFT JOIN facts f ON f.id = r.id
         WHERE r.soul = :soul AND r.workspace = :workspace AND r.kind <> 'journal' AND r.text <> ''
           AND coalesce(f.why_ended, '') IN ('', 'superseded') AND {heard}
-        """,  # noqa: S608 - a condition of this package
+        """,  # noqa: S608 - a constant and a condition of this package
+        now=now,
         seqs=json.dumps(list(seqs)),
         ids=json.dumps(list(ids)),
         soul=here.soul,
@@ -191,18 +206,20 @@ async def read_records(
 
 
 async def records_about(
-    transaction: Transaction, people: Collection[str], here: ConversationKey, most: int
+    transaction: Transaction, people: Collection[str], here: ConversationKey, most: int, now: int
 ) -> list[int]:
     """The weightiest records about people, by platform id; whoever shows them reads them by `read_records`.
 
     Visits are found by what was talked about, not by who came.
     """
     rows = await transaction.rows(
-        """
-        SELECT seq FROM records WHERE person IN (SELECT value FROM json_each(:people))
-          AND kind IN ('fact', 'sense') AND soul = :soul AND workspace = :workspace
-        ORDER BY significance DESC, at_ms DESC LIMIT :most
-        """,
+        f"""
+        SELECT r.seq FROM records r LEFT JOIN facts f ON f.id = r.id
+        WHERE r.person IN (SELECT value FROM json_each(:people))
+          AND r.kind IN ('fact', 'sense') AND r.soul = :soul AND r.workspace = :workspace
+        ORDER BY {_WEIGHT} DESC, r.at_ms DESC LIMIT :most
+        """,  # noqa: S608 - a constant
+        now=now,
         people=json.dumps(list(people)),
         soul=here.soul,
         workspace=here.workspace,
@@ -266,7 +283,7 @@ def _record(row: sqlite3.Row, here: ConversationKey) -> Hit:
         text=row["text"],
         room=_room(row["audience"], row["channel"], here),
         trust=row["trust"],
-        significance=row["significance"],
+        significance=row["weight"],
         ended=row["why_ended"] == "superseded",
     )
 

@@ -108,10 +108,10 @@ class Surfacing:
         codes = codes_for_readers(conversation, readers)
         if not asked or asked[0].small_talk or limit <= 0 or not codes:
             return Surfaced(())
-        pairs = await self._search(asked, codes, conversation)
+        pairs, now = await self._search(asked, codes, conversation), self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[Hit, ...]:
-            hits = await read_hits(transaction, pairs, conversation, readers)
+            hits = await read_hits(transaction, pairs, conversation, readers, now)
             hits = await with_judgements(transaction, hits, readers.may_know(conversation.workspace))
             out = frozenset[str]() if again else await lately_surfaced(transaction, conversation)
             hits = _wanted(hits, asked, conversation, shown, out)
@@ -119,7 +119,7 @@ class Surfacing:
                 hits = [one for one in hits if says_more(one, asked[0].words)]
             best = [ranked(lane, near, hits, Wanted(floor, _SPARE * limit)) for lane, near in pairs]
             chosen = _diverse(_seated(best, limit), limit)
-            chosen = await _with_current(transaction, chosen, conversation, readers, limit)
+            chosen = await _with_current(transaction, chosen, conversation, readers, limit, now=now)
             chosen = [one for one in chosen if one.id not in shown.ids]
             evidence = await evidence_of(transaction, chosen)
             return tuple(replace(one, evidence=evidence[one.id]) for one in chosen)
@@ -173,7 +173,7 @@ class Surfacing:
 
         async def unit(transaction: Transaction, one: Sought) -> SearchLane:
             people = await people_named(transaction, one.text, one.words, here)
-            about = await records_about(transaction, people, here, _ABOUT) if people else []
+            about = await records_about(transaction, people, here, _ABOUT, self._clock.now_ms()) if people else []
             return await search_words(transaction, one, codes, about)
 
         try:
@@ -238,21 +238,20 @@ def _diverse(hits: Sequence[Hit], limit: int) -> list[Hit]:
 
 
 async def _with_current(
-    transaction: Transaction, hits: Sequence[Hit], here: ConversationKey, readers: Readers, limit: int
+    transaction: Transaction, hits: Sequence[Hit], here: ConversationKey, readers: Readers, limit: int, *, now: int
 ) -> list[Hit]:
     """Each superseded fact behind the one that holds now; it goes where that one can't be shown here."""
     ended = [one.id for one in hits if one.ended]
     if not ended:
         return list(hits)
     current = await current_of(transaction, ended)
-    known: Mapping[str, Hit] = {
-        one.id: one for one in (*await read_records(transaction, (), set(current.values()), here, readers), *hits)
-    }
+    holding = await read_records(transaction, (), set(current.values()), here, readers, now=now)
+    known: Mapping[str, Hit] = {one.id: one for one in (*holding, *hits)}
     order: dict[str, Hit] = {}
     for one in hits:
         if not one.ended:
             order.setdefault(one.id, one)
-        elif (now := known.get(current.get(one.id, ""))) is not None:
-            order.setdefault(now.id, now if now.score else replace(now, score=one.score))
-            order[one.id] = replace(one, follows=now.id)
+        elif (later := known.get(current.get(one.id, ""))) is not None:
+            order.setdefault(later.id, later if later.score else replace(later, score=one.score))
+            order[one.id] = replace(one, follows=later.id)
     return list(order.values())[:limit]

@@ -4,19 +4,8 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.processes.consolidation.distils import distils
-from daemon.processes.consolidation.lets_sink import lets_sink
 from daemon.processes.consolidation.merges_facts import merges_facts
 from daemon.processes.consolidation.night import Parts
-from daemon.processes.consolidation.refreshes_models import refreshes_models
-from daemon.processes.consolidation.seeks_quotations import seeks_quotations
 
-PARTS: Final[Parts] = MappingProxyType(
-    {
-        "merges_facts": merges_facts,
-        "seeks_quotations": seeks_quotations,
-        "distils": distils,
-        "refreshes_models": refreshes_models,
-        "lets_sink": lets_sink,
-    }
-)
+PARTS: Final[Parts] = MappingProxyType({"merges_facts": merges_facts, "distils": distils})
 """In the order in which they are done."""

@@ -1,4 +1,4 @@
-"""Nights pass: facts that say the same become one, notes find their quotations, and a run can be undone."""
+"""Nights pass: facts that say the same become one, and a run can be undone."""
 
 import json
 
@@ -82,7 +82,7 @@ async def test_what_was_undone_is_what_the_person_is_shown_again(empty_house: Ho
     assert len(await standing(house)) == 3
 
 
-async def test_what_a_reply_draws_on_is_used_and_sinks_not(empty_house: House) -> None:
+async def test_what_a_reply_draws_on_is_used_and_fades_not(empty_house: House) -> None:
     house = await started(empty_house)
     await learn(house, "Ada likes to plan")
     await house.answered("Ada", "dm", "and now something else")

@@ -146,7 +146,7 @@ class Topic(StrEnum):
 class Fact(Record):
     """Something believed; `text` is the line that users read. Valid now while `valid_until_ms` is None.
 
-    `claimed_by` is the platform id of who said it; `why_ended` is superseded, retired, wrong or unquoted.
+    `claimed_by` is the platform id of who said it; `why_ended` is superseded, retired or wrong.
     """
 
     kind = RecordKind.FACT

@@ -1,0 +1,48 @@
+"""Finds mirrors of memory in files, and deletes them."""
+
+import shutil
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from daemon.core.concurrency import in_background
+from daemon.core.ports.clock import Clock
+from daemon.memory.retrieval.owner_lock import LOCK, owned
+
+FOLDER: Final = "memory"
+"""The folder of a passport that holds its files."""
+
+LEAVE: Final = "leave"
+"""A file by which the process that deletes a mirror asks its owner to let go of it."""
+
+_LOOKS: Final = 40  # at whether the owner has done so
+_BETWEEN_S: Final = 0.25
+
+
+def mirrors_in(home: Path) -> list[Path]:
+    """The folders of SOUL_HOME that are or were a mirror. It blocks."""
+    locks = home.glob(f"*/{LOCK}")
+    return [one.parent for one in locks if (one.parent / FOLDER).is_dir() and not one.parent.is_symlink()]
+
+
+def delete_mirror(root: Path) -> bool:
+    """Delete a mirror that no process keeps; whether it was deleted. It blocks, and raises OSError."""
+    with owned(root) as lock:
+        if lock is not None:
+            shutil.rmtree(root / FOLDER, ignore_errors=True)  # the lock goes last: by it the rest is found after a kill
+            shutil.rmtree(root)
+        return lock is not None
+
+
+async def delete_mirrors(home: Path, clock: Clock) -> None:
+    """Delete every mirror, which a daemon then writes anew; its owner, if there is one, is waited for a while."""
+    for root in await in_background(partial(mirrors_in, home)):
+        with suppress(OSError):
+            for _ in range(_LOOKS):
+                if await in_background(partial(delete_mirror, root)):
+                    break
+                (root / LEAVE).touch()
+                await clock.sleep(_BETWEEN_S)
+            else:
+                await in_background(partial(shutil.rmtree, root))
