@@ -22,8 +22,8 @@ from daemon.memory.bound_threads import bound_by_session
 from daemon.memory.database import Database, open_database
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.sessions import SessionStore
-from daemon.shared.bells import open_bells
 from daemon.shared.living_sessions import as_found
+from daemon.shared.news import open_news
 from daemon.shared.sessions import shown
 
 T = TypeVar("T")
@@ -94,12 +94,8 @@ def bind(name: str, conversation: str, everybody: bool, as_json: bool) -> None:
         session = await _named(store, name)
         if not session.may_be_asked:
             raise StoreError(f"{session.name} is hidden, headless or gone", hint="see `soul sessions`")
-        async with open_bells(load_settings().home.absolute(), SystemClock()) as bells:
-            done = await BindingAdmin(database, SystemClock(), os_user()).bind(
-                session, conversation, everybody=everybody
-            )
-            bells.ring_for_work()
-            return done
+        admin = BindingAdmin(database, SystemClock(), os_user())
+        return await admin.bind(session, conversation, everybody=everybody)
 
     done = _with_sessions(bound)
     if as_json:
@@ -121,10 +117,7 @@ def unbind(name: str, as_json: bool) -> None:
 
     async def unbound(store: SessionStore, database: Database) -> BindingOrder:
         session = await _named(store, name)
-        async with open_bells(load_settings().home.absolute(), SystemClock()) as bells:
-            done = await BindingAdmin(database, SystemClock(), os_user()).unbind(session)
-            bells.ring_for_work()
-            return done
+        return await BindingAdmin(database, SystemClock(), os_user()).unbind(session)
 
     done = _with_sessions(unbound)
     if as_json:
@@ -183,21 +176,18 @@ async def _print_changes(*, as_json: bool) -> None:
     settings, clock, before = load_settings(), SystemClock(), dict[str, tuple[object, ...]]()
     async with (
         open_database(existing_database(settings), clock, create=False) as database,
-        open_bells(settings.home.absolute(), clock) as bells,
+        open_news(database, clock) as news,
     ):
         store = await _store(database)
         while True:
-            ringing = asyncio.ensure_future(bells.heard())
-            try:
-                seen = await _look(store, database, ended=True)
-                for one in seen.sessions:
-                    state = one.state, one.reason, one.branch, one.project
-                    if before.get(one.id) != state and (one.living or one.id in before):
-                        before[one.id] = state
-                        say(json.dumps(seen.shown(one)) if as_json else "  ".join(seen.cells(one, clock.now_ms())))
-                await ringing
-            finally:
-                ringing.cancel()
+            told = news.count
+            seen = await _look(store, database, ended=True)
+            for one in seen.sessions:
+                state = one.state, one.reason, one.branch, one.project
+                if before.get(one.id) != state and (one.living or one.id in before):
+                    before[one.id] = state
+                    say(json.dumps(seen.shown(one)) if as_json else "  ".join(seen.cells(one, clock.now_ms())))
+            await news.heard(told)
 
 
 def _with_sessions(work: Callable[[SessionStore, Database], Awaitable[T]]) -> T:

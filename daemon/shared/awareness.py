@@ -5,21 +5,19 @@ import asyncio
 from daemon.core.contexts import JSONObject, Writer
 from daemon.core.errors import DaemonError
 from daemon.core.members import Member
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.awareness import AwarenessStore
-from daemon.shared.bells import Bells
+from daemon.shared.news import News
 
 
 class Awareness:
     """One member at one key. Its state is seen by all who may read the context, as long as this process lives."""
 
-    def __init__(self, store: AwarenessStore, bells: Bells, key: str, member: str, writer: Writer) -> None:
+    def __init__(self, store: AwarenessStore, news: News, key: str, member: str, writer: Writer) -> None:
         self._store = store
-        self._bells = bells
+        self._news = news
         self._key = key
         self._member = member
         self._writer = writer
-        self._process = str(ProcessIdentity.current())
         self._local: JSONObject = {}
         self._written: JSONObject | None = None
         self._writing = asyncio.Lock()
@@ -39,13 +37,13 @@ class Awareness:
             if (newest := self._local) == self._written:
                 return
             try:
-                await self._store.set(self._key, self._member, self._process, newest, writer=self._writer)
+                await self._store.set(self._key, self._member, self._store.process, newest, writer=self._writer)
             except DaemonError:
                 if self._local is newest:
                     self._local = self._written or {}
                 raise
             self._written = newest
-        self._bells.ring()
+        self._news.tell()
 
     async def set_local_state_field(self, field: str, value: object) -> None:
         """Show one field of the state changed. Raises as `set_local_state` does."""
@@ -64,6 +62,6 @@ class Awareness:
         async with self._writing:
             if self._written is None:
                 return
-            await self._store.leave(self._key, self._member, self._process)
+            await self._store.leave(self._key, self._member, self._store.process)
             self._local, self._written = {}, None
-        self._bells.ring()
+        self._news.tell()

@@ -26,7 +26,7 @@ class ContextDoor:
     def __init__(self, contexts: SharedContexts, reader: Audience) -> None:
         self._contexts = contexts
         self._reader = reader
-        self._looks = Looks(contexts.bells, lambda keys: contexts.store.look(keys, reader))
+        self._looks = Looks(contexts.news, lambda keys: contexts.store.look(keys, reader))
 
     async def all(self, owner: KeyOwner) -> list[ContextState]:
         """See `SharedState.all`."""
@@ -42,7 +42,7 @@ class ContextDoor:
         if owner.outsider:
             raise ContextRefused(f"{key} is for full members of the workspace", hint="ask one of them to write it")
         try:
-            return await self._contexts.store.write(key, data, seen, self._writer(owner), self._contexts.bells.ring)
+            return await self._contexts.store.write(key, data, seen, self._writer(owner), self._contexts.news.tell)
         except ContextConflict as conflict:
             if conflict.found.audience != self._reader:  # narrowed since it was read
                 raise ContextConflict(ContextState(key, conflict.found.version, {}, conflict.found.audience)) from None
@@ -60,13 +60,13 @@ class ContextDoor:
             return None
         _require_own(owner, member)
         contexts = self._contexts
-        return await contexts.store.awareness.renew(key, member, state, self._writer(owner), contexts.bells.ring)
+        return await contexts.store.awareness.renew(key, member, state, self._writer(owner), contexts.news.tell)
 
     async def leave(self, owner: KeyOwner, key: str, member: str) -> None:
         """See `SharedState.leave`."""
         _require_own(owner, member)
         if await self._contexts.store.awareness.leave(key, member, HTTP):
-            self._contexts.bells.ring()
+            self._contexts.news.tell()
 
     def watch(self, key: str) -> AbstractContextManager[Watched[ContextLook]]:
         """See `SharedState.watch`."""

@@ -11,9 +11,8 @@ from typing import Final
 from daemon.core.members import MemberTaken, WorkPlace
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.clock import Clock
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.awareness import AwarenessStore
-from daemon.shared.bells import Bells
+from daemon.shared.news import News
 
 _SETTLES_S: Final = 0.2  # what is over sooner is never shown, so that a quick reply costs no write
 _MOST_PLACES: Final = 20
@@ -38,13 +37,12 @@ class _Work:
 class SoulAtWork:
     """Shows what one soul does in this process. Another daemon that hosts it too shows it as `name:2`."""
 
-    def __init__(self, store: AwarenessStore, bells: Bells, clock: Clock, soul: str) -> None:
+    def __init__(self, store: AwarenessStore, news: News, clock: Clock, soul: str) -> None:
         self._store = store
-        self._bells = bells
+        self._news = news
         self._clock = clock
         self._soul = soul
         self._member = soul
-        self._process = str(ProcessIdentity.current())
         self._works: list[_Work] = []
         self._changed = asyncio.Event()
         self._shown: tuple[Doing, tuple[WorkPlace, ...]] | None = None
@@ -81,12 +79,12 @@ class SoulAtWork:
             return
         await self._store_under_a_free_name({"doing": doing.name.lower()}, places)
         self._shown = (doing, places)
-        self._bells.ring()
+        self._news.tell()
 
     async def _store_under_a_free_name(self, state: dict[str, object], places: tuple[WorkPlace, ...]) -> None:
         for number in count(2):
             try:
-                await self._store.set_soul(self._member, self._process, state, places)
+                await self._store.set_soul(self._member, self._store.process, state, places)
             except MemberTaken:
                 self._member = f"{self._soul[:60]}:{number}"
             else:
