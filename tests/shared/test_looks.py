@@ -134,7 +134,7 @@ async def test_a_look_that_fails_is_said_to_one_and_made_good_at_the_next_news(n
         assert len(shelf.looks) == 5
 
 
-async def test_what_changes_nothing_told_nobody(door: ContextDoor, news: News) -> None:
+async def test_what_changes_nothing_is_told_to_nobody(door: ContextDoor, news: News) -> None:
     await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
     await door.renew(THE_ADMIN, "launch", "page", {"cursor": 1})
     told = news.count
