@@ -239,7 +239,7 @@ async def test_a_job_that_runs_long_keeps_its_claim(desk: Desk) -> None:
     job = await desk.job()
     doing = asyncio.ensure_future(desk.reflection(subprocess).do(job))
     for _ in range(30):
-        await desk.clock.sleepers(2)
+        await desk.clock.sleepers()
         await desk.clock.advance(desk.stores.jobs.renew_every)
         await desk.stores.jobs.next_due_ms()
     assert await desk.stores.jobs.claim_next() is None  # after ten leases
@@ -257,7 +257,7 @@ async def test_a_job_that_another_daemon_took_over_ends_here(desk: Desk) -> None
         await asyncio.Event().wait()
 
     doing = asyncio.ensure_future(desk.reflection(forever).do(job))
-    await desk.clock.sleepers(2)
+    await desk.clock.sleepers()
     await desk.clock.advance(desk.stores.jobs.renew_every)
     with pytest.raises(LostLease):
         await doing

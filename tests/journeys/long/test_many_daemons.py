@@ -65,6 +65,6 @@ async def test_the_host_of_a_soul_claims_what_another_accepts_at_its_next_look(e
 
 async def test_a_stop_that_another_process_stored_ends_a_thought(empty_house: House) -> None:
     await empty_house.start()
-    await empty_house.asking("Ada", "dm", "think")
+    await empty_house.asking("Ada", "general", "@soul think")
     await empty_house.change("UPDATE inbox SET stopped = 1 WHERE state = 'claimed'")
-    assert "topped" in await empty_house.reply("dm", "think")
+    assert "topped" in str(await empty_house.reply("general"))
