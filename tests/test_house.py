@@ -262,7 +262,7 @@ def test_what_the_daemon_writes_into_a_checkout_is_never_committed() -> None:
     written = ["memory.db", "memory.db-journal", "memory.db-wal", "memory-replaced-20260101T000000.000Z.db"]
     written += ["backups/memory-20260101T000000.000Z.db", "chat.log", ".env", "http.token", ".http.token-1"]
     written += ["events.key", ".events.key-1", "forgotten.json", ".forgotten.json.00c0ffee"]
-    written += ["bells/1-2", "index/minoan/chroma.sqlite3", "senses/EP_1"]
+    written += ["index/minoan/chroma.sqlite3", "run/1-2", "senses/EP_1"]
     told = subprocess.run(
         ["git", "check-ignore", *written], cwd=ROOT, capture_output=True, text=True, check=False
     )  # git, with our own words

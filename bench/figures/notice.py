@@ -1,4 +1,4 @@
-"""When other processes notice a change of a shared context, with and without its ring, and what watching costs."""
+"""When other processes notice a change of a shared context, and what watching costs."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ import sys
 import tempfile
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -17,16 +17,9 @@ from bench.household import TOKEN, Household, household, make_file
 from bench.plan import Bench
 from bench.report import Row, quantile
 from daemon.core.clock import SystemClock
-from daemon.core.contexts import ADMIN
-from daemon.memory.database import open_database
-from daemon.memory.shared.store import ContextStore
-from daemon.shared.bells import open_bells
-from daemon.shared.context import RawContext, SharedContexts
-from tests.shared.noticing import WORKSPACE
 
 _KEYS: Final = ("one", "two", "three")
 _NOTICE_MS: Final = 250
-_MADE_GOOD_MS: Final = 2500
 _WATCHERS: Final = 10
 _NO_MORE: Final = 1.5  # the processor time of an idle daemon differs by so much by itself
 _ROOT: Final = Path(__file__).parents[2]
@@ -34,7 +27,7 @@ _ROOT: Final = Path(__file__).parents[2]
 
 async def measure(bench: Bench) -> list[Row]:
     """Milliseconds until others saw a change, and the processor time of an idle daemon."""
-    return [*await _among_three(bench.size(500, 90)), await _unrung(bench.size(10, 3)), await _idle(bench)]
+    return [*await _among_three(bench.size(500, 90)), await _idle(bench)]
 
 
 async def _among_three(changes: int) -> list[Row]:
@@ -59,23 +52,6 @@ async def _among_three(changes: int) -> list[Row]:
         Row(f"{name}: noticed, p50", "ms", quantile(after, 0.5)),
         Row(f"{name}: noticed, p99", "ms", quantile(after, 0.99), at_most=_NOTICE_MS, note=note),
     ]
-
-
-async def _unrung(changes: int) -> Row:
-    """Changes that ring nobody, as when a ring is lost."""
-    clock = SystemClock()
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        async with open_database(home / "memory.db", clock) as database, open_bells(home, clock) as bells:
-            store, after = ContextStore(database, clock, WORKSPACE), []
-            async with aclosing(RawContext(SharedContexts(store, bells, clock, ADMIN), "one").changes()) as seen:
-                await anext(seen)
-                for number in range(changes):
-                    began = clock.monotonic()
-                    await store.write("one", {"number": number}, None, ADMIN)
-                    await anext(seen)
-                    after.append(1000 * (clock.monotonic() - began))
-    return Row(f"{changes} changes whose ring is lost: noticed, worst", "ms", max(after), at_most=_MADE_GOOD_MS)
 
 
 async def _idle(bench: Bench) -> Row:

@@ -45,12 +45,7 @@ def with_alarms(built: Daemon, souls: Souls, doctor: Doctor = lambda _: ()) -> D
         partial(_budgets, settings, store.database, clock, souls),
         DoctorLook(partial(doctor, settings), clock).seen,
     ]
-
-    def wake() -> None:
-        built.dispatcher.look_again()
-        built.contexts.bells.ring_for_work()
-
-    watch = AlarmWatch(store.alarms, sources, to, duty.turn, clock, built.emit, wake)
+    watch = AlarmWatch(store.alarms, sources, to, duty.turn, clock, built.emit, built.dispatcher.look_again)
     return replace(built, chores={**built.chores, "alarms": watch.run})
 
 

@@ -23,6 +23,7 @@ from daemon.core.house_senses import HouseSense
 from daemon.core.initiative import QuietHours
 from daemon.core.limits import Limits
 from daemon.core.notes import NoteBudget
+from daemon.core.perception import ConversationKey
 from daemon.core.ports.channel import Channel
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import LLM
@@ -46,15 +47,13 @@ from daemon.mind.mental_process import Capabilities
 from daemon.processes import PROCESSES
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.dispatcher import Dispatcher
-from daemon.runtime.other_daemons import answer_bells
 from daemon.runtime.people.own_memory import own_memory
-from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.source_gate import SourceGate
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
-from daemon.shared.bells import Bells, open_bells, wake_all
 from daemon.shared.context import SharedContexts
 from daemon.shared.messages import SoulNotes
+from daemon.shared.news import News
 from daemon.shared.souls import SoulAtWork
 from daemon.soul import Soul, Souls, find_souls_directory
 from daemon.tools.library.folders import FolderLibrary
@@ -63,6 +62,7 @@ from daemon.tools.mcp.toolbox import open_toolbox
 if TYPE_CHECKING:
     from daemon.memory.passport.mirror import Mirror
 
+_FIRST_GO_S = 0.02  # for the daemon that stored it: who wrote over HTTP reads the reply there as it grows
 _NO_MIRROR_S = 600.0  # seconds between two looks whether there is one, by another program's hand
 _SHARE_OF_DEADLINE = 0.7  # the rest is for the answer, which has to be out before the message ends with an apology
 
@@ -95,12 +95,10 @@ async def assemble(
     channel, interrupts = with_souls(channel), Interrupts()
     homes = tuple(Home(name, workspace, channel, name) for name in souls.names)
     async with AsyncExitStack() as stack:
-        shared_bells = await stack.enter_async_context(open_bells(settings.home.absolute(), clock))
-        accepted = _on_accepted([home.bell for home in homes], interrupts, shared_bells)
+        accepted = _on_accepted([home.bell for home in homes], interrupts)
         opening = _store(settings, clock, emit, kind=channel.name, workspace=workspace, on_accepted=accepted)
         store = await stack.enter_async_context(opening)
-        stack.callback(shared_bells.ring)  # its souls are present no more
-        stack.callback(shared_bells.ring_for_work)
+        news = News(store.database, clock)
         eyes = build_eyes(settings, store, channel, emit, stack, clock=clock)
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
         meanings = build_meanings(settings, store.database, clock, emit, stack)
@@ -108,11 +106,11 @@ async def assemble(
         found = Surfacing(store.database, clock, meanings.meaning)
         reasons = Reasons(store.database, meanings.patient, library.open_folders)
         services_of = partial(
-            _services, settings, clock, emit, _Shared(homes, shared_bells, eyes, library, toolbox, found, reasons)
+            _services, settings, clock, emit, _Shared(homes, news, eyes, library, toolbox, found, reasons)
         )
         labels = labels_of(settings, meanings)
         at_work = {name: SoulAtWork(store.contexts.awareness, clock, name) for name in souls.names}
-        works = WorkAtHomes(settings, interrupts, shared_bells)
+        works = WorkAtHomes(settings, interrupts)
         for home in homes:
             own = store_for_soul(store, clock, soul=home.soul, workspace=home.workspace, lease=settings.lease)
             current, llm = partial(souls.current, home.soul), llm_of(home.soul)
@@ -121,16 +119,23 @@ async def assemble(
             stack.push_async_callback(services.till.close)
             works.add(home, own, services)
         await store.presence.release_dead_claims(settings.in_doubt)
-        hosting, health = Hosting(store.presence, souls, shared_bells, account, url), Health(clock)
+        hosting, health = Hosting(store.presence, souls, account, url), Health(clock)
         work, told = Dispatcher(works.lanes, clock, emit), troubles or Troubles(clock)
-        chores = _chores(settings, store, library, clock, emit, bells=shared_bells, meanings=meanings, eyes=eyes)
+        chores = _chores(settings, store, library, clock, emit, news=news, meanings=meanings, eyes=eyes)
         chores |= works.chores | {f"what {name} does": one.run for name, one in at_work.items()}
-        look = partial(_look_again, work, works.schedulers, hosting)
-        chores["bells"] = partial(answer_bells, shared_bells, clock, look)
-        contexts = SharedContexts(store.contexts, shared_bells, clock, ADMIN)
+        wakes = [work.look_again, *(one.look_again for one in works.schedulers)]
+        look = partial(_look_again, wakes, interrupts, store, hosting, clock)
+        chores["news"] = partial(news.watch, look)
+        contexts = SharedContexts(store.contexts, news, clock, ADMIN)
         yield Daemon(
             settings, clock, emit, channel, store, work, health, told, contexts, hosting, found, chores, works.nights
         )
+
+
+def _wake(homes: Sequence[Home]) -> None:
+    """Have the souls of this daemon look for what waits."""
+    for home in homes:
+        home.bell.ring()
 
 
 def _store(
@@ -150,32 +155,34 @@ def _store(
     )
 
 
-def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts, others: Bells) -> Callable[[str], None]:
+def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str], None]:
     """What a new message in a conversation sets going."""
 
     def accepted(conversation: str) -> None:
         interrupts.call(conversation)
         for bell in bells:
             bell.ring()
-        others.ring_for_work()
 
     return accepted
 
 
-async def _look_again(dispatcher: Dispatcher, schedulers: Iterable[Scheduler], hosting: Hosting) -> None:
+async def _look_again(
+    wakes: Iterable[Callable[[], None]], interrupts: Interrupts, store: Store, hosting: Hosting, clock: Clock
+) -> None:
     """What other processes stored sets going. Raises StoreError."""
-    dispatcher.look_again()
-    for scheduler in schedulers:
-        scheduler.look_again()
+    await clock.sleep(_FIRST_GO_S)
+    for wake in wakes:
+        wake()
+    await interrupts.look(lambda one: store.conversations.has_new_messages(ConversationKey.parse(one)))
     await hosting.heed()
 
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What all souls of a daemon share: homes, bells, eyes and tools, what surfaces to replies, and why it did."""
+    """What all souls of a daemon share: homes, news, eyes and tools, what surfaces to replies, and why it did."""
 
     homes: Sequence[Home]
-    bells: Bells
+    news: News
     eyes: Eyes
     library: FolderLibrary
     toolbox: Toolbox
@@ -189,8 +196,8 @@ def _library(settings: Settings, store: Store, meanings: Meanings, clock: Clock,
     return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public, tell=tell)
 
 
-def _forgetting(settings: Settings, store: Store, clock: Clock, emit: Emit, bells: Bells) -> ForgettingPeople:
-    return ForgettingPeople(store.database, clock, emit, settings.home, settings.index_folder, ring=bells.ring)
+def _forgetting(settings: Settings, store: Store, clock: Clock, emit: Emit, news: News) -> ForgettingPeople:
+    return ForgettingPeople(store.database, clock, emit, settings.home, settings.index_folder, ring=news.tell)
 
 
 def _chores(
@@ -200,7 +207,7 @@ def _chores(
     clock: Clock,
     emit: Emit,
     *,
-    bells: Bells,
+    news: News,
     meanings: Meanings,
     eyes: Eyes,
 ) -> dict[str, Chore]:
@@ -213,7 +220,7 @@ def _chores(
         "pictures": eyes.keep,
         "write-ahead log": partial(keep_log_small, store.database, clock, emit),
         "wiping": partial(tidy_periodically, store.database, clock, emit),
-        "forgetting": _forgetting(settings, store, clock, emit, bells).run,
+        "forgetting": _forgetting(settings, store, clock, emit, news).run,
         "erasing what passes": partial(
             erase_what_passes, store.database, clock, emit, silence_ms=int(settings.visit_silence * 1000)
         ),
@@ -289,14 +296,14 @@ def _services(
         quiet_hours=QuietHours.parse(settings.quiet_hours),
         known=store.known,
         standing=store.standing,
-        forgetting=_forgetting(settings, store, clock, emit, shared.bells),
+        forgetting=_forgetting(settings, store, clock, emit, shared.news),
         tells_of_memory=settings.tell_of_memory,
         surfacing=shared.surfacing,
         reasons=shared.reasons,
         contexts=store.contexts,
         shared_keys=settings.shared_contexts,
-        bells=shared.bells,
-        wake=partial(wake_all, shared.bells, [home.bell for home in shared.homes]),
+        news=shared.news,
+        wake=partial(_wake, shared.homes),
         pairings=store.pairings,
         asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, soul().name),
         at_work=at_work,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from daemon.app.lanes import build_lanes, on_due_of, thinks_by_itself
+from daemon.app.lanes import build_lanes, thinks_by_itself
 from daemon.app.lifecycle import Chore
 from daemon.app.nights import build_consolidator
 from daemon.core.concurrency import Bell
@@ -15,11 +15,10 @@ from daemon.mind.interrupts import Interrupts
 from daemon.runtime.awakening import Awakener
 from daemon.runtime.consolidation import Consolidator
 from daemon.runtime.cycle_services import CycleServices
-from daemon.runtime.dispatcher import AnyLane
+from daemon.runtime.dispatcher import AnyLane, ring
 from daemon.runtime.people.telling import tell_of_readings
 from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.visit_sweep import VisitSweep
-from daemon.shared.bells import Bells
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +43,18 @@ def souls_in(homes: Iterable[Home]) -> tuple[str, ...]:
 class WorkAtHomes:
     """What a daemon does in all homes of its souls: lanes, schedulers, nights, and chores by their names in the log."""
 
-    def __init__(self, settings: Settings, interrupts: Interrupts, bells: Bells) -> None:
+    def __init__(self, settings: Settings, interrupts: Interrupts) -> None:
         self.lanes = list[AnyLane]()
         self.schedulers = list[Scheduler]()
         self.nights = dict[str, Consolidator]()
         self.chores = dict[str, Chore]()
         self._settings = settings
         self._interrupts = interrupts
-        self._bells = bells
 
     def add(self, home: Home, store: Store, services: CycleServices) -> None:
         """Add what is done in one of them; `store` and `services` are its own."""
         lanes, scheduler = build_lanes(self._settings, store, services, self._interrupts, home.bell)
-        on_due = on_due_of(lanes, self._bells)
+        on_due = partial(ring, lanes)
         night = build_consolidator(self._settings, store, services, self._interrupts, on_due)
         self.lanes += lanes
         self.schedulers.append(scheduler)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 
 from daemon.memory.queues.presence import Presence
-from daemon.shared.bells import Bells
 from daemon.soul import Souls
 
 
@@ -14,21 +13,15 @@ class Hosting:
     hears its own. `url` gives where the HTTP API listens, empty for nowhere.
     """
 
-    def __init__(self, presence: Presence, souls: Souls, bells: Bells, account: str, url: Callable[[], str]) -> None:
+    def __init__(self, presence: Presence, souls: Souls, account: str, url: Callable[[], str]) -> None:
         self._presence = presence
         self._souls = souls
-        self._bells = bells
         self._account = account
         self._url = url
-        self._said: Mapping[str, object] = {}
 
     async def say(self, state: str, more: Mapping[str, object]) -> None:
-        """Write the heartbeat; the others are rung if it says anything new of what is hosted. Raises StoreError."""
-        detail = self._detail()
-        await self._presence.beat(state, {**more, **detail})
-        if detail != self._said:
-            self._said = detail
-            self._bells.ring_for_work()
+        """Write the heartbeat. Raises StoreError."""
+        await self._presence.beat(state, {**more, **self._detail()})
 
     async def heed(self) -> None:
         """Accept for the souls of other living daemons, too, in the channels that they name. Raises StoreError."""
@@ -40,8 +33,8 @@ class Hosting:
         self._souls.heed(elsewhere)
 
     async def has_neighbours(self) -> bool:
-        """Whether another daemon on this memory.db runs on this machine. Raises StoreError."""
-        return any(other.here for other in await self._presence.others())
+        """Whether another daemon runs on this memory.db. Raises StoreError."""
+        return bool(await self._presence.others())
 
     def _detail(self) -> dict[str, object]:
         hosted = {name: list(self._souls.current(name).channels) for name in self._souls.names}

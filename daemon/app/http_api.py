@@ -116,7 +116,7 @@ def sessions_of(
         soul = souls.current(souls.main)
         return soul.display_name, soul.personality
 
-    wake = _waking(built)
+    wake = built.dispatcher.look_again
     return CodeSessions(
         SessionStore(database, workspace),
         Keys(database),
@@ -130,9 +130,9 @@ def sessions_of(
         questions=built.store.questions,
         bindings=built.store.bindings,
         companions=Companions(
-            CompanionStore(database, workspace), built.store.questions, built.contexts.bells, clock, wake
+            CompanionStore(database, workspace), built.store.questions, built.contexts.news, clock, wake
         ),
-        bells=built.contexts.bells,
+        news=built.contexts.news,
         wake=wake,
     )
 
@@ -155,7 +155,7 @@ def pairing_of(built: Daemon, souls: Souls, standing_of: Callable[[str], Awaitab
         built.store.pairings,
         built.clock,
         built.emit,
-        built.contexts.bells,
+        built.contexts.news,
         standing_of=standing_of,
         soul=lambda: souls.current(souls.main).display_name,
     )
@@ -163,17 +163,9 @@ def pairing_of(built: Daemon, souls: Souls, standing_of: Callable[[str], Awaitab
 
 def events_of(built: Daemon) -> RoomEvents:
     """The events of programs; the souls of every daemon on the file look at once."""
-    return RoomEvents(built.store.events, built.settings.home, built.emit, _waking(built))
+    return RoomEvents(built.store.events, built.settings.home, built.emit, built.dispatcher.look_again)
 
 
 def readings_of(built: Daemon) -> SenseDoor:
     """What programs tell the senses of souls; those of every daemon on the file look at once."""
-    return SenseDoor(built.store.senses, events_of(built), built.emit, _waking(built))
-
-
-def _waking(built: Daemon) -> Callable[[], None]:
-    def wake() -> None:
-        built.dispatcher.look_again()
-        built.contexts.bells.ring_for_work()
-
-    return wake
+    return SenseDoor(built.store.senses, events_of(built), built.emit, built.dispatcher.look_again)

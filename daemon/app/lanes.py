@@ -1,6 +1,5 @@
 """The queues of one soul, and what works on each: conversations, posts, jobs, titles, and its scheduler."""
 
-from collections.abc import Callable, Sequence
 from functools import partial
 
 from daemon.core.concurrency import Bell
@@ -17,19 +16,8 @@ from daemon.runtime.dispatcher import AnyLane, lanes_of_soul, ring
 from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.slots import Slots
 from daemon.runtime.titling import Titler
-from daemon.shared.bells import Bells
 
 _TO_TELL = 0.05  # of the deadline: an apology has to be out in time, too
-
-
-def on_due_of(lanes: Sequence[AnyLane], others: Bells) -> Callable[[], None]:
-    """What something that fell due sets going."""
-
-    def on_due() -> None:
-        ring(lanes)
-        others.ring_for_work()
-
-    return on_due
 
 
 def build_lanes(
@@ -59,13 +47,11 @@ def build_lanes(
         deadline=deadline,
         bell=bell,
         alarm=alarm,
-        ring_others=services.bells.ring_for_work,
         may_tick=partial(thinks_by_itself, services),
         quiet=services.quiet_hours,
     )
-    on_due = on_due_of(lanes, services.bells)
     due = (store.intentions, store.approvals, asks, store.due_predictions)
-    return lanes, Scheduler(*due, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
+    return lanes, Scheduler(*due, clock=clock, emit=emit, alarm=alarm, on_due=partial(ring, lanes))
 
 
 def thinks_by_itself(services: CycleServices) -> bool:

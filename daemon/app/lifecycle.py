@@ -34,6 +34,7 @@ T = TypeVar("T")
 Chore = Callable[[], Coroutine[object, object, None]]
 
 _HEARTBEAT = 10.0  # seconds between two heartbeats in memory.db
+_LOOK_FOR_THE_DEAD = 1.0  # seconds between two looks whether another daemon died
 _LEAVING = 10.0  # seconds after the drain in which the channel may still be closing
 _START_EXTENSION = 60.0  # seconds asked of the service manager at a time
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -75,7 +76,6 @@ class Daemon:
             "watchdog": partial(watchdog.feed, self.health.works, self.clock),
             "readiness": partial(self._announce_ready, ready, service, announce),
         }
-        self._say_if_deaf()
         await self._beat_once()  # before it binds an address: its neighbours see it
         async with alongside(*self.work(), *self._kept(beside), self._listen(stop, ready, left, service)):
             await stop.wait()
@@ -152,7 +152,7 @@ class Daemon:
     async def _heartbeat(self) -> None:
         """Keep this daemon's row in memory.db fresh, and release at once what dead daemons had claimed.
 
-        A bell that refuses hurries it: a daemon is dead.
+        A death hurries it.
         """
         while True:
             lag = self.health.worst_lag(int(_HEARTBEAT))
@@ -164,14 +164,12 @@ class Daemon:
             finally:
                 self.health.store_answered()  # with an error, too: a full disk is no reason to be restarted
             self.emit("heartbeat", connected=connected, active=self.dispatcher.active, loop_lag_s=round(lag, 3))
-            await self.contexts.bells.missed.wait(self.clock, _HEARTBEAT)
+            await self._until_next_beat()
 
-    def _say_if_deaf(self) -> None:
-        """Log that no bell could be hung, as in a folder that belongs to another user."""
-        bells = self.contexts.bells
-        if not bells.hangs:
-            note = "what other processes store is noticed late, and a death only by its lease; see soul doctor"
-            self.emit("bells.missing", folder=str(bells.folder), note=note)
+    async def _until_next_beat(self) -> None:
+        until = self.clock.monotonic() + _HEARTBEAT
+        while self.clock.monotonic() < until and not self.store.presence.anyone_died():
+            await self.clock.sleep(_LOOK_FOR_THE_DEAD)
 
     async def _beat_once(self) -> None:
         """Write a heartbeat out of turn, if that can be; what is wrong shows at the next."""

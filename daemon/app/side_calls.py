@@ -19,7 +19,6 @@ from daemon.core.spending import Caps, Charge
 from daemon.core.working_memory import estimate_tokens
 from daemon.llm.prices import cost_of, cost_of_speech, load, most_of
 from daemon.memory.database import Database
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import Worker
 from daemon.memory.spending.reservations import Reservations
 from daemon.runtime.till import Terms, Till
@@ -130,7 +129,7 @@ def paid_speech(settings: Settings, database: Database, clock: Clock, emit: Emit
 
 
 def _till(settings: Settings, database: Database, clock: Clock, emit: Emit, *, most: Callable[[Prompt], Cost]) -> Till:
-    worker = Worker(str(ProcessIdentity.current()), settings.name, "", int(settings.lease * 1000))
+    worker = Worker(database.processes.own, settings.name, "", int(settings.lease * 1000))
     terms = Terms(cost_of, most, lambda: Caps(settings.max_usd_a_day), settings.cap_zone)
     return Till(Reservations(database, clock, worker), terms, clock, emit)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from daemon.cli.daemons_clock import daemons_clock
-from daemon.core.bell_sockets import FOLDER, STATE, WORK, bells_in, ring_all
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
@@ -32,7 +31,7 @@ def existing_database(settings: Settings) -> Path:
 
 
 def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do some work on memory.db; daemons are rung if it changed something.
+    """Do some work on memory.db.
 
     Raises StoreError, and SchemaMismatch when it has to be migrated first.
     """
@@ -40,11 +39,7 @@ def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) 
 
     async def opened() -> T:
         async with open_database(path, SystemClock(), create=False) as database:
-            try:
-                return await work(database)
-            finally:
-                if database.has_changed:
-                    ring_all(bells_in(path.parent / FOLDER), STATE + WORK)
+            return await work(database)
 
     return asyncio.run(opened())
 

@@ -18,7 +18,6 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.messages import NoteStore
-from daemon.shared.bells import open_bells
 from daemon.shared.messages import send_as_admin
 
 T = TypeVar("T")
@@ -121,17 +120,14 @@ def send(soul: str, words: str, audience: str | None, as_json: bool) -> None:
     readers, settings = audience_in(audience) if audience is not None else None, load_settings()
 
     async def sent(store: NoteStore, _: Database, workspace: str) -> SharedMessage:
-        async with open_bells(settings.home.absolute(), SystemClock()) as bells:
-            note = await send_as_admin(
-                store,
-                workspace,
-                soul,
-                words,
-                audience=readers or Audience(AudienceKind.WORKSPACE, workspace),
-                budget=NoteBudget(settings.pair_hourly),
-            )
-            bells.ring_for_work()
-            return note
+        return await send_as_admin(
+            store,
+            workspace,
+            soul,
+            words,
+            audience=readers or Audience(AudienceKind.WORKSPACE, workspace),
+            budget=NoteBudget(settings.pair_hourly),
+        )
 
     note = _with_notes(sent)
     if as_json:

@@ -19,8 +19,8 @@ from daemon.memory.bound_threads import bound_by_session
 from daemon.memory.database import Database
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.sessions import SessionStore
-from daemon.shared.bells import open_bells
 from daemon.shared.living_sessions import as_found
+from daemon.shared.news import open_news
 from daemon.shared.sessions import shown
 
 T = TypeVar("T")
@@ -86,12 +86,8 @@ def bind(name: str, conversation: str, everybody: bool, as_json: bool) -> None:
         session = await _named(store, name)
         if not session.may_be_asked:
             raise StoreError(f"{session.name} is hidden, headless or gone", hint="see `soul sessions`")
-        async with open_bells(load_settings().home.absolute(), SystemClock()) as bells:
-            done = await BindingAdmin(database, SystemClock(), os_user()).bind(
-                session, conversation, everybody=everybody
-            )
-            bells.ring_for_work()
-            return done
+        admin = BindingAdmin(database, SystemClock(), os_user())
+        return await admin.bind(session, conversation, everybody=everybody)
 
     done = _with_sessions(bound)
     if as_json:
@@ -113,10 +109,7 @@ def unbind(name: str, as_json: bool) -> None:
 
     async def unbound(store: SessionStore, database: Database) -> BindingOrder:
         session = await _named(store, name)
-        async with open_bells(load_settings().home.absolute(), SystemClock()) as bells:
-            done = await BindingAdmin(database, SystemClock(), os_user()).unbind(session)
-            bells.ring_for_work()
-            return done
+        return await BindingAdmin(database, SystemClock(), os_user()).unbind(session)
 
     done = _with_sessions(unbound)
     if as_json:

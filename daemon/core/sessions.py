@@ -148,7 +148,7 @@ class HookEvent:
     """What one hook of a session sent. Texts are empty where it didn't say; `root` and `branch` are then None.
 
     `sent_ms` is of the client's clock, and `lag_ms` how long the event lay on that machine before it was sent;
-    `received_ms` is of ours. `process` is a `ProcessIdentity` as text. `prompt` names the session's turn, which
+    `received_ms` is of ours. `process` is its `host/boot/namespace/pid/start`. `prompt` names the session's turn, which
     `goes_on` where a hook had it go on; `said` is what the session answered then to what it was handed. `words` are the
     prompt, the session's last words in a turn or the summary of its talk, by the hook that tells of it.
     A turn that begins with what its companion wrote names the `note`.

@@ -121,14 +121,14 @@ async def open_store(
     """
     async with open_database(path, clock) as database:
         presence = Presence(database, clock, soul=soul, workspace=workspace, kind=kind, version=version, lease=lease)
-        worker = Worker(str(presence.identity), soul, workspace, int(lease * 1000))
+        worker = Worker(database.processes.own, soul, workspace, int(lease * 1000))
         inbox = Inbox(database, clock, emit, on_accepted, most_waiting=most_waiting)
         yield _store(database, clock, worker, inbox, presence)
 
 
 def store_for_soul(store: Store, clock: Clock, *, soul: str, workspace: str, lease: float) -> Store:
     """The same open file for another soul of the same daemon."""
-    worker = Worker(str(store.presence.identity), soul, workspace, int(lease * 1000))
+    worker = Worker(store.database.processes.own, soul, workspace, int(lease * 1000))
     return _store(store.database, clock, worker, store.inbox, store.presence)
 
 

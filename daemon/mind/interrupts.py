@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -78,6 +78,17 @@ class Interrupts:
             self._interrupts[conversation].remove(interrupt)
             if not self._interrupts[conversation]:
                 del self._interrupts[conversation]
+
+    async def look(self, has_news: Callable[[str], Awaitable[bool]]) -> None:
+        """Have all who watch a conversation in memory.db look again, and signal what `has_news` finds there.
+
+        Raises what `has_news` raises.
+        """
+        for conversation, interrupts in tuple(self._interrupts.items()):
+            for interrupt in interrupts:
+                interrupt.look()
+            if await has_news(conversation):
+                self.call(conversation)
 
     def call(self, conversation: str) -> None:
         """Signal a new message in a conversation."""

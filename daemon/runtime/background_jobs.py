@@ -14,7 +14,6 @@ from daemon.mind.interrupts import Interrupted, Interrupts
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import new_trace
-from daemon.runtime.other_daemons import watch_other_daemons
 
 _LACKING_PAUSE_MS = 60_000
 _MOST_OUT_OF_MEMORY = 5
@@ -108,11 +107,9 @@ class JobRunner:
     async def _run_unless_interrupted(self, job: Job, context: SubprocessContext) -> None:
         services = self._services
         with self._interrupts.attend(str(job.conversation)) as interrupt:
-            elsewhere = watch_other_daemons(interrupt, job.conversation, services)
-            async with alongside(elsewhere):
-                if await services.conversations.has_new_messages(job.conversation):
-                    interrupt.call()
-                await interrupt.unless_called(self._run(job, context))
+            if await services.conversations.has_new_messages(job.conversation):
+                interrupt.call()
+            await interrupt.unless_called(self._run(job, context))
 
     async def _run(self, job: Job, context: SubprocessContext) -> None:
         subprocess = self._subprocesses.get(job.kind)

@@ -37,7 +37,6 @@ from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, ReadersUnknown, new_trace
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.initiative import waits_for_readers, waits_for_the_day
-from daemon.runtime.other_daemons import watch_other_daemons
 from daemon.runtime.out_of_money import cap_words
 from daemon.runtime.passing_on import pass_on
 from daemon.runtime.people.repeating import pause_refused
@@ -218,15 +217,10 @@ class ConversationHandler:
 
     async def _think_in_time(self, cycle: Cycle, left: float) -> Delivery | None:
         """Run the cycle for at most `left` seconds; how it ends tells the slots how the model does."""
-        services, claim = self._services, cycle.claim
         try:
             async with (
-                time_limit(services.clock, left),
-                alongside(
-                    self._keep_lease(cycle),
-                    watch_for_stop(cycle),
-                    watch_other_daemons(cycle.interrupt, claim.conversation, services),
-                ),
+                time_limit(self._services.clock, left),
+                alongside(self._keep_lease(cycle), watch_for_stop(cycle)),
                 shown_thinking(cycle) as cycle.show_status,
             ):
                 delivery = await unless_words_come(cycle, run_cycle(cycle))

@@ -43,8 +43,8 @@ from daemon.runtime.names import PromptNames
 from daemon.runtime.till import Till
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
-from daemon.shared.bells import Bells
 from daemon.shared.messages import SoulNotes
+from daemon.shared.news import News
 from daemon.shared.souls import SoulAtWork
 from daemon.soul import Soul
 from daemon.soul_engine import build_prompt
@@ -70,7 +70,7 @@ class CycleServices:
     `limits` gives the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
     `link_hosts`. `surfacing` finds what may be remembered before a
     reply, and when somebody looks for something; `reasons` leads from a reply back to it.
-    `contexts` are what souls share; all souls of this daemon know the `shared_keys`; `bells` tell others of a change;
+    `contexts` are what souls share; all souls of this daemon know the `shared_keys`; `news` tells of a change;
     `at_work` shows them what the soul does, `notes` are those between it and them, `wake` has their souls look for one;
     `events` are those of programs; `asking` are the sessions of Claude Code that people run, and the questions to them,
     `pairings` the codes by which their machines get keys, `names` those of people and channels that prompts show for
@@ -118,7 +118,7 @@ class CycleServices:
     reasons: Reasons
     contexts: ContextStore
     shared_keys: tuple[str, ...]
-    bells: Bells
+    news: News
     wake: Callable[[], None]
     at_work: SoulAtWork
     pairings: PairingStore

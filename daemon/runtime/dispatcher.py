@@ -67,7 +67,6 @@ def lanes_of_soul(
     deadline: float,
     bell: Bell,
     alarm: Bell,
-    ring_others: Callable[[], None],
     may_tick: Callable[[], bool] = lambda: False,
     quiet: QuietHours = NEVER_QUIET,
 ) -> tuple[AnyLane, ...]:
@@ -76,8 +75,7 @@ def lanes_of_soul(
     What it thinks by itself, while it `may_tick`, takes none of those slots, and waits in `quiet` hours to say it.
 
     `deadline` is the number of seconds that a message may wait for a slot; then it ends without one. `bell` rings when
-    a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something. `ring_others` is
-    called then, too: other daemons may take what it left to do.
+    a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something.
     """
     waiting, outbox = store.conversations, store.outbox
     posts = Lane("posts", outbox.claim_next, outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
@@ -86,7 +84,6 @@ def lanes_of_soul(
 
     async def send(delivery: Delivery | None) -> None:
         """Send the parts of a reply one after the other; parts that have to wait are left to the outbox's lane."""
-        ring_others()
         try:
             while delivery is not None and await courier.deliver(delivery) and not delivery.post.last:
                 delivery = await store.outbox.claim_next(str(delivery.post.conversation))

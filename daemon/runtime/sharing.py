@@ -131,9 +131,9 @@ async def require_shareable(cycle: Cycle, key: str, change: Change) -> None:
 
 
 def tell_others(cycle: Cycle, effect: CycleEffect, *, changed: bool = False) -> None:
-    """Ring those who wait, once an effect is committed that holds notes or a handoff, or what is shared `changed`."""
+    """Tell those who wait, once an effect is committed that holds notes or a handoff, or what is shared `changed`."""
     asks = any(isinstance(act, PutToSession | Decided | AskedToBind | DecidedToBind) for act in effect.acts)
     if changed or asks:  # a session may wait for it
-        cycle.services.bells.ring()
+        cycle.services.news.tell()
     if asks or effect.handoff is not None or any(isinstance(act, SentNote | SaidToSoul) for act in effect.acts):
         cycle.services.wake()

@@ -1,1 +1,1 @@
-"""What do souls and people share? Typed contexts, and the bells that tell of a change."""
+"""What do souls and people share? Typed contexts, and the news of a change."""

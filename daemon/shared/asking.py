@@ -13,7 +13,7 @@ from daemon.memory.shared.questions import OpenQuestion, QuestionStore
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.thread_bindings import ThreadBindings
 from daemon.shared.bound_threads import WatchedThreads, is_between
-from daemon.shared.living_sessions import LivingSessions, as_they_are
+from daemon.shared.living_sessions import LivingSessions, as_found
 
 _NEAREST: Final = 3
 _LIKE: Final = 0.6
@@ -93,9 +93,8 @@ class SessionQuestions:
 
     async def _news(self, question: OpenQuestion) -> News | None:
         session, now = await self._sessions.one(question.note.addressee), self._clock.now_ms()
-        found = await as_they_are([session] if session else [], now)
         between = session is not None and is_between(session, now)
-        return question.news(now, gone=not between and not any(one.living for one in found))
+        return question.news(now, gone=not between and not (session and as_found(session, now).living))
 
 
 def nearest(name: str, sessions: Sequence[CodeSession]) -> tuple[str, ...]:

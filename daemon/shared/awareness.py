@@ -5,7 +5,6 @@ import asyncio
 from daemon.core.contexts import JSONObject, Writer
 from daemon.core.errors import DaemonError
 from daemon.core.members import Member
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.awareness import AwarenessStore
 
 
@@ -17,7 +16,6 @@ class Awareness:
         self._key = key
         self._member = member
         self._writer = writer
-        self._process = str(ProcessIdentity.current())
         self._local: JSONObject = {}
         self._written: JSONObject | None = None
         self._writing = asyncio.Lock()
@@ -37,7 +35,7 @@ class Awareness:
             if (newest := self._local) == self._written:
                 return
             try:
-                await self._store.set(self._key, self._member, self._process, newest, writer=self._writer)
+                await self._store.set(self._key, self._member, self._store.process, newest, writer=self._writer)
             except DaemonError:
                 if self._local is newest:
                     self._local = self._written or {}
@@ -61,5 +59,5 @@ class Awareness:
         async with self._writing:
             if self._written is None:
                 return
-            await self._store.leave(self._key, self._member, self._process)
+            await self._store.leave(self._key, self._member, self._store.process)
             self._local, self._written = {}, None

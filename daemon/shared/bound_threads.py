@@ -6,7 +6,7 @@ from daemon.core.bound_threads import KEPT_MS
 from daemon.core.ports.clock import Clock
 from daemon.core.sessions import CodeSession, Visibility
 from daemon.memory.shared.thread_bindings import ThreadBindings, WatchedThread
-from daemon.shared.living_sessions import as_they_are
+from daemon.shared.living_sessions import as_found
 
 _BETWEEN_MS: Final = 10_000  # after `/clear` the next session of the process is there within moments
 
@@ -27,7 +27,7 @@ class WatchedThreads:
         bound, session, now = thread.bound, thread.session, self._clock.now_ms()
         if session is None or thread.key_ended or _is_lost(thread, session):
             return await self._bindings.end(bound, "bound_lost")
-        (found,) = await as_they_are([session], now)
+        found = as_found(session, now)
         if found.living and found.attended is not False:
             return bound.gone_ms is not None and await self._bindings.came_back(bound)
         if bound.gone_ms is None:

@@ -1,6 +1,5 @@
 """The companions of sessions: each waits for what its session is to be woken with, and its end is the session's."""
 
-import asyncio
 from collections.abc import Callable
 
 from daemon.core.notes import NoteState
@@ -9,8 +8,7 @@ from daemon.core.sessions import Attended, CodeSession, Handed, KeyOwner, Sessio
 from daemon.memory.shared.companions import CompanionStore
 from daemon.memory.shared.questions import QuestionStore
 from daemon.shared.asking import handed
-from daemon.shared.bells import Bells
-from daemon.shared.living_sessions import process_seen
+from daemon.shared.news import News
 
 
 class Companions:
@@ -20,13 +18,13 @@ class Companions:
         self,
         store: CompanionStore,
         questions: QuestionStore,
-        bells: Bells,
+        news: News,
         clock: Clock,
         wake: Callable[[], None],
     ) -> None:
         self._store = store
         self._questions = questions
-        self._bells = bells
+        self._news = news
         self._clock = clock
         self._wake = wake
 
@@ -38,20 +36,16 @@ class Companions:
         """
         until = self._clock.monotonic() + seconds
         while True:
-            rings = self._bells.rings
+            told = self._news.count
             session = await self._store.attach(process, owner, wakes=wakes, now=self._clock.now_ms())
             note = await self._offer(session) if session and wakes else None
             if note is not None or (session and session.id != known) or self._clock.monotonic() >= until:
                 return Attended(session.id if session else "", note)
-            await self._bells.heard(rings)
+            await self._news.heard(told)
 
     async def left(self, owner: KeyOwner, process: str) -> None:
-        """A companion has come no more: where its session's process can't be seen to run, the session has ended.
-
-        Raises StoreError.
-        """
-        seen = await asyncio.to_thread(process_seen, process)
-        if await self._store.leave(process, owner, ended=seen is not True, now=self._clock.now_ms()):
+        """A companion has come no more: its session has ended. Raises StoreError."""
+        if await self._store.leave(process, owner, now=self._clock.now_ms()):
             self._wake()
 
     async def _offer(self, session: CodeSession) -> Handed | None:

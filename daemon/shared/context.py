@@ -15,8 +15,8 @@ from daemon.core.errors import StoreError
 from daemon.core.ports.clock import Clock
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.awareness import Awareness
-from daemon.shared.bells import Bells
 from daemon.shared.looks import Looks
+from daemon.shared.news import News
 
 READY_WITHIN_S: Final = 30.0
 TRIED_FOR_S: Final = 5.0
@@ -32,12 +32,12 @@ class ContextNotReady(StoreError):
 class SharedContexts:
     """Hands out the shared contexts of one memory.db to one writer; the assembly and commands make it."""
 
-    def __init__(self, store: ContextStore, bells: Bells, clock: Clock, writer: Writer) -> None:
+    def __init__(self, store: ContextStore, news: News, clock: Clock, writer: Writer) -> None:
         self.store = store
-        self.bells = bells
+        self.news = news
         self.clock = clock
         self.writer = writer
-        self.looks = Looks(bells, self._look)
+        self.looks = Looks(news, self._look)
         self._present: dict[str, Awareness] = {}
 
     def use_shared_context(self, key: str, model: type[T]) -> "SharedContext[T]":
@@ -78,7 +78,7 @@ class RawContext:
     async def write(self, data: JSONObject, seen: int | None = None) -> ContextState:
         """Write data made from version `seen`, None for any. Raises ContextConflict, ContextRefused and StoreError."""
         home = self._home
-        return await home.store.write(self._key, data, seen, home.writer, home.bells.ring)
+        return await home.store.write(self._key, data, seen, home.writer, home.news.tell)
 
     async def update(self, change: Callable[[JSONObject], JSONObject]) -> ContextState:
         """Write what `change` makes of the newest data; it is pure, and called again where another was faster.

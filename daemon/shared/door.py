@@ -27,7 +27,7 @@ class ContextDoor:
     def __init__(self, contexts: SharedContexts, reader: Audience) -> None:
         self._contexts = contexts
         self._reader = reader
-        self._looks = Looks(contexts.bells, self._look)
+        self._looks = Looks(contexts.news, self._look)
 
     async def all(self, owner: KeyOwner) -> list[ContextState]:
         """See `SharedState.all`."""
@@ -43,7 +43,7 @@ class ContextDoor:
         if owner.outsider:
             raise ContextRefused(f"{key} is for full members of the workspace", hint="ask one of them to write it")
         try:
-            return await self._contexts.store.write(key, data, seen, self._writer(owner), self._contexts.bells.ring)
+            return await self._contexts.store.write(key, data, seen, self._writer(owner), self._contexts.news.tell)
         except ContextConflict as conflict:
             if conflict.found.audience != self._reader:  # narrowed since it was read
                 raise ContextConflict(ContextState(key, conflict.found.version, {}, conflict.found.audience)) from None

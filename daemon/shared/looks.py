@@ -1,4 +1,4 @@
-"""One look for all who watch: after each ring one read serves every watcher of this process, whatever its key."""
+"""One look for all who watch: after each news one read serves every watcher of this process, whatever its key."""
 
 import asyncio
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-from daemon.shared.bells import Bells
+from daemon.shared.news import News
 
 T = TypeVar("T")
 
@@ -15,15 +15,15 @@ Look = Callable[[Sequence[str]], Awaitable[Mapping[str, T]]]
 
 
 class Looks(Generic[T]):
-    """Shares the looks at what is watched: one of the watchers waits for the ring, and reads for all."""
+    """Shares the looks at what is watched: one of the watchers waits for news, and reads for all."""
 
-    def __init__(self, bells: Bells, look: Look[T]) -> None:
-        self._bells = bells
+    def __init__(self, news: News, look: Look[T]) -> None:
+        self._news = news
         self._look = look
         self._watched = Counter[str]()
         self._found: Mapping[str, T] = {}
         self._number = 0  # of the looks so far
-        self._rings = 0  # that were heard before the newest look began
+        self._heard = 0  # how much news there was before the newest look began
         self._leads = False
         self._turned = asyncio.Event()
 
@@ -55,11 +55,11 @@ class Looks(Generic[T]):
         return self._number, self._found[key]
 
     async def _lead(self) -> None:
-        """Wait for a ring and look for all. One that comes during a look is not lost: the next look follows at once."""
+        """Wait for news and look for all. What comes during a look is not lost: the next look follows at once."""
         self._leads = True
         try:
-            await self._bells.heard(self._rings)
-            self._rings = self._bells.rings
+            await self._news.heard(self._heard)
+            self._heard = self._news.count
             self._found = await self._look(tuple(self._watched))
             self._number += 1
         finally:
@@ -77,7 +77,7 @@ class Watched(Generic[T]):
         self._number: int | None = None
 
     async def next(self) -> T:
-        """What stands there now; from the second time on, after the next ring or within POLL_S. Raises StoreError."""
+        """What stands there now; from the second time on, after the next news or within POLL_S. Raises StoreError."""
         if self._number is None:
             self._number, found = await self._looks.begin(self._key)
         else:

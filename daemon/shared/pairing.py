@@ -7,7 +7,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.telemetry import Emit
 from daemon.memory.shared.pairings import PairingStore
-from daemon.shared.bells import Bells
+from daemon.shared.news import News
 
 _WHY = {
     PairingState.REFUSED: "the person refused it",
@@ -24,7 +24,7 @@ class MachinePairing:
         store: PairingStore,
         clock: Clock,
         emit: Emit,
-        bells: Bells,
+        news: News,
         *,
         standing_of: Callable[[str], Awaitable[GateDecision]],
         soul: Callable[[], str],
@@ -32,7 +32,7 @@ class MachinePairing:
         self._store = store
         self._clock = clock
         self._emit = emit
-        self._bells = bells
+        self._news = news
         self._standing_of = standing_of
         self._soul = soul
 
@@ -49,7 +49,7 @@ class MachinePairing:
         """
         until = self._clock.monotonic() + seconds
         while True:
-            rings = self._bells.rings
+            told = self._news.count
             found = await self._store.of_machine(code, secret)
             if found.state is PairingState.FETCHED:  # by another, or its answer was lost: that key is not to be trusted
                 await self._store.end(found)
@@ -67,4 +67,4 @@ class MachinePairing:
                 return paired
             if self._clock.monotonic() >= until:
                 return None
-            await self._bells.heard(rings)
+            await self._news.heard(told)

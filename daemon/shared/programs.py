@@ -12,8 +12,8 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import open_database
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.bells import open_bells
 from daemon.shared.context import SharedContexts
+from daemon.shared.news import open_news
 
 
 @asynccontextmanager
@@ -24,13 +24,13 @@ async def open_shared_contexts(path: Path, name: str = OPERATOR) -> AsyncIterato
     daemon has worked with, and ContextRefused for what is no name.
     """
     clock = SystemClock()
-    async with open_database(path, clock, create=False) as database, open_bells(path.parent, clock) as bells:
+    async with open_database(path, clock, create=False) as database, open_news(database, clock) as news:
         workspace = await database.read(workspace_of_file)
         if not workspace:
             raise StoreError("memory.db knows no workspace yet", hint="start the daemon once with `soul run`")
         everybody = Audience(AudienceKind.WORKSPACE, workspace)
         writer = ADMIN if name == OPERATOR else Writer(checked_member(name), everybody)
-        contexts = SharedContexts(ContextStore(database, clock, workspace), bells, clock, writer)
+        contexts = SharedContexts(ContextStore(database, clock, workspace), news, clock, writer)
         try:
             yield contexts
         finally:

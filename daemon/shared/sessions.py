@@ -1,5 +1,6 @@
 """Sessions of Claude Code join the soul's mind: their hooks are heard, and a session that begins hears what is here."""
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -28,19 +29,19 @@ from daemon.core.sessions import (
     SessionWords,
     Visibility,
 )
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.daily_words import MOST_KEPT_DAILY
 from daemon.memory.shared.keys import Keys, StoredKey
 from daemon.memory.shared.questions import QuestionStore
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.thread_bindings import SaidInThread, ThreadBindings, new_call, said_by
 from daemon.shared.asking import handed
-from daemon.shared.bells import Bells
 from daemon.shared.companions import Companions
-from daemon.shared.living_sessions import as_they_are
+from daemon.shared.living_sessions import as_found
+from daemon.shared.news import News
 from daemon.shared.session_context import Surroundings, joined, said_at_start, said_of_full, said_of_siblings
 from daemon.shared.who_works import is_of
 
+_PID: Final = re.compile(r"/([1-9][0-9]{0,9})/[^/]*\Z")  # in `host/boot/namespace/pid/start`
 _SAID_EVERY_S: Final = 60.0  # that a key is refused, however often it comes meanwhile
 
 
@@ -57,7 +58,7 @@ class CodeSessions:
 
     `standing_of` asks the gate about a person, and `room_of` finds their direct messages. `contexts` gives the shared
     contexts that the soul knows of, and `who` says who it is. `talk_of` names a session's conversation. `questions` are
-    what people ask sessions, for which one waits by the `bells`, as their `companions` do, `bindings` the threads that
+    what people ask sessions, for which one waits by the `news`, as their `companions` do, `bindings` the threads that
     belong to sessions; `wake` has the souls look for what they say.
     """
 
@@ -76,7 +77,7 @@ class CodeSessions:
         questions: QuestionStore,
         bindings: ThreadBindings,
         companions: Companions,
-        bells: Bells,
+        news: News,
         wake: Callable[[], None],
     ) -> None:
         self.companions = companions
@@ -92,7 +93,7 @@ class CodeSessions:
         self._talk_of = talk_of
         self._questions = questions
         self._bindings = bindings
-        self._bells = bells
+        self._news = news
         self._wake = wake
         self._refused: dict[str, _Refused] = {}
 
@@ -139,12 +140,12 @@ class CodeSessions:
         messages can't be found now.
         """
         event = replace(event, said=clean_answer(event.said))
-        lost = {one.id: one.reason for one in await self._now(await self._store.living()) if not one.living}
+        lost = {one.id: one.reason for one in self._now(await self._store.living()) if not one.living}
         taken = await self._store.take(event, owner, lost, await self._words(event, owner))
         if event.said:
             self._wake()
         if event.ends_turn or event.hook == "SessionStart":  # a companion may wait for it
-            self._bells.ring()
+            self._news.tell()
         if taken.session is None or not taken.new:
             return SessionReads(words=owner.keeps_words)
         if taken.full:
@@ -172,14 +173,14 @@ class CodeSessions:
         await self._require_own(owner, session)
         until = self._clock.monotonic() + seconds
         while True:
-            rings = self._bells.rings
+            told = self._news.count
             await self._store.require_key(owner)
             found = await self._questions.readable(session)
             if any(one.state is NoteState.WAITING for one in found):
                 return [handed(one) for one in await self._questions.fetch(session)]
             if self._clock.monotonic() >= until:
                 return [handed(one) for one in found]
-            await self._bells.heard(rings)
+            await self._news.heard(told)
 
     async def answer(self, owner: KeyOwner, session: str, note: str, words: str) -> None:
         """Answer what an owner's session was asked. Raises NotTheirSession, NoSuchNote, NoteSettled and StoreError."""
@@ -213,7 +214,7 @@ class CodeSessions:
 
         An outsider's are shown none but their own. Raises StoreError.
         """
-        living = [one for one in await self._now(await self._store.living()) if one.living]
+        living = [one for one in self._now(await self._store.living()) if one.living]
         shown = [one for one in living if owner == THE_ADMIN or _may_see(owner, one)]
         return [_at_work(one) for one in shown if not who or is_of(one, who)]
 
@@ -222,7 +223,7 @@ class CodeSessions:
 
         Raises StoreError.
         """
-        found = await self._now(await self._store.newest(None if owner == THE_ADMIN else owner.person))
+        found = self._now(await self._store.newest(None if owner == THE_ADMIN else owner.person))
         waiting, bound = await self._store.waiting(), await self._bindings.by_session()
         ordered = sorted(found, key=lambda one: not one.living)
         return [shown(one, waiting.get(one.id, 0), bound.get(one.id)) for one in ordered]
@@ -244,9 +245,10 @@ class CodeSessions:
             raise SaidTooMuch(f"{MOST_SAID_HOURLY} times an hour are the most of one key", hint="try again later")
         self._wake()
 
-    async def _now(self, sessions: Sequence[CodeSession]) -> Sequence[CodeSession]:
-        """The sessions, gone where their processes are or where they were silent for too long."""
-        return await as_they_are(sessions, self._clock.now_ms())
+    def _now(self, sessions: Sequence[CodeSession]) -> Sequence[CodeSession]:
+        """The sessions, gone where they were silent for too long."""
+        now = self._clock.now_ms()
+        return [as_found(one, now) for one in sessions]
 
     def _say_refused(self, key_id: str, reason: str) -> None:
         """Log that a key is refused, with how often since the last line; hooks come at each prompt."""
@@ -259,7 +261,7 @@ class CodeSessions:
 
     async def _surroundings(self, session: CodeSession, owner: KeyOwner) -> Surroundings:
         name, personality = self._who()
-        living = await self._now(await self._store.living())
+        living = self._now(await self._store.living())
         others = [one for one in living if one.living and one != session]
         return Surroundings(
             session,
@@ -327,7 +329,5 @@ def shown(session: CodeSession, waiting: int, bound: str | None) -> dict[str, ob
 
 
 def _pid(process: str) -> int | None:
-    try:
-        return ProcessIdentity.parse(process).pid
-    except ValueError:
-        return None
+    found = _PID.search(process)
+    return int(found[1]) if found else None

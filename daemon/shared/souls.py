@@ -11,7 +11,6 @@ from typing import Final
 from daemon.core.members import MemberTaken, WorkPlace
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.clock import Clock
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.awareness import AwarenessStore
 
 _SETTLES_S: Final = 0.2  # what is over sooner is never shown, so that a quick reply costs no write
@@ -42,7 +41,6 @@ class SoulAtWork:
         self._clock = clock
         self._soul = soul
         self._member = soul
-        self._process = str(ProcessIdentity.current())
         self._works: list[_Work] = []
         self._changed = asyncio.Event()
         self._shown: tuple[Doing, tuple[WorkPlace, ...]] | None = None
@@ -83,7 +81,7 @@ class SoulAtWork:
     async def _store_under_a_free_name(self, state: dict[str, object], places: tuple[WorkPlace, ...]) -> None:
         for number in count(2):
             try:
-                await self._store.set_soul(self._member, self._process, state, places)
+                await self._store.set_soul(self._member, self._store.process, state, places)
             except MemberTaken:
                 self._member = f"{self._soul[:60]}:{number}"
             else:

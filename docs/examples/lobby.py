@@ -46,14 +46,14 @@ async def play(home: Path, name: str, last: int) -> None:
         await game.ready()
         await game.awareness.set_local_state({"status": "here", "turns": 0})
         while True:
-            rings = contexts.bells.rings
+            told = contexts.news.count
             states = await game.awareness.get_states()  # of who was killed there is none
             await game.update(partial(moved, name=name, present=states.keys(), last=last))
             await game.awareness.set_local_state_field("turns", game.data.turns)
             tell(game)
             if game.data.phase == "finished":
                 return
-            await contexts.bells.heard(rings)  # by somebody's change, or after two seconds
+            await contexts.news.heard(told)  # by somebody's change, or after two seconds
 
 
 def tell(game: SharedContext[Game]) -> None:

@@ -9,8 +9,8 @@ from typing import TypeVar
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from daemon.memory.database import Transaction, migrate, open_database, sqlite
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.queues.presence import ProcessIdentity
 from tests.fakes import FakeClock
+from tests.processes import OtherProcess
 
 T = TypeVar("T")
 CONVERSATION = "minoan/T1/D1/"
@@ -121,16 +121,17 @@ def post_in(state: str) -> str:
 def add_daemon(
     path: Path, *, identity: str = "", kind: str = "slack", state: str = "connected", seen_ms: int = NOW
 ) -> None:
-    """A daemon's row; by default the very process that runs the test, which is surely alive."""
+    """A daemon's row; by default one that is alive."""
     program = {"kind": kind, "host": "here", "pid": 42, "version": "0.1.0", "sqlite": "3", "started_ms": NOW}
-    whose = {"id": identity or str(ProcessIdentity.current()), "soul": "minoan", "workspace": "T1"}
+    whose = {"id": identity or OtherProcess(path).name, "soul": "minoan", "workspace": "T1"}
     insert(path, "presence", **whose, **program, seen_ms=seen_ms, state=state, detail='{"active": 0}')
 
 
 def host(path: Path, soul: str) -> None:
-    """The process that runs the test hosts a soul."""
-    process = str(ProcessIdentity.current())
-    insert(path, "awareness", context_key="souls", member=soul, process=process, state="{}", seen_ms=NOW)
+    """A living process hosts a soul."""
+    insert(
+        path, "awareness", context_key="souls", member=soul, process=OtherProcess(path).name, state="{}", seen_ms=NOW
+    )
 
 
 def filled(path: Path, rows: int) -> Path:
@@ -146,6 +147,5 @@ def filled(path: Path, rows: int) -> Path:
 
 
 def dead_identity() -> str:
-    """A process of this machine that is gone."""
-    now = ProcessIdentity.current()
-    return str(ProcessIdentity(now.host, "an-earlier-boot", now.namespace, 1, "1"))
+    """A process that is gone."""
+    return "7-of-the-dead"

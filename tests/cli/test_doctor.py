@@ -135,27 +135,13 @@ def test_daemons_in_trouble_are_warnings_and_a_dead_one_alone_is_no_fault(path: 
         ("", "x", NOW, "last"),
     ):
         change(path, "DELETE FROM presence")
-        add_daemon(path, identity="elsewhere/boot/7/7", seen_ms=now)
+        add_daemon(path, seen_ms=now)
         add_daemon(path, identity=identity, state=state, seen_ms=seen)
         (troubled,) = [one for one in found("daemons") if one.verdict is Verdict.WARN]
         assert said in troubled.found
     change(path, "DELETE FROM presence")
     add_daemon(path, identity=dead_identity())
     assert only("daemons").verdict is Verdict.SKIP
-
-
-def test_a_folder_of_bells_that_belongs_to_another_user_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not found("bells"), "the first process makes it"
-    folder = home / "bells"
-    folder.mkdir()
-    assert not found("bells")
-    allowed = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: path != folder and allowed(path, mode))  # root may do all
-    assert only("bells").verdict is Verdict.WARN
-    assert f"chown -R {os.getuid()} {folder}" in only("bells").fix
-    folder.rmdir()
-    folder.write_text("no folder")
-    assert f"delete {folder}" in only("bells").fix
 
 
 def test_what_waits_for_a_soul_that_no_daemon_hosts_any_more_is_named_with_what_to_do(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from daemon.core.clock import SystemClock
 from daemon.core.tempo import STALE_AFTER_MS
 from daemon.local_slack.server import WorkspaceServer
-from daemon.memory.queues.presence import ProcessIdentity
 from tests.cli.conftest import call
 from tests.cli.services import move, workspace
 from tests.cli.stocked import CONVERSATION, add_daemon, change, one, stock, talk
@@ -78,7 +76,7 @@ def test_goals_proposals_levels_invitations_and_the_doctor_are_those_of_the_time
     planned = json.loads(printed("schedule", "add", CONVERSATION, "look", "--in", "2h", "--json"))
     assert planned["due_ms"] > least
     seen_ms = SystemClock().now_ms() + WEEK_MS - 5_000
-    add_daemon(path, identity=str(replace(ProcessIdentity.current(), host="far")), seen_ms=seen_ms)
+    add_daemon(path, seen_ms=seen_ms)
     assert "minoan in T1 (process 42 on here) is connected" in call("doctor", "--offline").stdout
 
 

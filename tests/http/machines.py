@@ -1,12 +1,9 @@
 """Machines on which sessions of Claude Code run: keys, and what the hooks of a session send."""
 
-from dataclasses import replace
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from daemon.core.sessions import Visibility
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.keys import KeyAdmin
 from tests.http.daemons import Got, HttpHome, bearer
 
@@ -75,9 +72,3 @@ async def key_of(
 async def revoke(home: HttpHome, key: str) -> None:
     """End a key."""
     await KeyAdmin(home.database, home.clock, "root").revoke(key.split("-")[2])
-
-
-def identity_of(pid: int) -> str:
-    """A process of this machine as its hooks name it."""
-    start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    return str(replace(ProcessIdentity.current(), pid=pid, start=start))

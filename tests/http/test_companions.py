@@ -1,7 +1,6 @@
 """The long poll by which a session's companion waits: while it is there the session is, and it ends with it."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import quote
@@ -12,7 +11,7 @@ from daemon.channels.http.companion_polls import GRACE_S, CompanionPolls
 from daemon.shared.living_sessions import LEASE_MS
 from tests.fakes import TIMEOUT
 from tests.http.daemons import Got, HttpHome, bearer
-from tests.http.machines import ELSEWHERE, Machine, identity_of, key_of, revoke
+from tests.http.machines import ELSEWHERE, Machine, key_of, revoke
 
 
 @pytest.fixture
@@ -89,15 +88,6 @@ async def test_a_session_whose_companion_comes_no_more_is_gone_until_it_does(hom
     assert await ada.state() == ("gone", "process")
     assert (await poll(home, ada.key)).headers["Soul-Session"] == "s-ada"
     assert await ada.state() == ("idle", None), "a network that was away for long is no end"
-
-
-async def test_a_process_that_can_be_seen_to_run_is_no_session_that_ended(home: HttpHome, ada: Machine) -> None:
-    ada.where["process"] = process = identity_of(os.getpid())
-    await ada.start()
-    async with waiting(home, ada, process):
-        pass
-    await home.turning(reached(ada, "turn_end"))
-    assert (await ada.state())[0] == "idle"
 
 
 async def test_a_daemon_that_stops_or_is_cut_ends_no_session(home: HttpHome, ada: Machine) -> None:

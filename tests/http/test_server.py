@@ -7,7 +7,6 @@ import re
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,10 @@ from daemon.channels.http import connection, endpoints, request_body, server
 from daemon.channels.http.auth import TOKEN_FILE, bearer_token
 from daemon.channels.http.openapi import description
 from daemon.channels.http.routes import ROUTES
-from daemon.core.bell_sockets import hang
 from daemon.core.errors import ConfigError
-from daemon.memory.queues.presence import ProcessIdentity, bells_beside
 from tests.fakes import TIMEOUT, Events
 from tests.http.daemons import HttpHome, bearer, settings_for
+from tests.processes import OtherProcess
 from tests.store.parts import look, poke
 
 FREE = [route.path for route in ROUTES if route.free and not route.path.startswith(("/api/pair", "/api/events"))]
@@ -308,23 +306,22 @@ async def test_a_taken_port_and_an_address_of_another_machine_are_errors_with_th
 
 
 async def test_a_port_that_another_daemon_on_the_same_memory_has_is_replaced_by_a_free_one(empty: HttpHome) -> None:
-    identity = replace(ProcessIdentity.current(), namespace="4026530000")
-    hung = hang(bells_beside(empty.home / "memory.db"), identity.bell)
-    assert hung is not None
-    with socket.socket() as other, hung[0]:
+    with socket.socket() as other, OtherProcess(empty.home / "memory.db") as neighbour:
         other.bind(("127.0.0.1", 0))
         other.listen()
         taken = other.getsockname()[1]
         first = await empty.start()
         columns = "soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state, detail"
         row = f"INSERT INTO presence (id, {columns}) SELECT ?, {columns} FROM presence"
-        poke(empty.home / "memory.db", row, str(identity))
+        poke(empty.home / "memory.db", row, neighbour.name)
         await first.stop()
         await empty.start(http_port=taken)
         assert (await empty.get("/healthz")).status == 200
         assert not empty.now.channel.url.endswith(f":{taken}")
         said = look(
-            empty.home / "memory.db", "SELECT json_extract(detail, '$.http') FROM presence WHERE id <> ?", str(identity)
+            empty.home / "memory.db",
+            "SELECT json_extract(detail, '$.http') FROM presence WHERE id <> ?",
+            neighbour.name,
         )
         assert said == [(empty.now.channel.url,)]
 

@@ -1,13 +1,6 @@
 """Sessions of Claude Code at the door: who may come, what their hooks change, and what they read."""
 
 import asyncio
-import os
-import socket
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,27 +11,16 @@ from daemon.core.sessions import CodeSession, Visibility
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.people.erasure import Spared, erase
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared import sessions as stored_sessions
 from daemon.memory.shared.store import ContextStore
-from daemon.shared import living_sessions
 from daemon.shared.living_sessions import LEASE_MS
 from tests.http.daemons import WORKSPACE, HttpHome, bearer
-from tests.http.machines import Machine, identity_of, key_of, revoke
+from tests.http.machines import Machine, key_of, revoke
 
 
 @pytest.fixture
 async def ada(home: HttpHome) -> Machine:
     return Machine(home, await key_of(home), "s-ada")
-
-
-@pytest.fixture
-def program() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that lives until it is killed."""
-    running = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    yield running
-    running.kill()
-    running.communicate()
 
 
 # Keys
@@ -242,19 +224,7 @@ async def test_a_fork_is_a_session_of_its_own_and_a_resume_the_same_again(home: 
 # Who is gone
 
 
-async def test_a_session_whose_process_is_gone_is_gone(
-    home: HttpHome, ada: Machine, program: subprocess.Popen[bytes]
-) -> None:
-    ada.where |= {"process": identity_of(program.pid), "host": socket.gethostname()}
-    await ada.start()
-    home.clock.turn(10 * LEASE_MS / 1000)
-    assert (await ada.row())["state"] == "idle"  # it can be seen, and lives
-    program.kill()
-    program.wait()
-    assert await ada.state() == ("gone", "process")
-
-
-async def test_one_that_cannot_be_seen_has_an_hour_and_returns_with_a_word(home: HttpHome, ada: Machine) -> None:
+async def test_one_without_a_companion_has_an_hour_and_returns_with_a_word(home: HttpHome, ada: Machine) -> None:
     await ada.start()
     home.clock.turn(LEASE_MS / 1000 - 600)
     assert await ada.state() == ("idle", None)
@@ -265,16 +235,6 @@ async def test_one_that_cannot_be_seen_has_an_hour_and_returns_with_a_word(home:
     await ada.send("Stop")
     row = await ada.row()
     assert (row["state"], row["ended_ms"], row["name"]) == ("idle", None, "ada-api-2")
-
-
-async def test_a_process_that_says_nothing_is_no_proof_of_death(home: HttpHome, ada: Machine) -> None:
-    here = ProcessIdentity.current()
-    odd = ("", "x", "a/b/c", "far/boot/1/0/1", "far/boot/1/-1/1", "far/boot/1/" + "9" * 300 + "/1", "\u0000/1/2/3")
-    other_boot, started_at = replace(here, boot="another", pid=2**22 + 1), replace(here, pid=os.getpid(), start="")
-    for number, process in enumerate((*odd, str(other_boot), str(started_at))):
-        one = Machine(home, ada.key, f"s{number}", process=process)
-        await one.start()
-        assert await one.state() == ("idle", None), process
 
 
 # What a session reads
@@ -450,21 +410,15 @@ async def test_a_list_has_a_bound_and_begins_with_those_that_run(
         assert [row["id"] for row in got.json] == ["s-ada", "s2"]
 
 
-async def test_an_event_writes_what_changed_and_looks_at_processes_beside_the_loop(
+async def test_an_event_writes_what_changed_alone(
     home: HttpHome, ada: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked_in, inserted = set[int](), list[str]()
-    found, insert = living_sessions.as_found, Transaction.insert
-
-    def as_found(session: CodeSession, now_ms: int) -> CodeSession:
-        looked_in.add(threading.get_ident())
-        return found(session, now_ms)
+    inserted, insert = list[str](), Transaction.insert
 
     async def counted(self: Transaction, table: str, more: str = "", **values: object) -> object:
         inserted.append(table)
         return await insert(self, table, more, **values)
 
-    monkeypatch.setattr(living_sessions, "as_found", as_found)
     for number in range(3):
         await Machine(home, ada.key, f"s{number}", process=f"far/boot/1/{number + 1}/1").start()
     await ada.start()
@@ -472,5 +426,3 @@ async def test_an_event_writes_what_changed_and_looks_at_processes_beside_the_lo
     await ada.send("Stop")
     assert "sessions" in inserted
     assert "session_siblings" not in inserted, "they have met before"
-    assert looked_in
-    assert threading.get_ident() not in looked_in

@@ -2,15 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
-from daemon.core.bell_sockets import hang
-from daemon.memory.queues.presence import ProcessIdentity, bells_beside
 from tests.given import shown, tagged, wanting
 from tests.journeys.handing import ACTS, GIVEN, talking, words
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM
 from tests.journeys.souls import write_soul
+from tests.processes import OtherProcess
 from tests.unit.ism_parts import chosen
 
 _DAEMON = """
@@ -30,13 +28,10 @@ async def rolf_elsewhere(house: House) -> AsyncIterator[str]:
     write_soul(house.settings.home, more=ACTS)
     await house.start(name="tess")
     app = str((await house.people.add_person("Rolfs app", standing="bot"))["id"])
-    identity = replace(ProcessIdentity.current(), namespace="4026530000")
-    hung = hang(bells_beside(house.settings.database_path), identity.bell)
-    assert hung is not None
     await house.row("SELECT 1 FROM awareness WHERE member = 'tess'")
-    with hung[0]:
-        await house.change(_DAEMON, str(identity), app)
-        await house.change(_SOUL, str(identity))
+    with OtherProcess(house.settings.database_path) as other:
+        await house.change(_DAEMON, other.name, app)
+        await house.change(_SOUL, other.name)
         yield app
 
 

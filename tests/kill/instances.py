@@ -1,7 +1,7 @@
 """Three daemons on one memory.db, of which one after the other is killed at a random moment; the others go on.
 
 `python -m tests.kill instances --kills 300 --apart` prints the figure. `--apart` puts them into two units that see no
-processes of each other, as containers do, so that a bell that refuses is the only proof of a death.
+processes of each other, as containers do.
 """
 
 import asyncio
@@ -18,7 +18,6 @@ from daemon.core.concurrency import alongside
 from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.server import serve_workspace
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.queues.presence import ProcessIdentity
 from tests.kill.loop import APART, PATIENT, Crowd, nursery
 from tests.kill.verdict import Figure, Outcome, judge, until_settled
 
@@ -106,7 +105,7 @@ class Lives:
 
     def _lived(self, pid: int, unit: int) -> list[str]:
         lived = [one for word, one, _ in _lines(self.files[unit]) if word == "lives"]
-        return [one for one in lived if ProcessIdentity.parse(one).pid == pid and one not in self._killed]
+        return [one for one in lived if one.startswith(f"{pid}-") and one not in self._killed]
 
     def _holders(self) -> set[str]:
         with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self._home / "memory.db")) as connection:

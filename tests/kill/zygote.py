@@ -32,13 +32,13 @@ from daemon.core.config import Settings, load_settings
 from daemon.core.perception import Modality
 from daemon.core.ports.telemetry import LLMCall
 from daemon.llm import prices
-from daemon.memory.database import Database, Unit
+from daemon.memory.database import Database, Unit, process_locks
+from daemon.memory.database.process_locks import ProcessLocks
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.jobs import Job, Jobs
 from daemon.memory.queues.outbox import Outbox
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import Delivery, ProcessState
 from daemon.mind.state_machine import DECISION_PROCESS
 from tests.kill.bill import BilledMind, forget_what_is_reserved
@@ -153,19 +153,24 @@ def make_naive() -> None:
 
 def note_deaths(file: Path) -> None:
     """Write who this process is, and each process that it holds for dead, with the moment on the machine's clock."""
-    surely_dead = ProcessIdentity.surely_dead
+    has_ended, lock = ProcessLocks.has_ended, process_locks.lock_new_file
 
-    def write(word: str, one: ProcessIdentity) -> None:
+    def write(word: str, name: str) -> None:
         with file.open("a") as lines:
-            lines.write(f"{word} {one} {time.monotonic()}\n")
+            lines.write(f"{word} {name} {time.monotonic()}\n")
 
-    def noted(self: ProcessIdentity, database: Path | None = None) -> bool:
-        if dead := surely_dead(self, database):
-            write("dead", self)
-        return dead
+    def noted(self: ProcessLocks, name: str) -> bool | None:
+        if ended := has_ended(self, name):
+            write("dead", name)
+        return ended
 
-    ProcessIdentity.surely_dead = noted  # type: ignore[method-assign]  # as above
-    write("lives", ProcessIdentity.current())
+    def noting(folder: Path) -> tuple[str, int]:
+        name, handle = lock(folder)
+        write("lives", name)
+        return name, handle
+
+    ProcessLocks.has_ended = noted  # type: ignore[method-assign]  # as above
+    process_locks.lock_new_file = noting  # as above
 
 
 async def live(settings: Settings, pace: float, bill: str = "", *, busy: bool = False) -> None:

@@ -11,8 +11,8 @@ from daemon.core.contexts import OPERATOR, Writer
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import open_database
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.bells import open_bells
 from daemon.shared.context import SharedContexts
+from daemon.shared.news import News
 
 KEY = "counter"
 WRITER = Writer(OPERATOR, Audience(AudienceKind.OPERATOR, ""))
@@ -29,8 +29,8 @@ def one_more(counter: Tally) -> Tally:
 async def _count(home: Path, times: int) -> None:
     clock = SystemClock()
     for _ in range(times):
-        async with open_database(home / "memory.db", clock, create=False) as database, open_bells(home, clock) as bells:
-            contexts = SharedContexts(ContextStore(database, clock, "T1"), bells, clock, WRITER)
+        async with open_database(home / "memory.db", clock, create=False) as database:
+            contexts = SharedContexts(ContextStore(database, clock, "T1"), News(database, clock), clock, WRITER)
             await contexts.use_shared_context(KEY, Tally).update(one_more)
 
 

@@ -16,8 +16,8 @@ from daemon.core.clock import SystemClock
 from daemon.core.contexts import ADMIN
 from daemon.memory.database import open_database
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.bells import open_bells
 from daemon.shared.context import RawContext, SharedContexts
+from daemon.shared.news import open_news
 
 WORKSPACE: Final = "T1"
 _PAUSE_S: Final = (0.02, 0.06)
@@ -49,8 +49,8 @@ class Watcher:
 
 async def main(home: Path, mine: str, others: list[str], times: int) -> None:
     clock = SystemClock()
-    async with open_database(home / "memory.db", clock, create=False) as database, open_bells(home, clock) as bells:
-        contexts = SharedContexts(ContextStore(database, clock, WORKSPACE), bells, clock, ADMIN)
+    async with open_database(home / "memory.db", clock, create=False) as database, open_news(database, clock) as news:
+        contexts = SharedContexts(ContextStore(database, clock, WORKSPACE), news, clock, ADMIN)
         own, watcher = RawContext(contexts, mine), Watcher(contexts)
         async with asyncio.TaskGroup() as group:
             for other in others:

@@ -10,16 +10,16 @@ from daemon.core.errors import DaemonError
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import open_database
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.bells import open_bells
 from daemon.shared.context import SharedContexts
+from daemon.shared.news import open_news
 from tests.given import TEAM
 
 
 async def _be_present(home: Path, key: str, member: str) -> None:
     clock = SystemClock()
-    async with open_database(home / "memory.db", clock, create=False) as database, open_bells(home, clock) as bells:
+    async with open_database(home / "memory.db", clock, create=False) as database, open_news(database, clock) as news:
         writer = Writer(member, Audience(AudienceKind.WORKSPACE, TEAM))
-        contexts = SharedContexts(ContextStore(database, clock, TEAM), bells, clock, writer)
+        contexts = SharedContexts(ContextStore(database, clock, TEAM), news, clock, writer)
         try:
             await contexts.awareness(key).set_local_state({"status": "typing"})
         except DaemonError as error:

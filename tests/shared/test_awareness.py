@@ -1,6 +1,7 @@
 """Awareness: processes see each other as long as they live, pay nothing while nothing changes, and leave no trace."""
 
 import asyncio
+import fcntl
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
@@ -15,14 +16,15 @@ from daemon.core.members import LARGEST_STATE, MemberTaken, WorkPlace
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, open_database
-from daemon.memory.queues.presence import Presence, ProcessIdentity
+from daemon.memory.queues.presence import Presence
 from daemon.memory.shared.awareness import LEASE_MS, AwarenessStore
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.bells import open_bells
 from daemon.shared.context import SharedContexts
+from daemon.shared.news import open_news
 from daemon.shared.souls import Doing, SoulAtWork
 from tests.fakes import TIMEOUT, FakeClock
 from tests.given import DM, TEAM
+from tests.processes import OtherProcess, without_locks
 from tests.shared.counting import Tally
 
 KEY = "lobby"
@@ -33,8 +35,8 @@ ADA = Writer("ada", EVERYBODY)
 
 @asynccontextmanager
 async def contexts_in(home: Path, clock: Clock, writer: Writer = ADA) -> AsyncIterator[SharedContexts]:
-    async with open_database(home / "memory.db", clock) as database, open_bells(home, clock) as bells:
-        yield SharedContexts(ContextStore(database, clock, TEAM), bells, clock, writer)
+    async with open_database(home / "memory.db", clock) as database, open_news(database, clock) as news:
+        yield SharedContexts(ContextStore(database, clock, TEAM), news, clock, writer)
 
 
 @pytest.fixture
@@ -165,9 +167,13 @@ async def test_a_member_over_http_goes_with_its_lease(tmp_path: Path) -> None:
         assert await database.rows("SELECT * FROM awareness") == []
 
 
-async def test_of_a_process_that_can_not_be_seen_the_last_sign_of_life_decides(tmp_path: Path) -> None:
-    clock, elsewhere = FakeClock(), str(ProcessIdentity("another-host", "boot", "", 1, "1"))
+async def test_of_a_process_that_can_not_be_seen_the_last_sign_of_life_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = FakeClock()
+    monkeypatch.setattr(fcntl, "flock", without_locks)
     async with open_database(tmp_path / "memory.db", clock) as database:
+        elsewhere = OtherProcess(database.path).name
         store = AwarenessStore(database, clock, TEAM)
         await store.set(KEY, "ben", elsewhere, {}, writer=Writer("ben", EVERYBODY))
         await clock.advance(120)
@@ -189,12 +195,13 @@ async def test_of_a_process_that_can_not_be_seen_the_last_sign_of_life_decides(t
         assert await store.members(KEY, EVERYBODY) == []
 
 
-async def test_no_presence_of_a_clock_that_was_far_ahead_stays(tmp_path: Path) -> None:
+async def test_no_presence_of_a_clock_that_was_far_ahead_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "flock", without_locks)
     clock, ahead = FakeClock(), FakeClock(start_ms=2_000_000_000_000)
     async with open_database(tmp_path / "memory.db", clock) as database:
         theirs, ours = AwarenessStore(database, ahead, TEAM), AwarenessStore(database, clock, TEAM)
         await theirs.renew(KEY, "page", {}, ADA)
-        elsewhere = str(ProcessIdentity("another-host", "boot", "", 1, "1"))
+        elsewhere = OtherProcess(database.path).name
         await theirs.set(KEY, "ben", elsewhere, {}, writer=Writer("ben", EVERYBODY))
         assert await ours.members(KEY, EVERYBODY) == []
         presence = Presence(database, clock, soul="ada", workspace=TEAM, kind="test", version="1", lease=30)
@@ -205,7 +212,7 @@ async def test_no_presence_of_a_clock_that_was_far_ahead_stays(tmp_path: Path) -
 
 
 async def test_where_a_soul_works_is_known_to_those_alone_who_may_know_it(contexts: SharedContexts) -> None:
-    store, own = contexts.store.awareness, str(ProcessIdentity.current())
+    store, own = contexts.store.awareness, contexts.store.awareness.process
     places = [WorkPlace(f"workspace:{TEAM}", "open"), WorkPlace("dm:D1", "hidden"), WorkPlace("channel:C9", "closed")]
     await store.set_soul("ada", own, {"doing": "thinking"}, places)
 
@@ -266,8 +273,7 @@ async def test_a_soul_shows_the_most_it_does_and_what_is_brief_not_at_all(desk: 
 
 
 async def test_a_soul_that_another_daemon_hosts_too_is_shown_with_a_number(desk: SoulSeen, database: Database) -> None:
-    other = str(ProcessIdentity("another-host", "boot", "", 1, "1"))
-    await database.run("UPDATE awareness SET process = :other", other=other)
+    await database.run("UPDATE awareness SET process = :other", other=OtherProcess(database.path).name)
     with desk.at_work.works(DM, EVERYBODY):
         async with asyncio.timeout(TIMEOUT):
             while len(found := await desk.store.members(SOULS, EVERYBODY)) < 2:

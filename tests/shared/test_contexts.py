@@ -18,8 +18,8 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database, open_database
 from daemon.memory.shared.contexts import KEPT_VERSIONS
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.bells import Bells, open_bells
 from daemon.shared.context import RawContext, SharedContexts
+from daemon.shared.news import News, open_news
 from tests.fakes import TIMEOUT
 from tests.given import TEAM
 from tests.shared.counting import KEY, Tally, one_more
@@ -43,8 +43,8 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def bells(tmp_path: Path) -> AsyncIterator[Bells]:
-    async with open_bells(tmp_path, SystemClock()) as opened:
+async def news(database: Database) -> AsyncIterator[News]:
+    async with open_news(database, SystemClock()) as opened:
         yield opened
 
 
@@ -53,13 +53,13 @@ def store(database: Database) -> ContextStore:
     return ContextStore(database, SystemClock(), TEAM)
 
 
-def contexts(store: ContextStore, bells: Bells, writer: Writer = ADA) -> SharedContexts:
-    return SharedContexts(store, bells, SystemClock(), writer)
+def contexts(store: ContextStore, news: News, writer: Writer = ADA) -> SharedContexts:
+    return SharedContexts(store, news, SystemClock(), writer)
 
 
-async def test_two_souls_share_a_lobby(store: ContextStore, bells: Bells) -> None:
-    ones = contexts(store, bells).use_shared_context("game-lobby", GameState)
-    others = contexts(store, bells, Writer("ben", EVERYBODY)).use_shared_context("game-lobby", GameState)
+async def test_two_souls_share_a_lobby(store: ContextStore, news: News) -> None:
+    ones = contexts(store, news).use_shared_context("game-lobby", GameState)
+    others = contexts(store, news, Writer("ben", EVERYBODY)).use_shared_context("game-lobby", GameState)
     await ones.ready()
     assert (ones.version, ones.data.players) == (0, [])
     await ones.update(lambda lobby: lobby.model_copy(update={"players": [*lobby.players, "SoulA"]}))
@@ -74,7 +74,7 @@ async def test_two_souls_share_a_lobby(store: ContextStore, bells: Bells) -> Non
         (1, "ada", ["SoulA"]),
     ]
     await store.write("game-lobby", {"players": "nobody"}, None, ADA)
-    lobby = contexts(store, bells).use_shared_context("game-lobby", GameState)
+    lobby = contexts(store, news).use_shared_context("game-lobby", GameState)
     await lobby.ready()
     with pytest.raises(ContextRefused, match="game-lobby: players: "):
         _ = lobby.data
@@ -91,8 +91,8 @@ async def test_four_processes_lose_no_increment(tmp_path: Path, store: ContextSt
     assert (await store.get(KEY)).data == {"count": 200}
 
 
-async def test_who_was_slower_is_asked_again_with_the_newest_data(store: ContextStore, bells: Bells) -> None:
-    counter = contexts(store, bells).use_shared_context(KEY, Tally)
+async def test_who_was_slower_is_asked_again_with_the_newest_data(store: ContextStore, news: News) -> None:
+    counter = contexts(store, news).use_shared_context(KEY, Tally)
     await asyncio.gather(*(counter.update(one_more) for _ in range(20)))
     assert (await store.get(KEY)).data == {"count": 20}
 
@@ -154,8 +154,8 @@ def test_a_key_is_short_and_plain_or_refused(text: str) -> None:
     assert not text.startswith((".", "-", "_"))
 
 
-async def test_a_change_elsewhere_is_noticed_by_its_ring(store: ContextStore, bells: Bells, tmp_path: Path) -> None:
-    seen = RawContext(contexts(store, bells), KEY).changes()
+async def test_a_change_elsewhere_is_noticed(store: ContextStore, news: News, tmp_path: Path) -> None:
+    seen = RawContext(contexts(store, news), KEY).changes()
     assert (await anext(seen)).version == 0
     next_one = asyncio.ensure_future(anext(seen))
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.shared.counting", str(tmp_path), "1")

@@ -1,4 +1,4 @@
-"""Watchers share their looks: one read after each ring, however many they are, and no ring where nothing changed."""
+"""Watchers share their looks: one read after each news, however many they are, and no news where nothing changed."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -10,12 +10,12 @@ from daemon.core.contexts import ADMIN, ContextRefused
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.sessions import THE_ADMIN
-from daemon.memory.database import open_database
+from daemon.memory.database import Database, open_database
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.bells import Bells
 from daemon.shared.context import SharedContexts
 from daemon.shared.door import ContextDoor
 from daemon.shared.looks import Looks
+from daemon.shared.news import News
 from tests.fakes import TIMEOUT, FakeClock
 from tests.given import TEAM
 
@@ -43,8 +43,14 @@ class LookedAt:
 
 
 @pytest.fixture
-def bells(tmp_path: Path) -> Bells:
-    return Bells(tmp_path / "bells", FakeClock(), None, "own")  # its clock stands still: nobody looks without a ring
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    async with open_database(tmp_path / "memory.db", FakeClock(auto=True)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def news(database: Database) -> News:
+    return News(database, FakeClock())  # its clock stands still: nobody looks without news
 
 
 @pytest.fixture
@@ -53,10 +59,9 @@ def shelf() -> LookedAt:
 
 
 @pytest.fixture
-async def door(tmp_path: Path, bells: Bells) -> AsyncIterator[ContextDoor]:
+def door(database: Database, news: News) -> ContextDoor:
     clock = FakeClock(auto=True)
-    async with open_database(tmp_path / "memory.db", clock) as database:
-        yield ContextDoor(SharedContexts(ContextStore(database, clock, TEAM), bells, clock, ADMIN), EVERYBODY)
+    return ContextDoor(SharedContexts(ContextStore(database, clock, TEAM), news, clock, ADMIN), EVERYBODY)
 
 
 async def following(looks: Looks[int], key: str, upto: int) -> list[int]:
@@ -75,77 +80,77 @@ async def settled(tasks: Sequence[asyncio.Task[list[int]]], shelf: LookedAt) -> 
         await asyncio.sleep(0)
 
 
-async def test_one_look_after_a_ring_serves_all_watchers_of_all_keys(bells: Bells, shelf: LookedAt) -> None:
-    looks = Looks(bells, shelf.look)
+async def test_one_look_after_news_serves_all_watchers_of_all_keys(news: News, shelf: LookedAt) -> None:
+    looks = Looks(news, shelf.look)
     async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
         tasks = [group.create_task(following(looks, key, 1)) for key in ("a", "b") * 5]
         await settled(tasks, shelf)
         shelf.value = 1
-        bells.ring()
+        news.tell()
     assert [task.result() for task in tasks] == [[0, 1]] * 10
     assert shelf.looks[10:] == [("a", "b")]
 
 
-async def test_a_watcher_that_leaves_leaves_the_others_their_looks(bells: Bells, shelf: LookedAt) -> None:
-    looks = Looks(bells, shelf.look)
+async def test_a_watcher_that_leaves_leaves_the_others_their_looks(news: News, shelf: LookedAt) -> None:
+    looks = Looks(news, shelf.look)
     async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
         tasks = [group.create_task(following(looks, "a", 1)) for _ in range(3)]
         await settled(tasks, shelf)
-        tasks[0].cancel()  # the first waits for the ring, in the name of all
+        tasks[0].cancel()  # the first waits for news, in the name of all
         await asyncio.wait(tasks[:1])
         shelf.value = 1
-        bells.ring()
+        news.tell()
     assert [task.result() for task in tasks[1:]] == [[0, 1]] * 2
 
 
-async def test_a_ring_during_a_look_is_followed_by_another_look(bells: Bells, shelf: LookedAt) -> None:
-    looks = Looks(bells, shelf.look)
+async def test_news_during_a_look_is_followed_by_another_look(news: News, shelf: LookedAt) -> None:
+    looks = Looks(news, shelf.look)
     async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
         task = group.create_task(following(looks, "a", 2))
         await settled([task], shelf)
         shelf.waits.clear()
         shelf.begun.clear()
         shelf.value = 1
-        bells.ring()
+        news.tell()
         await shelf.begun.wait()
         shelf.value = 2
-        bells.ring()
+        news.tell()
         shelf.waits.set()
     assert task.result() == [0, 1, 2]
 
 
-async def test_a_look_that_fails_is_said_to_one_and_made_good_at_the_next_ring(bells: Bells, shelf: LookedAt) -> None:
-    looks = Looks(bells, shelf.look)
+async def test_a_look_that_fails_is_said_to_one_and_made_good_at_the_next_news(news: News, shelf: LookedAt) -> None:
+    looks = Looks(news, shelf.look)
     async with asyncio.timeout(TIMEOUT):
         tasks = [asyncio.ensure_future(following(looks, "a", 1)) for _ in range(3)]
         await settled(tasks, shelf)
         shelf.value, shelf.fails = 1, True
-        bells.ring()
+        news.tell()
         done, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         assert [type(task.exception()) for task in done] == [StoreError]
-        assert len(shelf.looks) == 4, "nobody tries again before the next ring"
-        bells.ring()
+        assert len(shelf.looks) == 4, "nobody tries again before the next news"
+        news.tell()
         assert [await task for task in left] == [[0, 1]] * 2
         assert len(shelf.looks) == 5
 
 
-async def test_what_changes_nothing_rings_nobody(door: ContextDoor, bells: Bells) -> None:
+async def test_what_changes_nothing_is_told_to_nobody(door: ContextDoor, news: News) -> None:
     await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
-    assert bells.rings == 1
+    assert news.count == 1
     await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
     await door.renew(THE_ADMIN, "launch", "page", {"cursor": 1})
     await door.leave(THE_ADMIN, "launch", "page")
-    assert bells.rings == 1
+    assert news.count == 1
 
 
-async def test_a_watcher_finds_the_context_and_nothing_for_others(door: ContextDoor, bells: Bells) -> None:
+async def test_a_watcher_finds_the_context_and_nothing_for_others(door: ContextDoor, news: News) -> None:
     await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
     with door.watch("launch") as watch:
         found = await watch.next()
         assert found is not None
         assert found.data == {"phase": "done"}
         await door._contexts.store.define("launch", audience=Audience(AudienceKind.DM, "D1"))
-        bells.ring()
+        news.tell()
         assert await watch.next() is None
     with pytest.raises(ContextRefused):
         door.watch("no key")

@@ -12,7 +12,6 @@ from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.database.pruning import Retention, prune
 from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import Dismissal
 from daemon.memory.shared.awareness import AwarenessStore
 from daemon.memory.shared.messages import NewNote, NoteStore
@@ -235,9 +234,8 @@ async def test_the_admin_hears_the_answer_in_the_ledger(store: NoteStore, ada: S
 
 async def host(ada: Stores, soul: str) -> None:
     """Have a living daemon host a soul: this process."""
-    await AwarenessStore(ada.database, ada.clock, TEAM).set_soul(
-        soul, str(ProcessIdentity.current()), {"doing": "idle"}, ()
-    )
+    store = AwarenessStore(ada.database, ada.clock, TEAM)
+    await store.set_soul(soul, store.process, {"doing": "idle"}, ())
 
 
 async def test_what_is_no_note_is_refused_with_what_to_do(store: NoteStore, ada: Stores) -> None:

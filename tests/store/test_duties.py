@@ -1,19 +1,17 @@
 """A duty is one daemon's at a time; another takes over from one that died, and what was asked for is not lost."""
 
-from dataclasses import replace
+import fcntl
 from pathlib import Path
 
 import pytest
 
-from daemon.core.bell_sockets import hang
 from daemon.memory.database import Database
 from daemon.memory.queues.catch_up import CatchUpStore
 from daemon.memory.queues.duties import LEASE_MS, LOOK_S, Duty
-from daemon.memory.queues.presence import ProcessIdentity, bells_beside
 from tests.fakes import FakeClock, StillClock
+from tests.processes import OtherProcess, without_locks
 from tests.store.parts import Stores, look, poke
 
-OTHER = replace(ProcessIdentity.current(), namespace="4026530000")
 HOUR_S = 3600.0
 
 
@@ -43,30 +41,30 @@ async def test_a_duty_is_due_at_once_and_then_as_often_as_is_set(duty: Duty, clo
 
 async def test_another_daemon_does_not_do_what_one_is_at(database: Database, path: Path) -> None:
     duty = Duty(database, StillClock(), "pruning", every_s=HOUR_S)  # no lease ends while one looks
-    hung = hang(bells_beside(path), OTHER.bell)
-    assert hung is not None
-    with hung[0]:
+    with OtherProcess(path) as other:
         async with duty.turn() as ours:
             assert ours == 0
-            poke(path, "UPDATE duties SET lease_owner = ?", str(OTHER))  # as if it were the other's
+            poke(path, "UPDATE duties SET lease_owner = ?", other.name)  # as if it were the other's
             async with duty.turn() as wait:
                 assert wait == LOOK_S
-    assert look(path, "SELECT lease_owner FROM duties") == [(str(OTHER),)], "what was taken over is not given back"
+        assert look(path, "SELECT lease_owner FROM duties") == [(other.name,)], "what was taken over is not given back"
 
 
 async def test_a_duty_of_a_killed_daemon_is_taken_over_at_once(duty: Duty, path: Path) -> None:
-    hung = hang(bells_beside(path), OTHER.bell)
-    assert hung is not None
-    async with duty.turn():
-        poke(path, "UPDATE duties SET lease_owner = ?", str(OTHER))
-    assert await waits(duty) == LOOK_S, "it is alive"
-    hung[0].close()
+    with OtherProcess(path) as other:
+        async with duty.turn():
+            poke(path, "UPDATE duties SET lease_owner = ?", other.name)
+        assert await waits(duty) == LOOK_S, "it is alive"
     assert await waits(duty) == 0
 
 
-async def test_a_duty_of_an_unseen_daemon_is_taken_over_in_time(duty: Duty, path: Path, clock: FakeClock) -> None:
-    async with duty.turn():
-        poke(path, "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1'")
+async def test_a_duty_of_a_daemon_without_a_lock_is_taken_over_in_time(
+    duty: Duty, path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", without_locks)
+    with OtherProcess(path) as other:
+        async with duty.turn():
+            poke(path, "UPDATE duties SET lease_owner = ?", other.name)
     assert await waits(duty) == LOOK_S
     await clock.sleep(LEASE_MS / 1000)
     assert await waits(duty) == 0
@@ -89,7 +87,7 @@ async def test_a_gap_is_read_once_and_once_more_when_another_came_meanwhile(stor
 
 
 async def test_the_lease_of_a_clock_far_ahead_binds_no_one_and_one_of_seconds_does(duty: Duty, path: Path) -> None:
-    later = "UPDATE duties SET lease_owner = 'elsewhere/b/n/1/1', lease_until = lease_until + ?"
+    later = f"UPDATE duties SET lease_owner = '{OtherProcess(path).name}', lease_until = lease_until + ?"
     for ahead_ms, waited in ((30_000, LOOK_S), (86_400_000, 0)):
         poke(path, "UPDATE duties SET lease_owner = '', lease_until = 0, due_ms = 0")
         async with duty.turn():

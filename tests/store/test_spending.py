@@ -10,7 +10,7 @@ import pytest
 from daemon.core.ports.telemetry import LLMCall
 from daemon.core.spending import Caps, PaidBy, Payer, TickBudget, day_at, nano_of, nano_of_cap
 from daemon.memory.database import Database, open_database
-from daemon.memory.queues.presence import Presence, ProcessIdentity
+from daemon.memory.queues.presence import Presence
 from daemon.memory.records import Worker
 from daemon.memory.spending.forgetting import forget_payer
 from daemon.memory.spending.llm_calls import store_calls
@@ -107,8 +107,7 @@ async def test_a_call_is_settled_once_or_costs_nothing(till: Reservations, datab
 
 async def test_what_dead_daemons_had_reserved_counts_as_spent(database: Database, clock: FakeClock, path: Path) -> None:
     presence = Presence(database, clock, soul=SOUL, workspace=TEAM, kind="slack", version="0", lease=60)
-    earlier = replace(ProcessIdentity.current(), start="1")  # a process that had our pid
-    theirs, ours = reservations(database, clock, str(earlier)), reservations(database, clock)
+    theirs, ours = reservations(database, clock, "1-of-the-dead"), reservations(database, clock, database.processes.own)
     await theirs.reserve(wanted("a", 70), nothing())
     assert await ours.reserve(wanted("b", 40, soul=100), nothing()) == CapReached(PaidBy.SOUL, may_fit=True)
     assert await presence.release_dead_claims(0.1) == 1

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
+from daemon.core.errors import LostLease, ModelUnavailable
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.models import ModelRole
@@ -26,27 +26,12 @@ from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.till import Terms, Till
-from daemon.shared.bells import Bells
 from tests.fakes import Events, FakeChannel, FakeClock
 from tests.given import DM, HERE, LEASE, new_message, soul
 from tests.models import ScriptedLLM
 from tests.store.parts import WORKER, Stores, look, poke
 
 KIND = "counts_the_looms"
-
-
-class Stumbling(Conversations):
-    """Conversations whose file another process holds, once."""
-
-    held = False
-    stumbled: asyncio.Event
-
-    async def has_new_messages(self, conversation: ConversationKey) -> bool:
-        if self.held:
-            self.held = False
-            self.stumbled.set()
-            raise StoreBusy("memory.db is held", hint="wait")
-        return await super().has_new_messages(conversation)
 
 
 @dataclass
@@ -57,7 +42,7 @@ class Desk:
     stores: Stores
     clock: FakeClock
     house: CycleServices
-    conversations: Stumbling
+    conversations: Conversations
     events: Events
     board: Interrupts = field(default_factory=Interrupts)
 
@@ -85,8 +70,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     clock, events, path = FakeClock(), Events(), tmp_path / "memory.db"
     async with open_database(path, clock) as database:
         stores = Stores.of(database, clock)
-        conversations = Stumbling(database, clock, WORKER)
-        conversations.stumbled = asyncio.Event()
+        conversations = Conversations(database, clock, WORKER)
         used: dict[str, object] = {
             "llm": ScriptedLLM("Three looms."),
             "channel": FakeChannel(),
@@ -95,7 +79,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             "soul": soul,
             "till": Till(Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events),
             "conversations": conversations,
-            "bells": Bells(tmp_path, clock),
             "turns": stores.turns,
             "model_habits": ModelHabits(database),
             "file_sensing": SimpleNamespace(read=None),
@@ -177,21 +160,21 @@ async def test_a_message_from_before_the_job_keeps_it_from_beginning(desk: Desk)
     assert await desk.stores.jobs.claim_next() is None, "the newer turn comes first"
 
 
-async def test_a_message_at_another_daemon_ends_the_job_within_seconds(desk: Desk) -> None:
+async def test_a_message_at_another_daemon_ends_the_job_at_the_next_look(desk: Desk) -> None:
     hanging, job = Hanging(), await desk.job()
+
+    async def has_news(conversation: str) -> bool:
+        return await desk.conversations.has_new_messages(ConversationKey.parse(conversation))
+
     async with asyncio.TaskGroup() as group:
         doing = group.create_task(desk.reflection(hanging.run).do(job))
         await hanging.begun.wait()
-        desk.conversations.held = True  # a file that can't be read just now is looked into again
-        await desk.clock.sleepers()
-        await desk.clock.advance(2)
-        await desk.conversations.stumbled.wait()
+        await desk.board.look(has_news)
+        assert not doing.done()
         await desk.stores.inbox.accept(new_message("200.000001"))
-        await desk.clock.sleepers()
-        await desk.clock.advance(2)
+        await desk.board.look(has_news)
         await doing
     assert desk.row() == ("ready", 0, "")
-    assert "store.failed" in desk.events.names
 
 
 @pytest.mark.parametrize(
@@ -256,7 +239,7 @@ async def test_a_job_that_runs_long_keeps_its_claim(desk: Desk) -> None:
     job = await desk.job()
     doing = asyncio.ensure_future(desk.reflection(subprocess).do(job))
     for _ in range(30):
-        await desk.clock.sleepers(2)
+        await desk.clock.sleepers()
         await desk.clock.advance(desk.stores.jobs.renew_every)
         await desk.stores.jobs.next_due_ms()
     assert await desk.stores.jobs.claim_next() is None  # after ten leases
@@ -274,7 +257,7 @@ async def test_a_job_that_another_daemon_took_over_ends_here(desk: Desk) -> None
         await asyncio.Event().wait()
 
     doing = asyncio.ensure_future(desk.reflection(forever).do(job))
-    await desk.clock.sleepers(2)
+    await desk.clock.sleepers()
     await desk.clock.advance(desk.stores.jobs.renew_every)
     with pytest.raises(LostLease):
         await doing

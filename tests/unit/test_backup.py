@@ -1,6 +1,7 @@
 """Copies of memory.db are complete, checked, private, made in time and rotated; a restore puts one back."""
 
 import asyncio
+import fcntl
 import os
 import signal
 import subprocess
@@ -28,6 +29,7 @@ from daemon.memory.queues.presence import Presence
 from daemon.memory.records import Worker
 from tests.cli.stocked import NOW, add_daemon, dead_identity, filled, one, opened, post_in, stock
 from tests.fakes import Events, FakeClock, TurnableClock
+from tests.processes import without_locks
 
 CLOCK = SystemClock()
 HOUR = 3_600_000
@@ -211,7 +213,8 @@ def test_a_restore_brings_back_the_copy_keeps_the_former_file_and_is_refused_whi
         restore(copy, path, CLOCK, actor="ada")
     assert "--force" in raised.value.hint
     assert restore(copy, path, CLOCK, actor="ada", force=True).replaced is not None
-    add_daemon(path, identity="elsewhere/boot/4026530000/1/1", seen_ms=CLOCK.now_ms() - 23 * 3_600_000)
+    monkeypatch.setattr(fcntl, "flock", without_locks)
+    add_daemon(path, seen_ms=CLOCK.now_ms() - 23 * 3_600_000)
     with pytest.raises(StoreError, match="process 42"):
         restore(copy, path, CLOCK, actor="ada")
     with opened(path) as connection:

@@ -125,7 +125,6 @@ async def dispatching(
             deadline=deadline,
             bell=bell,
             alarm=Bell(),
-            ring_others=lambda: None,
         )
         assert len(lanes) == LANES
         yield DispatcherBench(path, clock, store, parrot, office, bell, events, Dispatcher(lanes, clock, events), done)

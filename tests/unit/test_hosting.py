@@ -3,19 +3,17 @@
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from daemon.app.hosting import Hosting
-from daemon.core.bell_sockets import hang
 from daemon.memory.database import Database, open_database
-from daemon.memory.queues.presence import Presence, ProcessIdentity, bells_beside
-from daemon.shared.bells import Bells
+from daemon.memory.queues.presence import Presence
 from daemon.soul import Souls
 from tests.fakes import Events, FakeClock
 from tests.journeys.souls import write_soul
+from tests.processes import OtherProcess
 from tests.store.parts import look, poke
 
 OURS = "U0SOUL"
@@ -44,25 +42,17 @@ def presence(database: Database, clock: FakeClock) -> Presence:
 
 
 @pytest.fixture
-def hosting(presence: Presence, souls: Souls, tmp_path: Path, clock: FakeClock) -> Hosting:
-    return Hosting(presence, souls, Bells(tmp_path, clock), OURS, lambda: "http://127.0.0.1:1")
+def hosting(presence: Presence, souls: Souls) -> Hosting:
+    return Hosting(presence, souls, OURS, lambda: "http://127.0.0.1:1")
 
 
 @contextmanager
-def neighbour(
-    path: Path, presence: Presence, souls: Mapping[str, Sequence[str]], account: str = OURS
-) -> Iterator[ProcessIdentity]:
-    """The row and the bell of another daemon on this machine, until it dies."""
-    identity = replace(presence.identity, namespace="4026530000", pid=presence.identity.pid + len(look(path, _IDS)))
-    hung = hang(bells_beside(path), identity.bell)
-    assert hung is not None
-    detail = json.dumps({"active": 0, "souls": souls, "account": account})
-    poke(path, f"UPDATE presence SET id = '{identity}', detail = '{detail}'")
-    yield identity
-    hung[0].close()
-
-
-_IDS = "SELECT id FROM presence"
+def neighbour(path: Path, souls: Mapping[str, Sequence[str]], account: str = OURS) -> Iterator[None]:
+    """The row of another daemon, until it dies."""
+    with OtherProcess(path) as other:
+        detail = json.dumps({"active": 0, "souls": souls, "account": account})
+        poke(path, f"UPDATE presence SET id = '{other.name}', detail = '{detail}'")
+        yield
 
 
 async def test_a_heartbeat_says_which_souls_are_hosted_with_their_channels_and_where_http_listens(
@@ -80,10 +70,10 @@ async def test_a_heartbeat_says_which_souls_are_hosted_with_their_channels_and_w
 
 
 async def test_the_channels_of_another_daemons_souls_are_theirs_as_long_as_it_lives(
-    hosting: Hosting, presence: Presence, souls: Souls, database: Database, clock: FakeClock
+    hosting: Hosting, souls: Souls, database: Database, clock: FakeClock
 ) -> None:
     await hosting.say("connected", {})
-    with neighbour(database.path, presence, {"ben": ["C0THEIRS", "C0OURS"], "eva": []}):
+    with neighbour(database.path, {"ben": ["C0THEIRS", "C0OURS"], "eva": []}):
         assert souls.for_channel("C0THEIRS") == "tess"
         await hosting.heed()
         assert souls.for_channel("C0THEIRS") == "ben"
@@ -103,10 +93,10 @@ async def test_the_channels_of_another_daemons_souls_are_theirs_as_long_as_it_li
 
 
 async def test_a_daemon_of_another_account_or_an_older_program_hosts_no_soul_for_us(
-    hosting: Hosting, presence: Presence, souls: Souls, database: Database
+    hosting: Hosting, souls: Souls, database: Database
 ) -> None:
     await hosting.say("connected", {})
-    with neighbour(database.path, presence, {"ben": ["C0THEIRS"]}, account="U0OTHER"):
+    with neighbour(database.path, {"ben": ["C0THEIRS"]}, account="U0OTHER"):
         await hosting.heed()
         assert souls.for_channel("C0THEIRS") == "tess", "another account hears its own messages"
         poke(database.path, "UPDATE presence SET detail = '{\"active\": 0}'")
@@ -124,24 +114,3 @@ async def test_one_channel_that_souls_of_two_daemons_name_is_reported_once(tmp_p
     assert [event["reason"] for event in events.named("soul.broken")] == [
         "souls of two daemons both name C0OURS (tess and ben)"
     ]
-
-
-async def test_others_are_rung_only_when_what_is_hosted_changes(
-    presence: Presence, souls: Souls, tmp_path: Path, clock: FakeClock
-) -> None:
-    bells = _Counting(tmp_path, clock)
-    hosting = Hosting(presence, souls, bells, OURS, str)
-    for _ in range(3):
-        await hosting.say("connected", {"active": bells.rung})
-        await hosting.heed()
-    assert bells.rung == 1
-    write_soul(tmp_path, more='channels = ["C0OURS", "C0MORE"]\n')
-    await hosting.say("connected", {})
-    assert bells.rung == 2
-
-
-class _Counting(Bells):
-    rung = 0
-
-    def ring_for_work(self) -> None:
-        self.rung += 1

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from daemon.cli.checks.finding import Finding, fail, ok, warn
-from daemon.core.bell_sockets import FOLDER as BELLS
 from daemon.core.config import Settings
 from daemon.core.network import is_loopback
 from daemon.core.settings_place import settings_place
@@ -41,7 +40,7 @@ def data_folder(settings: Settings) -> list[Finding]:
         return [ok("data folder", f"{home} is missing; `soul run` creates it"), free_space(above)]
     if not home.is_dir():
         return [fail("data folder", f"{home} is not a folder", "set SOUL_HOME to a folder")]
-    return [_ownership(home), *_bells(home), *_privacy(settings), file_system(home), free_space(home)]
+    return [_ownership(home), *_privacy(settings), file_system(home), free_space(home)]
 
 
 def _ownership(home: Path) -> Finding:
@@ -54,16 +53,6 @@ def _ownership(home: Path) -> Finding:
     if found.st_mode & stat.S_IWOTH:
         return warn("data folder", f"every user of this machine may write into {home}", f"chmod o-w {home}")
     return ok("data folder", str(home))
-
-
-def _bells(home: Path) -> list[Finding]:
-    """The folder over which processes ring each other; a command that another user ran may have made it."""
-    folder = home / BELLS
-    if not folder.exists() or (folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK)):
-        return []
-    found = f"{folder} is no folder of ours: what other processes store is noticed late, a death only by its lease"
-    fix = f"sudo chown -R {os.getuid()} {folder}" if folder.is_dir() else f"delete {folder}"
-    return [warn("bells", found, f"{fix}, then restart the daemon")]
 
 
 def _privacy(settings: Settings) -> list[Finding]:

@@ -14,7 +14,6 @@ from daemon.memory.audit import record_act
 from daemon.memory.database import Database
 from daemon.memory.people.forgetting import ForgettingPeople, workspaces_of
 from daemon.memory.people.residues import residues, texts_of
-from daemon.shared.bells import open_bells
 
 
 @click.command("forget")
@@ -47,15 +46,7 @@ def command(person: str, yes: bool, as_json: bool) -> None:
 
 
 async def _forget(settings: Settings, person: str, database: Database) -> tuple[dict[str, int], int]:
-    clock = SystemClock()
-    async with open_bells(settings.home.absolute(), clock) as bells:
-        people = ForgettingPeople(database, clock, _silent, settings.home, settings.index_folder, ring=bells.ring)
-        return await _forgotten(settings, person, database, people)
-
-
-async def _forgotten(
-    settings: Settings, person: str, database: Database, people: ForgettingPeople
-) -> tuple[dict[str, int], int]:
+    people = ForgettingPeople(database, SystemClock(), _silent, settings.home, settings.index_folder)
     found = await workspaces_of(database, person)
     if not found:
         raise StoreError(f"nothing is kept of {person}", hint="see `soul people list`; give the id")

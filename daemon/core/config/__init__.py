@@ -43,7 +43,7 @@ _HOST_NAME = re.compile(
     r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
 )
 _FOLDER_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
-_HOUSE_FOLDERS = ("backups", "bells", "index", "senses", "souls")  # of SOUL_HOME
+_HOUSE_FOLDERS = ("backups", "index", "run", "senses", "souls")  # of SOUL_HOME
 
 
 class Settings(OutwardFields):

@@ -16,7 +16,7 @@ from daemon.memory.knowledge.library import FaultyFile, faulty_files
 from daemon.memory.knowledge.model_habits import ModelHabit, weak_habits
 from daemon.memory.queues.alarms import Alarm, open_alarms
 from daemon.memory.queues.leases import is_recent
-from daemon.memory.queues.presence import SILENT_MS, ProcessIdentity
+from daemon.memory.queues.presence import SILENT_MS
 from daemon.memory.records import read_row
 from daemon.memory.stream.fitness import UnfitSoul, unfit_souls
 
@@ -32,7 +32,7 @@ _COUNTED: Mapping[str, tuple[str, Sequence[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class LiveDaemon:
-    """A row of `presence`; `gone`: its process has surely ended, `silent`: no heartbeat within SILENT_MS."""
+    """A row of `presence`; `gone`: its process has ended, `silent`: no heartbeat within SILENT_MS."""
 
     soul: str
     workspace: str
@@ -171,7 +171,7 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
         schema = await _number(transaction, "PRAGMA user_version")
         journal = await transaction.one("PRAGMA journal_mode")
         rows = await transaction.rows("SELECT * FROM presence ORDER BY started_ms")
-        found = tuple(_daemon(row, now_ms, database.path) for row in rows)
+        found = tuple(_daemon(row, now_ms, database) for row in rows)
         alive = [one for one in found if one.alive]
         hosted = [(soul, one.workspace) for one in alive for soul in one.hosts]
         return Overview(
@@ -266,10 +266,10 @@ async def _spending(transaction: Transaction, since_ms: int) -> Spending:
     return read_row(Spending, row)
 
 
-def _daemon(row: sqlite3.Row, now_ms: int, database: Path) -> LiveDaemon:
+def _daemon(row: sqlite3.Row, now_ms: int, database: Database) -> LiveDaemon:
     shared = {name: row[name] for name in LiveDaemon.__dataclass_fields__ if name in row.keys()}  # noqa: SIM118  # a Row iterates over values
     try:
-        gone = ProcessIdentity.parse(row["id"]).surely_dead(database)
+        gone = bool(database.processes.has_ended(row["id"]))
         detail = json.loads(row["detail"])
     except ValueError as error:
         raise StoreError(f"a row of presence can't be read: {error}", hint="run `soul db check`") from error

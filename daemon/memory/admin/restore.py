@@ -11,8 +11,9 @@ from daemon.core.errors import StoreError
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import backup, copies, migrate, sqlite
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.process_locks import ProcessLocks
 from daemon.memory.people.forgetting import forget_again
-from daemon.memory.queues.presence import GHOST_MS, ProcessIdentity
+from daemon.memory.queues.presence import GHOST_MS
 
 _REASON: Final = "restored from a backup"
 _STOP_FIRST: Final = "stop it first; --force restores anyway, and loses the work that it is doing"
@@ -98,9 +99,10 @@ def _require_no_daemon(path: Path, clock: Clock) -> None:
             f"{path} can't be read to see whether a daemon is alive: {error}",
             hint="check that no daemon runs, then repeat with --force",
         ) from error
+    processes = ProcessLocks(path)
     for row in rows:
-        one, silent = ProcessIdentity.parse(row["id"]), abs(clock.now_ms() - row["seen_ms"]) > GHOST_MS
-        if not one.surely_dead(path) and (one.in_sight or not silent):
+        ended, silent = processes.has_ended(row["id"]), abs(clock.now_ms() - row["seen_ms"]) > GHOST_MS
+        if ended is False or (ended is None and not silent):
             raise StoreError(f"a daemon is alive (process {row['pid']} on {row['host']})", hint=_STOP_FIRST)
 
 

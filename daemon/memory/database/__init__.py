@@ -19,6 +19,7 @@ from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreErr
 from daemon.core.ports.clock import Clock
 from daemon.memory.database import migrate, sqlite
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.process_locks import ProcessLocks
 from daemon.memory.database.transaction import Transaction, Unit, one_of, run_unit
 from daemon.memory.database.work_thread import WorkThread, copy_pages, pause_between
 
@@ -69,10 +70,11 @@ class _Batch:
 
 
 class Database:
-    """Reads and writes memory.db; `open_database` makes one."""
+    """Reads and writes memory.db; `open_database` makes one. `processes` tells who of those who do so lives."""
 
     def __init__(self, path: Path, clock: Clock, writer: WorkThread, readers: Iterable[WorkThread]) -> None:
         self.path = path
+        self.processes = ProcessLocks(path)
         self._clock = clock
         self._writer = writer
         self._readers: asyncio.Queue[WorkThread] = asyncio.Queue()
@@ -169,8 +171,17 @@ class Database:
 
     async def fingerprint(self) -> tuple[int, int]:
         """Differs from an earlier one when anything lasting was stored since, by this process or by another one."""
-        version = await self._writer.run(lambda connection: connection.execute("PRAGMA data_version").fetchone()[0])
-        return self._lasting_changes, int(version)
+        return self._lasting_changes, await self.version_of_others()
+
+    async def version_of_others(self) -> int:
+        """A number that changes with each commit of another process, and with none of this one's. Raises StoreError.
+
+        SQLite counts for each connection what others committed, and only the writer commits here.
+        """
+        try:
+            return await self._writer.run(_data_version)
+        except sqlite3.Error as error:
+            raise sqlite.translate(error) from error
 
     async def checkpoint(self, *, whole: bool) -> int:
         """Move the write-ahead log into the file as far as readers allow; returns the bytes that it still has to move.
@@ -330,6 +341,10 @@ def _run_under_savepoint(connection: sqlite3.Connection, job: _Job[object]) -> C
     return answer
 
 
+def _data_version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
 def _commit(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
@@ -370,7 +385,7 @@ async def open_database(path: Path, clock: Clock, *, create: bool = True) -> Asy
         await asyncio.to_thread(_require_sound, path)
     else:
         migrate.require_current(await asyncio.to_thread(migrate.version_of, path))
-    async with AsyncExitStack() as stack:
+    async with AsyncExitStack() as closed, AsyncExitStack() as stack:
         connections = []
         for number in range(1 + _READERS):
             connection = WorkThread(path, clock, busy_ms=_BUSY_MS, budget=_READ_BUDGET_S if number else 0.0)
@@ -378,6 +393,7 @@ async def open_database(path: Path, clock: Clock, *, create: bool = True) -> Asy
             stack.push_async_callback(connection.close)
             connections.append(connection)
         database = Database(path, clock, connections[0], connections[1:])
+        closed.callback(database.processes.close)
         async with alongside(database.run_writer()):
             try:
                 yield database

@@ -1,6 +1,6 @@
 """What one daemon does for all that share memory.db, at a time: reading what was missed, copying, pruning.
 
-Who does it holds a lease. One that doesn't count, or whose daemon is surely dead, is taken over; two that hold it for a
+Who does it holds a lease. One that doesn't count, or whose daemon is dead, is taken over; two that hold it for a
 moment do no harm, since each of these may be done twice.
 """
 
@@ -14,7 +14,6 @@ from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.leases import holds
-from daemon.memory.queues.presence import ProcessIdentity, is_surely_dead
 
 LEASE_MS: Final = 15_000
 LOOK_S: Final = 5.0
@@ -31,7 +30,6 @@ class Duty:
         self._clock = clock
         self._name = name
         self._every_s = every_s
-        self._me = str(ProcessIdentity.current())
 
     async def ask(self) -> None:
         """Have it done by one of the daemons, once more if one is at it now. Raises StoreError."""
@@ -79,10 +77,10 @@ class Duty:
 
     async def _take(self, row: sqlite3.Row | None) -> int | None:
         """Take it as it was found; gives how often it was asked for. None: another daemon is at it, or was faster."""
-        now = self._clock.now_ms()
+        now, me = self._clock.now_ms(), self._database.processes.own
         owner, until = (row["lease_owner"], row["lease_until"]) if row else ("", 0)
-        held = owner not in {"", self._me} and holds(until, now, LEASE_MS)
-        if held and not is_surely_dead(owner, self._database.path):
+        held = owner not in {"", me} and holds(until, now, LEASE_MS)
+        if held and not self._database.processes.has_ended(owner):
             return None
 
         async def unit(transaction: Transaction) -> int | None:
@@ -92,7 +90,7 @@ class Duty:
                 UPDATE duties SET lease_owner = :me, lease_until = :lease
                 WHERE name = :name AND lease_owner = :owner AND lease_until = :until RETURNING asked
                 """,
-                me=self._me,
+                me=me,
                 lease=now + LEASE_MS,
                 name=self._name,
                 owner=owner,
@@ -117,7 +115,7 @@ class Duty:
                 asked=asked,
                 next=next_ms,
                 name=self._name,
-                me=self._me,
+                me=self._database.processes.own,
             )
 
         await self._database.write(unit, passing=True)
@@ -133,5 +131,5 @@ class Duty:
             "UPDATE duties SET lease_until = :until WHERE name = :name AND lease_owner = :me",
             until=self._clock.now_ms() + LEASE_MS,
             name=self._name,
-            me=self._me,
+            me=self._database.processes.own,
         )

@@ -1,7 +1,7 @@
 """Who is present at a shared context: a row a member, which goes with its process or with its lease (seed 003).
 
 The real presence of Open Souls is never stored; here processes share nothing but this file. A row of a process that is
-surely dead counts as gone when it is read, and is deleted with the dead daemons' claims.
+dead counts as gone when it is read, and is deleted with the dead daemons' claims.
 """
 
 import json
@@ -16,15 +16,14 @@ from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.leases import holds, is_recent
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.contexts import read_context, require_free, require_readers
 
 HTTP: Final = "http"
 """The process of members that came over HTTP: they go with their lease."""
 
 LEASE_MS: Final = 15_000
-_SILENT_DAEMON_MS: Final = 60_000  # one that can't be seen from here and beats no more
-_SILENT_PROCESS_MS: Final = 3600_000  # one that can't be seen and is no daemon
+_SILENT_DAEMON_MS: Final = 60_000  # one of which no more can be known, and that beats no more
+_SILENT_PROCESS_MS: Final = 3600_000  # one of which no more can be known, and that is no daemon
 
 
 class AwarenessStore:
@@ -34,6 +33,11 @@ class AwarenessStore:
         self._database = database
         self._clock = clock
         self._workspace = workspace
+
+    @property
+    def process(self) -> str:
+        """The name of this process, with which its members go. Raises StoreError."""
+        return self._database.processes.own
 
     async def members(self, key: str, reader: Audience) -> list[Member]:
         """Those present at a key, by name; of their places those that the reader may know.
@@ -124,18 +128,13 @@ class AwarenessStore:
         return str(row["process"]) if row is not None and self._is_gone(row) else ""
 
     def _is_gone(self, row: sqlite3.Row) -> bool:
-        """Whether a member is present no more; where its process can't be seen, its last sign of life decides."""
+        """Whether a member is present no more; where that can't be known, its last sign of life decides."""
         now = self._clock.now_ms()
         if row["until_ms"] is not None:
             return not holds(row["until_ms"], now, LEASE_MS)
-        try:
-            process = ProcessIdentity.parse(row["process"])
-        except ValueError:  # another format, perhaps of a newer program
-            pass
-        else:
-            dead = process.surely_dead(self._database.path)
-            if dead or process.in_sight:
-                return dead
+        ended = self._database.processes.has_ended(row["process"])
+        if ended is not None:
+            return ended
         if row["beat_ms"] is not None:
             return not is_recent(row["beat_ms"], now, _SILENT_DAEMON_MS)
         return not is_recent(row["seen_ms"], now, _SILENT_PROCESS_MS)

@@ -3,7 +3,6 @@
 from daemon.core.notes import SharedMessage
 from daemon.core.sessions import CodeSession, KeyOwner, Lost, SessionState
 from daemon.memory.database import Database, Transaction
-from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.shared.questions import offer
 from daemon.memory.shared.sessions import end_session, read_session, require_key
 
@@ -16,7 +15,7 @@ class CompanionStore:
     def __init__(self, database: Database, workspace: str) -> None:
         self._database = database
         self._workspace = workspace
-        self._daemon = str(ProcessIdentity.current())
+        self._daemon = database.processes.own
 
     async def session(self, process: str, owner: KeyOwner) -> CodeSession | None:
         """The owner's session that runs in a process now; one that was lost is there again.
@@ -63,8 +62,8 @@ class CompanionStore:
 
         return await self._database.write(unit)
 
-    async def leave(self, process: str, owner: KeyOwner, *, ended: bool, now: int) -> bool:
-        """Note that no companion of the session in a process waits here any more, and whether the session ended.
+    async def leave(self, process: str, owner: KeyOwner, *, now: int) -> bool:
+        """Note that no companion of the session in a process waits here any more: the session has ended.
 
         Gives whether one was there. Raises StoreError.
         """
@@ -83,7 +82,7 @@ class CompanionStore:
                 daemon=self._daemon,
                 now=now,
             )
-            for row in rows if ended else ():
+            for row in rows:
                 await end_session(transaction, row["id"], Lost.PROCESS, now)
             return bool(rows)
 

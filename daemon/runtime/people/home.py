@@ -45,7 +45,7 @@ async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     acts = acts or (Shown(tuple(one.id for one in facts)),)
     delivery = await services.commits.commit(replace(effect, acts=acts, asker=asker, rooms=cycle.readers.rooms))
     if act == "key":  # what waits with it hears that it is ended
-        services.bells.ring()
+        services.news.tell()
         services.wake()
     try:
         await services.channel.show_home(newest.author, await page_of(cycle, first))

@@ -30,7 +30,7 @@ async def heed_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     text, acts = _answer(cycle, phrase, await services.pairings.keys_of(newest.author))
     delivery = await say(cycle, text, *acts)
     if acts:  # what waits with such a key hears that it is ended, and so do the threads of its sessions
-        services.bells.ring()
+        services.news.tell()
         services.wake()
     services.emit("keys.asked", command=phrase.command, trace=cycle.trace_id)
     return delivery

@@ -53,7 +53,7 @@ async def pair(cycle: Cycle, phrase: Phrase) -> Delivery | None:
         effect = await _typed(cycle, phrase.words)
     await cycle.require_same_readers()
     delivery = await services.commits.commit(effect)
-    services.bells.ring()  # for the machine that waits
+    services.news.tell()  # for the machine that waits
     services.emit("pairing.heard", command=Command.PAIR, trace=cycle.trace_id)
     return delivery
 

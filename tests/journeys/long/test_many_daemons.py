@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
-from daemon.core.bell_sockets import hang
-from daemon.memory.queues.presence import ProcessIdentity, bells_beside
+from daemon.runtime.dispatcher import POLL
+from daemon.shared.news import LOOK_S
 from tests.given import shown
 from tests.journeys.house import House, SlackDaemon
 from tests.journeys.souls import write_soul
+from tests.processes import OtherProcess
 
 BEN = "You are Ben, a sailor."
 SAY_SO = """
@@ -25,11 +25,8 @@ async def hosted_elsewhere(house: House) -> AsyncIterator[SlackDaemon]:
     write_soul(home)
     write_soul(home, "ben", 'channels = ["C0GENERAL"]\n', shown="Ben", personality=BEN)
     hears = await house.start(name="tess")
-    identity = replace(ProcessIdentity.current(), namespace="4026530000")
-    hung = hang(bells_beside(house.settings.database_path), identity.bell)
-    assert hung is not None
-    with hung[0]:
-        await house.change(SAY_SO, str(identity))
+    with OtherProcess(house.settings.database_path) as other:
+        await house.change(SAY_SO, other.name)
         assert hears.built is not None
         await hears.built.hosting.heed()
         yield hears
@@ -49,19 +46,25 @@ async def test_what_a_daemon_hears_for_a_soul_of_another_is_answered_by_that_one
         assert len(await empty_house.replies("general")) == 1
 
 
-async def test_the_host_of_a_soul_claims_what_another_accepts_without_time_passing(empty_house: House) -> None:
+async def test_the_host_of_a_soul_claims_what_another_accepts_at_its_next_look(empty_house: House) -> None:
     async with hosted_elsewhere(empty_house):
         await empty_house.start(name="ben")
         empty_house.clock.stand_still()
         for number in range(4):  # the platform gives them to the one daemon or the other
             await empty_house.say("Ada", "general", f"@soul ahoy {number}")
         await empty_house.acknowledged()
-        await empty_house.row("SELECT 1 FROM inbox WHERE soul = 'ben' AND state <> 'new'", count=4)
+        began = empty_house.clock.now_ms()
+
+        async def claimed() -> bool:
+            empty_house.clock.turn(LOOK_S / 4)
+            return len(await empty_house.rows("SELECT 1 FROM inbox WHERE soul = 'ben' AND state <> 'new'")) == 4
+
+        await empty_house.when(claimed)
+        assert empty_house.clock.now_ms() - began < 1000 * POLL
 
 
-async def test_a_folder_of_bells_that_is_none_is_logged_once_and_the_daemon_works(empty_house: House) -> None:
-    (empty_house.settings.home / "bells").write_text("no bell can hang here")
+async def test_a_stop_that_another_process_stored_ends_a_thought(empty_house: House) -> None:
     await empty_house.start()
-    assert await empty_house.answered("Ada", "dm", "ahoy")
-    [logged] = empty_house.events.named("bells.missing")
-    assert logged["folder"] == str(empty_house.settings.home / "bells")
+    await empty_house.asking("Ada", "general", "@soul think")
+    await empty_house.change("UPDATE inbox SET stopped = 1 WHERE state = 'claimed'")
+    assert "topped" in str(await empty_house.reply("general"))

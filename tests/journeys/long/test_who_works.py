@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 from daemon.core.sessions import HookEvent, KeyOwner, Visibility
-from daemon.memory.queues.presence import ProcessIdentity
 from tests.given import tagged, wanting
 from tests.journeys.house import House
 
@@ -60,7 +59,6 @@ async def test_a_name_that_leads_to_no_session_is_answered_by_the_soul(house: Ho
 
 async def test_a_hidden_session_and_one_that_is_gone_are_not_there(house: House) -> None:
     await works(house, replace(ADA, visibility=Visibility.HIDDEN), "s1")
-    await works(house, BEN, "s22", process=str(replace(ProcessIdentity.current(), pid=2**22 - 1, start="1")))
     await works(house, BEN, "s333")
     await works(house, BEN, "s333", hook="SessionEnd")
     for person in ("Ada", "Ben"):
