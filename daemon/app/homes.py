@@ -7,9 +7,9 @@ from functools import partial
 from daemon.app.lanes import build_lanes, on_due_of, thinks_by_itself
 from daemon.app.lifecycle import Chore
 from daemon.app.nights import build_consolidator
+from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
-from daemon.core.ports.channel import Channel
 from daemon.memory.knowledge.meaning import Meaning
 from daemon.memory.store import Store
 from daemon.mind.interrupts import Interrupts
@@ -27,14 +27,14 @@ from daemon.shared.bells import Bells
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A soul in one workspace, and the channel on which people of that workspace reach it; `label` is for the log.
+    """A soul in one workspace, and the channels on which people of that workspace reach it; `label` is for the log.
 
     `bell` rings when a message arrives, and so does `heard`, for those who wait for certain words.
     """
 
     soul: str
     workspace: str
-    channel: Channel
+    channels: Channels
     label: str
     bell: Bell = field(default_factory=Bell)
     heard: Bell = field(default_factory=Bell)
@@ -75,14 +75,14 @@ class WorkAtHomes:
     def _of_soul(
         self, home: Home, store: Store, services: CycleServices, on_due: Callable[[], None]
     ) -> dict[str, Chore]:
-        clock, emit, channel = services.clock, services.emit, home.channel
+        clock, emit, channel = services.clock, services.emit, home.channels.main
         sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, services.tick_budget, on_due)
         quiet = services.quiet_hours
         telling = partial(tell_of_readings, store.readings, channel.find_room, clock, emit, on_due, quiet=quiet)
         asking = LateAsking(store.late_offers, channel, services.soul, emit, on_due)
         may_tick = partial(thinks_by_itself, services)
         awakener = Awakener(store.awakenings, services.soul, may_tick, clock, on_due)
-        watch = CueWatch(store.cues, store.standing, self._meaning, channel, clock=clock, emit=emit)
+        watch = CueWatch(store.cues, store.standing, self._meaning, home.channels, clock=clock, emit=emit)
         return {
             f"awakening of {home.label}": awakener.run,
             f"money of {home.label}": services.till.run,

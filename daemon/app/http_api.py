@@ -7,7 +7,6 @@ from daemon.app.lifecycle import Daemon
 from daemon.app.side_calls import paid_speech
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.several import SeveralChannels
 from daemon.core.config import Settings
 from daemon.core.contexts import ContextState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
@@ -52,7 +51,6 @@ def build_http_channel(
 def connect_http(
     http: HttpChannel,
     built: Daemon,
-    channel: SeveralChannels,
     souls: Souls,
     workspace: str,
     *,
@@ -60,8 +58,9 @@ def connect_http(
 ) -> None:
     """Give the HTTP channel its calls into an assembled daemon.
 
-    `channel` is the one asked about readiness; `standing_of` asks the gate about the owner of a key.
+    `standing_of` asks the gate about the owner of a key.
     """
+    channel = built.channels.main
     backlog = Backlog(built.store.database, built.clock, soul=souls.main, workspace=workspace)
 
     async def unready() -> tuple[str, ...]:

@@ -32,8 +32,9 @@ async def find_what_came_up(cycle: Cycle) -> None:
     if report.heard is not None:
         if not holds:
             await services.cues.look_again(report.heard)
-        holds = holds and await is_heard(services.channel, cycle.readers, cycle.claim.conversation, report.heard)
-        decision = await services.channel.admit(report.heard.message)
+        channel = services.channels.of(report.heard.message.conversation)
+        holds = holds and await is_heard(channel, cycle.readers, cycle.claim.conversation, report.heard)
+        decision = await channel.admit(report.heard.message)
         holds = holds and decision.admitted
         named = replace(report.heard, message=replace(report.heard.message, name=decision.name))
         cycle.came_up = named if holds else None
@@ -47,7 +48,8 @@ async def line_of(cycle: Cycle, words: Words) -> str:
     heard = cycle.came_up
     if heard is None:
         return ""
-    link = await cycle.services.channel.permalink(heard.message.conversation, heard.message.ts)
+    there = heard.message.conversation
+    link = await cycle.services.channels.of(there).permalink(there, heard.message.ts)
     cycle.hosts.learn(link)
     name = clean_name(heard.message.name)
     where = words.say(_where(cycle, heard))

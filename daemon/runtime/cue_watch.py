@@ -9,6 +9,7 @@ is stored and by what the platform says now; unknown means no. What may not be h
 from collections.abc import Callable, Collection
 from typing import Final
 
+from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell
 from daemon.core.errors import NotDelivered, StoreError
 from daemon.core.hearing import Origin, may_hear
@@ -40,12 +41,19 @@ class CueWatch:
     """`bell` rings when a message was stored; `on_due` is called when there is a report."""
 
     def __init__(
-        self, cues: CueMatching, standing: Remembering, meaning: Meaning, channel: Channel, *, clock: Clock, emit: Emit
+        self,
+        cues: CueMatching,
+        standing: Remembering,
+        meaning: Meaning,
+        channels: Channels,
+        *,
+        clock: Clock,
+        emit: Emit,
     ) -> None:
         self._cues = cues
         self._standing = standing
         self._meaning = meaning
-        self._channel = channel
+        self._channels = channels
         self._clock = clock
         self._emit = emit
 
@@ -90,7 +98,7 @@ class CueWatch:
         if not waiting:
             return []
         paused = await self._standing.paused([said.author, *(cue.asker for cue in waiting)])
-        if said.author in paused or not (await self._channel.admit(said)).admitted:
+        if said.author in paused or not (await self._channels.of(said.conversation).admit(said)).admitted:
             return []
         return [cue for cue in waiting if cue.asker not in paused]
 
@@ -111,10 +119,10 @@ class CueWatch:
             place=cue.place,
             audience=cue.audience,
         )
-        readers = await self._channel.readers(asked)
+        readers = await self._channels.of(asked.conversation).readers(asked)
         if cue.outsider_spoke:
             readers = readers.before_outsiders()
-        return await is_heard(self._channel, readers, cue.conversation, heard)
+        return await is_heard(self._channels.of(heard.message.conversation), readers, cue.conversation, heard)
 
 
 async def is_heard(channel: Channel, readers: Readers, where: ConversationKey, heard: HeardMessage) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from daemon.core.channels import Channels
 from daemon.core.errors import DaemonError, FileRefused, NotDelivered, StoreError
 from daemon.core.perception import ConversationKey
-from daemon.core.ports.channel import Channel
 from daemon.core.ports.files import FileReader, SharedFile
 from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Sentence
@@ -21,8 +21,8 @@ _AT_ONCE: Final = 2  # files of all conversations together; each may take a proc
 class FileSensing:
     """Reads files from a channel into the store; those that are kept nowhere, into memory alone."""
 
-    def __init__(self, channel: Channel, reader: FileReader, senses: Senses, emit: Emit) -> None:
-        self._channel, self._reader, self._senses, self._emit = channel, reader, senses, emit
+    def __init__(self, channels: Channels, reader: FileReader, senses: Senses, emit: Emit) -> None:
+        self._channels, self._reader, self._senses, self._emit = channels, reader, senses, emit
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._kept = OrderedDict[tuple[str, SharedFile], SentFile]()
 
@@ -46,8 +46,9 @@ class FileSensing:
             return file
         async with self._slots:
             try:
-                file = replace(file, file=await self._channel.described(conversation, file.file))
-                data = await self._channel.fetch(conversation, file.file)
+                channel = self._channels.of(conversation)
+                file = replace(file, file=await channel.described(conversation, file.file))
+                data = await channel.fetch(conversation, file.file)
                 read = await self._reader.read(file.file.name, data)
             except FileRefused as error:
                 return await self._refused(file, error, error.args[0] if isinstance(error.args[0], Sentence) else None)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from daemon.core.channels import Channels
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
 from daemon.core.ports.gate import GateDecision
@@ -78,7 +79,7 @@ async def looked_at(database: Database, clock: FakeClock, platform: Platform) ->
     """How many reports a look at the queued message makes, and what was logged."""
     events, cues = Events(), CueMatching(database, clock, WORKER)
     standing = Remembering(database, clock, WORKER)
-    watch = CueWatch(cues, standing, Meaning(None, None), platform, clock=clock, emit=events)
+    watch = CueWatch(cues, standing, Meaning(None, None), Channels(platform, {}), clock=clock, emit=events)
     heard = await cues.next_heard()
     assert heard is not None
     return await watch.look_at(heard), events

@@ -110,7 +110,7 @@ TASKS = {
     "channels/http/sessions.py:SessionPages._notes_of_companion": "request",
     "channels/http/sessions.py:SessionPages.notes": "request",
     "channels/http/stream.py:ReplyStream.run": "request",
-    "channels/several.py:SeveralChannels.listen": "last line in Daemon.live",
+    "core/channels.py:Channels.listen": "last line in Daemon.live",
     "channels/slack/access/names.py:Names.of": "row",
     "channels/slack/access/people.py:Directory._look_up": "row",
     "channels/slack/channel.py:SlackChannel.listen": "last line",
