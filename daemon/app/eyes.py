@@ -54,4 +54,4 @@ def build_eyes(
         transcriber = CountedTranscriber(transcriber, side_calls(settings, store.database, clock, emit), to)
     reader = SentFiles(transcriber)
     stack.push_async_callback(reader.aclose)
-    return Eyes(senses, FileSensing(channels, reader, senses, emit), clock, emit)
+    return Eyes(senses, FileSensing(channels, reader.read, senses, emit), clock, emit)

@@ -7,6 +7,7 @@ from daemon.app.lifecycle import Daemon
 from daemon.app.side_calls import paid_speech
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
+from daemon.channels.http.senses import PushReading
 from daemon.core.config import Settings
 from daemon.core.contexts import ContextState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
@@ -25,7 +26,7 @@ from daemon.shared.companions import Companions
 from daemon.shared.door import ContextDoor
 from daemon.shared.pairing import MachinePairing
 from daemon.shared.room_events import RoomEvents
-from daemon.shared.sensing import SenseDoor
+from daemon.shared.sensing import push_reading
 from daemon.shared.session_memory import WorkspaceMemory
 from daemon.shared.sessions import CodeSessions
 from daemon.soul import Souls
@@ -165,9 +166,9 @@ def events_of(built: Daemon) -> RoomEvents:
     return RoomEvents(built.store.events, built.settings.home, built.emit, _waking(built))
 
 
-def readings_of(built: Daemon) -> SenseDoor:
+def readings_of(built: Daemon) -> PushReading:
     """What programs tell the senses of souls; those of every daemon on the file look at once."""
-    return SenseDoor(built.store.senses, events_of(built), built.emit, _waking(built))
+    return partial(push_reading, built.store.senses, built.emit, _waking(built))
 
 
 def _waking(built: Daemon) -> Callable[[], None]:

@@ -9,7 +9,7 @@ from typing import Final
 from daemon.core.channels import Channels
 from daemon.core.errors import DaemonError, FileRefused, NotDelivered, StoreError
 from daemon.core.perception import ConversationKey
-from daemon.core.ports.files import FileReader, SharedFile
+from daemon.core.ports.files import ReadBytes, SharedFile
 from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Sentence
 from daemon.memory.knowledge.senses import Senses, SentFile
@@ -21,8 +21,8 @@ _AT_ONCE: Final = 2  # files of all conversations together; each may take a proc
 class FileSensing:
     """Reads files from a channel into the store; those that are kept nowhere, into memory alone."""
 
-    def __init__(self, channels: Channels, reader: FileReader, senses: Senses, emit: Emit) -> None:
-        self._channels, self._reader, self._senses, self._emit = channels, reader, senses, emit
+    def __init__(self, channels: Channels, read: ReadBytes, senses: Senses, emit: Emit) -> None:
+        self._channels, self._read_bytes, self._senses, self._emit = channels, read, senses, emit
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._kept = OrderedDict[tuple[str, SharedFile], SentFile]()
 
@@ -49,7 +49,7 @@ class FileSensing:
                 channel = self._channels.of(conversation)
                 file = replace(file, file=await channel.described(conversation, file.file))
                 data = await channel.fetch(conversation, file.file)
-                read = await self._reader.read(file.file.name, data)
+                read = await self._read_bytes(file.file.name, data)
             except FileRefused as error:
                 return await self._refused(file, error, error.args[0] if isinstance(error.args[0], Sentence) else None)
             except NotDelivered as error:

@@ -9,7 +9,7 @@ from daemon.channels.http.auth import bearer_token
 from daemon.channels.http.chat import NAME, Chat
 from daemon.channels.http.contexts import ContextPages
 from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.http.endpoints import Endpoints, Personality
+from daemon.channels.http.endpoints import DaemonPages, Pages, Personality
 from daemon.channels.http.events import EventPages
 from daemon.channels.http.intake import HttpIntake
 from daemon.channels.http.live_replies import LiveReplies
@@ -200,8 +200,14 @@ class HttpChannel(Channel):
         )
         self._pages = ContextPages(self._side, self._clock, self._emit)
         self._of_sessions = SessionPages(self._side, self._clock)
-        endpoints = Endpoints(
-            self._side,
+        pages = Pages(
+            DaemonPages(
+                self._side,
+                chat,
+                personality=self._personality,
+                metrics=self._metrics,
+                description=description(daemon.__version__),
+            ),
             chat,
             Tts(self._settings, self._emit, self._side, espeak=self._espeak),
             self._of_sessions,
@@ -209,13 +215,12 @@ class HttpChannel(Channel):
             pairing=PairPages(self._side),
             mcp=McpPage(SessionTools(self._side, talk)),
             events=EventPages(self._side.events, self._clock),
-            senses=SensePages(self._soul, self._workspace, readings=self._side.readings, clock=self._clock),
-            personality=self._personality,
-            metrics=self._metrics,
-            description=description(daemon.__version__),
+            senses=SensePages(
+                self._soul, self._workspace, push=self._side.push_reading, sources=self._side.events, clock=self._clock
+            ),
         )
         host, names, owner_of = self._settings.http_host, self._settings.http_names, self._side.sessions.owner
-        return ApiServer(endpoints, token, host, self._metrics, self._emit, owner_of=owner_of, names=names)
+        return ApiServer(pages, token, host, self._metrics, self._emit, owner_of=owner_of, names=names)
 
 
 class _HttpSpeech:
