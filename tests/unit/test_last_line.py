@@ -121,7 +121,7 @@ TASKS = {
     "channels/slack/outgoing/speech.py:SlackSpeech._doze": "row",
     "channels/slack/outgoing/status_line.py:StatusLine._clear": "last line in SlackChannel.listen",
     "channels/slack/outgoing/status_line.py:StatusLine._keep": "row",
-    "channels/slack/incoming/after_ack.py:AfterAck.run": "last line in SlackChannel.listen",
+    "channels/slack/incoming/private_answers.py:PrivateAnswers.run": "last line in SlackChannel.listen",
     "channels/slack/outgoing/status_line.py:StatusLine.run": "last line in SlackChannel.listen",
     "channels/slack/outgoing/status_line.py:StatusLine.shown": "last line",
     "channels/terminal.py:TerminalChannel.listen": "the talk in the terminal is over",

@@ -23,15 +23,14 @@ from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import AGENT_SCOPE, COMMANDS_SCOPE, FILES_SCOPE, MARKS_SCOPE, SHARE_SCOPE
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.channels.slack.api.refusals import DEAD_TOKEN, for_sending
-from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection, SocketOptions
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.file_fetcher import FileFetcher
 from daemon.channels.slack.incoming.listener import Listener, bolt_app
+from daemon.channels.slack.incoming.private_answers import PrivateAnswers
 from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.supervisor import Supervisor
-from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.acknowledging import Acknowledgements
 from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
 from daemon.channels.slack.outgoing.blocks import shown_once
@@ -47,11 +46,10 @@ from daemon.channels.slack.outgoing.splitting import split
 from daemon.channels.slack.outgoing.status_line import StatusLine
 from daemon.channels.slack.outgoing.status_only import StatusOnly
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
-from daemon.channels.slack.outgoing.whispering import whisper_in
 from daemon.channels.slack.surfaces import Surfaces, Voices
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
-from daemon.core.errors import ChannelRefused, NotDelivered
+from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.home import HomePage
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
@@ -106,6 +104,7 @@ class SlackChannel(Channel):
         self._shown_name = shown_name
         self._appearances = Appearances(appearance_of, emit)
         self._client = SlackClient(settings, clock, emit)
+        self._answers = PrivateAnswers(self._client, emit, self._words_for)
         self._redact = Redactor(settings.secrets)
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
@@ -143,10 +142,9 @@ class SlackChannel(Channel):
         reader, settings, gap = await self._event_reader(), self._settings, asyncio.Event()
         self._readers.share(intake.room_news, intake.person_rooms)
         await self._own_groups.read(reader.identity.user)
-        whispers, after_ack = Whispers(self._client, self._emit, self._words_for), AfterAck(self._emit)
         judge, manages = self._gate.check_author, partial(self._managers.may_manage, reader.identity)
-        voices = Voices(self._words_for, self._words_of, self._suggested)
-        surfaces = Surfaces(self._client, reader, intake, whispers, after_ack, judge, voices, manages, self._clock)
+        voices = Voices(self._words_of, self._suggested)
+        surfaces = Surfaces(self._client, reader, intake, self._answers, judge, voices, manages, self._clock)
 
         async def take_note(body: Mapping[str, Any]) -> None:
             surfaces.heed(body)
@@ -154,10 +152,10 @@ class SlackChannel(Channel):
             self._own_groups.take_note(body)
             await self._readers.take_note(body)
 
-        answers = FeedbackAnswers(self._client, intake, whispers, after_ack, self._words_for)
+        answers = FeedbackAnswers(intake, self._answers)
         note, emit, commands = self._thread_reader.note, self._emit, self._commands
         listener = Listener(reader, intake, judge, take_note, emit, gap.set, note, answers.heed, commands, manages)
-        app = bolt_app(listener, whispers, reader, self._client, self._emit)
+        app = bolt_app(listener, self._answers, reader, self._client, self._emit)
 
         def forget() -> None:
             """Events of the gap were not heard: what was remembered of threads and readers may be wrong."""
@@ -176,8 +174,7 @@ class SlackChannel(Channel):
             async with alongside(
                 keep("status line", self._status.run),
                 keep("marks", partial(self._marks.run, intake.marks, reader.identity.team, reader.identity.user)),
-                keep("whispers", whispers.run),
-                keep("interactions", after_ack.run),
+                keep("interactions", self._answers.run),
                 keep("people who move", self._readers.follow_movers),
                 keep("user groups", partial(self._own_groups.keep, reader.identity.user)),
             ):
@@ -285,7 +282,13 @@ class SlackChannel(Channel):
         """An ephemeral message, which in a DM would only be less visible."""
         if conversation.channel.startswith(_DM):
             return False
-        return await whisper_in(self._client, conversation.channel, person, text, thread)
+        try:
+            await self._answers.whisper(conversation.channel, person, text, thread_ts=thread or None)
+        except DeliveryUncertain:
+            return True
+        except ChannelError:
+            return False
+        return True
 
     def offers(self, conversation: ConversationKey) -> Offers:
         """Where Slack doesn't say which scopes there are, there are all."""

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.whispers import Whispers
+from daemon.channels.slack.incoming.private_answers import PrivateAnswers
 from daemon.channels.slack.outgoing.asking_about import AskingAbout
 from daemon.channels.slack.outgoing.home_tab import HomeTab
 from daemon.channels.slack.outgoing.prompts import Suggesting
@@ -24,12 +23,11 @@ _ENDS: Final = ("channel_archive", "channel_deleted", "group_archive", "group_de
 
 @dataclass(frozen=True, slots=True)
 class Voices:
-    """How the souls speak to people: by a user and a channel, or by a soul and the tag of a language.
+    """How the souls speak to people, by a soul and the tag of a language.
 
     `suggested` is what people are shown to begin with.
     """
 
-    words_for: Callable[[str, str], Awaitable[Words]]
     words_of: Callable[[str, str], Words]
     suggested: Callable[[str, str], Sequence[Suggestion]]
 
@@ -45,19 +43,17 @@ class Surfaces:
         client: SlackClient,
         reader: EventReader,
         intake: Intake,
-        whispers: Whispers,
-        after_ack: AfterAck,
+        answers: PrivateAnswers,
         judge: Callable[[str, str, Place], Awaitable[GateDecision]],
         voices: Voices,
         manages: Manages,
         clock: Clock,
     ) -> None:
         self._reader, self._intake, self._judge = reader, intake, judge
-        words_for, words_of, suggested = voices.words_for, voices.words_of, voices.suggested
-        self._asking = AskingAbout(client, reader, whispers, after_ack, judge, words_for)
-        self._rooms = RoomForms(client, reader, whispers, after_ack, judge, intake.room_ways, manages, words_for)
-        self._home = HomeTab(client, reader, after_ack, judge, words_for)
-        self._suggesting = Suggesting(client, reader, intake, after_ack, judge, suggested, words_of, clock)
+        self._asking = AskingAbout(reader, answers, judge)
+        self._rooms = RoomForms(reader, answers, judge, intake.room_ways, manages)
+        self._home = HomeTab(client, reader, answers, judge)
+        self._suggesting = Suggesting(client, reader, intake, answers, judge, voices.suggested, voices.words_of, clock)
 
     async def keep(self, body: Mapping[str, Any]) -> None:
         """Keep at once that a channel has ended. Raises StoreError."""
