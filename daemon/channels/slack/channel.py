@@ -46,7 +46,7 @@ from daemon.channels.slack.outgoing.splitting import split
 from daemon.channels.slack.outgoing.status_line import StatusLine
 from daemon.channels.slack.outgoing.status_only import StatusOnly
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
-from daemon.channels.slack.surfaces import Surfaces, Voices
+from daemon.channels.slack.surfaces import Surfaces
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
@@ -104,7 +104,7 @@ class SlackChannel(Channel):
         self._shown_name = shown_name
         self._appearances = Appearances(appearance_of, emit)
         self._client = SlackClient(settings, clock, emit)
-        self._answers = PrivateAnswers(self._client, emit, self._words_for)
+        self._answers = PrivateAnswers(self._client, emit, self._words_for, self.standing_of)
         self._redact = Redactor(settings.secrets)
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
@@ -126,8 +126,8 @@ class SlackChannel(Channel):
         self._files = FileFetcher(self._client, settings.slack_api_url)
         self._permalinks = Permalinks(self._client, clock)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader, self._readers.has_member)
-        judge, find_room = self._gate.check_author, self._rooms.find_room
-        self._commands = SlashCommands(self._client, judge, find_room, shown_once, clock=clock, emit=emit)
+        find_room = self._rooms.find_room
+        self._commands = SlashCommands(self._client, self.standing_of, find_room, shown_once, clock=clock, emit=emit)
 
     async def identify(self) -> SlackIdentity:
         """Our ids in the workspace; waits while Slack can't be reached. Raises ConfigError for bad tokens."""
@@ -143,8 +143,16 @@ class SlackChannel(Channel):
         self._readers.share(intake.room_news, intake.person_rooms)
         await self._own_groups.read(reader.identity.user)
         judge, manages = self._gate.check_author, partial(self._managers.may_manage, reader.identity)
-        voices = Voices(self._words_of, self._suggested)
-        surfaces = Surfaces(self._client, reader, intake, self._answers, judge, voices, manages, self._clock)
+        surfaces = Surfaces(
+            self._client,
+            reader,
+            intake,
+            self._answers,
+            manages=manages,
+            words_of=self._words_of,
+            suggested=self._suggested,
+            clock=self._clock,
+        )
 
         async def take_note(body: Mapping[str, Any]) -> None:
             surfaces.heed(body)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.core.errors import ChannelError, StoreError
+from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Words
 
@@ -18,13 +19,20 @@ _MOST: Final = 100  # pieces of work at once; more are not done
 class PrivateAnswers:
     """Does each piece of work in a task of its own; what Slack or the store refuses is only logged.
 
-    `words_for` gives the words for a user in a channel, by their ids.
+    `words_for` gives the words for a user in a channel, by their ids. `standing_of` asks the gate whether a user may
+    talk with the soul at all.
     """
 
-    def __init__(self, client: SlackClient, emit: Emit, words_for: Callable[[str, str], Awaitable[Words]]) -> None:
+    def __init__(
+        self,
+        client: SlackClient,
+        emit: Emit,
+        words_for: Callable[[str, str], Awaitable[Words]],
+        standing_of: Callable[[str], Awaitable[GateDecision]],
+    ) -> None:
         self._client = client
         self._emit = emit
-        self.words_for = words_for
+        self.words_for, self.standing_of = words_for, standing_of
         self._waiting: asyncio.Queue[Work] = asyncio.Queue()
         self._undone = 0
 

@@ -16,7 +16,6 @@ from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.text import clean
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain
 from daemon.core.lru import Lru
-from daemon.core.perception import Place
 from daemon.core.ports.arrivals import AskedAbout, TypedCommand
 from daemon.core.ports.channel import Room
 from daemon.core.ports.clock import Clock
@@ -35,7 +34,7 @@ _USES: Final = 5  # answers at one address
 
 
 class SlashCommands:
-    """Reads commands for the souls of one `reader`; `judge` asks the gate, `find_room` opens a DM with a user.
+    """Reads commands for the souls of one `reader`; `standing_of` asks the gate, `find_room` opens a DM with a user.
 
     `show` makes the body of an answer of its words.
     """
@@ -43,14 +42,14 @@ class SlashCommands:
     def __init__(
         self,
         client: SlackClient,
-        judge: Callable[[str, str, Place], Awaitable[GateDecision]],
+        standing_of: Callable[[str], Awaitable[GateDecision]],
         find_room: Callable[[str], Awaitable[Room]],
         show: Callable[[str], Mapping[str, object]],
         *,
         clock: Clock,
         emit: Emit,
     ) -> None:
-        self._client, self._judge, self._find_room = client, judge, find_room
+        self._client, self._standing_of, self._find_room = client, standing_of, find_room
         self._show = show
         self._emit = emit
         self._addresses = Lru[str, str](_ADDRESSES, _ADDRESS_LIVES, clock.monotonic)
@@ -67,7 +66,7 @@ class SlashCommands:
             return Sentence("command_unknown")
         try:
             async with asyncio.timeout(_WITHIN):
-                decision = await self._judge(author, "", Place.DM)
+                decision = await self._standing_of(author)
                 if not decision.admitted:
                     return decision.say if isinstance(decision.say, Sentence) else Sentence("command_refused")
                 room = await self._room(author)
@@ -85,7 +84,7 @@ class SlashCommands:
         """What was asked with the direct messages in which it is answered, or the sentence for who gets no answer."""
         try:
             async with asyncio.timeout(_WITHIN):
-                if not (await self._judge(asked.author, "", Place.DM)).admitted:
+                if not (await self._standing_of(asked.author)).admitted:
                     return Sentence("command_refused")
                 room = await self._room(asked.author)
         except (ChannelError, TimeoutError) as error:

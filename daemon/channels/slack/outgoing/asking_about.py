@@ -1,7 +1,7 @@
 """Opens the dialog for *Ask about this* at a message, once Slack has its acknowledgement."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -13,7 +13,6 @@ from daemon.channels.slack.outgoing.dialogs import question_dialog
 from daemon.core.errors import ChannelError
 from daemon.core.perception import Place
 from daemon.core.phrases import ASK_SHORTCUT
-from daemon.core.ports.gate import GateDecision
 from daemon.core.sentences import Sentence
 from daemon.core.text import shortened
 
@@ -24,11 +23,10 @@ _UNNAMED: Final = frozenset({"directmessage", "privategroup"})  # what Slack put
 
 @dataclass(frozen=True, slots=True)
 class AskingAbout:
-    """Answers the shortcut; `judge` is the gate."""
+    """Answers the shortcut."""
 
     reader: EventReader
     answers: PrivateAnswers
-    judge: Callable[[str, str, Place], Awaitable[GateDecision]]
 
     def heed(self, body: Mapping[str, Any]) -> None:
         """Open the dialog for a message_action payload that is the shortcut's; returns at once."""
@@ -41,7 +39,7 @@ class AskingAbout:
         self.answers.later(partial(self._open, author, body))
 
     async def _open(self, author: str, body: Mapping[str, Any]) -> None:
-        decision = await self.judge(author, "", Place.DM)
+        decision = await self.answers.standing_of(author)
         if not decision.admitted:
             self.answers.tell(decision.say.key if isinstance(decision.say, Sentence) else "command_refused", body)
             return

@@ -1,6 +1,6 @@
 """Shows a person their home tab (Slack: App Home, views.publish), within Slack's sizes."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -13,8 +13,6 @@ from daemon.channels.slack.outgoing.dialogs import correction_dialog, plain_text
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
 from daemon.core.home import HomeButton, HomeItem, HomePage, HomeSection
-from daemon.core.perception import Place
-from daemon.core.ports.gate import GateDecision
 from daemon.core.text import shortened
 
 _BLOCKS: Final = 100
@@ -24,15 +22,11 @@ _LARGEST: Final = 60_000  # characters of all texts; Slack takes some 250 kB a v
 
 @dataclass(frozen=True, slots=True)
 class HomeTab:
-    """What the home tab needs beside the page: a refusal for who may not talk with the soul, and a dialog for words.
-
-    `judge` is the gate.
-    """
+    """What the home tab needs beside the page: a refusal for who may not talk with the soul, and a dialog for words."""
 
     client: SlackClient
     reader: EventReader
     answers: PrivateAnswers
-    judge: Callable[[str, str, Place], Awaitable[GateDecision]]
 
     def heed(self, body: Mapping[str, Any]) -> None:
         """Take note of a payload; returns at once."""
@@ -42,7 +36,7 @@ class HomeTab:
             self.answers.later(partial(self._ask, act.author, act.home.partition(" ")[2], body))
 
     async def _refuse(self, person: str) -> None:
-        decision = await self.judge(person, "", Place.DM)
+        decision = await self.answers.standing_of(person)
         if decision.admitted:
             return
         words = await self.answers.words_for("", person)

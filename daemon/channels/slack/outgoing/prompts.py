@@ -1,7 +1,7 @@
 """Suggests to each person who opens the messages with the soul what to begin with (Slack: suggested prompts)."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -11,9 +11,7 @@ from daemon.channels.slack.api.manifest import AGENT_SCOPE
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.private_answers import PrivateAnswers
 from daemon.core.lru import Lru
-from daemon.core.perception import Place
 from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
 from daemon.core.sentences import Words
 from daemon.core.suggestions import Suggestion, with_reminder
@@ -27,7 +25,7 @@ _MOST: Final = 2_000  # people of whom it is known what they were shown last, an
 
 @dataclass(frozen=True, slots=True)
 class Suggesting:
-    """What the prompts need beside the soul's own: the gate, the person's words and language, their next reminder.
+    """What the prompts need beside the soul's own: the person's standing and language, their next reminder.
 
     `suggested` gives a soul's suggestions in a language, `words_of` what is said in its name.
     """
@@ -36,7 +34,6 @@ class Suggesting:
     reader: EventReader
     intake: Intake
     answers: PrivateAnswers
-    judge: Callable[[str, str, Place], Awaitable[GateDecision]]
     suggested: Callable[[str, str], Sequence[Suggestion]]
     words_of: Callable[[str, str], Words]
     clock: Clock
@@ -61,7 +58,7 @@ class Suggesting:
 
     async def _suggest(self, person: str, room: str) -> None:
         """Set the prompts, unless these were shown lately. Raises ChannelError, StoreError."""
-        decision, soul = await self.judge(person, "", Place.DM), self.reader.soul
+        decision, soul = await self.answers.standing_of(person), self.reader.soul
         if not decision.admitted:
             return
         due_ms = await self.intake.next_reminder_ms(soul, self.reader.identity.team, person)

@@ -10,9 +10,7 @@ from daemon.channels.slack.incoming.home_acts import SETS_UP, pressed
 from daemon.channels.slack.incoming.private_answers import PrivateAnswers
 from daemon.channels.slack.outgoing.dialogs import refusing_dialog, room_dialog
 from daemon.core.errors import ChannelError, StoreError
-from daemon.core.perception import Place
 from daemon.core.phrases import Command, typed
-from daemon.core.ports.gate import GateDecision
 from daemon.core.room_ways import RoomWays
 
 Manages = Callable[[str, str], Awaitable[bool]]
@@ -21,11 +19,10 @@ Manages = Callable[[str, str], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class RoomForms:
-    """Answers the slash command and the buttons of the home tab that ask for the dialog; `judge` is the gate."""
+    """Answers the slash command and the buttons of the home tab that ask for the dialog."""
 
     reader: EventReader
     answers: PrivateAnswers
-    judge: Callable[[str, str, Place], Awaitable[GateDecision]]
     ways: RoomWays
     manages: Manages
 
@@ -42,7 +39,7 @@ class RoomForms:
     async def _open(self, body: Mapping[str, Any]) -> None:
         person, channel, team = _text(body, "user_id"), _text(body, "channel_id"), self.reader.identity.team
         try:
-            if not (await self.judge(person, "", Place.DM)).admitted:
+            if not (await self.answers.standing_of(person)).admitted:
                 return  # the command itself is answered with a refusal
             if not await self.manages(person, channel):
                 self.answers.tell("room_not_yours", body)
@@ -57,7 +54,7 @@ class RoomForms:
         """Open the dialog for a channel, or one that says why not: on the home tab nothing else can be said."""
         words = await self.answers.words_for(channel, person)
         try:
-            if not (await self.judge(person, "", Place.DM)).admitted:
+            if not (await self.answers.standing_of(person)).admitted:
                 return  # their home tab shows the refusal alone
             view = refusing_dialog(words, "room_not_yours")
             if await self.manages(person, channel):
