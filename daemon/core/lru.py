@@ -37,3 +37,7 @@ class Lru(MutableMapping[K, V]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._kept.clear()

@@ -13,7 +13,7 @@ from daemon.core.sentences import Words
 
 Work = Callable[[], Awaitable[None]]
 
-_MOST: Final = 100  # pieces of work at once; more are not done
+_MOST: Final = 1_000  # pieces of work at once; more are not done
 
 
 class PrivateAnswers:
@@ -34,15 +34,14 @@ class PrivateAnswers:
         self._emit = emit
         self.words_for, self.standing_of = words_for, standing_of
         self._waiting: asyncio.Queue[Work] = asyncio.Queue()
-        self._undone = 0
+        self._at_work = set[asyncio.Task[None]]()
 
     def later(self, work: Work) -> None:
         """Have something done; returns at once."""
-        if self._undone >= _MOST:
+        if self._waiting.qsize() + len(self._at_work) < _MOST:
+            self._waiting.put_nowait(work)
+        else:
             self._emit("slack.interaction_left", reason="too many wait")
-            return
-        self._undone += 1
-        self._waiting.put_nowait(work)
 
     def tell(self, sentence: str, body: Mapping[str, Any]) -> None:
         """Have a sentence, by its key, said to the user of an interactive payload or a command; returns at once."""
@@ -68,15 +67,15 @@ class PrivateAnswers:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             while True:
-                group.create_task(self._do(await self._waiting.get()))
+                task = group.create_task(self._do(await self._waiting.get()))
+                self._at_work.add(task)
+                task.add_done_callback(self._at_work.discard)
 
     async def _do(self, work: Work) -> None:
         try:
             await work()
         except (ChannelError, StoreError) as error:
             self._emit("slack.interaction_left", reason=error.message)
-        finally:
-            self._undone -= 1
 
     async def _respond(self, sentence: str, body: Mapping[str, Any]) -> None:
         """Answer at the `response_url`, which reaches the user where the message is, in threads too."""
