@@ -3,23 +3,19 @@
 import asyncio
 import heapq
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection
 from itertools import count
 
 from daemon.core.errors import LostLease, StoreBusy
-from daemon.core.home import HomePage
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
 from daemon.core.ports.arrivals import Acceptance, Arrival, Feedback, NewMessage
-from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
-from daemon.core.ports.files import SharedFile
+from daemon.core.ports.channel import Channel, Room
 from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake, LeftMark, RoomListKey
-from daemon.core.ports.posts import AttachedReply, FoundPost, Post
+from daemon.core.ports.posts import FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech, Task
-from daemon.core.room_ways import ManagedRoom, RoomWay
-from daemon.core.sentences import Words
+from daemon.core.room_ways import RoomWay
 from tests.fake_catch_up import FakeCatchUpLog
 
 TIMEOUT = 180.0  # seconds after which a wait has failed; only a test that fails waits so long
@@ -356,8 +352,8 @@ class FakeIntake:
         return arrival
 
 
-class FakeChannel:
-    """A `Channel` that keeps posts in memory; `answers` are raised in turn, then every delivery succeeds."""
+class FakeChannel(Channel):
+    """A channel that keeps posts in memory; `answers` are raised in turn, then every delivery succeeds."""
 
     name = "fake channel"
 
@@ -403,94 +399,23 @@ class FakeChannel:
         """Connected at once; no message comes."""
         ready.set()
 
-    async def close(self) -> None:
-        """There are no requests."""
-
-    def healthy(self) -> bool:
-        return True
-
-    def trouble(self) -> str:
-        return ""
-
     async def admit(self, perception: Perception) -> GateDecision:
         return GateDecision(admitted=True, language=self.languages.get(perception.author, ""))
 
     async def readers(self, perception: Perception) -> Readers:
         return Readers(perception.audience, members_only=True)
 
-    @asynccontextmanager
-    async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
-        yield lambda _: None
-
-    def speak(
-        self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
-    ) -> Speech:
-        raise NotImplementedError
-
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         return (reply,)
-
-    def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
-        return reply, ()
-
-    def reply_to(self, perception: Perception) -> str:
-        return ""
-
-    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
-        """See `Channel.whisper`; not part of this fake."""
-        return False
-
-    def offers(self, conversation: ConversationKey) -> Offers:
-        return Offers()
-
-    def waits_for(self, command: str) -> bool:
-        return False
-
-    async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
-        """See `Channel.answer_command`; not part of this fake."""
-        return False
 
     async def shared_room(self, person: str, name: str) -> Room:
         return Room(name, Place.PUBLIC_CHANNEL, Audience(AudienceKind.WORKSPACE, "T1"))
 
     async def show_in_channel(self, post: Post) -> None:
-        """Nothing stands twice."""
-
-    async def show_home(self, person: str, page: HomePage) -> None:
-        """No home."""
-
-    async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
-        return ()
-
-    async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
-        """No titles."""
-
-    async def has_member(self, conversation: ConversationKey, account: str) -> bool:
-        return True
-
-    async def permalink(self, conversation: ConversationKey, ts: str) -> str:
-        return ""
+        """It is shown in the thread alone."""
 
     async def language_of(self, person: str) -> str:
         return self.languages.get(person, "")
-
-    async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
-        return {}
-
-    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
-        return ()
-
-    async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
-        return ()
-
-    async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
-        return ()
-
-    async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
-        return file
-
-    async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
-        raise NotImplementedError
 
 
 class FakeSpeech(Speech):

@@ -16,7 +16,6 @@ from daemon.app.lifecycle import stop_on_signals, unless_stopped
 from daemon.app.minds import first_mind, with_models_of
 from daemon.app.rehearsal_clock import clock_of
 from daemon.app.sinks import sinks_of, telemetry_of
-from daemon.channels.several import SeveralChannels
 from daemon.channels.terminal import TerminalChannel
 from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
@@ -26,7 +25,6 @@ from daemon.core.ports.channel import Channel
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import LLM
 from daemon.core.ports.telemetry import Emit
-from daemon.core.sessions import DOOR
 from daemon.core.systemd import ServiceEnvironment, ServiceManager, Watchdog
 from daemon.llm.router import build_llm
 from daemon.soul import Soul, Souls
@@ -75,16 +73,16 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
             return
         http = build_http_channel(settings, clock, emit, souls=souls, workspace=identity.team, metrics=sinks.metrics)
         stack.push_async_callback(http.close)
-        both = SeveralChannels(slack, http, **{DOOR: http})
         built = await stack.enter_async_context(
             assemble(
                 settings,
-                both,
+                slack,
                 clock,
                 emit,
                 workspace=identity.team,
                 souls=souls,
                 llm_of=llms.__getitem__,
+                http=http,
                 troubles=sinks.troubles,
                 account=identity.user,
                 url=lambda: http.url,
@@ -92,7 +90,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
         )
         if workspace:  # its clock may have been moved forward in an earlier run, and memory goes on from there
             workspace.clock.advance(max(0, await built.store.turns.newest_ms() - clock.now_ms()) / 1000)
-        connect_http(http, built, both, souls, identity.team, standing_of=slack.standing_of)
+        connect_http(http, built, souls, identity.team, standing_of=slack.standing_of)
         built = with_alarms(built, souls, doctor)
         await built.live(stop, service, Watchdog(service, supervisor.watchdog_usec), announce)
 

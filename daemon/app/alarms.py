@@ -35,11 +35,11 @@ def with_alarms(built: Daemon, souls: Souls, doctor: Doctor = lambda _: ()) -> D
     One without a channel or an admin to write to leaves the posts to those that have them.
     """
     settings, store, clock = built.settings, built.store, built.clock
-    to = Addressees(settings.ops_channel, settings.who_are_admins, built.channel.find_room)
+    to = Addressees(settings.ops_channel, settings.who_are_admins, built.channels.main.find_room)
     duty = Duty(store.database, clock, "alarms" if to else "alarms without a reader", every_s=EVERY_S)
     sources: list[AlarmSource] = [
         _from(built.troubles.alarms),
-        ConnectionLook(built.channel, clock).seen,
+        ConnectionLook(built.channels.main, clock).seen,
         partial(_disk, settings.home),
         store.alarms.given_up,
         partial(_budgets, settings, store.database, clock, souls),

@@ -15,7 +15,8 @@ from daemon.app.known_names import known_names
 from daemon.app.lifecycle import Chore, Daemon
 from daemon.app.money import build_till, tick_budget_of
 from daemon.app.vectors import Meanings, build_meanings, labels_of
-from daemon.channels.souls import with_souls
+from daemon.channels.souls import channels_of
+from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell, in_background
 from daemon.core.config import Settings
 from daemon.core.contexts import ADMIN
@@ -48,7 +49,7 @@ from daemon.processes import PROCESSES
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.dispatcher import Dispatcher
 from daemon.runtime.people.own_memory import own_memory
-from daemon.runtime.source_gate import SourceGate
+from daemon.runtime.source_gate import admit
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.context import SharedContexts
@@ -83,23 +84,24 @@ async def assemble(
     workspace: str,
     souls: Souls,
     llm_of: Callable[[str], LLM],
+    http: Channel | None = None,
     troubles: Troubles | None = None,
     account: str = "",
     url: Callable[[], str] = str,
 ) -> AsyncIterator[Daemon]:
     """Open memory.db and build a daemon; `llm_of` gives the models of a soul by the soul's name.
 
-    `account` and `url` are as in `Hosting`. `troubles` is one of the sinks of `emit`, if they are to be shown. Raises
-    ConfigError, SoulError or StoreError.
+    People reach it on `channel`, programs over `http`. `account` and `url` are as in `Hosting`. `troubles` is one of
+    the sinks of `emit`, if they are to be shown. Raises ConfigError, SoulError or StoreError.
     """
-    channel, interrupts = with_souls(channel), Interrupts()
-    homes = tuple(Home(name, workspace, channel, name) for name in souls.names)
+    channels, interrupts = channels_of(channel, http), Interrupts()
+    homes = tuple(Home(name, workspace, channels, name) for name in souls.names)
     async with AsyncExitStack() as stack:
         accepted = _on_accepted([home.bell for home in homes], interrupts)
         opening = _store(settings, clock, emit, kind=channel.name, workspace=workspace, on_accepted=accepted)
         store = await stack.enter_async_context(opening)
         news = News(store.database, clock)
-        eyes = build_eyes(settings, store, channel, emit, stack, clock=clock)
+        eyes = build_eyes(settings, store, channels, emit, stack, clock=clock)
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
         meanings = build_meanings(settings, store.database, clock, emit, stack)
         library = _library(settings, store, meanings, clock, emit)
@@ -114,7 +116,7 @@ async def assemble(
         for home in homes:
             own = store_for_soul(store, clock, soul=home.soul, workspace=home.workspace, lease=settings.lease)
             current, llm = partial(souls.current, home.soul), llm_of(home.soul)
-            services = services_of(home.channel, store=own, soul=current, llm=llm, at_work=at_work[home.soul])
+            services = services_of(home.channels, store=own, soul=current, llm=llm, at_work=at_work[home.soul])
             services = replace(services, labels=labels)
             stack.push_async_callback(services.till.close)
             works.add(home, own, services)
@@ -128,7 +130,7 @@ async def assemble(
         chores["news"] = partial(news.watch, look)
         contexts = SharedContexts(store.contexts, news, clock, ADMIN)
         yield Daemon(
-            settings, clock, emit, channel, store, work, health, told, contexts, hosting, found, chores, works.nights
+            settings, clock, emit, channels, store, work, health, told, contexts, hosting, found, chores, works.nights
         )
 
 
@@ -256,17 +258,17 @@ def _services(
     clock: Clock,
     emit: Emit,
     shared: _Shared,
-    channel: Channel,
+    channels: Channels,
     *,
     store: Store,
     soul: Callable[[], Soul],
     llm: LLM,
     at_work: SoulAtWork,
 ) -> CycleServices:
-    """What the cycles of one soul in one workspace work with; `channel` and `store` are its own there."""
+    """What the cycles of one soul in one workspace work with; `store` is its own there."""
     return CycleServices(
         llm=llm,
-        channel=channel,
+        channels=channels,
         clock=clock,
         emit=emit,
         soul=soul,
@@ -287,10 +289,10 @@ def _services(
         senses=shared.eyes.senses,
         file_sensing=shared.eyes.sensing,
         model_habits=store.model_habits,
-        triage=Triage(SourceGate(channel, store.events), clock, emit, stale_after=settings.stale_after),
+        triage=Triage(partial(admit, channels, store.events), clock, emit, stale_after=settings.stale_after),
         timing=_timing(settings),
         link_hosts=settings.link_hosts,
-        capabilities=_capabilities(settings, channel, store, shared.library, shared.toolbox, clock),
+        capabilities=_capabilities(settings, channels.main, store, shared.library, shared.toolbox, clock),
         limits=partial(limits_of, settings),
         tick_budget=partial(tick_budget_of, settings),
         quiet_hours=QuietHours.parse(settings.quiet_hours),

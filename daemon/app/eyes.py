@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.app.side_calls import CountedTranscriber, endpoint_of, side_calls
+from daemon.core.channels import Channels
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
-from daemon.core.ports.channel import Channel
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 from daemon.llm.transcriber import build_transcriber
@@ -44,7 +44,7 @@ class Eyes:
 
 
 def build_eyes(
-    settings: Settings, store: Store, channel: Channel, emit: Emit, stack: AsyncExitStack, *, clock: Clock
+    settings: Settings, store: Store, channels: Channels, emit: Emit, stack: AsyncExitStack, *, clock: Clock
 ) -> Eyes:
     """The reader of files for one daemon; what it opens is closed with the stack."""
     senses = Senses(store.database, clock, SenseBytes(settings.home), settings.senses_mb * _MB)
@@ -54,4 +54,4 @@ def build_eyes(
         transcriber = CountedTranscriber(transcriber, side_calls(settings, store.database, clock, emit), to)
     reader = SentFiles(transcriber)
     stack.push_async_callback(reader.aclose)
-    return Eyes(senses, FileSensing(channel, reader, senses, emit), clock, emit)
+    return Eyes(senses, FileSensing(channels, reader.read, senses, emit), clock, emit)

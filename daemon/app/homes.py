@@ -7,9 +7,9 @@ from functools import partial
 from daemon.app.lanes import build_lanes, thinks_by_itself
 from daemon.app.lifecycle import Chore
 from daemon.app.nights import build_consolidator
+from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
-from daemon.core.ports.channel import Channel
 from daemon.memory.store import Store
 from daemon.mind.interrupts import Interrupts
 from daemon.runtime.awakening import Awakener
@@ -23,14 +23,14 @@ from daemon.runtime.visit_sweep import VisitSweep
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A soul in one workspace, and the channel on which people of that workspace reach it; `label` is for the log.
+    """A soul in one workspace, and the channels on which people of that workspace reach it; `label` is for the log.
 
     `bell` rings when a message arrives.
     """
 
     soul: str
     workspace: str
-    channel: Channel
+    channels: Channels
     label: str
     bell: Bell = field(default_factory=Bell)
 
@@ -68,7 +68,7 @@ class WorkAtHomes:
     def _of_soul(
         self, home: Home, store: Store, services: CycleServices, on_due: Callable[[], None]
     ) -> dict[str, Chore]:
-        clock, emit, channel = services.clock, services.emit, home.channel
+        clock, emit, channel = services.clock, services.emit, home.channels.main
         sweep = VisitSweep(store.ended_visits, store.unread_words, services.soul, services.tick_budget, on_due)
         quiet = services.quiet_hours
         telling = partial(tell_of_readings, store.readings, channel.find_room, clock, emit, on_due, quiet=quiet)

@@ -7,7 +7,7 @@ from daemon.app.lifecycle import Daemon
 from daemon.app.side_calls import paid_speech
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.several import SeveralChannels
+from daemon.channels.http.senses import PushReading
 from daemon.core.config import Settings
 from daemon.core.contexts import ContextState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
@@ -26,7 +26,7 @@ from daemon.shared.companions import Companions
 from daemon.shared.door import ContextDoor
 from daemon.shared.pairing import MachinePairing
 from daemon.shared.room_events import RoomEvents
-from daemon.shared.sensing import SenseDoor
+from daemon.shared.sensing import push_reading
 from daemon.shared.session_memory import WorkspaceMemory
 from daemon.shared.sessions import CodeSessions
 from daemon.soul import Souls
@@ -52,7 +52,6 @@ def build_http_channel(
 def connect_http(
     http: HttpChannel,
     built: Daemon,
-    channel: SeveralChannels,
     souls: Souls,
     workspace: str,
     *,
@@ -60,8 +59,9 @@ def connect_http(
 ) -> None:
     """Give the HTTP channel its calls into an assembled daemon.
 
-    `channel` is the one asked about readiness; `standing_of` asks the gate about the owner of a key.
+    `standing_of` asks the gate about the owner of a key.
     """
+    channel = built.channels.main
     backlog = Backlog(built.store.database, built.clock, soul=souls.main, workspace=workspace)
 
     async def unready() -> tuple[str, ...]:
@@ -166,6 +166,6 @@ def events_of(built: Daemon) -> RoomEvents:
     return RoomEvents(built.store.events, built.settings.home, built.emit, built.dispatcher.look_again)
 
 
-def readings_of(built: Daemon) -> SenseDoor:
+def readings_of(built: Daemon) -> PushReading:
     """What programs tell the senses of souls; those of every daemon on the file look at once."""
-    return SenseDoor(built.store.senses, events_of(built), built.emit, built.dispatcher.look_again)
+    return partial(push_reading, built.store.senses, built.emit, built.dispatcher.look_again)

@@ -29,7 +29,7 @@ def build_lanes(
     words_in = partial(_words_in, services)
     courier = Courier(
         store.outbox,
-        services.channel,
+        services.channels,
         clock,
         emit,
         in_doubt=settings.in_doubt,
@@ -42,7 +42,7 @@ def build_lanes(
         ConversationHandler(services, Deadlines(deadline, settings.lease), interrupts, slots),
         courier,
         JobRunner(services, store.jobs, SUBPROCESSES, interrupts).do,
-        Titler(store.titles, services.channel, emit, words_in),
+        Titler(store.titles, services.channels, emit, words_in),
         slots=slots,
         deadline=deadline,
         bell=bell,

@@ -11,11 +11,11 @@ from typing import TypeVar
 from daemon.app.health import Health
 from daemon.app.hosting import Hosting
 from daemon.core import long_lived
+from daemon.core.channels import Channels
 from daemon.core.concurrency import alongside, in_background, time_limit
 from daemon.core.config import Settings
 from daemon.core.errors import SchemaMismatch, of_machine
 from daemon.core.last_line import LastLine
-from daemon.core.ports.channel import Channel
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.telemetry import Emit
 from daemon.core.systemd import ServiceManager, Watchdog
@@ -42,7 +42,7 @@ _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A daemon ready to work on one channel; `chores` run beside the dispatcher as long as it lives, by their names.
+    """A daemon ready to work on its channels; `chores` run beside the dispatcher as long as it lives, by their names.
 
     `troubles` is what its heartbeat tells of, `nights` what looks through each soul's memory. `contexts` are what souls
     and people share, in the admin's name. `hosting` knows the other daemons, `surfacing` finds memories.
@@ -51,7 +51,7 @@ class Daemon:
     settings: Settings
     clock: Clock
     emit: Emit
-    channel: Channel
+    channels: Channels
     store: Store
     dispatcher: Dispatcher
     health: Health
@@ -87,7 +87,9 @@ class Daemon:
                 async with time_limit(self.clock, _LEAVING):
                     await left.wait()
             if not finished:
-                await self.channel.close()  # what hangs on the platform ends now, and is looked up at the next start
+                await (
+                    self.channels.main.close()
+                )  # what hangs on the platform ends now, and is looked up at the next start
         await self.store.presence.leave()
 
     def work(self) -> tuple[Coroutine[object, object, None], ...]:
@@ -110,7 +112,7 @@ class Daemon:
     ) -> None:
         """Listen until `stop` is set; `left` is set once the channel is left, which goes on beside the drain."""
         loops: dict[str, Chore] = {
-            "channel": partial(self.channel.listen, self.store.inbox, ready),
+            "channel": partial(self.channels.listen, self.store.inbox, ready),
             "service status": partial(self._show_status, ready, service),
         }
         try:
@@ -124,7 +126,9 @@ class Daemon:
         await ready.wait()
         shown = ""
         while True:
-            connected = "connected to Slack" if self.channel.healthy() else "not connected to Slack; it tries again"
+            connected = (
+                "connected to Slack" if self.channels.main.healthy() else "not connected to Slack; it tries again"
+            )
             if connected != shown:
                 shown = connected
                 service.status(shown)
@@ -178,8 +182,8 @@ class Daemon:
 
     async def _beat(self) -> bool:
         """Write the heartbeat; gives whether the platform is connected. Raises StoreError."""
-        connected = self.channel.healthy()
-        state = self.channel.trouble() or ("connected" if connected else "not connected")
+        connected = self.channels.main.healthy()
+        state = self.channels.main.trouble() or ("connected" if connected else "not connected")
         await self.hosting.say(state, {"active": self.dispatcher.active, **self._failing()})
         return connected
 

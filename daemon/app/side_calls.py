@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
+from daemon.channels.http.daemon_side import PaySpeech
 from daemon.core.config import Settings
 from daemon.core.errors import CapMet, ModelUnavailable, StoreError
 from daemon.core.network import is_loopback
@@ -119,13 +120,14 @@ def side_calls(settings: Settings, database: Database, clock: Clock, emit: Emit)
     return SideCalls(_till(settings, database, clock, emit, most=most_of), clock, _by_tokens)
 
 
-def paid_speech(settings: Settings, database: Database, clock: Clock, emit: Emit) -> "PaidSpeech | None":
+def paid_speech(settings: Settings, database: Database, clock: Clock, emit: Emit) -> PaySpeech | None:
     """What pays for texts read aloud, under the same cap; None where that costs nothing."""
     to = endpoint_of("speak", settings.tts_url, settings.tts_model, by_text=True)
     if to is None or not settings.tts_url:
         return None
     till = _till(settings, database, clock, emit, most=_most_of_speech)
-    return PaidSpeech(SideCalls(till, clock, _by_letters), to)
+    calls = SideCalls(till, clock, _by_letters)
+    return lambda text, call: calls.paid(to, (text,), call)
 
 
 def _till(settings: Settings, database: Database, clock: Clock, emit: Emit, *, most: Callable[[Prompt], Cost]) -> Till:
@@ -188,15 +190,3 @@ class CountedTranscriber:
     async def aclose(self) -> None:
         """See `Transcriber.aclose`."""
         await self.inner.aclose()
-
-
-@dataclass(frozen=True, slots=True)
-class PaidSpeech:
-    """Pays for texts read aloud; implements `SpeechPaid`."""
-
-    calls: SideCalls
-    to: SideEndpoint
-
-    async def speak(self, text: str, call: Callable[[], Awaitable[T]]) -> T:
-        """See `SpeechPaid.speak`."""
-        return await self.calls.paid(self.to, (text,), call)

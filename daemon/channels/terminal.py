@@ -10,14 +10,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Final, TextIO
 
-from daemon.channels.bare import BareChannel
-from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
+from daemon.core.errors import ConfigError, DaemonError, NotDelivered
 from daemon.core.inner_room import INNER
 from daemon.core.links import Trusted
 from daemon.core.notes import SOUL_CHANNEL
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports.arrivals import Acceptance, NewMessage
-from daemon.core.ports.channel import Room
+from daemon.core.ports.channel import Channel
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
@@ -65,8 +64,8 @@ def check_user(name: str) -> str:
     return name
 
 
-class TerminalChannel(BareChannel):
-    """Implements `Channel` for one user at a terminal or behind a pipe.
+class TerminalChannel(Channel):
+    """For one user at a terminal or behind a pipe.
 
     `source` is the file descriptor of the UTF-8 input. If `interactive`, a prompt and a sign of thinking are shown;
     otherwise each line waits for the reply to the line before, and only replies are printed.
@@ -89,7 +88,7 @@ class TerminalChannel(BareChannel):
         self._delivered: dict[str, str] = {}
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """See `Channel.listen`; returns after the reply to the last line, or when the output is closed."""
+        """Returns after the reply to the last line, or when the output is closed."""
         ready.set()
         self._screen.prompt()
         async with asyncio.TaskGroup() as group:
@@ -139,29 +138,20 @@ class TerminalChannel(BareChannel):
         async with self._reply_printed:
             await self._reply_printed.wait_for(lambda: self._newest_answered >= self._newest_stored)
 
-    async def close(self) -> None:
-        """See `Channel.close`; there are no requests."""
-
     def healthy(self) -> bool:
-        """See `Channel.healthy`."""
         return not self._screen.gone.is_set()
 
-    def trouble(self) -> str:
-        """See `Channel.trouble`."""
-        return ""
-
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Gate.admit`; raises NotDelivered for a message from another terminal."""
+        """Raises NotDelivered for a message from another terminal."""
         self._require_ours(perception.conversation)
         return GateDecision(admitted=True, name=self._user)
 
     async def readers(self, perception: Perception) -> Readers:
-        """See `Channel.readers`; whoever can type here may read `memory.db` too."""
+        """Whoever can type here may read `memory.db` too."""
         return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
-        """See `Channel.thinking`."""
         self._screen.think()
         try:
             yield lambda _: None  # the sign of thinking says enough
@@ -171,26 +161,21 @@ class TerminalChannel(BareChannel):
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
-        """See `Channel.speak`."""
         draft = f"draft-{self._next_ts()}"
         speech = self._drafts[draft] = _TerminalSpeech(self._screen, draft, drafts)
         return speech
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """See `Channel.split`; a terminal needs no parts."""
+        """A terminal needs no parts."""
         text = printable(reply).strip()
         return (text,) if text else ()
 
     def reply_to(self, perception: Perception) -> str:
-        """See `Channel.reply_to`; for `deliver`, the ts of the newest line that a post answers."""
+        """For `deliver`, the ts of the newest line that a post answers."""
         return perception.ts if perception.modality is Modality.WORDS else ""
 
-    async def find_room(self, contact: str) -> Room:
-        """See `Channel.find_room`; a terminal has no rooms."""
-        raise ChannelRefused(f"{printable(contact)} can't be written to from a terminal", code="unreachable")
-
     async def deliver(self, post: Post) -> str:
-        """See `Channel.deliver`; prints the text that is not on the screen yet."""
+        """Prints the text that is not on the screen yet."""
         self._require_ours(post.conversation)
         speech = self._drafts.pop(post.draft or "", None)
         if not self._screen.finish(speech.shown if speech else "", printable(post.body).strip()):
@@ -204,7 +189,7 @@ class TerminalChannel(BareChannel):
         return ts
 
     async def find(self, post: Post) -> FoundPost | None:
-        """See `Channel.find`; a post of an earlier process is never found, so that it is printed again."""
+        """A post of an earlier process is never found, so that it is printed again."""
         ts = self._delivered.get(post.key)
         return FoundPost(ts, finished=True) if ts else None
 
@@ -224,7 +209,6 @@ class _TerminalSpeech:
         self._ended = False
 
     async def say(self, text: str) -> None:
-        """See `Speech.say`."""
         piece = printable(text) if self.shown else printable(text).lstrip()
         if self._ended or not piece:
             return
@@ -234,12 +218,11 @@ class _TerminalSpeech:
             self.shown += piece
 
     async def show(self, task: Task) -> None:
-        """See `Speech.show`; a line until the first text, on interactive screens only."""
+        """A line until the first text, on interactive screens only."""
         if not self._ended and not self.shown and task.state is not TaskState.PENDING:
             self._screen.note(one_line(printable(task.title)))
 
     async def settle(self) -> None:
-        """See `Speech.settle`."""
         self._ended = True
 
     async def _begin(self) -> None:

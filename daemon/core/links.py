@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
+from daemon.core.lru import Lru
+
 # Endings that make a bare word look like a host. Countries whose ending is also a file's (.py, .md, .rs) are left out.
 ENDINGS: Final = (
     "com|org|net|edu|gov|mil|int|info|biz|name|io|ai|app|dev|cloud|site|online|store|tech|xyz|club|page|link|team|bank|me|"
@@ -30,17 +32,14 @@ class KnownHosts:
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
         self._allowed = tuple(bare_host(one) for one in allowed if one.strip())
-        self._named: dict[str, None] = {}
+        self._named = Lru[str, None](_MOST_HOSTS)
 
     def learn(self, *texts: str) -> None:
         """Add the hosts that texts name; the oldest fall out where there are too many."""
         for text in texts:
             for found in HOST.findall(text[:_LONGEST_TEXT]):
                 host = re.sub(r"[^\w.-].*", "", bare_host(found)).rstrip(".")
-                self._named.pop(host, None)
                 self._named[host] = None
-        while len(self._named) > _MOST_HOSTS:
-            del self._named[next(iter(self._named))]
 
     def __call__(self, host: str) -> bool:
         """Whether the host may be linked to."""

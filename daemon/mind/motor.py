@@ -30,6 +30,12 @@ class Motor:
 
     Only `settle` decides what the reply is: streamed text is a draft, which the channel replaces if it differs. `words`
     are those of the daemon's own lines. `calls` are the model calls of the cycle so far.
+
+    `heard` says how the newest message was heard, `stated` how the reply is stated. `annotations` are stored privately
+    with the reply: thoughts, verbs, checks. `approval` is the question for permission that the reply asks, `cross_post`
+    the post for another conversation. `shared` says whether the commit changed what is shared. `heir` is the soul that
+    the thread goes to with the reply, empty for none. `dates` are the times that the daemon's own lines show, each with
+    its moment (ms, UTC), `drawn_on` what was looked up on purpose for the reply, by the marks by which it may cite it.
     """
 
     def __init__(
@@ -45,19 +51,19 @@ class Motor:
         self._stops = self._repeats = False
         self._silence = Silence.REFUSED
         self._below: list[str] = []
-        self._annotations: dict[str, object] = {}
-        self._heard, self._stated = NOTHING_HEARD, PLAINLY_STATED
+        self.annotations: dict[str, object] = {}
+        self.heard, self.stated = NOTHING_HEARD, PLAINLY_STATED
         self._intentions: list[NewIntention] = []
         self._cancelled: list[str] = []
         self._remembered: list[Remembered] = []
-        self._approval: NewApproval | None = None
-        self._cross_post: CrossPost | None = None
+        self.approval: NewApproval | None = None
+        self.cross_post: CrossPost | None = None
         self._acts: list[MemoryAct] = []
-        self._shared = False
-        self._heir = ""
+        self.shared = False
+        self.heir = ""
         self._shown: list[str] = []
-        self._dates: dict[str, int] = {}
-        self._drawn_on: dict[str, Passage] = {}
+        self.dates: dict[str, int] = {}
+        self.drawn_on: dict[str, Passage] = {}
         self._answers: tuple[str, ...] = ()
         self._calls = calls
         self._thoughts: list[NewThought] = []
@@ -79,19 +85,6 @@ class Motor:
         return self._stops and not self._repeats
 
     @property
-    def heard(self) -> Heard:
-        """How the newest message was heard."""
-        return self._heard
-
-    @property
-    def stated(self) -> Stated:
-        """How the reply is stated."""
-        return self._stated
-
-    @property
-    def annotations(self) -> Mapping[str, object]:
-        """What is stored privately with the reply: thoughts, verbs, checks."""
-        return self._annotations
 
     @property
     def thoughts(self) -> tuple[NewThought, ...]:
@@ -114,29 +107,9 @@ class Motor:
         return tuple(self._cancelled)
 
     @property
-    def approval(self) -> NewApproval | None:
-        """The question for permission that the reply asks."""
-        return self._approval
-
-    @property
-    def cross_post(self) -> CrossPost | None:
-        """The post for another conversation."""
-        return self._cross_post
-
-    @property
     def acts(self) -> tuple[MemoryAct, ...]:
         """What the person decided of what is known of them."""
         return tuple(self._acts)
-
-    @property
-    def shared(self) -> bool:
-        """Whether the commit changed what is shared."""
-        return self._shared
-
-    @property
-    def drawn_on(self) -> Mapping[str, Passage]:
-        """What was looked up on purpose for the reply, by the marks by which it may cite it."""
-        return self._drawn_on
 
     async def speak(self, pieces: AsyncIterable[str]) -> None:
         """Show a reply while it streams. Raises what the pieces raise."""
@@ -176,7 +149,7 @@ class Motor:
 
     def describe(self, heard: Heard, stated: Stated) -> None:
         """Say how the newest message was heard and how the reply is stated; stored with their turns."""
-        self._heard, self._stated = heard, stated
+        self.heard, self.stated = heard, stated
 
     def show_below(self, words: str) -> None:
         """Add words of the daemon's own below any reply that are no part of what the soul said."""
@@ -186,17 +159,12 @@ class Motor:
         """How a time (ms, UTC) reads in a zone; unless the person reads `alone`, others see it on their own clocks."""
         shown = time_in(ms, zone)
         if not alone:
-            self._dates[shown] = ms
+            self.dates[shown] = ms
         return shown
-
-    @property
-    def dates(self) -> Mapping[str, int]:
-        """The times that the daemon's own lines show, each with its moment (ms, UTC)."""
-        return self._dates
 
     def annotate(self, **private: object) -> None:
         """Store private values with the turn; JSON values only. None is left out."""
-        self._annotations.update({name: value for name, value in private.items() if value is not None})
+        self.annotations.update({name: value for name, value in private.items() if value is not None})
 
     def think(self, thought: NewThought) -> None:
         """Add a whole thought to the stream of thought of this conversation."""
@@ -225,11 +193,11 @@ class Motor:
 
     def ask_permission(self, approval: NewApproval) -> None:
         """Put a question with buttons under the reply."""
-        self._approval = approval
+        self.approval = approval
 
     def withdraw_question(self) -> None:
         """Remove the question: the reply that asks it is not going to be sent."""
-        self._approval, self._answers = None, ()
+        self.approval, self._answers = None, ()
 
     def offer(self, answers: tuple[str, ...]) -> None:
         """Put short answers as buttons under the reply."""
@@ -238,11 +206,11 @@ class Motor:
     @property
     def answers(self) -> tuple[str, ...]:
         """The answers to offer; none under a question for permission, or a reply that is cut."""
-        return () if self._approval or self._stops else self._answers
+        return () if self.approval or self._stops else self._answers
 
     def draw_on(self, found: Mapping[str, Passage]) -> None:
         """Keep what the reply may cite, by its marks: so that *why* can be answered."""
-        self._drawn_on.update(found)
+        self.drawn_on.update(found)
 
     def decide(self, act: MemoryAct) -> None:
         """Store what the person decided of what is known of them."""
@@ -256,7 +224,7 @@ class Motor:
         self._acts.append(SharedChange(key, change, dropped, self._note_shared))
 
     def _note_shared(self) -> None:
-        self._shared = True
+        self.shared = True
 
     def send_note(self, note: SentNote) -> None:
         """Send a note to another soul."""
@@ -269,13 +237,8 @@ class Motor:
 
     def hand_over(self, soul: str) -> None:
         """Give the thread to another soul, with the reply."""
-        self._heir = soul
-
-    @property
-    def heir(self) -> str:
-        """The soul that the thread goes to with the reply; empty for none."""
-        return self._heir
+        self.heir = soul
 
     def post_elsewhere(self, cross_post: CrossPost) -> None:
         """Post an approved message in another conversation."""
-        self._cross_post = cross_post
+        self.cross_post = cross_post

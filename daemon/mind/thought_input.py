@@ -10,7 +10,7 @@ from daemon.mind.recall.looked_up import SIGNIFICANCE, TONE, WHEN
 from daemon.mind.recall.mood import felt_now
 from daemon.mind.recall.occasion import day_in_words
 from daemon.mind.recall.stream import held_in
-from daemon.mind.senses.table import SENSES
+from daemon.mind.senses.percepts import SENSES
 from daemon.mind.thought.cognitive_input import (
     CognitiveInput,
     Environment,
@@ -35,7 +35,7 @@ def given_to(context: ProcessContext) -> CognitiveInput:
             predictions_made=held.predictions,
             self_model_snapshot=held.self_model_updates.model_dump(exclude_defaults=True),
         ),
-        new_percepts=tuple(one for sense in SENSES for one in sense.readings(context)),
+        new_percepts=tuple(one for sense in SENSES.values() for one in sense(context)),
         prediction_errors=tuple(
             PredictionError(predicted=one.what, actual=what_came(one), surprise=one.surprise)
             for one in context.cycle.at_hand.expected.errors

@@ -47,14 +47,14 @@ async def abilities(cycle: Cycle) -> tuple[Ability, ...]:
     services, newest = cycle.services, cycle.newest
     paused = bool(await services.standing.paused([newest.author]))
     found = [Ability("help_talk"), Ability("help_paused" if paused else "help_remember")]
-    if services.channel.offers(newest.conversation).files:
+    if cycle.channel.offers(newest.conversation).files:
         found.append(Ability("help_files"))
     found += _of_work(cycle)
     if services.timing.most_intentions:
         found.append(Ability("help_reminders"))
     if key_of(newest.author) is None:
         found.append(Ability("help_own"))
-        if services.tick_budget(cycle.soul) is not None and services.channel.offers(newest.conversation).unasked:
+        if services.tick_budget(cycle.soul) is not None and cycle.channel.offers(newest.conversation).unasked:
             found.append(Ability("help_unasked"))
     return (*found, *await _among_others(cycle))
 

@@ -19,7 +19,7 @@ def away_note(cycle: Cycle) -> AwayNote | None:
         return None
     words = cycle.soul.words_in(newest.language)
     text = away_line(now, stale_after, words, several_readers=newest.place is not Place.DM)
-    return AwayNote(text, services.channel.reply_to(newest), newest.author, newest.ts)
+    return AwayNote(text, cycle.channel.reply_to(newest), newest.author, newest.ts)
 
 
 def away_turn(cycle: Cycle, note: AwayNote) -> Turn:

@@ -152,7 +152,7 @@ class ConversationHandler:
             await services.conversations.release(claim, retry_in=_GATE_PAUSE, reason=in_short(error))
             return
         try:
-            reply_to = services.channel.reply_to(claim.messages[-1].perception)
+            reply_to = services.channels.of(claim.conversation).reply_to(claim.messages[-1].perception)
         except Exception:  # noqa: BLE001 - the message itself may be what can't be handled
             reply_to = claim.conversation.posted_in
         attempts = max((one.attempts for one in claim.messages), default=1)
@@ -303,9 +303,10 @@ class ConversationHandler:
             return True
         asked = message.perception
         key = asked.conversation
-        thread = self._services.channel.reply_to(asked)
+        channel = self._services.channels.of(key)
+        thread = channel.reply_to(asked)
         thread = thread if thread != asked.ts else ""
-        return await self._services.channel.whisper(key, asked.author, said, thread=thread)
+        return await channel.whisper(key, asked.author, said, thread=thread)
 
     async def _apologise(self, cycle: Cycle, what: Sentence, advice: Sentence = LATER) -> Delivery | None:
         """Reply with an apology in place of an answer."""
@@ -346,7 +347,7 @@ class ConversationHandler:
 
         What they quote of a scheduled event is the soul's text, so that they are filtered as a reply is.
         """
-        parts = self._services.channel.split(say, cycle.claim.conversation, cycle.hosts) if say else ()
+        parts = cycle.channel.split(say, cycle.claim.conversation, cycle.hosts) if say else ()
         effect = effect_of_words(cycle, parts, turns)
         try:
             delivery = await self._services.commits.commit(effect)

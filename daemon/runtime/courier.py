@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+from daemon.core.channels import Channels
 from daemon.core.errors import (
     AccessLost,
     ChannelRefused,
@@ -15,7 +16,6 @@ from daemon.core.errors import (
     of_machine,
 )
 from daemon.core.last_line import in_short
-from daemon.core.ports.channel import Channel
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.posts import Post
 from daemon.core.ports.telemetry import Emit
@@ -45,7 +45,7 @@ class Courier:
     def __init__(
         self,
         outbox: Outbox,
-        channel: Channel,
+        channels: Channels,
         clock: Clock,
         emit: Emit,
         *,
@@ -56,7 +56,7 @@ class Courier:
     ) -> None:
         self._outbox = outbox
         self._words_in = words_in
-        self._channel = channel
+        self._channels = channels
         self._clock = clock
         self._emit = emit
         self._in_doubt = in_doubt
@@ -104,7 +104,7 @@ class Courier:
 
     async def _worded(self, delivery: Delivery, post: Post) -> Post:
         """The post in the words of the user whom it answers."""
-        words = self._words_in(await self._channel.language_of(post.recipient) if post.recipient else "")
+        words = self._words_in(await self._channels.main.language_of(post.recipient) if post.recipient else "")
         body = words.reworded(post.body) if delivery.note else words.with_outcome(post.body)
         return replace(post, words=words, body=body)
 
@@ -114,7 +114,7 @@ class Courier:
         if post.revises is None and (delivery.doubtful or (post.draft_lost and post.draft is None)):
             if not delivery.doubtful and self._is_hopeless(delivery):
                 return await self._anew(delivery, post, "its draft can't be looked up")
-            found = await self._channel.find(post)
+            found = await self._channels.of(post.conversation).find(post)
             if found is not None and found.finished:
                 await self._outbox.sent(delivery, found.ts)
                 self._emit("outbox.found", key=post.key)
@@ -173,7 +173,7 @@ class Courier:
     async def _send(self, delivery: Delivery, post: Post) -> bool:
         try:
             async with asyncio.timeout(self._lease / 2):  # the rest of the lease is for noting the doubt
-                ts = await self._channel.deliver(post)
+                ts = await self._channels.of(post.conversation).deliver(post)
         except TimeoutError:
             return await self._postpone_in_doubt(delivery, post, "sending took too long")
         except NotDelivered as error:
@@ -209,7 +209,8 @@ class Courier:
         await self._give_up(delivery, "dead", refusal.message, Note.DEAD)
         self._emit("outbox.dead", key=post.key, reason=refusal.message, hint=refusal.hint)
         if delivery.note and post.recipient:  # its thread may be gone or locked: then outside it, to the user alone
-            said = await self._channel.whisper(post.conversation, post.recipient, post.body)
+            channel = self._channels.of(post.conversation)
+            said = await channel.whisper(post.conversation, post.recipient, post.body)
             self._emit("outbox.whispered", key=post.key, said=said)
         return True
 

@@ -88,7 +88,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
 
 async def _in_parts(cycle: Cycle, motor: Motor) -> tuple[tuple[str, ...], tuple[ReplyFile, ...]]:
     """The reply as messages of the channel's size, and as files; one that is cut may be gone on with where it stops."""
-    channel, where = cycle.services.channel, cycle.claim.conversation
+    channel, where = cycle.channel, cycle.claim.conversation
     whole = (motor.reply, ())
     words, files = whole if motor.cut else channel.attach(motor.reply, cycle.claim.key(0), where, motor.words)
     return await asyncio.to_thread(channel.split, words, where, cycle.hosts), files
@@ -152,7 +152,7 @@ def _speech(cycle: Cycle) -> Speech | None:
     async def opening() -> None:
         await conversations.begin_draft(
             cycle.claim,
-            reply_to=cycle.services.channel.reply_to(newest),
+            reply_to=cycle.channel.reply_to(newest),
             recipient=newest.author,
             newer_than_ts=newer_than(cycle.perceptions[0]),
         )
@@ -164,5 +164,5 @@ def _speech(cycle: Cycle) -> Speech | None:
         await conversations.draft_refused(cycle.claim)
 
     log, grows = DraftLog(opening, opened, refused), cycle.claim.way.shows_growing
-    speech = cycle.services.channel.speak(newest, log, cycle.hosts, grows=grows)
+    speech = cycle.channel.speak(newest, log, cycle.hosts, grows=grows)
     return ShownSpeech(speech, cycle.does)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from daemon.core.channels import Channels
 from daemon.core.initiative import QuietHours
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience
-from daemon.core.ports.channel import Channel
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.models import LLM, ModelRole
 from daemon.core.ports.telemetry import Emit, LLMCall
@@ -65,7 +65,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class CycleServices:
-    """One soul's model, channel, clock, log, mental processes and stores.
+    """One soul's model, channels, clock, log, mental processes and stores.
 
     `limits` gives the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
     `link_hosts`. `surfacing` finds what may be remembered before a
@@ -83,7 +83,7 @@ class CycleServices:
     """
 
     llm: LLM
-    channel: Channel
+    channels: Channels
     clock: Clock
     emit: Emit
     soul: Callable[[], Soul]
@@ -131,7 +131,7 @@ class CycleServices:
     names: PromptNames = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", PromptNames(self.channel))
+        object.__setattr__(self, "names", PromptNames(self.channels.main))
 
     async def mind(
         self,

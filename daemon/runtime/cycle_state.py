@@ -10,7 +10,7 @@ from daemon.core.fencing import Nonce
 from daemon.core.initiative import PROMISED
 from daemon.core.links import KnownHosts
 from daemon.core.perception import Modality, Perception, Readers
-from daemon.core.ports.channel import LinkedMessages
+from daemon.core.ports.channel import Channel, LinkedMessages
 from daemon.core.ports.library import Passage
 from daemon.core.ports.speech import Speech, Task, TaskState
 from daemon.core.ports.telemetry import LLMCall
@@ -105,6 +105,11 @@ class Cycle:
         return self.messages[-1].perception
 
     @property
+    def channel(self) -> Channel:
+        """The channel of the conversation."""
+        return self.services.channels.of(self.claim.conversation)
+
+    @property
     def charge(self) -> Charge:
         """Who is charged for the reply: the person to whom it is addressed, and the room where it is given."""
         charge = Charge(self.trace_id, self.newest.author, self.claim.conversation.channel)
@@ -185,7 +190,7 @@ class Cycle:
 
     async def _ask_readers(self) -> Readers:
         newest = (self.messages or self.claim.messages)[-1].perception
-        found = await self.services.channel.readers(replace(newest, audience=self.claim.audience))
+        found = await self.channel.readers(replace(newest, audience=self.claim.audience))
         return found.before_outsiders() if self.outsider_spoke else found
 
     def usage(self) -> tuple[int, float]:

@@ -141,7 +141,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         visit_state=visit_state,
         turns=turns,
         parts=() if _unposted(cycle) else parts,
-        reply_to=services.channel.reply_to(to) if to else "",
+        reply_to=cycle.channel.reply_to(to) if to else "",
         recipient=to.author if to else "",
         newer_than_ts=newer_than(oldest) if oldest else "0",
         answered=tuple(one for one in cycle.messages if one.id not in cycle.dismissed),

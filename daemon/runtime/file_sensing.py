@@ -1,15 +1,15 @@
 """Fetches and reads the files that messages show, each once; what fails concerns that file alone."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from daemon.core.channels import Channels
 from daemon.core.errors import DaemonError, FileRefused, NotDelivered, StoreError
+from daemon.core.lru import Lru
 from daemon.core.perception import ConversationKey
-from daemon.core.ports.channel import Channel
-from daemon.core.ports.files import FileReader, SharedFile
+from daemon.core.ports.files import ReadBytes, SharedFile
 from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Sentence
 from daemon.memory.knowledge.senses import Senses, SentFile
@@ -21,10 +21,10 @@ _AT_ONCE: Final = 2  # files of all conversations together; each may take a proc
 class FileSensing:
     """Reads files from a channel into the store; those that are kept nowhere, into memory alone."""
 
-    def __init__(self, channel: Channel, reader: FileReader, senses: Senses, emit: Emit) -> None:
-        self._channel, self._reader, self._senses, self._emit = channel, reader, senses, emit
+    def __init__(self, channels: Channels, read: ReadBytes, senses: Senses, emit: Emit) -> None:
+        self._channels, self._read_bytes, self._senses, self._emit = channels, read, senses, emit
         self._slots = asyncio.Semaphore(_AT_ONCE)
-        self._kept = OrderedDict[tuple[str, SharedFile], SentFile]()
+        self._kept = Lru[tuple[str, SharedFile], SentFile](_KEPT)
 
     async def read(self, conversation: ConversationKey, files: Sequence[SentFile]) -> list[SentFile]:
         """The files with what was found in each; those that wait are fetched and read first. Raises StoreError."""
@@ -34,11 +34,10 @@ class FileSensing:
         """The same for a file that is kept nowhere; what was read of it lately is known still."""
         key = (conversation.workspace, file.file)
         if file.state == "waiting" and key not in self._kept:
-            self._kept[key] = read = await self._read(conversation, file)
+            read = await self._read(conversation, file)
             if read.reason == Sentence("file_late"):
-                return self._kept.pop(key)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+                return read
+            self._kept[key] = read
         return replace(self._kept[key], ts=file.ts) if file.state == "waiting" else file
 
     async def _read(self, conversation: ConversationKey, file: SentFile) -> SentFile:
@@ -46,9 +45,10 @@ class FileSensing:
             return file
         async with self._slots:
             try:
-                file = replace(file, file=await self._channel.described(conversation, file.file))
-                data = await self._channel.fetch(conversation, file.file)
-                read = await self._reader.read(file.file.name, data)
+                channel = self._channels.of(conversation)
+                file = replace(file, file=await channel.described(conversation, file.file))
+                data = await channel.fetch(conversation, file.file)
+                read = await self._read_bytes(file.file.name, data)
             except FileRefused as error:
                 return await self._refused(file, error, error.args[0] if isinstance(error.args[0], Sentence) else None)
             except NotDelivered as error:

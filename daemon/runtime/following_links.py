@@ -16,7 +16,7 @@ async def follow_links(cycle: Cycle, memory: WorkingMemory) -> WorkingMemory:
     `cycle.linked` keeps it until the reply is committed. Raises StoreError.
     """
     said = [one for one in cycle.perceptions if one.modality is Modality.WORDS]
-    found = [one for each in said for one in await cycle.services.channel.linked(each, cycle.readers)]
+    found = [one for each in said for one in await cycle.channel.linked(each, cycle.readers)]
     once = {one.address: one for one in reversed(found)}
     cycle.linked = tuple([await _without_forgotten(cycle, one) for one in reversed(once.values())])
     await cycle.show_done("done_follow", sum(not one.refused for one in cycle.linked))

@@ -87,6 +87,6 @@ def _may_ask(cycle: Cycle, context: ProcessContext, motor: Motor) -> bool:
         and not below
         and context.visit.number > FEWEST_VISITS
         and services.tick_budget(cycle.soul) is not None
-        and services.channel.offers(where).unasked
+        and cycle.channel.offers(where).unasked
         and context.cycle.thoughts.authority.level(Function.INITIATIVE) >= Level.CHECKED
     )

@@ -1,10 +1,10 @@
 """The names of whom and what is talked about: a model reads `@Ben` and `#general` where memory.db holds ids."""
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from daemon.core.lru import Lru
 from daemon.core.names import ids_in, with_names
 from daemon.core.ports.channel import Channel
 from daemon.core.ports.models import Prompt
@@ -18,18 +18,13 @@ class PromptNames:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._names: OrderedDict[str, str] = OrderedDict()
+        self._names = Lru[str, str](_KEPT)
 
     async def learn(self, texts: Iterable[str]) -> None:
         """Ask the platform for the names in texts; what it doesn't say in a moment stays as it is known."""
         wanted = ids_in(texts)[-_ASKED:]
-        if not wanted:
-            return
-        for id_, name in (await self._channel.names_of(wanted)).items():
-            self._names[id_] = name
-            self._names.move_to_end(id_)
-        while len(self._names) > _KEPT:
-            self._names.popitem(last=False)
+        if wanted:
+            self._names.update(await self._channel.names_of(wanted))
 
     def in_reply(self, reply: str) -> str:
         """A reply in which known names stand for the ids that a model wrote: they read well, and call no one."""

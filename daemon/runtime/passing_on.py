@@ -74,7 +74,7 @@ async def _said(cycle: Cycle) -> CycleEffect:
     if answer and _may_hear(cycle, question):
         turns = (await _turn(cycle, question, answer, session),)
     await cycle.require_same_readers()
-    parts = await asyncio.to_thread(services.channel.split, text, cycle.claim.conversation, cycle.hosts)
+    parts = await asyncio.to_thread(cycle.channel.split, text, cycle.claim.conversation, cycle.hosts)
     effect = effect_of_words(cycle, parts, turns)
     acts = (*effect.acts, SessionAnswered()) if _is_thought_about(cycle, question, turns) else effect.acts
     return replace(effect, acts=acts, reply_to=question.reply_to, rooms=cycle.readers.rooms)

@@ -25,7 +25,7 @@ async def room_for_promises(cycle: Cycle, soul: Soul) -> int | None:
         return None
     theirs = Speaks.of(newest.author) is Speaks.PERSON and newest.author not in cycle.paused
     goes_on = where.posted_in or newest.place is Place.DM
-    if not (theirs and goes_on and services.channel.offers(where).unasked):
+    if not (theirs and goes_on and cycle.channel.offers(where).unasked):
         return None
     return max(0, MOST_PROMISED - await services.minds.promises_to(where.soul, where.workspace, newest.author))
 

@@ -261,7 +261,7 @@ async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMe
     person who was forgotten; they are left out, and with them all that the soul said there, which may repeat them.
     """
     first = transcript.turns[0].ts if transcript.turns else cycle.perceptions[0].ts
-    thread = await cycle.services.channel.thread_before(replace(cycle.perceptions[0], ts=first), THREAD_MESSAGES_READ)
+    thread = await cycle.channel.thread_before(replace(cycle.perceptions[0], ts=first), THREAD_MESSAGES_READ)
     forgotten = await cycle.services.standing.forgotten([(one.author, one.ts) for one in thread if not one.own])
     return tuple(one for one in thread if not forgotten or not (one.own or (one.author, one.ts) in forgotten))
 
@@ -271,7 +271,7 @@ async def _aside(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMessage, .
     aside = []
     for one in (message.perception for message in transcript.aside):
         try:
-            decision = await cycle.services.channel.admit(one)
+            decision = await cycle.channel.admit(one)
         except NotDelivered as error:
             cycle.services.emit("cycle.aside_unknown", id=one.id, reason=error.message)
             continue

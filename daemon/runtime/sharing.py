@@ -85,7 +85,7 @@ async def why_not_there(cycle: Cycle, soul: str) -> str:
     called = (await services.notes.called()).get(soul, soul)
     if newest.place is Place.DM:
         return say("handoff_no_dm", name=called)
-    there = [await services.channel.has_member(cycle.claim.conversation, app) for app in sorted(apps)]
+    there = [await cycle.channel.has_member(cycle.claim.conversation, app) for app in sorted(apps)]
     return "" if any(there) else say("handoff_not_in", name=called)
 
 

@@ -34,5 +34,5 @@ def nod_of(cycle: Cycle, soul: Soul) -> Nod | None:
     asked = [one.perception for one in cycle.messages if one.addressed and one.perception.has_message]
     if not asked or not soul.presence.nod or Speaks.of(asked[-1].author) is not Speaks.PERSON:
         return None
-    shown = cycle.services.channel.offers(asked[-1].conversation).nods
+    shown = cycle.channel.offers(asked[-1].conversation).nods
     return Nod(soul.presence.nod, asked[-1].ts) if shown else None

@@ -43,7 +43,7 @@ async def end_stopped(cycle: Cycle, outcome: str = "") -> Delivery | None:
     cycle.messages = tuple(one for one in cycle.messages if one.id in stopped) or cycle.messages
     shown = cycle.speech.shown.strip() if cycle.speech is not None else ""
     text = f"_{_last_words(cycle, begun=bool(shown))}_{outcome}" if _is_due(cycle, shown) else ""
-    parts = services.channel.split(text, cycle.claim.conversation, cycle.hosts) if text else ()
+    parts = cycle.channel.split(text, cycle.claim.conversation, cycle.hosts) if text else ()
     delivery = await services.commits.commit(_effect(cycle, parts, shown))
     services.emit("cycle.stopped", conversation=str(cycle.claim.conversation), trace=cycle.trace_id)
     return delivery

@@ -15,7 +15,7 @@ class WordsCame(LostLease):
 
 def shown_thinking(cycle: Cycle) -> AbstractAsyncContextManager[Callable[[str], None]]:
     """Shows people that the soul thinks, and how; not where it does so unasked."""
-    return nullcontext(lambda _: None) if cycle.is_tick else cycle.services.channel.thinking(cycle.newest)
+    return nullcontext(lambda _: None) if cycle.is_tick else cycle.channel.thinking(cycle.newest)
 
 
 async def unless_words_come(cycle: Cycle, running: Coroutine[object, object, Delivery | None]) -> Delivery | None:

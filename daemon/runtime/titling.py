@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from daemon.core.channels import Channels
 from daemon.core.errors import ChannelError, DeliveryUncertain, NotDelivered
-from daemon.core.ports.channel import Channel
 from daemon.core.ports.telemetry import Emit
 from daemon.core.sentences import Words
 from daemon.core.session_titles import title_of
@@ -15,9 +15,9 @@ _PAUSE = 60.0  # seconds until the next try, where the platform names none
 class Titler:
     """Sets titles that are due; `words_in` gives the soul's words in a language, for what has no words of its own."""
 
-    def __init__(self, titles: SessionTitles, channel: Channel, emit: Emit, words_in: Callable[[str], Words]) -> None:
+    def __init__(self, titles: SessionTitles, channels: Channels, emit: Emit, words_in: Callable[[str], Words]) -> None:
         self._titles = titles
-        self._channel = channel
+        self._channels = channels
         self._emit = emit
         self._words_in = words_in
 
@@ -26,9 +26,9 @@ class Titler:
         if not due.words:  # deleted, or its author is forgotten
             await self._titles.end(due)
             return
-        title = title_of(due.words) or self._words_in(await self._channel.language_of(due.author)).say("untitled")
+        title = title_of(due.words) or self._words_in(await self._channels.main.language_of(due.author)).say("untitled")
         try:
-            await self._channel.name_session(due.conversation, due.thread, title)
+            await self._channels.of(due.conversation).name_session(due.conversation, due.thread, title)
         except NotDelivered as error:
             await self._titles.put_off(due, error.retry_after or _PAUSE)
             self._emit("session.title_put_off", thread=due.thread, reason=error.message)

@@ -1,14 +1,14 @@
 """Sorts claimed messages: answered now, dismissed with a reason, or left for the next claim."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from daemon.core.bound_threads import BoundThread
-from daemon.core.perception import Modality
+from daemon.core.perception import Modality, Perception
 from daemon.core.phrases import phrase_said
 from daemon.core.ports.arrivals import Source
 from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import Gate
+from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.telemetry import Emit
 from daemon.core.questions import is_news
 from daemon.core.tempo import REFLECTING
@@ -16,6 +16,9 @@ from daemon.memory.queues.beside import TYPED
 from daemon.memory.queues.tick_ends import NO_LONGER_IDLE
 from daemon.memory.queues.why_asked import MESSAGE
 from daemon.memory.records import Dismissal, InboxMessage
+
+Admit = Callable[[Perception], Awaitable[GateDecision]]
+"""The authorizer; it raises NotDelivered when the platform is unreachable."""
 
 IDLE = ("dormant", "exiting", REFLECTING)
 """Processes that only a silence or the soul itself enters; a new message cancels them."""
@@ -46,8 +49,8 @@ class Triaged:
 class Triage:
     """Asks the gate about each message; a message older than `stale_after` seconds is dismissed as stale."""
 
-    def __init__(self, gate: Gate, clock: Clock, emit: Emit, *, stale_after: float) -> None:
-        self._gate = gate
+    def __init__(self, admit: Admit, clock: Clock, emit: Emit, *, stale_after: float) -> None:
+        self._admit = admit
         self._clock = clock
         self._emit = emit
         self.stale_after = stale_after
@@ -68,7 +71,7 @@ class Triage:
                 continue
             late = age > _LATE_S
             perception = replace(message.perception, late=late)
-            decision = await self._gate.admit(perception)
+            decision = await self._admit(perception)
             outsider_spoke = outsider_spoke or decision.outsider
             if decision.admitted:
                 named = replace(perception, name=decision.name, zone=decision.zone, language=decision.language)
@@ -86,7 +89,7 @@ class Triage:
         perception = message.perception
         if perception.modality is not Modality.WORDS or age > self.stale_after + _TOLD_WITHIN_S:
             return []
-        decision = await self._gate.admit(perception)
+        decision = await self._admit(perception)
         told = replace(message, perception=replace(perception, language=decision.language))
         return [told] if decision.admitted and not decision.bot else []
 

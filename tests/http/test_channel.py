@@ -1,7 +1,6 @@
 """HTTP as a `Channel`, alone and beside another one."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ import pytest
 
 from daemon.channels.http import server_sent
 from daemon.channels.http.channel import HttpChannel
-from daemon.channels.several import SeveralChannels
+from daemon.channels.souls import channels_of
+from daemon.core.channels import Channels
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.links import Trusted
@@ -19,6 +19,7 @@ from daemon.core.ports.channel import Offers
 from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import FoundPost, Post
 from daemon.core.ports.speech import DraftLog, Speech, Task, TaskState
+from daemon.core.sessions import DOOR
 from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock
 from tests.given import CLOSING, OPENING, perception
@@ -54,7 +55,7 @@ def _http(tmp_path: Path, **changes: object) -> HttpChannel:
     return HttpChannel(*told, soul="minoan", workspace="T1", personality=who, metrics=Metrics())
 
 
-ASKED = ("thinking", "speak", "deliver", "find", "thread_before", "readers", "linked", "admit")
+ASKED = ("thinking", "speak", "deliver", "find", "thread_before", "linked", "readers", "admit")
 
 
 class Main(FakeChannel):
@@ -65,7 +66,7 @@ class Main(FakeChannel):
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[str] = []
-        self.opens, self.well = asyncio.Event(), True
+        self.opens = asyncio.Event()
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401  # whatever it has
         if name in ASKED:
@@ -77,29 +78,14 @@ class Main(FakeChannel):
         ready.set()
         await asyncio.Event().wait()
 
-    def healthy(self) -> bool:
-        return self.well
-
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
         return self  # never spoken with
 
-    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        return tuple(reply.split())
 
-    def offers(self, conversation: ConversationKey) -> Offers:
-        return Offers(files=True, command="/minoan")
-
-    def waits_for(self, command: str) -> bool:
-        return command == "command:1"
-
-    async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
-        return True
-
-
-async def _everything(channel: SeveralChannels, conversation: ConversationKey) -> list[object]:
-    perception, post = _perception(conversation), _post(conversation)
+async def _everything(channels: Channels, conversation: ConversationKey) -> list[object]:
+    perception, post, channel = _perception(conversation), _post(conversation), channels.of(conversation)
     async with channel.thinking(perception):
         channel.speak(perception, SILENT)
     return [
@@ -114,26 +100,20 @@ async def _everything(channel: SeveralChannels, conversation: ConversationKey) -
 async def test_each_conversation_goes_to_its_channel_and_what_is_of_none_to_the_main_one(tmp_path: Path) -> None:
     main = Main()
     http = _http(tmp_path)
-    channel = SeveralChannels(main, http)
-    over_http = await _everything(channel, HERE)
+    channels = channels_of(main, http)
+    over_http = await _everything(channels, HERE)
     assert over_http == ["1.0", "key#0", FoundPost("key#0", finished=True), (), ()]
     assert not main.asked
-    in_slack = await _everything(channel, IN_SLACK)
+    in_slack = await _everything(channels, IN_SLACK)
     assert in_slack == ["", "1.0", FoundPost("1.0", finished=True), (), ()]
-    assert (await channel.admit(_perception(IN_SLACK))).admitted
+    assert (await channels.of(IN_SLACK).admit(_perception(IN_SLACK))).admitted
     assert main.asked == list(ASKED)
-    assert channel.offers(IN_SLACK) == Offers(files=True, command="/minoan")
-    assert channel.offers(HERE) == Offers()
-    assert [channel.waits_for(one) for one in ("command:1", "command:2")] == [True, False]
-    assert await channel.answer_command("command:1", ("Here I am.",))
-    assert channel.split("two words", HERE) == ("two words",)
-    assert channel.split("two words", IN_SLACK) == ("two", "words")
-    assert (await channel.find_room("U1")).channel == "U1"
+    assert channels.of(HERE) is channels.of(replace(HERE, channel=DOOR)) is http
+    assert channels.of(HERE).offers(HERE) == Offers()
+    assert channels.of(HERE).split("two words", HERE) == ("two words",)
     with pytest.raises(ChannelRefused):
         await http.find_room("U1")
-    assert (channel.name, channel.healthy()) == ("slack", True)
-    main.well = False
-    assert not channel.healthy()
+    assert channels.main is channels.of(IN_SLACK) is main
 
 
 async def test_alone_it_admits_no_one_and_keeps_a_long_reply_whole(tmp_path: Path) -> None:
@@ -149,7 +129,7 @@ async def test_alone_it_admits_no_one_and_keeps_a_long_reply_whole(tmp_path: Pat
 async def test_it_is_ready_once_every_channel_is_and_fails_with_any_of_them(home: HttpHome, tmp_path: Path) -> None:
     main, http, ready = Main(), _http(tmp_path, http=False), asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        listening = group.create_task(SeveralChannels(main, http).listen(home.built.store.inbox, ready))
+        listening = group.create_task(channels_of(main, http).listen(home.built.store.inbox, ready))
         await asyncio.sleep(0)
         assert not ready.is_set()
         main.opens.set()
@@ -160,7 +140,7 @@ async def test_it_is_ready_once_every_channel_is_and_fails_with_any_of_them(home
     http = _http(tmp_path, http_port=taken)
     http.connect(home.now.channel._side)
     with pytest.raises(ConfigError, match="SOUL_HTTP_PORT"):
-        await SeveralChannels(Main(), http).listen(home.built.store.inbox, asyncio.Event())
+        await channels_of(Main(), http).listen(home.built.store.inbox, asyncio.Event())
 
 
 async def test_a_free_port_in_place_of_the_configured_one_is_kept_for_one_run(home: HttpHome, tmp_path: Path) -> None:

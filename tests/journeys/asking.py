@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from zlib import crc32
 
 import aiohttp
@@ -13,7 +13,6 @@ from pydantic import SecretStr
 
 from daemon.app.assembly import souls_of
 from daemon.app.http_api import build_http_channel, connect_http
-from daemon.channels.several import SeveralChannels
 from daemon.core.concurrency import alongside
 from daemon.core.ports.gate import GateDecision
 from daemon.core.sessions import Visibility
@@ -42,8 +41,7 @@ async def door(house: House) -> AsyncIterator[str]:
     settings = house.settings.model_copy(update={"http_port": 0, "http_token": SecretStr(TOKEN)})
     souls = souls_of(settings, house.events)
     http = build_http_channel(settings, house.clock, house.events, souls=souls, workspace=TEAM, metrics=Metrics())
-    channel = cast(SeveralChannels, house.built.channel)
-    connect_http(http, house.built, channel, souls, TEAM, standing_of=_standing)
+    connect_http(http, house.built, souls, TEAM, standing_of=_standing)
     ready = asyncio.Event()
     async with alongside(http.listen(house.built.store.inbox, ready)):
         async with asyncio.timeout(TIMEOUT):

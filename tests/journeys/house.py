@@ -16,13 +16,11 @@ from daemon.app.assembly import assemble, souls_of
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
-from daemon.channels.several import SeveralChannels
 from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.cli.commands import soul
 from daemon.core.config import Settings
 from daemon.core.ports.models import LLM, Prompt
-from daemon.core.sessions import DOOR
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.core.telemetry.troubles import Troubles
@@ -87,24 +85,23 @@ class SlackDaemon:
             stack.push_async_callback(channel.close)
             identity = await channel.identify()
             troubles, http = Troubles(self._clock), self._door(souls, identity.team)
-            doors = {DOOR: http} if http else {}
-            both = SeveralChannels(channel, *filter(None, (http,)), **doors)
             self.built = await stack.enter_async_context(
                 assemble(
                     self._settings,
-                    both,
+                    channel,
                     self._clock,
                     fanout(self.events, troubles),
                     workspace=identity.team,
                     souls=souls,
                     llm_of=lambda _: self._model,
+                    http=http,
                     troubles=troubles,
                     account=identity.user,
                 )
             )
             if http:
                 stack.push_async_callback(http.close)
-                connect_http(http, self.built, both, souls, identity.team, standing_of=channel.standing_of)
+                connect_http(http, self.built, souls, identity.team, standing_of=channel.standing_of)
             self.built = with_alarms(self.built, souls, self._doctor)
             await self.built.live(self._stop, self._service, self._watchdog, lambda _: self._connected.set())
 

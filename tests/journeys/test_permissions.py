@@ -120,7 +120,7 @@ async def test_presses_of_others_forged_and_second_presses_change_nothing(empty_
     for room, where in (("C0GENERAL", other), ("C0RANDOM", ts), ("D0ADA", ts)):
         assert await forged(empty_house, "Ada", room, ts=where, value=f"approve:{name}") != "accepted", room
     assert await forged(empty_house, "Ada", "C0GENERAL", ts=ts, value="approve:0011223344556677") != "accepted"
-    await empty_house.events.until("slack.void_untold")  # an explanation that can't be posted stops nothing
+    await empty_house.events.until("slack.interaction_left")  # an explanation that can't be posted stops nothing
     await empty_house.idle()
     assert lines(note) == 0
     _answers(empty_house, "It is written down.")

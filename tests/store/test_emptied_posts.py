@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.channels import Channels
 from daemon.core.errors import DeliveryUncertain, NotDelivered
 from daemon.core.perception import ConversationKey, Modality, Place
 from daemon.core.ports.posts import FoundPost
@@ -36,7 +37,7 @@ class Waiting:
         self.channel = FakeChannel()
         self._asked = 10
         self.courier = Courier(
-            stores.outbox, self.channel, clock, Events(), in_doubt=1.0, stale_after=3600.0, lease=LEASE
+            stores.outbox, Channels(self.channel, {}), clock, Events(), in_doubt=1.0, stale_after=3600.0, lease=LEASE
         )
 
     async def ask(self, author: str, text: str) -> None:

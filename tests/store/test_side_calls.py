@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from aiohttp import web
 
 from daemon.app.side_calls import (
     CountedTranscriber,
     PaidEmbedder,
-    PaidSpeech,
     SideEndpoint,
     endpoint_of,
     paid_speech,
     side_calls,
 )
 from daemon.app.vectors import build_meanings
+from daemon.channels.http.daemon_side import PaySpeech
 from daemon.core.config import Settings
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports.vectors import Unrelated
@@ -104,20 +105,23 @@ async def test_a_transcription_is_counted_as_a_call_of_unknown_price(database: D
     assert found == [("transcribe", "whisper@stt.example", "ok", None)]
 
 
-def speaking(database: Database, **given: object) -> PaidSpeech | None:
+def speaking(database: Database, **given: object) -> PaySpeech | None:
     settings = Settings(_env_file=None, tts_url="https://api.openai.com/v1", **given)  # type: ignore[arg-type]  # as above
     return paid_speech(settings, database, FakeClock(auto=True), Events())
 
 
-async def aloud() -> str:
-    return "audio"
+AUDIO = web.StreamResponse()
+
+
+async def aloud() -> web.StreamResponse:
+    return AUDIO
 
 
 async def test_what_is_read_aloud_is_paid_by_its_letters(database: Database, path: Path) -> None:
     for model in ("tts-1", "tts-1-hd", "gpt-4o-mini-tts"):
-        speech = speaking(database, tts_model=model, max_usd_a_day=1.0)
-        assert speech is not None
-        assert await speech.speak("a" * 1_000, aloud) == "audio"
+        pay = speaking(database, tts_model=model, max_usd_a_day=1.0)
+        assert pay is not None
+        assert await pay("a" * 1_000, aloud) is AUDIO
     paid_for = "SELECT step, model, outcome, cost_bound, round(cost_usd, 6) FROM llm_calls ORDER BY seq"
     assert look(path, paid_for) == [
         ("speak", "openai/tts-1", "ok", 0, 0.015),
@@ -133,24 +137,28 @@ async def test_where_the_cap_leaves_no_room_nothing_is_asked_or_read_aloud(datab
     with pytest.raises(ModelUnavailable, match="cap of"):
         await paid(database, inner, max_usd_a_day=0.0).embed(["the loom"])
     assert not inner.asked
-    speech = speaking(database, tts_model="tts-1", max_usd_a_day=0.01)
-    assert speech is not None
+    pay = speaking(database, tts_model="tts-1", max_usd_a_day=0.01)
+    assert pay is not None
     with pytest.raises(ModelUnavailable, match="cap of"):
-        await speech.speak("a" * 1_000, aloud)
+        await pay("a" * 1_000, aloud)
     assert look(path, CALLS) == []
-    assert await speech.speak("a" * 600, aloud) == "audio"
+    assert await pay("a" * 600, aloud) is AUDIO
     with pytest.raises(ModelUnavailable, match="cap of"):
-        await speech.speak("a" * 100, aloud)
+        await pay("a" * 100, aloud)
 
 
-def test_speech_on_this_machine_costs_nothing_and_elsewhere_an_unknown_sum(database: Database) -> None:
+async def test_speech_on_this_machine_costs_nothing_and_elsewhere_an_unknown_sum(
+    database: Database, path: Path
+) -> None:
     for url in ("", "http://127.0.0.1:1/v1"):
         settings = Settings(_env_file=None, tts_url=url)
         assert paid_speech(settings, database, FakeClock(auto=True), Events()) is None
     settings = Settings(_env_file=None, tts_url="https://tts.example/v1", tts_model="voice")
     elsewhere = paid_speech(settings, database, FakeClock(auto=True), Events())
     assert elsewhere is not None
-    assert elsewhere.to == SideEndpoint("speak", "voice@tts.example", priced=False)
+    assert await elsewhere("hello", aloud) is AUDIO
+    found = look(path, "SELECT step, model, outcome, cost_usd FROM llm_calls")
+    assert found == [("speak", "voice@tts.example", "ok", None)]
 
 
 async def test_an_embedder_elsewhere_is_paid_and_one_here_costs_nothing(database: Database, tmp_path: Path) -> None:

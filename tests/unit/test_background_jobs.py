@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from daemon.core.channels import Channels
 from daemon.core.errors import LostLease, ModelUnavailable
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey
@@ -73,7 +74,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         conversations = Conversations(database, clock, WORKER)
         used: dict[str, object] = {
             "llm": ScriptedLLM("Three looms."),
-            "channel": FakeChannel(),
+            "channels": Channels(FakeChannel(), {}),
             "clock": clock,
             "emit": events,
             "soul": soul,

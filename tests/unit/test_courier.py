@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.channels import Channels
 from daemon.core.errors import (
     AccessLost,
     ChannelError,
@@ -55,7 +56,13 @@ class Round:
 
     def courier_to(self, office: Channel, *, lease: float = LEASE) -> Courier:
         return Courier(
-            self.stores.outbox, office, self.clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=lease
+            self.stores.outbox,
+            Channels(office, {}),
+            self.clock,
+            self.events,
+            in_doubt=IN_DOUBT,
+            stale_after=STALE,
+            lease=lease,
         )
 
     async def reply(self, *parts: str, draft: str | None = None) -> Delivery | None:

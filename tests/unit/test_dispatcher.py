@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.channels import Channels
 from daemon.core.clock import SystemClock
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import LostLease, NotDelivered, SchemaMismatch, StoreError
@@ -107,7 +108,7 @@ async def dispatching(
         on_accepted=lambda _: bell.ring(),
     ) as store:
         parrot = Parrot(store)
-        courier = Courier(store.outbox, office, clock, events, in_doubt=1, stale_after=3600, lease=LEASE)
+        courier = Courier(store.outbox, Channels(office, {}), clock, events, in_doubt=1, stale_after=3600, lease=LEASE)
         done: asyncio.Queue[Job] = asyncio.Queue()
 
         async def do(job: Job) -> None:
@@ -120,7 +121,7 @@ async def dispatching(
             parrot,
             courier,
             do,
-            Titler(store.titles, office, events, lambda _: HOUSE_WORDS),
+            Titler(store.titles, Channels(office, {}), events, lambda _: HOUSE_WORDS),
             slots=slots,
             deadline=deadline,
             bell=bell,

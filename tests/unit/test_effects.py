@@ -5,10 +5,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
+from daemon.core.channels import Channels
 from daemon.core.initiative import NEVER_QUIET
 from daemon.core.perception import Modality, Perception
 from daemon.core.ports.arrivals import Source
-from daemon.core.ports.gate import Gate
+from daemon.core.ports.channel import Channel
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.state_history import PathStep
 from daemon.memory.knowledge.turns import Transcript
@@ -23,7 +24,7 @@ from daemon.runtime.away import away_note
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
-from daemon.runtime.triage import Triage
+from daemon.runtime.triage import Admit, Triage
 from daemon.soul import Budgets, Soul
 from tests.fakes import Events, FakeClock
 from tests.given import soul
@@ -43,6 +44,9 @@ class Under:
         return "1.0"
 
 
+HERE = Channels(cast("Channel", Under()), {})
+
+
 def effect(
     *perceptions: Perception,
     who: Soul = SOUL,
@@ -59,7 +63,7 @@ def effect(
     stores.annotate(**(thought or {}))
     clock = FakeClock(start_ms=NOW_MS)
     given = SimpleNamespace(
-        channel=Under(),
+        channels=HERE,
         clock=clock,
         timing=timing,
         link_hosts=(),
@@ -171,9 +175,9 @@ def test_the_replys_checks_its_number_and_the_budget_decide_which_jobs_are_enque
 
 
 def test_a_conversation_hears_of_each_message_that_grew_too_old_and_of_none_twice() -> None:
-    gate = Triage(cast("Gate", None), FakeClock(), Events(), stale_after=1_800)
+    gate = Triage(cast("Admit", None), FakeClock(), Events(), stale_after=1_800)
     given = SimpleNamespace(
-        channel=Under(), clock=FakeClock(start_ms=NOW_MS), triage=gate, soul=lambda: SOUL, link_hosts=()
+        channels=HERE, clock=FakeClock(start_ms=NOW_MS), triage=gate, soul=lambda: SOUL, link_hosts=()
     )
     told_ms = NOW_MS - 900_000
     for written_ms, tells in ((told_ms - 1_800_001, False), (told_ms - 1_799_999, True)):

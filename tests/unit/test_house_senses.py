@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 from daemon.core.house_senses import HouseSense
-from daemon.mind.senses.table import SENSES
+from daemon.mind.senses.percepts import SENSES
 
 DAEMON = Path(__file__).parents[2] / "daemon"
 
@@ -29,6 +29,4 @@ def test_a_reading_of_the_house_is_named_by_a_sense_of_the_house_and_by_no_word(
 
 def test_no_program_bears_the_name_of_a_sense_of_the_house() -> None:
     assert [module for module, _ in _calls("ProgramSense")] == ["channels/http/senses.py"]
-    assert {one.name for one in SENSES} - {"sense"} <= set(
-        HouseSense
-    )  # that one names programs as they name themselves
+    assert set(SENSES) - {"sense"} <= set(HouseSense)  # that one names programs as they name themselves

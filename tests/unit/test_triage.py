@@ -56,7 +56,7 @@ async def sort(*what: InboxMessage, gate: ListGate | None = None, events: list[s
         if events is not None:
             events.append(event)
 
-    return await Triage(gate or ListGate(), FakeClock(), emit, stale_after=3600).sort(what)
+    return await Triage((gate or ListGate()).admit, FakeClock(), emit, stale_after=3600).sort(what)
 
 
 def idle(name: str = "9", process: str = "dormant") -> InboxMessage:

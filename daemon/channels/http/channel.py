@@ -5,12 +5,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import daemon
-from daemon.channels.bare import BareChannel
 from daemon.channels.http.auth import bearer_token
 from daemon.channels.http.chat import NAME, Chat
 from daemon.channels.http.contexts import ContextPages
 from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.http.endpoints import Endpoints, Personality
+from daemon.channels.http.endpoints import DaemonPages, Pages, Personality
 from daemon.channels.http.events import EventPages
 from daemon.channels.http.intake import HttpIntake
 from daemon.channels.http.live_replies import LiveReplies
@@ -24,11 +23,11 @@ from daemon.channels.http.session_talk import SessionTalk
 from daemon.channels.http.sessions import SessionPages
 from daemon.channels.http.tts import ESPEAK, Tts
 from daemon.core.config import Settings
-from daemon.core.errors import ChannelRefused, NotDelivered, StoreError
+from daemon.core.errors import NotDelivered, StoreError
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports.channel import Room
+from daemon.core.ports.channel import Channel
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
@@ -39,8 +38,8 @@ from daemon.core.sessions import DOOR, THE_ADMIN, KeyOwner, key_of
 from daemon.core.telemetry.metrics import Metrics
 
 
-class HttpChannel(BareChannel):
-    """Implements `Channel` for programs that hold the bearer token; each session is a conversation of its own.
+class HttpChannel(Channel):
+    """For programs that hold the bearer token; each session is a conversation of its own.
 
     `personality` gives the soul's markdown by mode. Call `connect` before `listen`, and `close` after the last
     delivery. With the HTTP API switched off it serves no requests, but conversations begun earlier still end properly.
@@ -79,7 +78,7 @@ class HttpChannel(BareChannel):
         self._daemon_side = side
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """See `Channel.listen`; replies in progress go on when it is cancelled. `url` is set before `ready`.
+        """Replies in progress go on when it is cancelled. `url` is set before `ready`.
 
         Raises ConfigError when the address can't be had or the token can't be kept.
         """
@@ -105,15 +104,10 @@ class HttpChannel(BareChannel):
             await self._server.close()
 
     def healthy(self) -> bool:
-        """See `Channel.healthy`."""
         return bool(self.url) or not self._settings.http
 
-    def trouble(self) -> str:
-        """See `Channel.trouble`."""
-        return ""
-
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Gate.admit`; the token was checked with the request, and users name themselves.
+        """The token was checked with the request, and users name themselves.
 
         The person of a session's key is asked about once more: it may be revoked by now.
         """
@@ -126,14 +120,14 @@ class HttpChannel(BareChannel):
         return GateDecision(admitted=True, name=name)
 
     async def readers(self, perception: Perception) -> Readers:
-        """See `Channel.readers`; who holds the token counts as a full member, a session as its person."""
+        """Who holds the token counts as a full member, a session as its person."""
         if perception.conversation.channel == DOOR:
             return await self._readers_of_session(perception)
         return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
-        """See `Channel.thinking`; at its end the readers look up the result, which may be no reply at all."""
+        """At its end the readers look up the result, which may be no reply at all."""
         try:
             yield lambda _: None  # programs are shown tasks alone
         finally:
@@ -142,30 +136,25 @@ class HttpChannel(BareChannel):
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
-        """See `Channel.speak`; the draft is not logged: it ends with the process and is never taken for the reply."""
+        """The draft is not logged: it ends with the process and is never taken for the reply."""
         self._live.begin(perception.conversation, perception.ts)
         return _HttpSpeech(self._live, perception.conversation)
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """See `Channel.split`; a reply stays whole, and in JSON no markup can do harm."""
+        """A reply stays whole, and in JSON no markup can do harm."""
         text = reply.strip()
         return (text,) if text else ()
 
     def reply_to(self, perception: Perception) -> str:
-        """See `Channel.reply_to`."""
         return perception.ts
 
-    async def find_room(self, contact: str) -> Room:
-        """See `Channel.find_room`; programs call the daemon, never the other way round."""
-        raise ChannelRefused("the soul can't start a conversation over HTTP", code="no_room", hint="use a Slack id")
-
     async def deliver(self, post: Post) -> str:
-        """See `Channel.deliver`; memory.db has the reply already, so the readers only have to look it up."""
+        """The reply is in memory.db already, so that the readers only have to look it up."""
         self._live.end(post.conversation)
         return post.key
 
     async def find(self, post: Post) -> FoundPost | None:
-        """See `Channel.find`; a stored reply can be fetched at any time and counts as delivered."""
+        """A stored reply can be fetched at any time and counts as delivered."""
         return FoundPost(await self.deliver(post), finished=True)
 
     async def _readers_of_session(self, perception: Perception) -> Readers:
@@ -211,8 +200,14 @@ class HttpChannel(BareChannel):
         )
         self._pages = ContextPages(self._side, self._clock, self._emit)
         self._of_sessions = SessionPages(self._side, self._clock)
-        endpoints = Endpoints(
-            self._side,
+        pages = Pages(
+            DaemonPages(
+                self._side,
+                chat,
+                personality=self._personality,
+                metrics=self._metrics,
+                description=description(daemon.__version__),
+            ),
             chat,
             Tts(self._settings, self._emit, self._side, espeak=self._espeak),
             self._of_sessions,
@@ -220,13 +215,12 @@ class HttpChannel(BareChannel):
             pairing=PairPages(self._side),
             mcp=McpPage(SessionTools(self._side, talk)),
             events=EventPages(self._side.events, self._clock),
-            senses=SensePages(self._soul, self._workspace, readings=self._side.readings, clock=self._clock),
-            personality=self._personality,
-            metrics=self._metrics,
-            description=description(daemon.__version__),
+            senses=SensePages(
+                self._soul, self._workspace, push=self._side.push_reading, sources=self._side.events, clock=self._clock
+            ),
         )
         host, names, owner_of = self._settings.http_host, self._settings.http_names, self._side.sessions.owner
-        return ApiServer(endpoints, token, host, self._metrics, self._emit, owner_of=owner_of, names=names)
+        return ApiServer(pages, token, host, self._metrics, self._emit, owner_of=owner_of, names=names)
 
 
 class _HttpSpeech:
@@ -239,16 +233,13 @@ class _HttpSpeech:
         self.shown = ""
 
     async def say(self, text: str) -> None:
-        """See `Speech.say`."""
         if not self._settled:
             self.shown += text
             self._live.say(self._conversation, text)
 
     async def show(self, task: Task) -> None:
-        """See `Speech.show`."""
         if not self._settled:
             self._live.show(self._conversation, task)
 
     async def settle(self) -> None:
-        """See `Speech.settle`."""
         self._settled = True

@@ -3,10 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
+
+from aiohttp.web import StreamResponse
 
 from daemon.channels.http.events import EventsTaken
-from daemon.channels.http.senses import ReadingsTaken
+from daemon.channels.http.senses import PushReading
 from daemon.core.contexts import ContextState, JSONObject
 from daemon.core.members import Member
 from daemon.core.pairing import Begun, Paired
@@ -15,14 +17,8 @@ from daemon.core.ports.library import Passage
 from daemon.core.ports.posts import StoredReply
 from daemon.core.sessions import Attended, Handed, HookEvent, KeyOwner, SessionReads
 
-T = TypeVar("T")
-
-
-class SpeechPaid(Protocol):
-    """Pays for a text that is read aloud elsewhere."""
-
-    async def speak(self, text: str, call: Callable[[], Awaitable[T]]) -> T:
-        """What the call gives; it is counted however it ends. Raises ModelUnavailable where a cap leaves no room."""
+PaySpeech = Callable[[str, Callable[[], Awaitable[StreamResponse]]], Awaitable[StreamResponse]]
+"""Pays for a text that a call reads aloud, and gives what that gives. Raises ModelUnavailable where a cap is met."""
 
 
 class CompanionsSeen(Protocol):
@@ -159,7 +155,8 @@ class DaemonSide:
     `queues` counts waiting rows by queue. `sessions` are those of Claude Code, `contexts` what souls and people share.
     `has_neighbours` says whether another daemon on the same memory.db runs on this machine. `memory` is what sessions
     may know of the soul's memory, `pairing` is for machines that ask for keys, `events` is for programs that report,
-    `readings` for what they tell the soul's senses. `speech` pays for texts read aloud, None where that costs nothing.
+    `push_reading` for what they tell the soul's senses. `pay_speech` pays for texts read aloud, None where that costs
+    nothing.
     """
 
     find_reply: Callable[[ConversationKey, str], Awaitable[StoredReply | None]]
@@ -173,5 +170,5 @@ class DaemonSide:
     memory: SessionMemory
     pairing: MachinesPairing
     events: EventsTaken
-    readings: ReadingsTaken
-    speech: SpeechPaid | None = None
+    push_reading: PushReading
+    pay_speech: PaySpeech | None = None

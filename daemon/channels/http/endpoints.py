@@ -1,8 +1,9 @@
-"""One handler for every route: chat, jobs, personality, speech, sessions, keys, contexts, MCP, programs, health."""
+"""The pages that handle the routes of the HTTP API, and the page of jobs, personality, health and metrics."""
 
 import asyncio
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from aiohttp import web
@@ -28,48 +29,26 @@ Personality = Callable[[str], str | None]
 """The soul's markdown by mode, '' for the soul itself; None for a mode that it does not have."""
 
 
-class Endpoints:
-    """The handlers, named by the route table; a name is an operation id. `description` is the OpenAPI document.
+class DaemonPages:
+    """The handlers of what the daemon itself can tell; `description` is the OpenAPI document.
 
-    All may raise Refusal, ContextRefused and StoreError.
+    All may raise Refusal and StoreError.
     """
 
     def __init__(
         self,
         side: DaemonSide,
         chat: Chat,
-        tts: Tts,
-        sessions: SessionPages,
-        contexts: ContextPages,
         *,
-        pairing: PairPages,
-        mcp: McpPage,
-        events: EventPages,
-        senses: SensePages,
         personality: Personality,
         metrics: Metrics,
         description: Mapping[str, Any],
     ) -> None:
         self._side = side
         self._chat = chat
-        self._tts = tts
-        self._sessions = sessions
-        self._contexts = contexts
-        self._pairing = pairing
-        self._mcp = mcp
-        self._events = events
-        self._senses = senses
         self._personality = personality
         self._metrics = metrics
         self._description = description
-
-    async def chat(self, request: web.Request) -> web.StreamResponse:
-        """Take a message and stream its reply."""
-        return await self._chat.post(request)
-
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Fetch the stored reply to a message."""
-        return await self._chat.fetch(request)
 
     async def subprocess(self, request: web.Request) -> web.StreamResponse:
         """Queue the background jobs of a conversation."""
@@ -88,74 +67,6 @@ class Endpoints:
         if text is None:
             raise Refusal(404, "unknown_mode", "The soul has no such mode.", "leave mode out for the soul itself")
         return web.Response(text=text, content_type="text/markdown", charset="utf-8")
-
-    async def tts(self, request: web.Request) -> web.StreamResponse:
-        """Read a text aloud."""
-        return await self._tts.speak(request)
-
-    async def session_event(self, request: web.Request) -> web.StreamResponse:
-        """Take what a hook of a session sent."""
-        return await self._sessions.take(request)
-
-    async def sessions(self, request: web.Request) -> web.StreamResponse:
-        """List sessions."""
-        return await self._sessions.list(request)
-
-    async def session_notes(self, request: web.Request) -> web.StreamResponse:
-        """Give what people ask a session."""
-        return await self._sessions.notes(request)
-
-    async def answer_note(self, request: web.Request) -> web.StreamResponse:
-        """Take what a session answers."""
-        return await self._sessions.reply(request)
-
-    async def pair(self, request: web.Request) -> web.StreamResponse:
-        """Give a machine a code."""
-        return await self._pairing.begin(request)
-
-    async def paired(self, request: web.Request) -> web.StreamResponse:
-        """Give a machine its key."""
-        return await self._pairing.fetch(request)
-
-    async def contexts(self, request: web.Request) -> web.StreamResponse:
-        """List the shared contexts."""
-        return await self._contexts.all(request)
-
-    async def context(self, request: web.Request) -> web.StreamResponse:
-        """Give a shared context."""
-        return await self._contexts.get(request)
-
-    async def set_context(self, request: web.Request) -> web.StreamResponse:
-        """Replace the data of a shared context."""
-        return await self._contexts.put(request)
-
-    async def watch_context(self, request: web.Request) -> web.StreamResponse:
-        """Stream a shared context."""
-        return await self._contexts.watch(request)
-
-    async def members(self, request: web.Request) -> web.StreamResponse:
-        """List who is present at a shared context."""
-        return await self._contexts.members(request)
-
-    async def be_present(self, request: web.Request) -> web.StreamResponse:
-        """Be present at a shared context for fifteen seconds."""
-        return await self._contexts.renew(request)
-
-    async def leave(self, request: web.Request) -> web.StreamResponse:
-        """Be present at a shared context no more."""
-        return await self._contexts.leave(request)
-
-    async def mcp(self, request: web.Request) -> web.StreamResponse:
-        """Answer a message of MCP."""
-        return await self._mcp.answer(request)
-
-    async def report(self, request: web.Request) -> web.StreamResponse:
-        """Take an event of a program."""
-        return await self._events.take(request)
-
-    async def sense(self, request: web.Request) -> web.StreamResponse:
-        """Take a reading of a program."""
-        return await self._senses.take(request)
 
     async def health(self, _request: web.Request) -> web.StreamResponse:
         """Answer at all: the event loop runs."""
@@ -180,3 +91,18 @@ class Endpoints:
     async def description(self, _request: web.Request) -> web.StreamResponse:
         """Give the OpenAPI document."""
         return web.json_response(self._description)
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """All handlers. Each may raise Refusal, ContextRefused and StoreError."""
+
+    daemon: DaemonPages
+    chat: Chat
+    tts: Tts
+    sessions: SessionPages
+    contexts: ContextPages
+    pairing: PairPages
+    mcp: McpPage
+    events: EventPages
+    senses: SensePages

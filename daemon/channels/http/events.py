@@ -36,18 +36,14 @@ _NO_TEXT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _LEFT_OUT: Final = "[more of it was left out here]"
 
 
-class SourcesKnown(Protocol):
-    """The programs that may tell something. Each call may raise StoreError."""
+class EventsTaken(Protocol):
+    """The programs that may tell something, and what they report. Each call may raise StoreError."""
 
     async def source(self, name: str) -> EventSource | None:
         """The source of this name that is in force."""
 
     async def secret(self, source: EventSource) -> str:
         """The secret of a source. Raises ConfigError where it can't be read."""
-
-
-class EventsTaken(SourcesKnown, Protocol):
-    """Takes what they report."""
 
     async def take(self, source: EventSource, id_: str, words: str) -> bool:
         """Store an event once; False if it came before. Raises TooManyEvents, OtherEvent and SourceEnded."""
@@ -77,7 +73,7 @@ class EventPages:
         return web.json_response(body=answer.model_dump_json().encode(), status=202)
 
 
-async def signed_by(request: web.Request, body: bytes, sources: SourcesKnown, clock: Clock) -> tuple[EventSource, str]:
+async def signed_by(request: web.Request, body: bytes, sources: EventsTaken, clock: Clock) -> tuple[EventSource, str]:
     """The source that signed a request, and the id that it gave. Raises Refusal, ConfigError and StoreError."""
     names = request.query.getall("source", [])
     source = await sources.source(names[0]) if len(names) == 1 else None

@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from daemon.channels.http.endpoints import Endpoints
 from daemon.channels.http.route import JSON, Answer, Parameter, Route
 from daemon.channels.http.schemas import EventTaken, ReadingPerceived, SenseReading
 from daemon.core.event_sources import NAME
 
 PROGRAM_ROUTES: Final = (
     Route(
-        Endpoints.report,
+        "report",
+        lambda pages: pages.events.take,
         "POST",
         "/api/events",
         "Report an event to a soul",
@@ -32,7 +32,8 @@ PROGRAM_ROUTES: Final = (
         takes=(JSON, "text/plain"),
     ),
     Route(
-        Endpoints.sense,
+        "sense",
+        lambda pages: pages.senses.take,
         "POST",
         "/api/soul/sense",
         "Let the soul sense something",

@@ -7,7 +7,7 @@ from typing import Final
 from aiohttp import web
 from pydantic import BaseModel
 
-from daemon.channels.http.endpoints import Endpoints
+from daemon.channels.http.endpoints import Pages
 from daemon.channels.http.schemas import ID
 
 JSON: Final = "application/json"
@@ -51,13 +51,15 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One method on one path, and its handler. `errors` are its own, beside those that every route has.
+    """One method on one path, and which of the pages handles it. `errors` are
+    its own, besides those of every route.
 
     `keyed` ones take the key of a person's sessions in place of the token, too, `signed` ones the signature of the
     source that the query names. `takes` are the kinds of a body that has no model.
     """
 
-    handler: Callable[[Endpoints, web.Request], Awaitable[web.StreamResponse]]
+    operation: str
+    handler: Callable[[Pages], Callable[[web.Request], Awaitable[web.StreamResponse]]]
     method: str
     path: str
     summary: str
@@ -70,11 +72,6 @@ class Route:
     keyed: bool = False
     signed: bool = False
     takes: tuple[str, ...] = ()
-
-    @property
-    def operation(self) -> str:
-        """The operation id: the handler's name."""
-        return self.handler.__name__
 
     @property
     def pattern(self) -> str:

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from daemon.channels.http.endpoints import Endpoints
 from daemon.channels.http.pairing import PairBegun, PairKey, PairRequest, PairWaits
 from daemon.channels.http.program_routes import PROGRAM_ROUTES
 from daemon.channels.http.route import EVENT_STREAM, Answer, Parameter, Route
@@ -52,7 +51,8 @@ def _wait(what: str) -> Parameter:
 
 ROUTES: Final = (
     Route(
-        Endpoints.chat,
+        "chat",
+        lambda pages: pages.chat.post,
         "POST",
         "/api/soul/chat",
         "Send a message and stream the reply",
@@ -66,7 +66,8 @@ ROUTES: Final = (
         body=ChatRequest,
     ),
     Route(
-        Endpoints.answer,
+        "answer",
+        lambda pages: pages.chat.fetch,
         "GET",
         "/api/soul/chat/{session}/{message_id}",
         "Fetch the reply to a message",
@@ -82,7 +83,8 @@ ROUTES: Final = (
         ),
     ),
     Route(
-        Endpoints.subprocess,
+        "subprocess",
+        lambda pages: pages.daemon.subprocess,
         "POST",
         "/api/soul/subprocess",
         "Queue the background jobs of a conversation",
@@ -92,7 +94,8 @@ ROUTES: Final = (
         body=SubprocessRequest,
     ),
     Route(
-        Endpoints.personality,
+        "personality",
+        lambda pages: pages.daemon.personality,
         "GET",
         "/api/soul/personality",
         "Read the soul's personality",
@@ -102,7 +105,8 @@ ROUTES: Final = (
         parameters=(Parameter("mode", "query", "One of the soul's modes, for instance `academic`."),),
     ),
     Route(
-        Endpoints.tts,
+        "tts",
+        lambda pages: pages.tts.speak,
         "POST",
         "/api/soul/tts",
         "Read a text aloud",
@@ -116,7 +120,8 @@ ROUTES: Final = (
         body=SpeechRequest,
     ),
     Route(
-        Endpoints.session_event,
+        "session_event",
+        lambda pages: pages.sessions.take,
         "POST",
         "/api/sessions/events",
         "Report what happens in a session of Claude Code",
@@ -132,7 +137,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.sessions,
+        "sessions",
+        lambda pages: pages.sessions.list,
         "GET",
         "/api/sessions",
         "List the sessions of Claude Code",
@@ -142,7 +148,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.session_notes,
+        "session_notes",
+        lambda pages: pages.sessions.notes,
         "GET",
         "/api/sessions/{id}/notes",
         "Fetch what people ask a session",
@@ -161,7 +168,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.answer_note,
+        "answer_note",
+        lambda pages: pages.sessions.reply,
         "POST",
         "/api/sessions/{id}/notes/{note}/answer",
         "Answer what people ask a session",
@@ -173,7 +181,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.pair,
+        "pair",
+        lambda pages: pages.pairing.begin,
         "POST",
         "/api/pair",
         "Ask for a key",
@@ -186,7 +195,8 @@ ROUTES: Final = (
         free=True,
     ),
     Route(
-        Endpoints.paired,
+        "paired",
+        lambda pages: pages.pairing.fetch,
         "GET",
         "/api/pair/{code}",
         "Fetch the key",
@@ -209,7 +219,8 @@ ROUTES: Final = (
         free=True,
     ),
     Route(
-        Endpoints.contexts,
+        "contexts",
+        lambda pages: pages.contexts.all,
         "GET",
         "/api/shared-context",
         "List the shared contexts",
@@ -219,7 +230,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.context,
+        "context",
+        lambda pages: pages.contexts.get,
         "GET",
         "/api/shared-context/{key}",
         "Read a shared context",
@@ -230,7 +242,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.set_context,
+        "set_context",
+        lambda pages: pages.contexts.put,
         "PUT",
         "/api/shared-context/{key}",
         "Replace the data of a shared context",
@@ -259,7 +272,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.watch_context,
+        "watch_context",
+        lambda pages: pages.contexts.watch,
         "GET",
         "/api/shared-context/{key}/events",
         "Watch a shared context",
@@ -271,7 +285,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.members,
+        "members",
+        lambda pages: pages.contexts.members,
         "GET",
         "/api/shared-context/{key}/presence",
         "List who is present at a shared context",
@@ -283,7 +298,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.be_present,
+        "be_present",
+        lambda pages: pages.contexts.renew,
         "PUT",
         "/api/shared-context/{key}/presence/{member}",
         "Be present at a shared context",
@@ -300,7 +316,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.leave,
+        "leave",
+        lambda pages: pages.contexts.leave,
         "DELETE",
         "/api/shared-context/{key}/presence/{member}",
         "Be present at a shared context no more",
@@ -311,7 +328,8 @@ ROUTES: Final = (
         keyed=True,
     ),
     Route(
-        Endpoints.mcp,
+        "mcp",
+        lambda pages: pages.mcp.answer,
         "POST",
         "/mcp",
         "Use the soul's tools over MCP",
@@ -328,7 +346,8 @@ ROUTES: Final = (
     ),
     *PROGRAM_ROUTES,
     Route(
-        Endpoints.health,
+        "health",
+        lambda pages: pages.daemon.health,
         "GET",
         "/healthz",
         "Check that the daemon is alive",
@@ -337,7 +356,8 @@ ROUTES: Final = (
         free=True,
     ),
     Route(
-        Endpoints.readiness,
+        "readiness",
+        lambda pages: pages.daemon.readiness,
         "GET",
         "/readyz",
         "Check that the daemon can work",
@@ -347,7 +367,8 @@ ROUTES: Final = (
         free=True,
     ),
     Route(
-        Endpoints.metrics,
+        "metrics",
+        lambda pages: pages.daemon.metrics,
         "GET",
         "/metrics",
         "Read the metrics",
@@ -355,7 +376,8 @@ ROUTES: Final = (
         {200: Answer("The metrics.", "text/plain")},
     ),
     Route(
-        Endpoints.description,
+        "description",
+        lambda pages: pages.daemon.description,
         "GET",
         "/openapi.json",
         "Read this description",

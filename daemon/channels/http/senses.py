@@ -1,11 +1,12 @@
 """What programs tell a soul's senses: each reading stored once before it is acknowledged; nothing is answered."""
 
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 from aiohttp import web
 
 from daemon.channels.http.errors import Refusal
-from daemon.channels.http.events import LARGEST_EVENT, SourcesKnown, as_kept, not_theirs, signed_by
+from daemon.channels.http.events import LARGEST_EVENT, EventsTaken, as_kept, not_theirs, signed_by
 from daemon.channels.http.request_body import body_of, read_raw
 from daemon.channels.http.schemas import ReadingPerceived, SenseReading
 from daemon.core.event_sources import EventSource, SourceEnded
@@ -22,31 +23,28 @@ TOKEN: Final = "token"  # noqa: S105 - a name
 """Stands for the bearer token as the source of a reading; no source has it as its id."""
 
 
-class ReadingsTaken(SourcesKnown, Protocol):
-    """Takes readings, beside the programs that may send some signed."""
+PushReading = Callable[[PushedReading], Awaitable[tuple[str, ...]]]
+"""Stores a reading once; gives the conversations in which it is perceived.
 
-    async def push(self, reading: PushedReading) -> tuple[str, ...]:
-        """Store a reading once; gives the conversations in which it is perceived.
-
-        Raises NowhereToPerceive, TooManyReadings, OtherReading, SourceEnded and StoreError.
-        """
+Raises NowhereToPerceive, TooManyReadings, OtherReading, SourceEnded and StoreError.
+"""
 
 
 class SensePages:
-    """The handler of readings; with the bearer token they are for `soul` in `workspace`."""
+    """The handler of readings; with the bearer token they are for `soul` in `workspace`. `sources` may sign some."""
 
-    def __init__(self, soul: str, workspace: str, *, readings: ReadingsTaken, clock: Clock) -> None:
+    def __init__(self, soul: str, workspace: str, *, push: PushReading, sources: EventsTaken, clock: Clock) -> None:
         self._soul, self._workspace = soul, workspace
-        self._readings = readings
+        self._push, self._sources = push, sources
         self._clock = clock
 
     async def take(self, request: web.Request) -> web.Response:
         """Take one reading, once. Raises Refusal and StoreError."""
         body = await read_raw(request, most=LARGEST_EVENT)
-        signed = await signed_by(request, body, self._readings, self._clock) if "source" in request.query else None
+        signed = await signed_by(request, body, self._sources, self._clock) if "source" in request.query else None
         given = body_of(body, SenseReading)
         try:
-            found = await self._readings.push(self._reading(given, signed[0] if signed else None))
+            found = await self._push(self._reading(given, signed[0] if signed else None))
         except TooManyReadings as much:
             raise _refused(429, "too_many_readings", much, {"Retry-After": "60"}) from much
         except OtherReading as other:

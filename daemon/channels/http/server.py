@@ -3,7 +3,6 @@
 import asyncio
 import errno
 from collections.abc import Awaitable, Callable, Iterable
-from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -11,7 +10,7 @@ from aiohttp.typedefs import Handler
 
 from daemon.channels.http.auth import Auth, OwnerOf
 from daemon.channels.http.connection import connections
-from daemon.channels.http.endpoints import Endpoints
+from daemon.channels.http.endpoints import Pages
 from daemon.channels.http.errors import Refusal, as_response, crashed, of_daemon, of_http
 from daemon.channels.http.request_body import LARGEST
 from daemon.channels.http.routes import ROUTES
@@ -30,7 +29,7 @@ class ApiServer:
 
     def __init__(
         self,
-        endpoints: Endpoints,
+        pages: Pages,
         token: str,
         host: str,
         metrics: Metrics,
@@ -48,7 +47,7 @@ class ApiServer:
         auth = Auth(token, (host, *names), free, keyed, owner_of, signed=signed)
         app = web.Application(client_max_size=LARGEST, middlewares=[self._count, auth.check])
         for route in ROUTES:
-            app.router.add_route(route.method, route.pattern, partial(route.handler, endpoints))
+            app.router.add_route(route.method, route.pattern, route.handler(pages))
         app.on_response_prepare.append(_set_headers)
         self._runner = web.AppRunner(app, shutdown_timeout=_SHUTDOWN)
         self._server: asyncio.Server | None = None

@@ -56,11 +56,11 @@ class Tts:
 
     async def _paid(self, request: web.Request, asked: SpeechRequest) -> web.StreamResponse:
         """The endpoint's audio, counted where it costs something."""
-        call, paying = partial(self._from_upstream, request, asked), self._side.speech
-        if paying is None:
+        call, pay = partial(self._from_upstream, request, asked), self._side.pay_speech
+        if pay is None:
             return await call()
         try:
-            return await paying.speak(asked.text, call)
+            return await pay(asked.text, call)
         except ModelUnavailable as error:
             raise Refusal(503, "not_paid", error.message, error.hint) from error
 

@@ -23,15 +23,14 @@ from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import AGENT_SCOPE, COMMANDS_SCOPE, FILES_SCOPE, MARKS_SCOPE, SHARE_SCOPE
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.channels.slack.api.refusals import DEAD_TOKEN, for_sending
-from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection, SocketOptions
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.file_fetcher import FileFetcher
 from daemon.channels.slack.incoming.listener import Listener, bolt_app
+from daemon.channels.slack.incoming.private_answers import PrivateAnswers
 from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.supervisor import Supervisor
-from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.acknowledging import Acknowledgements
 from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
 from daemon.channels.slack.outgoing.blocks import shown_once
@@ -47,17 +46,16 @@ from daemon.channels.slack.outgoing.splitting import split
 from daemon.channels.slack.outgoing.status_line import StatusLine
 from daemon.channels.slack.outgoing.status_only import StatusOnly
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
-from daemon.channels.slack.outgoing.whispering import whisper_in
-from daemon.channels.slack.surfaces import Surfaces, Voices
+from daemon.channels.slack.surfaces import Surfaces
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
-from daemon.core.errors import ChannelRefused, NotDelivered
+from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.home import HomePage
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
 from daemon.core.perception import BELOW, ConversationKey, Perception, Place, Readers
 from daemon.core.phrases import command_of
-from daemon.core.ports.channel import LinkedMessages, Offers, Room, ThreadMessage
+from daemon.core.ports.channel import Channel, LinkedMessages, Offers, Room, ThreadMessage
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.files import SharedFile
 from daemon.core.ports.gate import GateDecision
@@ -74,8 +72,8 @@ _STORING: Final = 3.0  # seconds that a stop waits for arrivals being stored
 _DM, _USERS = "D", ("U", "W")  # what ids of DMs, and of users, begin with; a bot without a user has only a B id
 
 
-class SlackChannel:
-    """Implements `Channel` for one workspace.
+class SlackChannel(Channel):
+    """For one workspace.
 
     `soul_for_channel` gives the soul of a channel's id; the main soul (`settings.name`) also gets all DMs, and
     `settings.souls` are the others. `appearance_of` gives a soul's own name and icon, None for the app's. `words_of`
@@ -106,6 +104,7 @@ class SlackChannel:
         self._shown_name = shown_name
         self._appearances = Appearances(appearance_of, emit)
         self._client = SlackClient(settings, clock, emit)
+        self._answers = PrivateAnswers(self._client, emit, self._words_for, self.standing_of)
         self._redact = Redactor(settings.secrets)
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
@@ -127,8 +126,8 @@ class SlackChannel:
         self._files = FileFetcher(self._client, settings.slack_api_url)
         self._permalinks = Permalinks(self._client, clock)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader, self._readers.has_member)
-        judge, find_room = self._gate.check_author, self._rooms.find_room
-        self._commands = SlashCommands(self._client, judge, find_room, shown_once, clock=clock, emit=emit)
+        find_room = self._rooms.find_room
+        self._commands = SlashCommands(self._client, self.standing_of, find_room, shown_once, clock=clock, emit=emit)
 
     async def identify(self) -> SlackIdentity:
         """Our ids in the workspace; waits while Slack can't be reached. Raises ConfigError for bad tokens."""
@@ -139,14 +138,21 @@ class SlackChannel:
         return await self._gate.check_author(person, "", Place.DM)
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """See `Channel.listen`; when cancelled, it waits until arrivals in progress are stored."""
+        """When cancelled, it waits until arrivals in progress are stored."""
         reader, settings, gap = await self._event_reader(), self._settings, asyncio.Event()
         self._readers.share(intake.room_news, intake.person_rooms)
         await self._own_groups.read(reader.identity.user)
-        whispers, after_ack = Whispers(self._client, self._emit, self._words_for), AfterAck(self._emit)
         judge, manages = self._gate.check_author, partial(self._managers.may_manage, reader.identity)
-        voices = Voices(self._words_for, self._words_of, self._suggested)
-        surfaces = Surfaces(self._client, reader, intake, whispers, after_ack, judge, voices, manages, self._clock)
+        surfaces = Surfaces(
+            self._client,
+            reader,
+            intake,
+            self._answers,
+            manages=manages,
+            words_of=self._words_of,
+            suggested=self._suggested,
+            clock=self._clock,
+        )
 
         async def take_note(body: Mapping[str, Any]) -> None:
             surfaces.heed(body)
@@ -154,10 +160,10 @@ class SlackChannel:
             self._own_groups.take_note(body)
             await self._readers.take_note(body)
 
-        answers = FeedbackAnswers(self._client, intake, whispers, after_ack, self._words_for)
+        answers = FeedbackAnswers(intake, self._answers)
         note, emit, commands = self._thread_reader.note, self._emit, self._commands
         listener = Listener(reader, intake, judge, take_note, emit, gap.set, note, answers.heed, commands, manages)
-        app = bolt_app(listener, whispers, reader, self._client, self._emit)
+        app = bolt_app(listener, self._answers, reader, self._client, self._emit)
 
         def forget() -> None:
             """Events of the gap were not heard: what was remembered of threads and readers may be wrong."""
@@ -176,8 +182,7 @@ class SlackChannel:
             async with alongside(
                 keep("status line", self._status.run),
                 keep("marks", partial(self._marks.run, intake.marks, reader.identity.team, reader.identity.user)),
-                keep("whispers", whispers.run),
-                keep("interactions", after_ack.run),
+                keep("interactions", self._answers.run),
                 keep("people who move", self._readers.follow_movers),
                 keep("user groups", partial(self._own_groups.keep, reader.identity.user)),
             ):
@@ -193,24 +198,20 @@ class SlackChannel:
         await self._client.close()
 
     def healthy(self) -> bool:
-        """See `Channel.healthy`."""
         return self._supervisor is not None and self._supervisor.healthy()
 
     def trouble(self) -> str:
-        """See `Channel.trouble`."""
         return self._listener.trouble if self._listener is not None else ""
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Gate.admit`."""
         return await self._gate.admit(perception)
 
     async def readers(self, perception: Perception) -> Readers:
-        """See `Channel.readers`."""
         return await self._readers.readers(perception)
 
     @contextlib.asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
-        """See `Channel.thinking`; Slack shows a status line in threads only."""
+        """Slack shows a status line in threads only."""
         where, thread = perception.conversation, self.reply_to(perception)
         thinking = self._words_of(where.soul, perception.language).say("thinking")
         status = self._status.shown(where.channel, thread, thinking)
@@ -220,7 +221,7 @@ class SlackChannel:
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
-        """See `Channel.speak`; shows only tasks, in the status line, where Slack or the settings allow no stream.
+        """Shows only tasks, in the status line, where Slack or the settings allow no stream.
 
         Slack streams in threads and to users alone.
         """
@@ -251,7 +252,7 @@ class SlackChannel:
         return (user.home if user else "") or perception.conversation.workspace
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """See `Channel.split`; each part fits into a stream with cards and into a markdown block.
+        """Each part fits into a stream with cards and into a markdown block.
 
         Each part is judged once more as it stands alone.
         """
@@ -259,25 +260,22 @@ class SlackChannel:
         return tuple(inert(part, guard) for part in split(inert(reply, guard)))
 
     def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
-        """See `Channel.attach`; without the scope for files all is text."""
+        """Without the scope for files all is text."""
         scopes = self._reader.identity.scopes if self._reader else frozenset[str]()
         return (reply, ()) if scopes and SHARE_SCOPE not in scopes else with_files(self._redact(reply), key, words)
 
     def reply_to(self, perception: Perception) -> str:
-        """See `Channel.reply_to`; any message can begin a thread, in DMs too (Slack: agent view)."""
+        """Any message can begin a thread, in DMs too (Slack: agent view)."""
         root = perception.ts if perception.has_message else str(perception.params.get(BELOW, ""))
         return perception.conversation.posted_in or root
 
     async def find_room(self, contact: str) -> Room:
-        """See `Channel.find_room`."""
         return await self._rooms.find_room(contact)
 
     async def shared_room(self, person: str, name: str) -> Room:
-        """See `Channel.shared_room`."""
         return await self._rooms.shared_room(person, name)
 
     async def deliver(self, post: Post) -> str:
-        """See `Channel.deliver`."""
         try:
             return await self._delivery.deliver(post)
         except ChannelRefused as error:
@@ -286,58 +284,55 @@ class SlackChannel:
             raise for_sending(error) from error
 
     async def find(self, post: Post) -> FoundPost | None:
-        """See `Channel.find`."""
         return await self._delivery.find(post)
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
-        """See `Channel.whisper`; an ephemeral message, which in a DM would only be less visible."""
+        """An ephemeral message, which in a DM would only be less visible."""
         if conversation.channel.startswith(_DM):
             return False
-        return await whisper_in(self._client, conversation.channel, person, text, thread)
+        try:
+            await self._answers.whisper(conversation.channel, person, text, thread_ts=thread or None)
+        except DeliveryUncertain:
+            return True
+        except ChannelError:
+            return False
+        return True
 
     def offers(self, conversation: ConversationKey) -> Offers:
-        """See `Channel.offers`; where Slack doesn't say which scopes there are, there are all."""
+        """Where Slack doesn't say which scopes there are, there are all."""
         reader = self._reader
         scopes = reader.identity.scopes if reader is not None else frozenset[str]()
         command = command_of(conversation.soul) if not scopes or COMMANDS_SCOPE in scopes else ""
         return Offers(not scopes or FILES_SCOPE in scopes, command, nods=MARKS_SCOPE in scopes, unasked=True)
 
     def waits_for(self, command: str) -> bool:
-        """See `Channel.waits_for`."""
         return self._commands.waits_for(command)
 
     async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
-        """See `Channel.answer_command`."""
         return await self._commands.answer(command, parts)
 
     async def show_in_channel(self, post: Post) -> None:
-        """See `Channel.show_in_channel`."""
         await self._delivery.broadcast(post)
 
     async def show_home(self, person: str, page: HomePage) -> None:
-        """See `Channel.show_home`."""
         await self._client.call("views.publish", user_id=person, view=home_view(page))
 
     async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
-        """See `Channel.managed_rooms`."""
         return await self._managers.rooms_of((await self._event_reader()).identity, person)
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
-        """See `Channel.name_session`; without the scope of agents there are no sessions."""
+        """Without the scope of agents there are no sessions."""
         scopes = self._reader.identity.scopes if self._reader else frozenset[str]()
         if not scopes or AGENT_SCOPE in scopes:
             await self._sessions.name(conversation.channel, thread, self._redact(title))
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
-        """See `Channel.has_member`."""
         return await self._readers.has_member(conversation.channel, account)
 
     async def permalink(self, conversation: ConversationKey, ts: str) -> str:
-        """See `Channel.permalink`."""
         return await self._permalinks.of(conversation.channel, ts)
 
     async def language_of(self, person: str) -> str:
-        """See `Channel.language_of`."""
         try:
             user = await self._directory.user(person) if person.startswith(_USERS) else None
         except NotDelivered:
@@ -345,27 +340,22 @@ class SlackChannel:
         return user.language if user else ""
 
     async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
-        """See `Channel.names_of`."""
         return await self._names.of(ids)
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
-        """See `Channel.thread_before`; empty also if Slack can't be read now."""
+        """Empty also if Slack can't be read now."""
         return await self._thread_reader.before(perception, self._reader, limit) if self._reader else ()
 
     async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
-        """See `Channel.said_since`."""
         return await self._talk.since(perception, ts, await self._event_reader())
 
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
-        """See `Channel.linked`."""
         return await self._links.linked(perception, readers, self._reader) if self._reader else ()
 
     async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
-        """See `Channel.described`."""
         return await self._files.described(file)
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
-        """See `Channel.fetch`."""
         return await self._files.fetch(file)
 
     async def _words_for(self, channel: str, person: str) -> Words:

@@ -1,20 +1,16 @@
 """What people do with the soul beside messages: its home, its shortcut, the opening of the messages with it."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.whispers import Whispers
+from daemon.channels.slack.incoming.private_answers import PrivateAnswers
 from daemon.channels.slack.outgoing.asking_about import AskingAbout
 from daemon.channels.slack.outgoing.home_tab import HomeTab
 from daemon.channels.slack.outgoing.prompts import Suggesting
 from daemon.channels.slack.outgoing.room_forms import Manages, RoomForms
-from daemon.core.perception import Place
 from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
 from daemon.core.sentences import Words
 from daemon.core.suggestions import Suggestion
@@ -22,42 +18,30 @@ from daemon.core.suggestions import Suggestion
 _ENDS: Final = ("channel_archive", "channel_deleted", "group_archive", "group_deleted")
 
 
-@dataclass(frozen=True, slots=True)
-class Voices:
-    """How the souls speak to people: by a user and a channel, or by a soul and the tag of a language.
-
-    `suggested` is what people are shown to begin with.
-    """
-
-    words_for: Callable[[str, str], Awaitable[Words]]
-    words_of: Callable[[str, str], Words]
-    suggested: Callable[[str, str], Sequence[Suggestion]]
-
-
 class Surfaces:
     """Heeds every payload before it is read as an arrival; what is to be done about it is done after the ack.
 
-    `judge` is the gate, `manages` says who may manage a channel.
+    `manages` says who may manage a channel. By a soul and the tag of a language `words_of` gives what is said in its
+    name, and `suggested` what people are shown to begin with.
     """
 
-    def __init__(  # noqa: PLR0917  # one of each part it joins
+    def __init__(
         self,
         client: SlackClient,
         reader: EventReader,
         intake: Intake,
-        whispers: Whispers,
-        after_ack: AfterAck,
-        judge: Callable[[str, str, Place], Awaitable[GateDecision]],
-        voices: Voices,
+        answers: PrivateAnswers,
+        *,
         manages: Manages,
+        words_of: Callable[[str, str], Words],
+        suggested: Callable[[str, str], Sequence[Suggestion]],
         clock: Clock,
     ) -> None:
-        self._reader, self._intake, self._judge = reader, intake, judge
-        words_for, words_of, suggested = voices.words_for, voices.words_of, voices.suggested
-        self._asking = AskingAbout(client, reader, whispers, after_ack, judge, words_for)
-        self._rooms = RoomForms(client, reader, whispers, after_ack, judge, intake.room_ways, manages, words_for)
-        self._home = HomeTab(client, reader, after_ack, judge, words_for)
-        self._suggesting = Suggesting(client, reader, intake, after_ack, judge, suggested, words_of, clock)
+        self._reader, self._intake = reader, intake
+        self._asking = AskingAbout(reader, answers)
+        self._rooms = RoomForms(reader, answers, intake.room_ways, manages)
+        self._home = HomeTab(client, reader, answers)
+        self._suggesting = Suggesting(client, reader, intake, answers, suggested, words_of, clock)
 
     async def keep(self, body: Mapping[str, Any]) -> None:
         """Keep at once that a channel has ended. Raises StoreError."""

@@ -1,22 +1,23 @@
 """A channel: how users reach the soul, and how its replies reach them."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
 
+from daemon.core.errors import ChannelRefused, FileRefused
 from daemon.core.home import HomePage
 from daemon.core.lineage import author_id, message_id
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
 from daemon.core.ports.files import SharedFile
-from daemon.core.ports.gate import Gate
+from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
 from daemon.core.ports.posts import AttachedReply, FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech
+from daemon.core.ports.speech import DraftLog, Speech, UnseenSpeech
 from daemon.core.room_ways import ManagedRoom
-from daemon.core.sentences import Words
+from daemon.core.sentences import Sentence, Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +80,36 @@ class Offers:
     unasked: bool = False
 
 
-class Channel(Gate, Protocol):
-    """One way for users to reach the soul, and for its replies to reach them."""
+class Channel(ABC):
+    """One way for users to reach the soul, and for its replies to reach them.
+
+    The defaults are those of a channel whose messages others put into the inbox: it shows words alone, an answer once
+    it is whole, and nothing to one user alone.
+    """
 
     name: str
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
         """Pass on every arrival until cancelled; set `ready` once connected. Raises ConfigError for bad tokens."""
+        ready.set()
+        await asyncio.Event().wait()
 
     def healthy(self) -> bool:
         """Whether it is connected and receives events; shown in the status and counted, never a reason to end."""
+        return True
 
     async def close(self) -> None:
         """End every open request; those fail as requests fail whose answer is lost. A later call opens anew."""
+        return
 
+    @abstractmethod
+    async def admit(self, perception: Perception) -> GateDecision:
+        """Whether the author may talk to the soul, by platform ids and settings only; an unknown user is refused.
+
+        Asked on every path before the soul thinks or speaks. Raises NotDelivered when the platform is unreachable.
+        """
+
+    @abstractmethod
     async def readers(self, perception: Perception) -> Readers:
         """Who reads a reply to a perception whose stored audience is `perception.audience`.
 
@@ -102,6 +119,7 @@ class Channel(Gate, Protocol):
 
     def trouble(self) -> str:
         """What keeps it from working until an admin mends it, as a sentence without its end; empty for nothing."""
+        return ""
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[Callable[[str], None]]:
         """Show that the soul is working on a reply; cleared on every exit.
@@ -109,6 +127,7 @@ class Channel(Gate, Protocol):
         The callback changes what is shown: words to stand behind the soul's name, such as `is weighing it…`; none
         say that no answer is going to stand.
         """
+        return nullcontext(lambda _: None)
 
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
@@ -117,7 +136,9 @@ class Channel(Gate, Protocol):
 
         `grows`: whether its words are shown before it is whole, None: as the settings say.
         """
+        return UnseenSpeech()
 
+    @abstractmethod
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """Cut a reply into messages that the conversation's channel takes whole, in order.
 
@@ -129,12 +150,15 @@ class Channel(Gate, Protocol):
 
         `key` is the reply's own, `words` say what stands in their place.
         """
+        return reply, ()
 
     def reply_to(self, perception: Perception) -> str:
         """The thread to answer a perception in; empty for the timeline."""
+        return ""
 
     async def find_room(self, contact: str) -> Room:
         """Where a person or a channel, by its id, can be written to. Raises NotDelivered or ChannelRefused."""
+        raise ChannelRefused(f"no person can be written to in {self.name}", code="no_room")
 
     async def shared_room(self, person: str, name: str) -> Room:
         """The channel of a name or an id that a full member is in together with the soul.
@@ -142,7 +166,9 @@ class Channel(Gate, Protocol):
         Raises NotDelivered, and ChannelRefused: by its code the person is a `guest`, there is none of that name that
         they are in (`not_there`), the soul is not in it (`not_in_channel`), it `is_archived`, or what a platform says.
         """
+        raise ChannelRefused("there are no channels here", code="not_there")
 
+    @abstractmethod
     async def deliver(self, post: Post) -> str:
         """Make a post visible and return the platform's id for it.
 
@@ -151,6 +177,7 @@ class Channel(Gate, Protocol):
         form: a channel tries smaller and plainer forms itself). A refused draft or revision is then posted anew.
         """
 
+    @abstractmethod
     async def find(self, post: Post) -> FoundPost | None:
         """Look a post up by its key in the platform's history; None means surely absent.
 
@@ -161,54 +188,68 @@ class Channel(Gate, Protocol):
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """Show a text to one user alone, in a conversation's room or a thread of it; False if that surely failed."""
+        return False
 
     def offers(self, conversation: ConversationKey) -> Offers:
         """What the conversation's channel has for people beside words."""
+        return Offers()
 
     def waits_for(self, command: str) -> bool:
         """Whether a slash command, by its event, still can be answered where it was typed."""
+        return False
 
     async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
         """Show an answer where the command was typed, to its user alone; False if that surely failed."""
+        return False
 
     async def show_in_channel(self, post: Post) -> None:
         """Show a reply in a thread, the message that `post` revises, in its channel too. Raises ChannelError."""
+        raise ChannelRefused("there are no channels here", code="not_there")
 
     async def show_home(self, person: str, page: HomePage) -> None:
         """Show a person their home page; nothing where the channel has none. Raises ChannelError."""
+        return
 
     async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
         """The channels in which the soul is and that a person may manage, by name. Raises ChannelError.
 
         They are for showing: whoever sets something is asked about anew.
         """
+        return ()
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """Give a thread of direct messages a title; nothing where the channel shows none. Raises ChannelError."""
+        return
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
         """Whether an account, by its id, is in a conversation's room; true if it can't be told. Raises NotDelivered."""
+        return True
 
     async def permalink(self, conversation: ConversationKey, ts: str) -> str:
         """The address of a message of a conversation; empty where it has none, or it can't be asked for now."""
+        return ""
 
     async def language_of(self, person: str) -> str:
         """The tag of a user's language, such as `de-DE`; empty if it isn't known or can't be asked for now."""
+        return ""
 
     async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
         """The names of people and of channels that everybody may know of, by platform id, as far as they are known.
 
         Never raises, and answers within two seconds.
         """
+        return {}
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
+        return ()
 
     async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
         """What people said in the perception's channel and its threads after a ts, oldest first, of much the newest.
 
         What the soul said is left out. Raises NotDelivered, ChannelRefused.
         """
+        return ()
 
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
         """What stands at the platform's addresses of messages in a perception, in order; none where it holds none.
@@ -216,15 +257,18 @@ class Channel(Gate, Protocol):
         Shown is what its author may read and everybody who reads the answer, its `readers`, too. Never raises, and
         answers within some seconds.
         """
+        return ()
 
     async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
         """A file that a message of the conversation shows, as the platform describes it: some name its id alone.
 
         Raises FileRefused, and NotDelivered where it may be had later.
         """
+        return file
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
         """The bytes of a file that a message of the conversation shows, at most MOST_FILE_BYTES.
 
         Raises FileRefused, and NotDelivered where it may be had later.
         """
+        raise FileRefused(Sentence("file_gone"))

@@ -1,5 +1,6 @@
 """Files that were sent: how a platform describes them, and what is read of them."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -56,14 +57,11 @@ class ReadFile:
     image: Image | None = None
 
 
-class FileReader(Protocol):
-    """Reads files that anybody may have made, each within limits of time and memory."""
+ReadBytes = Callable[[str, bytes], Awaitable[ReadFile]]
+"""Reads a file that anybody may have made, within limits of time and memory, by its bytes rather than by its name.
 
-    async def read(self, name: str, data: bytes) -> ReadFile:
-        """What a file holds, by its bytes rather than by its name. Raises FileRefused."""
-
-    async def aclose(self) -> None:
-        """Close connections."""
+Raises FileRefused.
+"""
 
 
 class Transcriber(Protocol):

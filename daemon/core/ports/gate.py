@@ -1,9 +1,6 @@
 """People: who may talk to the soul."""
 
 from dataclasses import dataclass
-from typing import Protocol
-
-from daemon.core.perception import Perception
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +21,3 @@ class GateDecision:
     language: str = ""
     zone: str = ""
     bot: bool = False
-
-
-class Gate(Protocol):
-    """The authorizer, asked on every path before the soul thinks or speaks; an unknown user is refused."""
-
-    async def admit(self, perception: Perception) -> GateDecision:
-        """Decide by platform ids and settings only. Raises NotDelivered when the platform is unreachable."""

@@ -56,3 +56,18 @@ class DraftLog:
     opening: Callable[[], Awaitable[None]]
     opened: Callable[[str], Awaitable[None]]
     refused: Callable[[], Awaitable[None]]
+
+
+class UnseenSpeech:
+    """A reply that is shown once it is whole."""
+
+    shown = ""
+
+    async def say(self, text: str) -> None:
+        """See `Speech.say`."""
+
+    async def show(self, task: Task) -> None:
+        """See `Speech.show`."""
+
+    async def settle(self) -> None:
+        """See `Speech.settle`."""

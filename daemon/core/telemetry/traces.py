@@ -7,7 +7,6 @@ generative AI where these have a name.
 import hashlib
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
@@ -17,6 +16,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.trace import NonRecordingSpan, SpanContext, Status, StatusCode, TraceFlags, set_span_in_context
+
+from daemon.core.lru import Lru
 
 _CYCLES: Final = ("cycle.committed", "cycle.failed")
 _CALL: Final = "step.completed"
@@ -52,7 +53,7 @@ class Traces:
         self._provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("soul-daemon", version)
-        self._begun: OrderedDict[str, int] = OrderedDict()
+        self._begun = Lru[str, int](_MOST_OPEN)
 
     def __call__(self, event: str, /, **fields: object) -> None:
         """Make a span of an event that ends one. Never raises: what no span can be made of is lost."""
@@ -81,8 +82,6 @@ class Traces:
         took = fields.get("duration_ms")
         start = end - (int(took) * _NS if isinstance(took, int | float) else 0)
         self._begun[trace] = min(start, self._begun.get(trace, start))
-        while len(self._begun) > _MOST_OPEN:
-            self._begun.popitem(last=False)
         root = SpanContext(_trace_id(trace), _span_id(trace), is_remote=False, trace_flags=TraceFlags(1))
         span = self._tracer.start_span(
             f"chat {fields.get('model', '')}",

@@ -48,7 +48,7 @@ async def put(cycle: Cycle, text: str, act: PutToSession) -> Delivery | None:
     if text:
         passing = newest.author in cycle.paused
         turns = (*turns, Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, text, passing=passing))
-        parts = services.channel.split(text, cycle.claim.conversation, cycle.hosts)
+        parts = cycle.channel.split(text, cycle.claim.conversation, cycle.hosts)
     await cycle.require_same_readers()
     effect = replace(
         effect_of_words(cycle, parts, turns),
@@ -106,7 +106,7 @@ async def _answer(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | Non
         NoteKind.QUESTION if phrase.command is Command.ASK else NoteKind.TASK,
         words,
         clean_name(newest.name),
-        cycle.services.channel.reply_to(newest),
+        cycle.channel.reply_to(newest),
         cycle.readers.audience,
     )
     if session.person == newest.author:
@@ -176,8 +176,8 @@ async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> A
     """The question for the owner, in their language: who asks, where, and exactly what. Raises ChannelError."""
     services, newest = cycle.services, cycle.newest
     room = await services.capabilities.find_room(session.person)
-    words = services.soul().words_in(await services.channel.language_of(session.person))
-    link = "" if newest.place is Place.DM else await services.channel.permalink(newest.conversation, newest.ts)
+    words = services.soul().words_in(await services.channels.main.language_of(session.person))
+    link = "" if newest.place is Place.DM else await cycle.channel.permalink(newest.conversation, newest.ts)
     hosts = KnownHosts(services.link_hosts)
     hosts.learn(link)
     lines = [
@@ -196,7 +196,7 @@ async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> A
     if session.unwatched:
         lines.append(words.say("ask_unwatched", session=session.name))
     there = ConversationKey(newest.conversation.soul, newest.conversation.workspace, room.channel)
-    parts = services.channel.split("\n\n".join(lines), there, hosts)
+    parts = services.channels.of(there).split("\n\n".join(lines), there, hosts)
     seconds = min(services.capabilities.approval_seconds, OVER_MS / 1000)
     return AskedOwner(session.person, room.channel, room.audience, parts, seconds)
 

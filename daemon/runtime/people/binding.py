@@ -115,13 +115,13 @@ async def _asks(cycle: Cycle, session: CodeSession, *, everybody: bool) -> Asked
     """The question for the owner, in their language: which thread, and who speaks there then. Raises ChannelError."""
     services, newest, where = cycle.services, cycle.newest, cycle.claim.conversation
     room = await services.capabilities.find_room(session.person)
-    words = services.soul().words_in(await services.channel.language_of(session.person))
-    link = await services.channel.permalink(where, where.thread) if where.thread else ""
+    words = services.soul().words_in(await services.channels.main.language_of(session.person))
+    link = await cycle.channel.permalink(where, where.thread) if where.thread else ""
     hosts = KnownHosts(services.link_hosts)
     hosts.learn(link)
     place = words.say(WHERE_ASKED.get(newest.place, "place_elsewhere"))
     asks = words.say("bound_may_all" if everybody else "bound_may", session=session.name, where=place)
     there = ConversationKey(where.soul, where.workspace, room.channel)
-    parts = services.channel.split(f"{asks} {link}".strip(), there, hosts)
+    parts = services.channels.of(there).split(f"{asks} {link}".strip(), there, hosts)
     seconds = min(services.capabilities.approval_seconds, OVER_MS / 1000)
     return AskedOwner(session.person, room.channel, room.audience, parts, seconds)

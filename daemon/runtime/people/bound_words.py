@@ -49,7 +49,7 @@ async def _still_takes(cycle: Cycle, session: CodeSession, bound: BoundThread) -
         return False
     if not session.person or session.person == cycle.newest.author:
         return True
-    owner = await cycle.services.channel.admit(replace(cycle.newest, author=session.person))
+    owner = await cycle.channel.admit(replace(cycle.newest, author=session.person))
     return owner.admitted
 
 
@@ -70,7 +70,7 @@ async def _put(cycle: Cycle, session: CodeSession) -> tuple[str, PutToSession]:
         NoteKind.QUESTION,
         words_for_session(cycle, newest.content, own=not clicked),
         clean_name(newest.name),
-        cycle.services.channel.reply_to(newest),
+        cycle.channel.reply_to(newest),
         cycle.readers.audience,
         bound=not clicked,
     )

@@ -87,7 +87,7 @@ async def _room_of(cycle: Cycle) -> _Private | None:
         return None
     where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, room.channel)
     there: Perception = replace(newest, conversation=where, audience=room.audience, place=Place.DM)
-    return _Private(room, Ear(where, await cycle.services.channel.readers(there)))
+    return _Private(room, Ear(where, await cycle.services.channels.of(where).readers(there)))
 
 
 async def _why(cycle: Cycle, reply: str, ears: list[Ear]) -> WhySaid | None:
@@ -98,7 +98,8 @@ async def _told_to(cycle: Cycle, reply: str, ears: list[Ear]) -> str:
     """The answer for those who hear it by these ears; the addresses that it names may be linked to."""
     if (why := await _why(cycle, reply, ears)) is None:
         return cycle.words.say("because_no_reply")
-    because = Because(cycle.words, cycle.newest.zone, cycle.services.channel.permalink)
+    channels = cycle.services.channels
+    because = Because(cycle.words, cycle.newest.zone, lambda where, ts: channels.of(where).permalink(where, ts))
     told = await because.told(why)
     cycle.hosts.learn(*because.addresses.values())
     return told
@@ -116,10 +117,10 @@ def _effect(cycle: Cycle, answer: _Answer, room: _Private | None) -> CycleEffect
     services, claim, newest = cycle.services, cycle.claim, cycle.newest
     acts, rooms = [], cycle.readers.rooms
     if answer.private and room is not None:
-        parts = services.channel.split(answer.private, room.ear.where, cycle.hosts)
+        parts = services.channels.of(room.ear.where).split(answer.private, room.ear.where, cycle.hosts)
         acts = [SaidInPrivate(room.room.channel, room.room.audience, parts)]
         rooms = room.ear.readers.rooms
-    here = services.channel.split(answer.here, claim.conversation, cycle.hosts) if answer.here else ()
+    here = cycle.channel.split(answer.here, claim.conversation, cycle.hosts) if answer.here else ()
     said = effect_of_words(cycle, here, ())
     return replace(
         said,
@@ -131,7 +132,7 @@ def _effect(cycle: Cycle, answer: _Answer, room: _Private | None) -> CycleEffect
 
 async def _point_to(cycle: Cycle, private: str, *, found: bool) -> None:
     """Tell the person, where they asked, that the answer is in their direct messages; or the answer itself."""
-    channel, key = cycle.services.channel, cycle.claim.conversation
+    channel, key = cycle.channel, cycle.claim.conversation
     thread = channel.reply_to(cycle.newest)
     parts = (cycle.words.say("own_in_private"),) if found else channel.split(private, key, cycle.hosts)
     for part in parts[:_MOST_WHISPERED]:

@@ -21,7 +21,7 @@ async def heed_following_up(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     soul, how = cycle.soul, how_decided(cycle)
     if how is None:
         return await say(cycle, "")
-    if Speaks.of(newest.author) is not Speaks.PERSON or newest.bot or not services.channel.offers(where).unasked:
+    if Speaks.of(newest.author) is not Speaks.PERSON or newest.bot or not cycle.channel.offers(where).unasked:
         return await say(cycle, cycle.words.say("follow_up_not_here"))
     if phrase.command is Command.FOLLOW_UP_OFF:
         return await say(cycle, cycle.words.say("follow_up_off"), Invited(invited=False, how=how))

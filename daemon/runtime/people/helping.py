@@ -23,7 +23,7 @@ async def show_help(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     if phrase.words:
         unknown = shortened(one_line(phrase.words), _LONGEST_WORDS).replace("`", "'")
         lines = [words.say("help_unknown", words=unknown), "", *lines]
-    command = services.channel.offers(cycle.newest.conversation).command
+    command = cycle.channel.offers(cycle.newest.conversation).command
     how = words.say("help_command", command=command, usage=USAGE) if command else words.say("help_words", usage=USAGE)
     delivery = await say(cycle, "\n".join((*lines, "", how)))
     services.emit("help.asked", trace=cycle.trace_id, unknown=bool(phrase.words))

@@ -48,7 +48,7 @@ async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
         services.news.tell()
         services.wake()
     try:
-        await services.channel.show_home(newest.author, await page_of(cycle, first))
+        await services.channels.main.show_home(newest.author, await page_of(cycle, first))
     except ChannelError as error:
         services.emit("home.not_shown", trace=cycle.trace_id, reason=error.message)
     services.emit("home.shown", trace=cycle.trace_id, act=act)
@@ -72,7 +72,7 @@ async def page_of(cycle: Cycle, first: int = 0) -> HomePage:
     """All sections; of the facts those from the number `first` on, counted from 0. Raises StoreError."""
     say = cycle.words.say
     can = "\n".join(f"• {one.said(cycle.words)}" for one in await abilities(cycle))
-    command = cycle.services.channel.offers(cycle.newest.conversation).command
+    command = cycle.channel.offers(cycle.newest.conversation).command
     how = say("help_command", command=command, usage=USAGE) if command else say("help_words", usage=USAGE)
     sections = [
         HomeSection(say("home_can"), (HomeItem(can), HomeItem(how))),
@@ -146,7 +146,7 @@ async def _rooms(cycle: Cycle, command: str) -> HomeSection:
     """The channels whose form they may open; without any, or where the platform can't say now, no section."""
     say = cycle.words.say
     try:
-        rooms = await cycle.services.channel.managed_rooms(cycle.newest.author)
+        rooms = await cycle.services.channels.main.managed_rooms(cycle.newest.author)
     except ChannelError as error:
         cycle.services.emit("home.rooms_unknown", trace=cycle.trace_id, reason=error.message)
         rooms = ()

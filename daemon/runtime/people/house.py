@@ -21,13 +21,13 @@ async def house_section(cycle: Cycle) -> HomeSection:
     things = services.capabilities.own_things
     house = await things.house(services.clock.now_ms() - _DAY_MS)
     lines = [
-        say("home_connected" if services.channel.healthy() else "home_unconnected", daemons=house.daemons),
+        say("home_connected" if services.channels.main.healthy() else "home_unconnected", daemons=house.daemons),
         say("home_queue", waiting=house.waiting, to_send=house.to_send),
         say("home_spent", usd=f"{house.cost_usd:.2f}", calls=house.calls, failed=house.failed),
         *await _money(cycle),
         await _days(cycle),
     ]
-    alarms = [f":warning: {services.channel.trouble()}"] if services.channel.trouble() else []
+    alarms = [f":warning: {services.channels.main.trouble()}"] if services.channels.main.trouble() else []
     alarms += [f":warning: {say('home_dead', dead=house.dead)}"] if house.dead else []
     alarms += [f":warning: {sentence_of(one)}" for one in (await things.alarms())[:_MOST]]
     return HomeSection(say("home_house"), tuple(map(HomeItem, (*lines, *(alarms or [say("home_no_alarm")])))))

@@ -33,9 +33,9 @@ async def introduce(cycle: Cycle, _: Phrase) -> Delivery | None:
             **{one.id: Dismissal("it does not introduce itself") for one in cycle.messages},
         }
         return await services.commits.commit(effect_of_words(cycle, (), ()))
-    text = introduction(cycle.words, soul.display_name, await abilities(cycle), services.channel.offers(where).command)
+    text = introduction(cycle.words, soul.display_name, await abilities(cycle), cycle.channel.offers(where).command)
     await cycle.require_same_readers()
-    effect = effect_of_words(cycle, services.channel.split(text, where, cycle.hosts), ())
+    effect = effect_of_words(cycle, cycle.channel.split(text, where, cycle.hosts), ())
     delivery = await services.commits.commit(replace(effect, unasked=True))
     services.emit("room.introduced", trace=cycle.trace_id, channel=where.channel)
     return delivery

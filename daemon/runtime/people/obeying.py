@@ -227,7 +227,7 @@ async def _room(cycle: Cycle) -> _Room:
     found = await cycle.services.capabilities.find_room(newest.author)
     where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, found.channel)
     there = replace(newest, conversation=where, audience=found.audience, place=Place.DM)
-    readers = await cycle.services.channel.readers(there)
+    readers = await cycle.services.channels.of(where).readers(there)
     return _Room(where, found.audience, readers, here=False)
 
 
@@ -356,15 +356,15 @@ def _effect(cycle: Cycle, room: _Room, answer: _Answer) -> CycleEffect:
     if answer.file and newest.place is Place.TERMINAL:
         text = f"{text}\n\n```json\n{answer.file}\n```"
     elif answer.file:
-        thread = services.channel.reply_to(newest) if room.here else ""
+        thread = cycle.channel.reply_to(newest) if room.here else ""
         acts = (*acts, SaidInPrivate(room.where.channel, room.audience, (answer.file,), name, thread))
     if not room.here:
-        parts = services.channel.split(text, room.where, cycle.hosts)
+        parts = services.channels.of(room.where).split(text, room.where, cycle.hosts)
         acts = (*acts, SaidInPrivate(room.where.channel, room.audience, parts))
         text = say("own_in_private")
     turns = _heard(cycle, room, answer) if answer.heard else ()
     effect = replace(
-        effect_of_words(cycle, services.channel.split(text, claim.conversation, cycle.hosts) if text else (), turns),
+        effect_of_words(cycle, cycle.channel.split(text, claim.conversation, cycle.hosts) if text else (), turns),
         acts=acts,
         asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
         rooms=room.readers.rooms,

@@ -74,7 +74,7 @@ async def reminders_of_person(cycle: Cycle) -> str:
 
 async def lines_of(cycle: Cycle, own: Sequence[Intention]) -> list[str]:
     """A line for each of a person's reminders: its number, its time on their clock, what it is, and where."""
-    names = await cycle.services.channel.names_of([_channel(one) for one in own])
+    names = await cycle.services.channels.main.names_of([_channel(one) for one in own])
     return [_line(cycle, one, _as_written(names.get(_channel(one), ""))) for one in own]
 
 
@@ -129,7 +129,7 @@ async def _lost_room(cycle: Cycle, found: Intention) -> str | None:
 
 async def room_name(cycle: Cycle, channel: str) -> str:
     """What people call a channel; what only its members may know has no name here."""
-    name = (await cycle.services.channel.names_of([channel])).get(channel, "")
+    name = (await cycle.services.channels.main.names_of([channel])).get(channel, "")
     return _as_written(name) or cycle.words.say("a_channel")
 
 

@@ -17,9 +17,8 @@ async def say(cycle: Cycle, text: str, *acts: MemoryAct) -> Delivery | None:
     Without a text nothing is said. Raises StoreError, LostLease, and ReadersChanged where others read along by now, or
     an act has to be made anew.
     """
-    services = cycle.services
     await cycle.require_same_readers()
-    parts = services.channel.split(text, cycle.claim.conversation, cycle.hosts) if text else ()
+    parts = cycle.channel.split(text, cycle.claim.conversation, cycle.hosts) if text else ()
     effect = effect_of_words(cycle, parts, ())
     effect = replace(effect, rooms=cycle.readers.rooms, acts=(*effect.acts, *acts))
     delivery = await commit_shown(cycle, effect)
@@ -34,12 +33,12 @@ async def commit_shown(cycle: Cycle, effect: CycleEffect) -> Delivery | None:
     Raises what a commit raises.
     """
     services, command = cycle.services, str(cycle.newest.params.get(TYPED, ""))
-    if not command or not services.channel.waits_for(command):
+    if not command or not services.channels.main.waits_for(command):
         return await services.commits.commit(effect)
     shown, stored = effect.parts, replace(effect, parts=())
     if effect.approval is not None:
         shown, stored = (cycle.words.say("own_in_private"),), effect
     delivery = await services.commits.commit(stored)
-    if shown and not await services.channel.answer_command(command, shown):
+    if shown and not await services.channels.main.answer_command(command, shown):
         services.emit("commands.unanswered", trace=cycle.trace_id)
     return delivery

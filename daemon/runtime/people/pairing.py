@@ -96,8 +96,8 @@ async def _decided(cycle: Cycle) -> CycleEffect:
 
 
 def _effect(cycle: Cycle, text: str, *acts: MemoryAct) -> CycleEffect:
-    claim, newest, services = cycle.claim, cycle.newest, cycle.services
-    parts = services.channel.split(text, claim.conversation, cycle.hosts) if text else ()
+    claim, newest = cycle.claim, cycle.newest
+    parts = cycle.channel.split(text, claim.conversation, cycle.hosts) if text else ()
     return replace(
         effect_of_words(cycle, parts, ()),
         acts=acts,

@@ -43,7 +43,7 @@ async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
 
 def _below(cycle: Cycle) -> str:
     """The thread in which *not now* was said, empty where it begins one: then it means the whole talk."""
-    thread = cycle.services.channel.reply_to(cycle.newest)
+    thread = cycle.channel.reply_to(cycle.newest)
     return "" if thread == cycle.newest.ts else thread
 
 

@@ -102,7 +102,7 @@ async def _pause(cycle: Cycle, due: Intention, why: Pause) -> Delivery | None:
 async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[MemoryAct, ...]:
     """What tells the person of it in their direct messages, in their language; nothing where these can't be opened."""
     services, claim = cycle.services, cycle.claim
-    words = services.soul().words_in(await services.channel.language_of(due.behalf))
+    words = services.soul().words_in(await services.channels.main.language_of(due.behalf))
     text = words.say(sentence, number=due.number, room=await room_name(cycle, claim.conversation.channel))
     try:
         found = await services.capabilities.find_room(due.behalf)
@@ -110,7 +110,7 @@ async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[Memo
         services.emit("reminder.no_room", id=due.id, reason=error.message)
         return ()
     where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, found.channel)
-    return (SaidInPrivate(found.channel, found.audience, services.channel.split(text, where, cycle.hosts)),)
+    return (SaidInPrivate(found.channel, found.audience, services.channels.of(where).split(text, where, cycle.hosts)),)
 
 
 async def _commit(cycle: Cycle, *acts: MemoryAct) -> Delivery | None:
@@ -126,7 +126,7 @@ async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
     services, claim, soul = cycle.services, cycle.claim, cycle.soul
     now = services.clock.now_ms()
     since = due.covers_to or platform_time(due.created_ms)
-    there = await services.channel.said_since(cycle.newest, since)
+    there = await cycle.channel.said_since(cycle.newest, since)
     forgotten = await services.standing.forgotten([(one.author, one.ts) for one in there])
     said = [one for one in there if (one.author, one.ts) not in forgotten]
     if not said:
@@ -140,7 +140,7 @@ async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
     shown = time_in(int(float(since) * 1000), cycle.newest.zone)
     cycle.dates[shown] = int(float(since) * 1000)
     text = f"_{cycle.words.say('digest_head', since=shown)}_\n\n{told}"
-    parts = services.channel.split(text, claim.conversation, cycle.hosts)
+    parts = cycle.channel.split(text, claim.conversation, cycle.hosts)
     await cycle.require_same_readers()
     turn = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, text)
     effect = effect_of_words(cycle, parts, (turn,))

@@ -28,7 +28,7 @@ async def show_way(cycle: Cycle, _: Phrase) -> Delivery | None:
         return await say(cycle, "")
     if cycle.newest.place not in _CHANNELS:
         return await say(cycle, say_as("room_is_none"))
-    command = cycle.services.channel.offers(cycle.claim.conversation).command
+    command = cycle.channel.offers(cycle.claim.conversation).command
     head = say_as("room_nothing" if way.is_plain else "room_holds")
     how = (say_as("room_how", command=command),) if command else ()
     return await say(cycle, "\n".join((head, *described(way, cycle.words), *how)))

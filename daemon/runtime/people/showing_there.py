@@ -17,10 +17,10 @@ async def show_there(cycle: Cycle, _: Phrase) -> Delivery | None:
 
     Whoever reads the channel reads its threads, so that nobody learns anything new. Raises what `say` raises.
     """
-    services, newest = cycle.services, cycle.newest
+    newest = cycle.newest
     said = cycle.words.say(await _shown(cycle))
-    thread = services.channel.reply_to(newest)
-    whispered = newest.place in _CHANNELS and await services.channel.whisper(
+    thread = cycle.channel.reply_to(newest)
+    whispered = newest.place in _CHANNELS and await cycle.channel.whisper(
         newest.conversation, newest.author, said, thread=thread
     )
     return await say(cycle, "" if whispered else said)
@@ -38,7 +38,7 @@ async def _shown(cycle: Cycle) -> str:
         return "there_not_yours"
     await cycle.require_same_readers()
     try:
-        await services.channel.show_in_channel(replace(post, words=cycle.words))
+        await cycle.channel.show_in_channel(replace(post, words=cycle.words))
     except ChannelRefused:
         return "there_refused"
     except ChannelError:

@@ -31,13 +31,13 @@ _CUT: Final = "its text is long: the beginning is read"
 
 
 class SentFiles:
-    """Implements `FileReader`; without a transcriber recordings are refused."""
+    """Reads files within limits; without a transcriber recordings are refused."""
 
     def __init__(self, transcriber: Transcriber | None) -> None:
         self._transcriber = transcriber
 
     async def read(self, name: str, data: bytes) -> ReadFile:
-        """See `FileReader.read`."""
+        """See `ReadBytes`."""
         match await in_background(partial(how_to_read, name, data)):
             case Data.PICTURE:
                 return _picture(await _document(DocumentKind.PICTURE, data))
@@ -51,7 +51,7 @@ class SentFiles:
                 return await in_background(partial(_text, data))
 
     async def aclose(self) -> None:
-        """See `FileReader.aclose`."""
+        """Close connections."""
         if self._transcriber is not None:
             await self._transcriber.aclose()
 

@@ -255,7 +255,7 @@ async def cut_off(house: House) -> None:
 async def until_connected(house: House) -> None:
     """End the faults, and turn the clock past the pause before each try until the daemon hears Slack again."""
     await house.people.clear_faults()
-    healthy = house.built.channel.healthy
+    healthy = house.built.channels.main.healthy
     while not healthy():
         tries = len(await house.people.calls("apps.connections.open"))
         house.clock.turn(LONGEST_PAUSE)

@@ -1,6 +1,5 @@
 """Decides by Slack ids and settings alone whose messages are answered, and where; unknown means no (P42)."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -10,6 +9,7 @@ from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered
+from daemon.core.lru import Lru
 from daemon.core.perception import Perception, Place
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.gate import GateDecision
@@ -25,7 +25,7 @@ _CONVERSATIONS: Final = 1000
 
 
 class SlackGate:
-    """Implements `Gate`; while our own ids are unknown (`reader` gives None), it raises NotDelivered."""
+    """Judges who writes and where; while our own ids are unknown (`reader` gives None), it raises NotDelivered."""
 
     def __init__(
         self, directory: Directory, settings: Settings, clock: Clock, reader: Callable[[], EventReader | None]
@@ -36,7 +36,7 @@ class SlackGate:
         self._bot_limit = _BotLimit(clock)
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Gate.admit`; a bot above its limit of messages is refused as `bot_loop`."""
+        """See `Channel.admit`; a bot above its limit of messages is refused as `bot_loop`."""
         decision, user = await self._judge(perception.author, perception.conversation.channel, perception.place)
         is_bot = perception.author.startswith("B") if user is None else user.bot
         if decision.admitted and is_bot:
@@ -109,7 +109,7 @@ class _BotLimit:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._turns: OrderedDict[str, dict[str, float]] = OrderedDict()
+        self._turns = Lru[str, dict[str, float]](_CONVERSATIONS)
 
     def allows(self, conversation: str, perception: str) -> bool:
         """Whether this perception may be answered."""
@@ -119,7 +119,4 @@ class _BotLimit:
         if allowed:
             turns.setdefault(perception, now)
         self._turns[conversation] = turns
-        self._turns.move_to_end(conversation)
-        while len(self._turns) > _CONVERSATIONS:
-            self._turns.popitem(last=False)
         return allowed

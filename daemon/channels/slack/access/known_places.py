@@ -1,9 +1,8 @@
 """The kinds of channels as events and lists named them; "public" is trusted for some minutes only."""
 
-from collections import OrderedDict
-from collections.abc import Iterator, MutableMapping
 from typing import Final
 
+from daemon.core.lru import Lru
 from daemon.core.perception import Place
 from daemon.core.ports.clock import Clock
 
@@ -13,34 +12,14 @@ TRUSTED: Final = 600.0
 _MOST: Final = 5_000  # channels; of a forgotten one nothing is known, and it counts as private
 
 
-class KnownPlaces(MutableMapping[str, Place]):
+class KnownPlaces(Lru[str, Place]):
     """The kind of each channel; an `app_mention` names none, and the channel may have been made private meanwhile."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._places: OrderedDict[str, tuple[Place, float]] = OrderedDict()
+        super().__init__(_MOST, now=clock.monotonic)
 
     def __getitem__(self, channel: str) -> Place:
         """The kind of a channel, the narrower one where the knowledge is old. Raises KeyError."""
-        place, at = self._places[channel]
-        old = self._clock.monotonic() - at >= TRUSTED
+        at, place = self._kept[channel]
+        old = self._now() - at >= TRUSTED
         return Place.PRIVATE_CHANNEL if place is Place.PUBLIC_CHANNEL and old else place
-
-    def __setitem__(self, channel: str, place: Place) -> None:
-        """Note the kind of a channel as it is named now."""
-        self._places[channel] = (place, self._clock.monotonic())
-        self._places.move_to_end(channel)
-        while len(self._places) > _MOST:
-            self._places.popitem(last=False)
-
-    def __delitem__(self, channel: str) -> None:
-        """Forget a channel. Raises KeyError."""
-        del self._places[channel]
-
-    def __iter__(self) -> Iterator[str]:
-        """The channels."""
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        """How many channels are known."""
-        return len(self._places)

@@ -6,7 +6,6 @@ those that another daemon on the same memory.db was told (`RoomNews`) before the
 A message in a room that is known costs no call. Nothing is asked before a room is spoken in.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from daemon.channels.slack.api.history import read_items
 from daemon.channels.slack.incoming.event_reader import EventReader, place_in
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.hearing import Origin, may_quote
+from daemon.core.lru import Lru
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.intake import PersonRooms, RoomNews
@@ -53,7 +53,7 @@ class RoomReaders:
         self._emit = emit
         self._reader = reader
         self._members = TimedCache(self._fetch_members, clock, size=_ROOMS)
-        self._spoken: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._spoken = Lru[tuple[str, str], None](_THREADS)
         self._heard = 0
         self._private = PrivateRooms(client, clock, emit, reader)
         self._news: RoomNews | None = None
@@ -111,9 +111,6 @@ class RoomReaders:
     def outsider_spoke(self, channel: str, thread: str) -> None:
         """Note that a user who isn't a full member wrote in a thread, which counts from now on, though they leave."""
         self._spoken[channel, thread] = None
-        self._spoken.move_to_end((channel, thread))
-        while len(self._spoken) > _THREADS:
-            self._spoken.popitem(last=False)
 
     async def take_note(self, body: Mapping[str, Any]) -> None:
         """Forget what an event of Slack's makes untrue; for every payload, before it is read.

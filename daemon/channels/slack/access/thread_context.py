@@ -5,7 +5,6 @@ does a gap in which such an event may have been lost.
 """
 
 import math
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -15,6 +14,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import as_seconds, read_messages
 from daemon.channels.slack.incoming.event_reader import EventReader, files_in
 from daemon.core.errors import ChannelError
+from daemon.core.lru import Lru
 from daemon.core.perception import ConversationKey, Modality, Perception
 from daemon.core.ports.arrivals import Arrival, Deletion, Edit
 from daemon.core.ports.channel import ThreadMessage
@@ -42,7 +42,7 @@ class ThreadReader:
         self._readers = readers
         self._emit = emit
         self._changes = 0
-        self._kept: OrderedDict[tuple[str, str], tuple[float, _Earlier]] = OrderedDict()
+        self._kept = Lru[tuple[str, str], tuple[float, _Earlier]](_KEPT)
 
     async def before(self, perception: Perception, reader: EventReader, limit: int) -> tuple[ThreadMessage, ...]:
         """The thread's first message and the newest ones before the perception, oldest first, `limit` at most.
@@ -79,7 +79,7 @@ class ThreadReader:
         """The messages before a ts, oldest first; all of them if it is None. Raises ChannelError."""
         key, end = (conversation.channel, conversation.thread), as_seconds(until) if until else math.inf
         if (kept := self._kept.get(key)) is not None and kept[0] == end:
-            self._kept.move_to_end(key)
+            self._kept[key] = kept  # used last
             return kept[1]
         changes = self._changes
         thread, _ = await read_messages(self._client, *key, most=_PAGES, latest=until)
@@ -87,8 +87,6 @@ class ThreadReader:
         earlier = tuple(_first_and_newest(found, _MESSAGES))
         if until and changes == self._changes:  # else the next reply finds more, or less
             self._kept[key] = (end, earlier)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
         return earlier
 
     async def _admitted(

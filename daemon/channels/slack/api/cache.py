@@ -1,10 +1,10 @@
 """A cache with an expiry time in front of Slack look-ups."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
+from daemon.core.lru import Lru
 from daemon.core.ports.clock import Clock
 
 T = TypeVar("T")
@@ -23,8 +23,7 @@ class TimedCache(Generic[T]):
         self._fetch = fetch
         self._clock = clock
         self._ttl = ttl
-        self._size = size
-        self._answers: OrderedDict[str, tuple[float, T]] = OrderedDict()
+        self._answers = Lru[str, tuple[float, T]](size)
         self._locks: dict[str, asyncio.Lock] = {}
         self._outdated: set[str] = set()
 
@@ -38,7 +37,7 @@ class TimedCache(Generic[T]):
                     self._outdated.discard(key)
                     at, answer = self._clock.monotonic(), await self._fetch(key)
                     entry = None if key in self._outdated else (at, answer)
-                self._store(key, entry)
+                self._answers[key] = entry
                 return entry[1]
         finally:
             if not lock.locked():
@@ -52,7 +51,7 @@ class TimedCache(Generic[T]):
 
     def put(self, key: str, answer: T) -> None:
         """Keep an answer that came by another way."""
-        self._store(key, (self._clock.monotonic(), answer))
+        self._answers[key] = (self._clock.monotonic(), answer)
 
     def forget(self, key: str) -> None:
         """Drop what is known for a key; an answer that is being fetched for it now is fetched again."""
@@ -68,9 +67,3 @@ class TimedCache(Generic[T]):
     def _known(self, key: str) -> tuple[float, T] | None:
         entry = self._answers.get(key)
         return entry if entry is not None and self._clock.monotonic() - entry[0] < self._ttl else None
-
-    def _store(self, key: str, entry: tuple[float, T]) -> None:
-        self._answers[key] = entry
-        self._answers.move_to_end(key)
-        while len(self._answers) > self._size:
-            self._answers.popitem(last=False)

@@ -25,10 +25,10 @@ from daemon.channels.slack.incoming.dialogs import dialog_sent
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.home_acts import OPENS_DIALOG, opened, pressed
 from daemon.channels.slack.incoming.joins import joined
+from daemon.channels.slack.incoming.private_answers import PrivateAnswers
 from daemon.channels.slack.incoming.reactions import taken_back, thumb_given
 from daemon.channels.slack.incoming.slash_commands import SlashCommands
 from daemon.channels.slack.incoming.stops import says_stop, session_stopped
-from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
 from daemon.core.ports.arrivals import (
@@ -245,8 +245,8 @@ def _stop_of(message: NewMessage) -> Stop:
 class _StoreThenAcknowledge(AsyncMiddleware):
     """Takes Bolt's request itself: for a function Bolt looks into the payload first, and fails at an unforeseen one."""
 
-    def __init__(self, listener: Listener, whispers: Whispers) -> None:
-        self._listener, self._whispers = listener, whispers
+    def __init__(self, listener: Listener, answers: PrivateAnswers) -> None:
+        self._listener, self._answers = listener, answers
 
     async def async_process(
         self,
@@ -259,13 +259,15 @@ class _StoreThenAcknowledge(AsyncMiddleware):
         body = req.body
         void = await self._listener.receive(body)
         if void and body.get("type") == "view_submission":  # the dialog stays open, with what was typed
-            return BoltResponse(status=200, body=await self._whispers.below_input(void, body))
+            return BoltResponse(status=200, body=await self._answers.below_input(void, body))
         if void:
-            self._whispers.tell(void, body)
+            self._answers.tell(void, body)
         return BoltResponse(status=200, body="")
 
 
-def bolt_app(listener: Listener, whispers: Whispers, reader: EventReader, client: SlackClient, emit: Emit) -> AsyncApp:
+def bolt_app(
+    listener: Listener, answers: PrivateAnswers, reader: EventReader, client: SlackClient, emit: Emit
+) -> AsyncApp:
     """The Bolt app around one listener; it authorizes events with the known ids, without a call to Slack."""
     identity = reader.identity
 
@@ -288,7 +290,7 @@ def bolt_app(listener: Listener, whispers: Whispers, reader: EventReader, client
         attaching_conversation_kwargs_enabled=False,
     )
     logger.setLevel(logging.WARNING)
-    app.use(_StoreThenAcknowledge(listener, whispers))
+    app.use(_StoreThenAcknowledge(listener, answers))
     return app
 
 

@@ -7,7 +7,6 @@ gone, after a restart or with another daemon, the answer goes to the user's dire
 import asyncio
 import hashlib
 import re
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -16,7 +15,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.text import clean
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain
-from daemon.core.perception import Place
+from daemon.core.lru import Lru
 from daemon.core.ports.arrivals import AskedAbout, TypedCommand
 from daemon.core.ports.channel import Room
 from daemon.core.ports.clock import Clock
@@ -35,7 +34,7 @@ _USES: Final = 5  # answers at one address
 
 
 class SlashCommands:
-    """Reads commands for the souls of one `reader`; `judge` asks the gate, `find_room` opens a DM with a user.
+    """Reads commands for the souls of one `reader`; `standing_of` asks the gate, `find_room` opens a DM with a user.
 
     `show` makes the body of an answer of its words.
     """
@@ -43,18 +42,18 @@ class SlashCommands:
     def __init__(
         self,
         client: SlackClient,
-        judge: Callable[[str, str, Place], Awaitable[GateDecision]],
+        standing_of: Callable[[str], Awaitable[GateDecision]],
         find_room: Callable[[str], Awaitable[Room]],
         show: Callable[[str], Mapping[str, object]],
         *,
         clock: Clock,
         emit: Emit,
     ) -> None:
-        self._client, self._judge, self._find_room = client, judge, find_room
+        self._client, self._standing_of, self._find_room = client, standing_of, find_room
         self._show = show
-        self._clock, self._emit = clock, emit
-        self._addresses: OrderedDict[str, tuple[str, float]] = OrderedDict()
-        self._rooms: OrderedDict[str, Room] = OrderedDict()
+        self._emit = emit
+        self._addresses = Lru[str, str](_ADDRESSES, _ADDRESS_LIVES, clock.monotonic)
+        self._rooms = Lru[str, Room](_ROOMS)
 
     async def read(self, body: Mapping[str, Any], reader: EventReader) -> TypedCommand | Sentence:
         """The command as an arrival, or the sentence for a user who gets no answer. Never raises."""
@@ -67,7 +66,7 @@ class SlashCommands:
             return Sentence("command_unknown")
         try:
             async with asyncio.timeout(_WITHIN):
-                decision = await self._judge(author, "", Place.DM)
+                decision = await self._standing_of(author)
                 if not decision.admitted:
                     return decision.say if isinstance(decision.say, Sentence) else Sentence("command_refused")
                 room = await self._room(author)
@@ -75,7 +74,8 @@ class SlashCommands:
             self._emit("slack.command_failed", reason=str(error) or "it took too long")
             return Sentence("command_refused" if isinstance(error, ChannelRefused) else "command_later")
         event_id = _event_id(body)
-        self._keep(event_id, _text(body, "response_url"))
+        if url := _text(body, "response_url"):
+            self._addresses[event_id] = url
         words = clean(_text(body, "text"))[:_LONGEST].strip()
         where = (soul, reader.identity.team, room.channel)
         return TypedCommand(event_id, *where, room.audience, asked_in, author, words)
@@ -84,7 +84,7 @@ class SlashCommands:
         """What was asked with the direct messages in which it is answered, or the sentence for who gets no answer."""
         try:
             async with asyncio.timeout(_WITHIN):
-                if not (await self._judge(asked.author, "", Place.DM)).admitted:
+                if not (await self._standing_of(asked.author)).admitted:
                     return Sentence("command_refused")
                 room = await self._room(asked.author)
         except (ChannelError, TimeoutError) as error:
@@ -96,12 +96,11 @@ class SlashCommands:
 
     def waits_for(self, command: str) -> bool:
         """See `Channel.waits_for`."""
-        address = self._addresses.get(command)
-        return address is not None and self._clock.monotonic() < address[1]
+        return command in self._addresses
 
     async def answer(self, command: str, parts: Sequence[str]) -> bool:
         """See `Channel.answer_command`."""
-        url, _ = self._addresses.pop(command, ("", 0.0))
+        url = self._addresses.pop(command, "")
         try:
             for part in parts[:_USES]:
                 await self._client.respond(url, self._show(part))
@@ -116,15 +115,7 @@ class SlashCommands:
         """The direct messages of a person, which stay the same for ever. Raises ChannelError."""
         if (known := self._rooms.get(person)) is None:
             known = self._rooms[person] = await self._find_room(person)
-            while len(self._rooms) > _ROOMS:
-                self._rooms.popitem(last=False)
         return known
-
-    def _keep(self, event_id: str, url: str) -> None:
-        if url:
-            self._addresses[event_id] = (url, self._clock.monotonic() + _ADDRESS_LIVES)
-        while len(self._addresses) > _ADDRESSES:
-            self._addresses.popitem(last=False)
 
 
 def _event_id(body: Mapping[str, Any]) -> str:

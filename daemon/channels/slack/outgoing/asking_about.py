@@ -1,22 +1,19 @@
 """Opens the dialog for *Ask about this* at a message, once Slack has its acknowledgement."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.private_answers import PrivateAnswers
 from daemon.channels.slack.incoming.quoted import quoted
-from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.dialogs import question_dialog
 from daemon.core.errors import ChannelError
 from daemon.core.perception import Place
 from daemon.core.phrases import ASK_SHORTCUT
-from daemon.core.ports.gate import GateDecision
-from daemon.core.sentences import Sentence, Words
+from daemon.core.sentences import Sentence
 from daemon.core.text import shortened
 
 _METADATA: Final = 2_600  # characters of a quote as JSON; Slack takes 3,000 with all that stands beside it
@@ -26,14 +23,10 @@ _UNNAMED: Final = frozenset({"directmessage", "privategroup"})  # what Slack put
 
 @dataclass(frozen=True, slots=True)
 class AskingAbout:
-    """Answers the shortcut; `judge` is the gate, `words_for` gives the words for a user in a channel, by their ids."""
+    """Answers the shortcut."""
 
-    client: SlackClient
     reader: EventReader
-    whispers: Whispers
-    after_ack: AfterAck
-    judge: Callable[[str, str, Place], Awaitable[GateDecision]]
-    words_for: Callable[[str, str], Awaitable[Words]]
+    answers: PrivateAnswers
 
     def heed(self, body: Mapping[str, Any]) -> None:
         """Open the dialog for a message_action payload that is the shortcut's; returns at once."""
@@ -41,17 +34,17 @@ class AskingAbout:
         if body.get("callback_id") != ASK_SHORTCUT:
             return
         if not author:
-            self.whispers.tell("command_refused", body)
+            self.answers.tell("command_refused", body)
             return
-        self.after_ack.later(partial(self._open, author, body))
+        self.answers.later(partial(self._open, author, body))
 
     async def _open(self, author: str, body: Mapping[str, Any]) -> None:
-        decision = await self.judge(author, "", Place.DM)
+        decision = await self.answers.standing_of(author)
         if not decision.admitted:
-            self.whispers.tell(decision.say.key if isinstance(decision.say, Sentence) else "command_refused", body)
+            self.answers.tell(decision.say.key if isinstance(decision.say, Sentence) else "command_refused", body)
             return
         channel, message = _text(_mapping(body.get("channel")), "id"), _mapping(body.get("message"))
-        words, place = await self.words_for(channel, author), self.reader.places.get(channel)
+        words, place = await self.answers.words_for(channel, author), self.reader.places.get(channel)
         ts = _text(body, "message_ts") or _text(message, "ts")
         view = question_dialog(
             words,
@@ -61,9 +54,9 @@ class AskingAbout:
             ts=_text(message, "thread_ts") or ts,
         )
         try:
-            await self.client.call("views.open", trigger_id=_text(body, "trigger_id"), view=view)
+            await self.answers.open(body, view)
         except ChannelError:
-            self.whispers.tell("command_later", body)
+            self.answers.tell("command_later", body)
 
     def _quote(self, body: Mapping[str, Any], message: Mapping[str, Any], channel: str) -> str:
         """The message as quoted lines with its author and origin, as large as Slack hands it back."""

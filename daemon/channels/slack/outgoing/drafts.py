@@ -1,11 +1,11 @@
 """Keeps the text of each streamed draft, and how Slack takes streams."""
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from daemon.core.lru import Lru
 from daemon.core.ports.clock import Clock
 
 _MOST_DRAFTS: Final = 500
@@ -28,8 +28,8 @@ class Drafts:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._drafts: OrderedDict[tuple[str, str], _Draft] = OrderedDict()
-        self._paused_until: OrderedDict[str, float] = OrderedDict()
+        self._drafts = Lru[tuple[str, str], _Draft](_MOST_DRAFTS)
+        self._paused = Lru[str, None](_MOST_CHANNELS, _PAUSE_AFTER_REFUSAL, clock.monotonic)
         self._chunks_paused_until = 0.0
         self._growing = 0
 
@@ -40,14 +40,11 @@ class Drafts:
 
     def may_start(self, channel: str) -> bool:
         """Whether Slack takes streams in a channel."""
-        return self._clock.monotonic() >= self._paused_until.get(channel, 0.0)
+        return channel not in self._paused
 
     def pause_streams(self, channel: str) -> None:
         """Open no stream in a channel for ten minutes, since Slack takes none there."""
-        self._paused_until[channel] = self._clock.monotonic() + _PAUSE_AFTER_REFUSAL
-        self._paused_until.move_to_end(channel)
-        while len(self._paused_until) > _MOST_CHANNELS:
-            self._paused_until.popitem(last=False)
+        self._paused[channel] = None
 
     @contextmanager
     def growing(self) -> Iterator[None]:
@@ -69,8 +66,6 @@ class Drafts:
     def opened(self, channel: str, ts: str, text: str, *, in_chunks: bool) -> None:
         """Note a new stream with its first text; Slack requires the same form, chunks or markdown, until its end."""
         self._drafts[channel, ts] = _Draft(text, in_chunks)
-        while len(self._drafts) > _MOST_DRAFTS:
-            self._drafts.popitem(last=False)
 
     def set_text(self, channel: str, ts: str, text: str | None) -> None:
         """Note the exact text that a draft shows; None if it is unknown."""

@@ -1,21 +1,18 @@
 """Shows a person their home tab (Slack: App Home, views.publish), within Slack's sizes."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.event_reader import HOME_ACTION, EventReader
 from daemon.channels.slack.incoming.home_acts import CORRECTS, opened, pressed
+from daemon.channels.slack.incoming.private_answers import PrivateAnswers
 from daemon.channels.slack.outgoing.dialogs import correction_dialog, plain_text
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
 from daemon.core.home import HomeButton, HomeItem, HomePage, HomeSection
-from daemon.core.perception import Place
-from daemon.core.ports.gate import GateDecision
-from daemon.core.sentences import Words
 from daemon.core.text import shortened
 
 _BLOCKS: Final = 100
@@ -25,37 +22,31 @@ _LARGEST: Final = 60_000  # characters of all texts; Slack takes some 250 kB a v
 
 @dataclass(frozen=True, slots=True)
 class HomeTab:
-    """What the home tab needs beside the page: a refusal for who may not talk with the soul, and a dialog for words.
-
-    `judge` is the gate, `words_for` gives the words for a user in a channel, by their ids.
-    """
+    """What the home tab needs beside the page: a refusal for who may not talk with the soul, and a dialog for words."""
 
     client: SlackClient
     reader: EventReader
-    after_ack: AfterAck
-    judge: Callable[[str, str, Place], Awaitable[GateDecision]]
-    words_for: Callable[[str, str], Awaitable[Words]]
+    answers: PrivateAnswers
 
     def heed(self, body: Mapping[str, Any]) -> None:
         """Take note of a payload; returns at once."""
         if (act := opened(body, self.reader)) is not None:
-            self.after_ack.later(partial(self._refuse, act.author))
+            self.answers.later(partial(self._refuse, act.author))
         elif (act := pressed(body, self.reader)) is not None and act.home.startswith(CORRECTS):
-            trigger = str(body.get("trigger_id") or "")
-            self.after_ack.later(partial(self._ask, act.author, act.home.partition(" ")[2], trigger))
+            self.answers.later(partial(self._ask, act.author, act.home.partition(" ")[2], body))
 
     async def _refuse(self, person: str) -> None:
-        decision = await self.judge(person, "", Place.DM)
+        decision = await self.answers.standing_of(person)
         if decision.admitted:
             return
-        words = await self.words_for("", person)
+        words = await self.answers.words_for("", person)
         said = words.tell(decision.say) if decision.say else words.say("command_refused")
         page = (HomeSection(words.say("home_well"), (HomeItem(said),)),)
         await self.client.call("views.publish", user_id=person, view=home_view(page))
 
-    async def _ask(self, person: str, fact: str, trigger: str) -> None:
-        view = correction_dialog(await self.words_for("", person), fact)
-        await self.client.call("views.open", trigger_id=trigger, view=view)
+    async def _ask(self, person: str, fact: str, body: Mapping[str, Any]) -> None:
+        view = correction_dialog(await self.answers.words_for("", person), fact)
+        await self.answers.open(body, view)
 
 
 def home_view(page: HomePage) -> dict[str, Any]:

@@ -1,19 +1,17 @@
 """Suggests to each person who opens the messages with the soul what to begin with (Slack: suggested prompts)."""
 
 import re
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.manifest import AGENT_SCOPE
-from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.core.perception import Place
+from daemon.channels.slack.incoming.private_answers import PrivateAnswers
+from daemon.core.lru import Lru
 from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.intake import Intake
 from daemon.core.sentences import Words
 from daemon.core.suggestions import Suggestion, with_reminder
@@ -27,7 +25,7 @@ _MOST: Final = 2_000  # people of whom it is known what they were shown last, an
 
 @dataclass(frozen=True, slots=True)
 class Suggesting:
-    """What the prompts need beside the soul's own: the gate, the person's words and language, their next reminder.
+    """What the prompts need beside the soul's own: the person's standing and language, their next reminder.
 
     `suggested` gives a soul's suggestions in a language, `words_of` what is said in its name.
     """
@@ -35,13 +33,15 @@ class Suggesting:
     client: SlackClient
     reader: EventReader
     intake: Intake
-    after_ack: AfterAck
-    judge: Callable[[str, str, Place], Awaitable[GateDecision]]
+    answers: PrivateAnswers
     suggested: Callable[[str, str], Sequence[Suggestion]]
     words_of: Callable[[str, str], Words]
     clock: Clock
-    _shown: OrderedDict[str, tuple[tuple[Suggestion, ...], float]] = field(default_factory=OrderedDict)
-    _seen: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    _shown: Lru[str, tuple[Suggestion, ...]] = field(init=False)
+    _seen: Lru[str, None] = field(default_factory=lambda: Lru(_MOST))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_shown", Lru(_MOST, _STAYS, self.clock.monotonic))
 
     def heed(self, body: Mapping[str, Any]) -> None:
         """Take note of a payload; returns at once. An event that comes twice counts once."""
@@ -53,28 +53,20 @@ class Suggesting:
         if not (ours and isinstance(person, str) and _ID.fullmatch(person)) or event_id in self._seen:
             return
         if isinstance(room, str) and _DM.fullmatch(room) and (not scopes or AGENT_SCOPE in scopes):
-            _keep(self._seen, event_id, None)
-            self.after_ack.later(partial(self._suggest, person, room))
+            self._seen[event_id] = None
+            self.answers.later(partial(self._suggest, person, room))
 
     async def _suggest(self, person: str, room: str) -> None:
         """Set the prompts, unless these were shown lately. Raises ChannelError, StoreError."""
-        decision, soul = await self.judge(person, "", Place.DM), self.reader.soul
+        decision, soul = await self.answers.standing_of(person), self.reader.soul
         if not decision.admitted:
             return
         due_ms = await self.intake.next_reminder_ms(soul, self.reader.identity.team, person)
         when = minute_in(due_ms, decision.zone) if due_ms is not None else ""
         words, own = self.words_of(soul, decision.language), self.suggested(soul, decision.language)
-        prompts, now = with_reminder(own, words, when), self.clock.monotonic()
-        shown, until = self._shown.get(person, ((), 0.0))
-        if shown == prompts and now < until:
+        prompts = with_reminder(own, words, when)
+        if self._shown.get(person) == prompts:
             return
         listed = [{"title": one.title, "message": one.message} for one in prompts]
         await self.client.call("assistant.threads.setSuggestedPrompts", channel_id=room, prompts=listed)
-        _keep(self._shown, person, (prompts, now + _STAYS))
-
-
-def _keep(kept: OrderedDict[str, Any], key: str, value: object) -> None:
-    kept[key] = value
-    kept.move_to_end(key)
-    while len(kept) > _MOST:
-        kept.popitem(last=False)
+        self._shown[person] = prompts

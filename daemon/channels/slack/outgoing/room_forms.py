@@ -5,18 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.incoming.after_ack import AfterAck
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.home_acts import SETS_UP, pressed
-from daemon.channels.slack.incoming.whispers import Whispers
+from daemon.channels.slack.incoming.private_answers import PrivateAnswers
 from daemon.channels.slack.outgoing.dialogs import refusing_dialog, room_dialog
 from daemon.core.errors import ChannelError, StoreError
-from daemon.core.perception import Place
 from daemon.core.phrases import Command, typed
-from daemon.core.ports.gate import GateDecision
 from daemon.core.room_ways import RoomWays
-from daemon.core.sentences import Words
 
 Manages = Callable[[str, str], Awaitable[bool]]
 """Whether a person may manage a channel, by their ids."""
@@ -24,50 +19,42 @@ Manages = Callable[[str, str], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class RoomForms:
-    """Answers the slash command and the buttons of the home tab that ask for the dialog; `judge` is the gate.
+    """Answers the slash command and the buttons of the home tab that ask for the dialog."""
 
-    `words_for` gives the words for a user in a channel, by their ids.
-    """
-
-    client: SlackClient
     reader: EventReader
-    whispers: Whispers
-    after_ack: AfterAck
-    judge: Callable[[str, str, Place], Awaitable[GateDecision]]
+    answers: PrivateAnswers
     ways: RoomWays
     manages: Manages
-    words_for: Callable[[str, str], Awaitable[Words]]
 
     def heed(self, body: Mapping[str, Any]) -> None:
         """Open the dialog for a slash command or a button of ours that asks for it; returns at once."""
         if (act := pressed(body, self.reader)) is not None and act.home.startswith(SETS_UP):
-            channel, trigger = act.home.partition(" ")[2], _text(body, "trigger_id")
-            self.after_ack.later(partial(self._open_at_home, act.author, channel, trigger))
+            self.answers.later(partial(self._open_at_home, act.author, act.home.partition(" ")[2], body))
         if "command" not in body or typed(_text(body, "text")).command is not Command.CHANNEL:
             return
         mine = _text(body, "team_id") == self.reader.identity.team
         if mine and self.reader.soul_commanded(_text(body, "command")):
-            self.after_ack.later(partial(self._open, body))
+            self.answers.later(partial(self._open, body))
 
     async def _open(self, body: Mapping[str, Any]) -> None:
         person, channel, team = _text(body, "user_id"), _text(body, "channel_id"), self.reader.identity.team
         try:
-            if not (await self.judge(person, "", Place.DM)).admitted:
+            if not (await self.answers.standing_of(person)).admitted:
                 return  # the command itself is answered with a refusal
             if not await self.manages(person, channel):
-                self.whispers.tell("room_not_yours", body)
+                self.answers.tell("room_not_yours", body)
                 return
-            way, words = await self.ways.of(team, channel), await self.words_for(channel, person)
+            way, words = await self.ways.of(team, channel), await self.answers.words_for(channel, person)
             view = room_dialog(words, way, self.reader.souls, channel=channel)
-            await self.client.call("views.open", trigger_id=_text(body, "trigger_id"), view=view)
+            await self.answers.open(body, view)
         except (ChannelError, StoreError):
-            self.whispers.tell("command_later", body)
+            self.answers.tell("command_later", body)
 
-    async def _open_at_home(self, person: str, channel: str, trigger: str) -> None:
+    async def _open_at_home(self, person: str, channel: str, body: Mapping[str, Any]) -> None:
         """Open the dialog for a channel, or one that says why not: on the home tab nothing else can be said."""
-        words = await self.words_for(channel, person)
+        words = await self.answers.words_for(channel, person)
         try:
-            if not (await self.judge(person, "", Place.DM)).admitted:
+            if not (await self.answers.standing_of(person)).admitted:
                 return  # their home tab shows the refusal alone
             view = refusing_dialog(words, "room_not_yours")
             if await self.manages(person, channel):
@@ -75,7 +62,7 @@ class RoomForms:
                 view = room_dialog(words, way, self.reader.souls, channel=channel, at_home=True)
         except (ChannelError, StoreError):
             view = refusing_dialog(words, "command_later")
-        await self.client.call("views.open", trigger_id=trigger, view=view)
+        await self.answers.open(body, view)
 
 
 def _text(mapping: Mapping[str, Any], name: str) -> str:

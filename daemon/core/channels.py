@@ -1,0 +1,34 @@
+"""The channels of one daemon, and which of them a conversation has."""
+
+import asyncio
+from collections.abc import Mapping
+
+from daemon.core.concurrency import alongside
+from daemon.core.perception import ConversationKey
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.intake import Intake
+
+
+class Channels:
+    """The channels of a daemon: `main` is the platform's; a conversation names each `further` one as its channel."""
+
+    def __init__(self, main: Channel, further: Mapping[str, Channel]) -> None:
+        self.main = main
+        self._further = further
+
+    def of(self, conversation: ConversationKey) -> Channel:
+        """The channel of a conversation."""
+        return self._further.get(conversation.channel, self.main)
+
+    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
+        """Listen on all of them; `ready` is set once each is ready."""
+        all_ready = {channel: asyncio.Event() for channel in (*self._further.values(), self.main)}
+
+        async def announce() -> None:
+            for event in all_ready.values():
+                await event.wait()
+            ready.set()
+
+        further = (channel.listen(intake, event) for channel, event in all_ready.items() if channel is not self.main)
+        async with alongside(*further, announce()):
+            await self.main.listen(intake, all_ready[self.main])
