@@ -82,7 +82,7 @@ def approve(names: tuple[str, ...]) -> None:
     """Let what thoughts propose take effect; a tool is approved in Slack by those who were asked.
 
     The soul perceives it in its next thought in that conversation. `soul approvals list --arguments` names the thought,
-    and `soul thoughts show ID --words` prints it.
+    and `soul mind thoughts show ID --words` prints it.
     """
 
     settings = load_settings()

@@ -1,4 +1,4 @@
-"""`soul calibration`: how well a soul foresees what comes."""
+"""`soul mind calibration`: how well a soul foresees what comes."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""`soul feedback`: what people said of replies."""
+"""`soul queue feedback`: what people said of replies."""
 
 from functools import partial
 

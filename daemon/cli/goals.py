@@ -1,4 +1,4 @@
-"""`soul goals`: what a soul means to do; an admin adds a goal, or closes one."""
+"""`soul mind goals`: what a soul means to do; an admin adds a goal, or closes one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -38,7 +38,7 @@ class _Look:
 
 
 def _look_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a list, which stand behind `soul goals` and `soul goals list`; the command gets a `_Look`."""
+    """The options of a list, of `soul mind goals` and `soul mind goals list`; the command gets a `_Look`."""
 
     @wraps(function)
     def with_look(*given: object, **asked: Any) -> object:  # noqa: ANN401 - options of click
@@ -183,7 +183,7 @@ def _due(text: str, now_ms: int) -> int:
 async def _words(database: Database, wanted: WordsWanted, found: Sequence[ListedGoal]) -> WordsShown:
     """What may be printed of these goals, on record; reasons count as words of their own only where there are any."""
     names = [name for one in found for name in (one.words_of, *([one.reason_of] if one.why else []))]
-    return await words_of(database, wanted, "goals", names)
+    return await words_of(database, wanted, "mind goals", names)
 
 
 def _plain(one: ListedGoal, shown: WordsShown) -> dict[str, object]:
@@ -196,7 +196,9 @@ def _plain(one: ListedGoal, shown: WordsShown) -> dict[str, object]:
 
 def _say_all(found: Sequence[ListedGoal], shown: WordsShown) -> None:
     if not found:
-        say('There are no goals. Thoughts make them where soul.toml says `mind = "cycle"`, or add one: soul goals add.')
+        say(
+            'There are no goals. Thoughts make them where soul.toml says `mind = "cycle"`, or you: soul mind goals add.'
+        )
         return
     table(_HEADER, [_cells(one) for one in found])
     for one in found:

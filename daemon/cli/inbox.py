@@ -1,4 +1,4 @@
-"""`soul inbox`: messages that arrived and their states."""
+"""`soul queue inbox`: messages that arrived and their states."""
 
 from dataclasses import asdict, replace
 

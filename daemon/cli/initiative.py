@@ -1,4 +1,4 @@
-"""`soul initiative`: to whom a soul may write unasked, and when it did."""
+"""`soul mind initiative`: to whom a soul may write unasked, and when it did."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""`soul jobs`: background work after replies, such as summaries and what is known of people."""
+"""`soul queue jobs`: background work after replies, such as summaries and what is known of people."""
 
 import click
 

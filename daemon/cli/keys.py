@@ -1,4 +1,4 @@
-"""`soul keys`: the keys with which people's sessions of Claude Code report to the daemon."""
+"""`soul sessions keys`: the keys with which people's sessions of Claude Code report to the daemon."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict

@@ -30,7 +30,7 @@ _MEANS: Final = {
 @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
 @json_option
 @click.pass_context
-def authority(context: click.Context, *, soul: str, as_json: bool) -> None:
+def command(context: click.Context, *, soul: str, as_json: bool) -> None:
     """Show the level of each function of a mind, and how its newest parts fared (docs/MIND.md).
 
     0: kept with the thought, without effect. 1: proposed, see `soul approvals`. 2: in effect within the checks of the
@@ -54,7 +54,7 @@ def authority(context: click.Context, *, soul: str, as_json: bool) -> None:
     table(_HEADER, [_row(one) for one in found])
 
 
-@authority.command("set")
+@command.command("set")
 @click.argument("function", type=click.Choice([str(one) for one in Function]))
 @click.argument("level", type=click.IntRange(min(Level), max(Level)))
 @click.option("--why", required=True, help="The reason, which stays on record.")
@@ -72,7 +72,7 @@ def set_(function: str, level: int, why: str, soul: str) -> None:
     say(f"{function} of {whose} is on level {_MEANS[asked]}; before: {_MEANS[before]}.")
 
 
-@authority.command("history")
+@command.command("history")
 @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
 @click.option("--function", type=click.Choice([str(one) for one in Function]), help="Only of this one.")
 @limit_option("of the newest changes, oldest first")

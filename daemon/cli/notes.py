@@ -1,4 +1,4 @@
-"""`soul notes`: the notes that souls send each other, and what people ask sessions."""
+"""`soul queue notes`: the notes that souls send each other, and what people ask sessions."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -87,8 +87,8 @@ def show(name: str, wanted: WordsWanted, as_json: bool) -> None:
     async def read(store: NoteStore, database: Database, _: str) -> tuple[SharedMessage, WordsShown]:
         found = await store.note(name)
         if found is None:
-            raise StoreError(f"there is no note {name[:80]}", hint="list them with `soul notes list`")
-        return found, await words_of(database, wanted, "notes show", [name])
+            raise StoreError(f"there is no note {name[:80]}", hint="list them with `soul queue notes list`")
+        return found, await words_of(database, wanted, "queue notes show", [name])
 
     found, shown = _with_notes(read)
     plain = _plain(found) | {
@@ -114,7 +114,7 @@ def show(name: str, wanted: WordsWanted, as_json: bool) -> None:
 @click.option("--audience", metavar="KIND:ID", help="Who may know it: workspace:T…, channel:C… or dm:D….")
 @json_option
 def send(soul: str, words: str, audience: str | None, as_json: bool) -> None:
-    """Send a note to a soul that a daemon hosts. Its answer is a note to the operator: `soul notes list`.
+    """Send a note to a soul that a daemon hosts. Its answer is a note to the operator: `soul queue notes list`.
 
     JSON keys: id, kind, sender, addressee, conversation, state, reason, how, created_ms, delivered_ms, answered_ms.
     """

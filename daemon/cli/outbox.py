@@ -1,4 +1,4 @@
-"""`soul outbox`: posts to be sent, sent, and not delivered."""
+"""`soul queue outbox`: posts to be sent, sent, and not delivered."""
 
 from dataclasses import asdict, replace
 

@@ -1,4 +1,4 @@
-"""`soul predictions`: what a soul expects, and what came of it."""
+"""`soul mind predictions`: what a soul expects, and what came of it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -44,7 +44,7 @@ def command(*, conversation: str, soul: str, state: str | None, limit: int, want
     async def look(database: Database) -> None:
         of, where = await soul_and_conversation(settings, database, soul, conversation)
         found = await list_predictions(database, of, where, state or "", limit)
-        shown = await words_of(database, wanted, "predictions", [one.thought for one in found])
+        shown = await words_of(database, wanted, "mind predictions", [one.thought for one in found])
         if as_json:
             say_json([plain(one, shown) for one in found])
             return

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 import click
 
+from daemon.cli import hooks, keys
 from daemon.cli.database_access import existing_database, os_user, with_database
 from daemon.cli.options import json_option
 from daemon.cli.output import age, say, say_json, table
@@ -38,7 +39,7 @@ _HEADER: Final = ("name", "state", "project", "branch", "host", "seen", "reason"
 @click.option("--watch", is_flag=True, help="Print a line for each change, until Ctrl-C.")
 @click.pass_context
 def command(context: click.Context, ended: bool, as_json: bool, as_markdown: bool, watch: bool) -> None:
-    """Show the sessions of Claude Code that people run.
+    """Show the sessions of Claude Code that people run, their keys and their hooks.
 
     JSON keys: id, name, person, project, branch, cwd, host, pid, model, source, permission_mode, attended, state,
     reach, topic, bound, waiting, started_ms, seen_ms, ended_ms, reason.
@@ -57,6 +58,10 @@ def command(context: click.Context, ended: bool, as_json: bool, as_markdown: boo
     else:
         now = SystemClock().now_ms()
         table(_HEADER, [seen.cells(one, now) for one in seen.sessions])
+
+
+command.add_command(keys.command)
+command.add_command(hooks.command)
 
 
 @command.command("forget")

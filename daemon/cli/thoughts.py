@@ -1,4 +1,4 @@
-"""`soul thoughts`: the stream of thought."""
+"""`soul mind thoughts`: the stream of thought."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -64,10 +64,10 @@ def command(
         which = await soul_and_conversation(settings, database, soul, conversation)
         if follow:
             async for one in followed(database, SystemClock(), *which, limit):
-                _say_each((one,), await words_of(database, wanted, "thoughts", [one.id]), as_json=as_json)
+                _say_each((one,), await words_of(database, wanted, "mind thoughts", [one.id]), as_json=as_json)
             return
         found = await list_thoughts(database, *which, limit)
-        shown = await words_of(database, wanted, "thoughts", [one.id for one in found])
+        shown = await words_of(database, wanted, "mind thoughts", [one.id for one in found])
         if as_json:
             say_json([plain(one, shown) for one in found])
             return
@@ -88,7 +88,7 @@ def show(name: str, wanted: WordsWanted, as_json: bool) -> None:
     """
 
     async def read(database: Database) -> tuple[ListedThought, WordsShown]:
-        return await thought_named(database, name), await words_of(database, wanted, "thoughts show", [name])
+        return await thought_named(database, name), await words_of(database, wanted, "mind thoughts show", [name])
 
     found, shown = with_database(load_settings(), read)
     values = plain(found, shown)

@@ -1,4 +1,4 @@
-"""`soul trace`: the path of a conversation through the mental processes."""
+"""`soul mind trace`: the path of a conversation through the mental processes."""
 
 import click
 

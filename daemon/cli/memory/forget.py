@@ -58,7 +58,7 @@ async def _forgotten(
 ) -> tuple[dict[str, int], int]:
     found = await workspaces_of(database, person)
     if not found:
-        raise StoreError(f"nothing is kept of {person}", hint="see `soul people list`; give the id")
+        raise StoreError(f"nothing is kept of {person}", hint="see `soul memory people list`; give the id")
     stores, left = dict[str, int](), 0
     for workspace in found:
         texts = await texts_of(database, workspace, person)

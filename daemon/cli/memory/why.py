@@ -85,7 +85,7 @@ async def _explained(settings: Settings, asked: _Asked, database: Database) -> _
             ears = [Ear(*await database.read(find))]
         why = await reasons.why(await _reply(settings, reasons, asked.name), ears)
         if why is None:
-            raise StoreError(f"the soul never said {asked.name}", hint="`soul outbox list` shows what it posted")
+            raise StoreError(f"the soul never said {asked.name}", hint="`soul queue outbox list` shows what it posted")
         reasons_given = [reason for sentence in why.sentences for reason in sentence.reasons]
         worded = {why.id, *(one.id for reason in reasons_given for one in reason.evidence)}
         worded |= set() if asked.as_json else {reason.id for reason in reasons_given}

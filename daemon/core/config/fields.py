@@ -344,9 +344,9 @@ class SettingsFields(BaseSettings):
 
     mirror: str = Field(
         "",
-        description="A folder below SOUL_HOME, of its own, in which every memory is kept as a file, as "
-        "`soul passport export` writes them, current while the daemon runs. Empty: none; files of an earlier one stay, "
-        "except those of memories that change or are forgotten.",
+        description="A folder below SOUL_HOME, of its own, in which every memory is kept as a file, as `soul "
+        "memory passport export` writes them, current while the daemon runs. Empty: none; files of an earlier one "
+        "stay, except those of memories that change or are forgotten.",
     )
 
     # Consolidation

@@ -1,4 +1,4 @@
-"""Keeps a mirror of memory in files, as `soul passport export` lays them out, while the daemon works.
+"""Keeps a mirror of memory in files, as `soul memory passport export` lays them out, while the daemon works.
 
 Triggers of memory.db queue what changes; here it is followed in small steps, off the event loop. One daemon at a time
 does it, by a lock. It begins with comparing everything, so that a kill at any point, a restored backup or a wiped
