@@ -12,11 +12,11 @@ from daemon.cli.groups import LazyGroup, Subcommand
 from daemon.core.settings_place import SettingsPlace, settings_from
 
 _QUEUE: Final = {
-    "inbox": Subcommand("Messages that arrived."),
-    "outbox": Subcommand("Posts: the parts of replies on their way to the channel."),
-    "jobs": Subcommand("Background jobs."),
+    "inbox": Subcommand("Messages that arrived.", "queues:inbox"),
+    "outbox": Subcommand("Posts: the parts of replies on their way to the channel.", "queues:outbox"),
+    "jobs": Subcommand("Background jobs.", "queues:jobs"),
     "notes": Subcommand("Notes that souls send each other, and what people ask sessions."),
-    "feedback": Subcommand("Which replies people called good or bad, and what was wrong."),
+    "feedback": Subcommand("Which replies people called good or bad, and what was wrong.", "queues:feedback"),
 }
 _MEMORY: Final = {
     "search": Subcommand("Show what could surface to a reply.", "memory.search"),

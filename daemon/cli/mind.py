@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
 from daemon.cli.output import say, say_json
 from daemon.mind.thought import (
     WIRE_SCHEMA,
@@ -40,14 +40,11 @@ def schema(form: str) -> None:
 @click.command("check")
 @click.argument("form", type=click.Choice(("input", "output")))
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@json_option
+@json_of(("valid", "refused [field, reason]"))
 def check(form: str, file: Path, as_json: bool) -> None:
     """Check what a thought is given, or one thought, in FILE (- is the standard input), by its form alone.
 
     Exit code 1 unless all of it can be read. Of what is no thought at all the field is empty, or the missing one.
-
-    \b
-    JSON keys: valid, refused [field, reason].
     """
     try:
         text = _words_of(file)
