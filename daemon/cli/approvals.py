@@ -8,7 +8,7 @@ import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import with_agenda
-from daemon.cli.listing import Listing, ago
+from daemon.cli.listing import RowListing, ago
 from daemon.cli.mind_documents import values_of_each
 from daemon.cli.options import limit_option, state_option
 from daemon.cli.output import say
@@ -23,7 +23,7 @@ from daemon.mind.thought import CognitiveOutput
 from daemon.mind.thought_parts import parts_of
 
 _ALL: Final = 10_000
-_REQUESTS: Final = Listing[Approval](
+_REQUESTS: Final = RowListing[Approval](
     Approval,
     "id",
     "state",

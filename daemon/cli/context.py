@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import click
 
 from daemon.cli.database_access import existing_database
-from daemon.cli.listing import Listing, ago, json_of
+from daemon.cli.listing import RowListing, ago, json_of
 from daemon.cli.options import audience_in, limit_option
 from daemon.cli.output import say, say_json
 from daemon.core.config import load_settings
@@ -28,15 +28,15 @@ from daemon.shared.programs import open_shared_contexts
 
 T = TypeVar("T")
 
-_CONTEXTS: Final = Listing[ContextState](
+_CONTEXTS: Final = RowListing[ContextState](
     *(ContextState, "key", "version", ago("updated_ms", "CHANGED")),
     *(("BY", lambda one, _: one.author or "-"), ("FOR", "audience")),
 )
-_VERSIONS: Final = Listing[ContextVersion](
+_VERSIONS: Final = RowListing[ContextVersion](
     *(ContextVersion, "version", ago("at_ms"), ("BY", "author")),
     ("DATA", lambda one, _: _in_line(one.data) + " (redacted)" * one.redacted),
 )
-_MEMBERS: Final = Listing[Member](
+_MEMBERS: Final = RowListing[Member](
     Member, "member", ago("seen_ms", "SEEN"), ("STATE", lambda one, _: _in_line(one.state)), "process"
 )
 

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import click
 
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import Listing, ago, json_of, names_of
+from daemon.cli.listing import RowListing, ago, json_of, names_of
 from daemon.cli.output import age, say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
@@ -19,7 +19,7 @@ from daemon.memory.admin.event_sources import EventSourceAdmin
 
 T = TypeVar("T")
 _PAGES: Final = 20  # of channels that Slack lists
-_SOURCES: Final = Listing[EventSource](
+_SOURCES: Final = RowListing[EventSource](
     EventSource,
     "name",
     "room",

@@ -9,7 +9,7 @@ import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import Listing, at, json_of
+from daemon.cli.listing import RowListing, at, json_of
 from daemon.cli.options import SHARE, limit_option, state_option
 from daemon.cli.output import say, say_json
 from daemon.cli.thoughts import require_soul, soul_and_conversation
@@ -23,7 +23,7 @@ from daemon.memory.mind.goal_changes import USUAL_PRIORITY
 from daemon.memory.mind.goal_listing import STATES, ListedGoal, Which, list_goals
 
 _NAMES_OF_WORDS: Final = ("words_of", "reason_of")
-_GOALS: Final = Listing[ListedGoal](
+_GOALS: Final = RowListing[ListedGoal](
     *(ListedGoal, "id", "state", ("PRIORITY", lambda one, _: f"{one.priority:.2f}"), at("due_ms", "DUE")),
     *(at("touched_ms", "TOUCHED"), ("FOR", "behalf"), "conversation"),
     without=_NAMES_OF_WORDS,

@@ -6,7 +6,7 @@ import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import Listing, at
+from daemon.cli.listing import RowListing, at
 from daemon.cli.options import limit_option
 from daemon.cli.output import say
 from daemon.cli.thoughts import require_soul
@@ -21,12 +21,12 @@ from daemon.memory.admin.initiative_admin import (
 )
 from daemon.memory.database import Database
 
-_INVITED: Final = Listing[ListedInvitation](
+_INVITED: Final = RowListing[ListedInvitation](
     *(ListedInvitation, "who", "state", "how", ("BY", "granted_by"), at("until_ms", "UNTIL")),
     *(("TODAY", lambda one, _: f"{one.sent_today} of {one.day_limit}"), at("next_ms", "NEXT")),
     nothing="The soul knows nobody yet.",
 )
-_LOG: Final = Listing[SaidUnasked](
+_LOG: Final = RowListing[SaidUnasked](
     *(SaidUnasked, at("at_ms", "AT"), "who", ("TO", "person"), "conversation"),
     ("WHY", lambda one, _: "promised" if one.promised else "invited"),
     ("UNWANTED", lambda one, _: "yes" if one.unwanted else ""),

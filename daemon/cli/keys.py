@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 import click
 
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import Listing, ago, json_of
+from daemon.cli.listing import RowListing, ago, json_of
 from daemon.cli.output import age, say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
@@ -17,7 +17,7 @@ from daemon.memory.shared.keys import KeyAdmin, StoredKey
 
 T = TypeVar("T")
 _AT_FIRST: Final = ("id", "person", "visibility", "remember", "direct", "created_ms")
-_KEYS: Final = Listing[StoredKey](
+_KEYS: Final = RowListing[StoredKey](
     StoredKey,
     "id",
     ("PERSON", lambda one, _: one.person or "the admin"),

@@ -38,7 +38,7 @@ def json_of(keys: Keys, without: Collection[str] = ()) -> Callable[[Function], F
     return decorate
 
 
-class Listing(Generic[Row]):
+class RowListing(Generic[Row]):
     """The rows that a command lists; `nothing` is said in place of a table without rows."""
 
     def __init__(self, keys: Keys, *columns: Column, without: Collection[str] = (), nothing: str = "") -> None:

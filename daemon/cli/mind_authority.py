@@ -6,7 +6,7 @@ import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import Listing, at
+from daemon.cli.listing import RowListing, at
 from daemon.cli.options import limit_option
 from daemon.cli.output import say
 from daemon.cli.thoughts import require_soul
@@ -23,11 +23,11 @@ _MEANS: Final = {
     Level.OWN: "3 its own",
 }
 _LEVEL: Final = ("LEVEL", lambda one, _: _MEANS[Level(one.level)])
-_FUNCTIONS: Final = Listing[FunctionLevel](
+_FUNCTIONS: Final = RowListing[FunctionLevel](
     *(FunctionLevel, "function", _LEVEL, at("since_ms", "SINCE"), "by"),
     *(("REFUSED", lambda one, _: f"{one.refused} of {one.parts}"), "why"),
 )
-_CHANGES: Final = Listing[LevelChange](
+_CHANGES: Final = RowListing[LevelChange](
     *(LevelChange, at("at_ms", "WHEN"), "function", ("BEFORE", lambda one, _: _MEANS[Level(one.before)])),
     *(_LEVEL, "by", "why"),
     nothing="No level was changed yet.",

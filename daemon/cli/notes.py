@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.listing import Listing, ago, json_of
+from daemon.cli.listing import RowListing, ago, json_of
 from daemon.cli.options import audience_in, limit_option
 from daemon.cli.output import facts, say, say_json
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
@@ -29,7 +29,7 @@ _KEYS: Final = (
     *("created_ms", "delivered_ms", "answered_ms"),
 )
 _MORE: Final = ("heard_in", "audience", "hops", "answers", "letters", "words")
-_NOTES: Final = Listing[SharedMessage](
+_NOTES: Final = RowListing[SharedMessage](
     *(_KEYS, "id", "kind"),
     ("FROM", lambda one, _: (one.kind is NoteKind.ANSWER and one.called) or one.sender),
     ("TO", lambda one, _: (one.kind is not NoteKind.ANSWER and one.called) or one.addressee),

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.listing import Listing, at
+from daemon.cli.listing import RowListing, at
 from daemon.cli.options import limit_option, state_option
 from daemon.cli.output import say
 from daemon.cli.thoughts import soul_and_conversation
@@ -18,7 +18,7 @@ from daemon.memory.database import Database
 from daemon.memory.expectations.listing import STATES, ListedPrediction, list_predictions
 
 _WORDS: Final = ("what", "timeframe")
-_EXPECTED: Final = Listing[ListedPrediction](
+_EXPECTED: Final = RowListing[ListedPrediction](
     ListedPrediction,
     "id",
     at("made_ms", "MADE"),

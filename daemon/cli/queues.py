@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from daemon.cli.database_access import with_admin, with_database, with_jobs
-from daemon.cli.listing import Listing, ago, json_of
+from daemon.cli.listing import RowListing, ago, json_of
 from daemon.cli.options import Selection, limit_option, many_options, state_option
 from daemon.cli.output import say, show_row
 from daemon.core.config import load_settings
@@ -27,14 +27,16 @@ from daemon.memory.admin.queue_admin import (
 
 _SHOWN: Final = 60  # characters of what was wrong, and of the reply
 _TRIES: Final = ("TRIES", "attempts")
-_MESSAGES: Final = Listing[InboxRow](InboxRow, "id", "state", ago("received_ms"), ("FROM", "author"), _TRIES, "reason")
-_POSTS: Final = Listing[OutboxRow](
+_MESSAGES: Final = RowListing[InboxRow](
+    InboxRow, "id", "state", ago("received_ms"), ("FROM", "author"), _TRIES, "reason"
+)
+_POSTS: Final = RowListing[OutboxRow](
     OutboxRow, ("NO", "seq"), ("KEY", "id"), "state", ago("created_ms"), ("TO", "recipient"), _TRIES, "reason"
 )
-_JOBS: Final = Listing[JobRow](
+_JOBS: Final = RowListing[JobRow](
     JobRow, ("NO", "seq"), "kind", "state", ago("created_ms"), _TRIES, "conversation", "reason"
 )
-_FEEDBACK: Final = Listing[JudgedReply](
+_FEEDBACK: Final = RowListing[JudgedReply](
     JudgedReply,
     ago("given_ms", "GIVEN"),
     "value",

@@ -8,7 +8,7 @@ import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_agenda
-from daemon.cli.listing import Listing, at, json_of
+from daemon.cli.listing import RowListing, at, json_of
 from daemon.cli.options import limit_option, state_option
 from daemon.cli.output import say, say_json
 from daemon.core.config import load_settings
@@ -17,7 +17,7 @@ from daemon.memory.admin.schedule_admin import INTENTION_STATES, Agenda
 from daemon.memory.queues.intention_rows import IN_MIND, Intention, NewIntention
 from daemon.memory.queues.intentions import IDLE
 
-_EVENTS: Final = Listing[Intention](
+_EVENTS: Final = RowListing[Intention](
     Intention,
     "id",
     at("due_ms", "DUE"),

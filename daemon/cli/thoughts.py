@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.listing import Listing, at, json_of
+from daemon.cli.listing import RowListing, at, json_of
 from daemon.cli.options import limit_option
 from daemon.cli.output import facts, say, say_json
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
@@ -24,7 +24,7 @@ from daemon.memory.stream.listing import ListedThought, list_thoughts, thought_n
 
 _LOOKED_FOR_S: Final = 1.0
 _MOST_AT_ONCE: Final = 1_000
-_THOUGHTS: Final = Listing[ListedThought](
+_THOUGHTS: Final = RowListing[ListedThought](
     *(ListedThought, at("at_ms", "WHEN"), "id", "occasion", "process", "conversation"),
     *(("SPOKE", lambda one, _: "yes" if one.spoke else "no"), ("DID", lambda one, _: _did(one))),
     ("REFUSED", lambda one, _: len(one.refused)),

@@ -5,14 +5,14 @@ from typing import Final
 import click
 
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import Listing
+from daemon.cli.listing import RowListing
 from daemon.cli.output import age, say
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.memory.admin.tool_admin import RecordedTool, ToolAdmin, recorded_tools
 from daemon.memory.database import Database
 
-_TOOLS: Final = Listing[RecordedTool](
+_TOOLS: Final = RowListing[RecordedTool](
     RecordedTool,
     ("TOOL", "name"),
     "soul",

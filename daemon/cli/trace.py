@@ -5,12 +5,13 @@ from typing import Final
 import click
 
 from daemon.cli.database_access import with_agenda, with_database
-from daemon.cli.listing import Listing, at
+from daemon.cli.listing import RowListing, at
 from daemon.cli.options import limit_option
+from daemon.cli.output import say
 from daemon.core.config import load_settings
 from daemon.memory.knowledge.state_history import TracedStep, state_path
 
-_STEPS: Final = Listing[TracedStep](
+_STEPS: Final = RowListing[TracedStep](
     TracedStep,
     at("at_ms", "WHEN"),
     "act",
@@ -18,7 +19,6 @@ _STEPS: Final = Listing[TracedStep](
     ("BY", "decided_by"),
     "model",
     "reason",
-    nothing="There are no steps yet.",
 )
 
 
@@ -36,4 +36,7 @@ def command(name: str, limit: int, as_json: bool) -> None:
 
     conversation = with_agenda(lambda agenda: agenda.conversation(name))
     steps = with_database(load_settings(), lambda database: state_path(database, conversation, limit))
-    _STEPS.show(steps, as_json=as_json)
+    if not steps and not as_json:
+        say(f"{conversation} has no steps yet.")
+    else:
+        _STEPS.show(steps, as_json=as_json)

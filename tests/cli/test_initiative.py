@@ -50,7 +50,6 @@ def test_whom_the_soul_knows_is_listed_and_a_pause_with_its_end_and_the_next_mom
     assert tuple(listed()[0].values()) == ("U1", "unasked", "", "", None, 2, 0, None)
     assert listed("list") == listed()
     assert "U1" in printed()
-    assert all(key in printed("--help") for key in KEYS)
     now = SystemClock().now_ms()
     invited(path, "U1", until_ms=now + 30 * DAY)
     (one,) = listed()

@@ -1,12 +1,13 @@
 """`soul memory episodes`: the visits that are kept, and what was distilled of them."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option, limit_option, state_option
+from daemon.cli.listing import json_of
+from daemon.cli.options import limit_option, state_option
 from daemon.cli.output import age, say_json, show_rows
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
@@ -14,21 +15,25 @@ from daemon.memory.admin.remembered_episodes import KINDS, KeptEpisode, kept_epi
 from daemon.memory.database import Database
 from daemon.memory.knowledge.records.kinds import RecordKind
 
+_KEYS: Final = (
+    *("id", "kind", "state", "audience", "channel", "conversation", "person", "persona_id", "event_id", "visit"),
+    *("at_ms", "closed_ms", "significance"),
+    "situation {interaction_mode, stakes_level, time_pressure, location_context, domain_area, agent_role}",
+    *("turns", "sources", "facts", "senses", "completed", "pending", "made_into", "text", "mission_goal"),
+    *("summary {content, action_taken, key_outcome, future_implication}",),
+    *("workflow {current_task, completed_items, pending_items}", "tags", "cues"),
+)
+
 
 @click.command("episodes")
 @limit_option("visits, cores and spheres, the newest first")
 @click.option("--kind", type=click.Choice([str(one) for one in KINDS]), help="Only this kind.")
 @state_option("those", ["open", "closing", "closed", "distilled"])
 @words_options
-@json_option
+@json_of(_KEYS)
 def command(limit: int, kind: str | None, state: str | None, wanted: WordsWanted, as_json: bool) -> None:
     """Show the visits that are kept; a core is made of eight visits, a sphere of eight cores.
 
-    \b
-    JSON keys: id, kind, state, audience, channel, conversation, person, persona_id, event_id, visit, at_ms, closed_ms,
-    significance, situation {interaction_mode, stakes_level, time_pressure, location_context, domain_area, agent_role},
-    turns, sources, facts, senses, completed, pending (numbers), made_into, text, mission_goal, summary {content,
-    action_taken, key_outcome, future_implication}, workflow {current_task, completed_items, pending_items}, tags, cues.
     Those from text on are empty without --words, and those of direct messages and private rooms without --private.
     """
     settings = load_settings()

@@ -1,29 +1,33 @@
 """`soul memory facts`: which facts a reply could know."""
 
+from typing import Final
+
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
 from daemon.cli.output import age, say, say_json, show_rows
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
 from daemon.memory.admin.remembered import FactWithEvidence, facts_for, readers_at
 from daemon.memory.database import Database, Transaction
 
+_KEYS: Final = (
+    *("id", "subject", "predicate", "object", "text", "group", "trust", "confidence", "claimed_by"),
+    *("valid_from_ms", "valid_until_ms", "superseded_by", "audience", "evidence [{id, quote}]"),
+)
+
 
 @click.command("facts")
 @click.option("--as", "person", metavar="U…", required=True, help="The user whom the reply would be to.")
 @click.option("--place", metavar="C…|D…|G…", required=True, help="The room that it would be written in.")
 @words_options
-@json_option
+@json_of(_KEYS)
 def command(person: str, place: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show which facts a reply to a user in a room could know.
 
-    \b
-    JSON keys: id, subject, predicate, object, text, group, trust, confidence, claimed_by, valid_from_ms,
-    valid_until_ms, superseded_by, audience, evidence [{id, quote}]. Those that hold words (predicate, object, text,
-    quote, and a subject that is no user) are empty without --words, and without --private for facts of direct messages
-    and private rooms.
+    Those that hold words (predicate, object, text, quote, and a subject that is no user) are empty without --words, and
+    without --private for facts of direct messages and private rooms.
     """
     settings = load_settings()
 

@@ -1,13 +1,14 @@
 """`soul memory people`: what the soul knows about users, per audience, how it changed, and how much is remembered."""
 
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option, limit_option
-from daemon.cli.output import age, facts, say, say_json, show_rows
+from daemon.cli.listing import RowListing, ago, json_of, names_of
+from daemon.cli.options import limit_option
+from daemon.cli.output import age, facts, say, say_json
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
@@ -20,44 +21,38 @@ from daemon.memory.knowledge.user_models import ModelVersion, UserModel, list_mo
 
 _MOST = 1_000  # user models of one user: one per audience
 _NO_WORDS: dict[str, Any] = {"notes": (), "whispers": ""}
+_MODELS: Final = RowListing[UserModel](
+    *(UserModel, "person", "name", "audience", ago("seen_ms", "SEEN"), "visits"),
+    *(("MESSAGES", "interactions"), ("NOTES", lambda one, _: len(one.notes)), "soul"),
+)
+_COUNTS: Final = RowListing[RememberedPerson](
+    (*names_of(RememberedPerson), "lines [{id, text}]"),
+    *("person", "messages", "facts", "records", ago("last_ms", "LAST")),
+)
 
 
 @click.group("people")
 def command() -> None:
     """List, show or count what the soul knows about users, and how it changed.
 
-    \b
-    JSON keys: soul, person, audience, version, name, notes, whispers, visits, interactions, seen_ms, modelled_to,
-    updated_ms; in `history`: soul, audience, version, notes, whispers, change, trace_id, made_ms. `list` leaves notes
-    and whispers empty, and so do `show` and `history`, with `change`, without --words, and without --private for direct
-    messages and private rooms.
+    `list` leaves notes and whispers empty, and so do `show` and `history`, with `change`, without --words, and without
+    --private for direct messages and private rooms.
     """
 
 
 @command.command("list")
 @limit_option("entries, last seen first")
-@json_option
+@_MODELS.option
 def list_(limit: int, as_json: bool) -> None:
     """List the users whom the soul knows, once per audience."""
     found = with_database(load_settings(), lambda database: list_models(database, limit))
-    if as_json:
-        say_json([_plain(replace(one, notes=(), whispers="")) for one in found])
-        return
-    show_rows(
-        found,
-        ("PERSON", "NAME", "AUDIENCE", "SEEN", "VISITS", "MESSAGES", "NOTES", "SOUL"),
-        lambda one, now: (
-            *(one.person, one.name, one.audience, age(now, one.seen_ms)),
-            *(one.visits, one.interactions, len(one.notes), one.soul),
-        ),
-        as_json=False,
-    )
+    _MODELS.show(found, as_json=as_json, plain=lambda one: _plain(replace(one, **_NO_WORDS)))
 
 
 @command.command("show")
 @click.argument("person", metavar="PERSON")
 @words_options
-@json_option
+@json_of(UserModel)
 def show(person: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show what the soul knows about one user, per audience. PERSON is a Slack id, U…"""
 
@@ -85,7 +80,7 @@ def show(person: str, wanted: WordsWanted, as_json: bool) -> None:
 @click.argument("person", metavar="PERSON")
 @limit_option("versions, newest first")
 @words_options
-@json_option
+@json_of(ModelVersion)
 def history(person: str, limit: int, wanted: WordsWanted, as_json: bool) -> None:
     """Show how the notes about one user changed, version by version."""
 
@@ -110,14 +105,12 @@ def history(person: str, limit: int, wanted: WordsWanted, as_json: bool) -> None
 @command.command("count")
 @limit_option("users, the one who spoke last first")
 @words_options
-@json_option
+@_COUNTS.option
 def count(limit: int, wanted: WordsWanted, as_json: bool) -> None:
     """Show how much is remembered of each user; with --words also what is believed about them.
 
-    \b
-    JSON keys: person, messages, facts (that hold), records (about them, of all kinds), last_ms,
-    lines [{id, text}] (the facts that hold). Texts are empty without --words, and those of direct messages and private
-    rooms without --private.
+    `records` are those about them, of all kinds; `lines` the facts that hold. Texts are empty without --words, and
+    those of direct messages and private rooms without --private.
     """
 
     async def unit(transaction: Transaction) -> tuple[tuple[RememberedPerson, ...], list[Fact]]:
@@ -129,15 +122,12 @@ def count(limit: int, wanted: WordsWanted, as_json: bool) -> None:
         return people, found, await words_of(database, wanted, "memory people count", [one.id for one in found])
 
     people, found, shown = with_database(load_settings(), read)
-    if as_json:
-        say_json([{**asdict(one), "lines": _lines(one.person, found, shown)} for one in people])
+
+    def plain(one: RememberedPerson) -> dict[str, object]:
+        return {**asdict(one), "lines": _lines(one.person, found, shown)}
+
+    if not _COUNTS.show(people, as_json=as_json, plain=plain):
         return
-    show_rows(
-        people,
-        ("PERSON", "MESSAGES", "FACTS", "RECORDS", "LAST"),
-        lambda one, now: (one.person, one.messages, one.facts, one.records, age(now, one.last_ms)),
-        as_json=False,
-    )
     for fact in found:
         if text := shown.of(fact.id, fact.text):
             say(f"{fact.person} {fact.id}: {text}")
