@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import click
@@ -17,7 +18,7 @@ Keys = type | Sequence[str]
 """The keys of an object: their names, or the dataclass that has fields of these names."""
 
 Column = str | tuple[str, str | Callable[[Any, int], object]]
-"""A field, under its name; or a heading, and the field or what a function makes of the row and the time in ms."""
+"""A field, under its name; or a heading, and the field (`fact.id` in a field) or a function of the row and the time."""
 
 
 def names_of(keys: Keys, without: Collection[str] = ()) -> tuple[str, ...]:
@@ -52,11 +53,12 @@ class RowListing(Generic[Row]):
         *,
         as_json: bool,
         plain: Callable[[Row], object] | None = None,
+        more: Sequence[tuple[str, Callable[[Row, int], object]]] = (),
         now_ms: int | None = None,
     ) -> bool:
         """Print rows as JSON, each as `plain` makes it, or as a table; tells whether it was the table.
 
-        `now_ms` is the time of ages, the machine's unless given.
+        `more` are columns that depend on what may be shown; `now_ms` is the time of ages, the machine's unless given.
         """
         if as_json:
             say_json([plain(row) for row in rows] if plain is not None else rows)
@@ -65,19 +67,20 @@ class RowListing(Generic[Row]):
             say(self._nothing)
             return True
         now = SystemClock().now_ms() if now_ms is None else now_ms
-        table([heading for heading, _ in self._columns], [self.cells(row, now) for row in rows])
+        cells = [[*self.cells(row, now), *(str(cell(row, now)) for _, cell in more)] for row in rows]
+        table([heading for heading, _ in (*self._columns, *more)], cells)
         return True
 
     def cells(self, row: Row, now: int) -> list[str]:
         """The cells of a row at a time in ms."""
-        return [str(getattr(row, cell) if isinstance(cell, str) else cell(row, now)) for _, cell in self._columns]
+        return [str(attrgetter(cell)(row) if isinstance(cell, str) else cell(row, now)) for _, cell in self._columns]
 
 
 def ago(field: str, heading: str = "AGE", *, never: str = "-") -> Column:
     """The age of the time in a field, or `never` where it has none."""
-    return heading, lambda row, now: never if (then := getattr(row, field)) is None else age(now, then)
+    return heading, lambda row, now: never if (then := attrgetter(field)(row)) is None else age(now, then)
 
 
 def at(field: str, heading: str) -> Column:
     """The time in a field, in UTC; empty where it has none."""
-    return heading, lambda row, _: moment(then) if (then := getattr(row, field)) else ""
+    return heading, lambda row, _: moment(then) if (then := attrgetter(field)(row)) else ""

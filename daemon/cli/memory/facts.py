@@ -5,8 +5,8 @@ from typing import Final
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.listing import json_of
-from daemon.cli.output import age, say, say_json, show_rows
+from daemon.cli.listing import RowListing, ago
+from daemon.cli.output import say
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
 from daemon.memory.admin.remembered import FactWithEvidence, facts_for, readers_at
@@ -17,12 +17,18 @@ _KEYS: Final = (
     *("valid_from_ms", "valid_until_ms", "superseded_by", "audience", "evidence [{id, quote}]"),
 )
 
+_FACTS: Final = RowListing[FactWithEvidence](
+    *(_KEYS, ("ID", "fact.id"), ("ABOUT", "fact.person"), ("GROUP", "fact.topic"), ("TRUST", "fact.trust")),
+    *(("SURE", "fact.confidence"), ("AUDIENCE", "fact.audience"), ago("fact.valid_from_ms", "SINCE")),
+    *(("PROOFS", lambda one, _: len(one.evidence)), ("ENDED", "fact.why_ended")),
+)
+
 
 @click.command("facts")
 @click.option("--as", "person", metavar="U…", required=True, help="The user whom the reply would be to.")
 @click.option("--place", metavar="C…|D…|G…", required=True, help="The room that it would be written in.")
 @words_options
-@json_of(_KEYS)
+@_FACTS.option
 def command(person: str, place: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show which facts a reply to a user in a room could know.
 
@@ -42,19 +48,9 @@ def command(person: str, place: str, wanted: WordsWanted, as_json: bool) -> None
         return found, await words_of(database, wanted, "memory facts", ids)
 
     found, shown = with_database(settings, read)
-    if as_json:
-        say_json([_as_plain(one, shown) for one in found])
+    words = ("WORDS", lambda one, _: shown.of(one.fact.id, one.fact.text))
+    if not _FACTS.show(found, as_json=as_json, plain=lambda one: _as_plain(one, shown), more=[words]):
         return
-    show_rows(
-        found,
-        ("ID", "ABOUT", "GROUP", "TRUST", "SURE", "AUDIENCE", "SINCE", "PROOFS", "ENDED", "WORDS"),
-        lambda one, now: (
-            *(one.fact.id, one.fact.person, one.fact.topic, one.fact.trust, one.fact.confidence, one.fact.audience),
-            *(age(now, one.fact.valid_from_ms), len(one.evidence), one.fact.why_ended),
-            shown.of(one.fact.id, one.fact.text),
-        ),
-        as_json=False,
-    )
     for one in found:
         for proof in one.evidence:
             if quote := shown.of(proof.target, proof.quote):
