@@ -31,8 +31,8 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
 LARGEST = 4 * 1024 * 1024
 MOST_CALLS = 16  # at once
 NO_KEY = (
-    "There is no key. What to do: have the soul's admin make one with `soul keys add`, and set it as an option of the "
-    "plugin soul, or write it with the address into ~/.config/soul/session.json (chmod 600)."
+    "There is no key. What to do: have the soul's admin make one with `soul sessions keys add`, and set it as an "
+    "option of the plugin soul, or write it with the address into ~/.config/soul/session.json (chmod 600)."
 )
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tools.json")
 

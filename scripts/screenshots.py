@@ -158,7 +158,7 @@ async def workspace(browser: Browser) -> None:
 
 
 async def engine(browser: Browser, home: Path, lines: Lines, *, every: Path | None) -> None:
-    """The journey of tests/page/journey.py in one language; prints its `soul trace` at the end."""
+    """The journey of tests/page/journey.py in one language; prints its `soul mind trace` at the end."""
     language = lines.locale[:2]
     ending = "" if language == "en" else f"-{language}"
 
@@ -187,7 +187,7 @@ async def engine(browser: Browser, home: Path, lines: Lines, *, every: Path | No
         await journey.meets_a_second_soul()
         await journey.is_reminded()
         await journey.daemon.at_rest()
-        print(await journey.daemon.soul("trace", journey.dm))
+        print(await journey.daemon.soul("mind", "trace", journey.dm))
         await journey.window.page.context.close()
 
 

@@ -10,11 +10,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import get_args
 
+import click
 import pytest
 
-from daemon.cli.reference.commands import command_reference
-from daemon.cli.reference.phrases import phrase_reference
+from daemon.cli.commands import soul
+from daemon.cli.groups import every_command
 from daemon.core.config import LogLevel
+from daemon.core.phrases import AS_MESSAGE, USAGE, WORDS, Command, phrase_in
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.migrate import SCHEMA
 from daemon.mind.transitions import TABLE
@@ -100,11 +102,40 @@ def test_the_architecture_fits_in_one_reading_and_the_readme_leads_to_the_first_
     assert any("say hello" in line for line in first_screen)
 
 
-def test_pages_are_what_the_program_says_and_name_paths_commands_and_settings_that_exist() -> None:
-    for name, reference in (("phrases", phrase_reference), ("commands", command_reference)):
-        page = f"docs/{name.upper()}.md"
-        written = (ROOT / page).read_text(encoding="utf-8")
-        assert written == reference(), f"run: python -m daemon.cli.reference.{name} {page}"
+GROUPS = ("soul queue", "soul memory", "soul mind", "soul sessions")
+
+
+def _commands() -> set[str]:
+    return {path for path, _ in every_command(soul, click.Context(soul, info_name="soul"))}
+
+
+def test_the_page_of_commands_has_every_command_and_the_members_of_each_group() -> None:
+    page = (ROOT / "docs" / "COMMANDS.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(soul [a-z]+)` \| [^|]+ \|([^|]*)\|$", page, re.MULTILINE)
+    named = {name for name, _ in rows}
+    named |= {f"{name} {one}" for name, inside in rows for one in re.findall(r"\w+", inside)}
+    assert named == {path for path in _commands() if path.count(" ") < 3}
+
+
+def test_the_page_of_phrases_has_every_phrase_that_is_obeyed() -> None:
+    page = (ROOT / "docs" / "PHRASES.md").read_text(encoding="utf-8")
+    examples = {"#": "3", "NAME": "Ada", "SESSION": "ada-api", "CODE": "BCDF-GHJK", "…": "the sea is deep"}
+    found = dict[Command, str]()
+    for english, german, slash in re.findall(r"^\| [^|]+ \| \*(.+)\* \| \*(.+)\* \| (yes|no) \|$", page, re.MULTILINE):
+        for phrase in (english, german):
+            said = phrase
+            for name, example in examples.items():
+                said = said.replace(name, example)
+            heard = phrase_in(said)
+            assert heard is not None, phrase
+            assert found.setdefault(heard.command, english) == english, phrase
+            assert (slash == "no") == (heard.command in AS_MESSAGE), phrase
+    assert set(Command) - found.keys() == {Command.HOME, Command.INTRODUCE, Command.CHANNEL_SET}, "these have no words"
+    assert USAGE in page
+    assert [word for word in WORDS if word not in page] == []
+
+
+def test_pages_name_paths_commands_and_settings_that_exist() -> None:
     missing = []
     for name in DOCUMENTS:
         text = (ROOT / name).read_text(encoding="utf-8")
@@ -113,13 +144,16 @@ def test_pages_are_what_the_program_says_and_name_paths_commands_and_settings_th
         places = (ROOT, (ROOT / name).parent)
         missing += [(name, path) for path in (*links, *named) if not any((place / path).exists() for place in places)]
     assert not missing
-    listed = command_reference()
+    listed = _commands()
     settings = (ROOT / ".env.example").read_text(encoding="utf-8")
     script = (ROOT / "hooks" / "soul_address.py").read_text(encoding="utf-8")
     for name in DOCUMENTS:
         page = (ROOT / name).read_text(encoding="utf-8")
-        commands = set(re.findall(r"(?:`|^|\$ )(?:\.venv/bin/)?soul (?!\w+\.)([a-z]+)\b", page, re.MULTILINE))
-        assert {command for command in commands if f"## `soul {command}`" not in listed} == set(), name
+        commands = set(
+            re.findall(r"(?:`|^|\$ )(?:\.venv/bin/)?(soul (?!\w+\.)[a-z]+)(?: ([a-z]+)\b)?", page, re.MULTILINE)
+        )
+        of_groups = {f"{group} {member}" for group, member in commands if group in GROUPS and member}
+        assert ({group for group, _ in commands} | of_groups) - listed == set(), name
         settings_named = set(re.findall(r"\b(?:SOUL|ISM|SLACK)_[A-Z_]+[A-Z]\b", page))
         unknown = {
             setting for setting in settings_named if f"#{setting}=" not in settings and f'"{setting}"' not in script
@@ -149,13 +183,12 @@ def test_each_requirement_of_the_seed_has_its_row_and_a_test_that_exists() -> No
 
 def test_what_the_page_about_the_engine_names_exists() -> None:
     page = (ROOT / "docs" / "ENGINE.md").read_text(encoding="utf-8")
-    reference = command_reference()
     commands = set(
         re.findall(
             r"(?:`|^|\$ )soul (?!\w+\.)([a-z]+(?: (?:list|show|history|add|cancel|refuse)\b)?)", page, re.MULTILINE
         )
     )
-    assert {name for name in commands if f"## `soul {name}`" not in reference} == set()
+    assert {name for name in commands if f"soul {name}" not in _commands()} == set()
     states = re.findall(r"^\| `(\w+)` \| .* \| .* \|$", page, re.MULTILINE)
     assert sorted(states) == sorted(PROCESSES) == sorted(TABLE)
     assert re.findall(r"^\| `(\w+)` \| [^|]* \|$", page, re.MULTILINE) == list(get_args(LogLevel))

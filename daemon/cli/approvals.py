@@ -8,12 +8,14 @@ import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import with_agenda
+from daemon.cli.listing import RowListing, ago
 from daemon.cli.mind_documents import values_of_each
-from daemon.cli.options import json_option, limit_option, state_option
-from daemon.cli.output import age, say, show_rows
+from daemon.cli.options import limit_option, state_option
+from daemon.cli.output import say
 from daemon.core.config import load_settings
 from daemon.memory.admin.schedule_admin import APPROVAL_STATES, Agenda
 from daemon.memory.mind.allowing import Proposal
+from daemon.memory.queues.approvals import Approval
 from daemon.memory.stream.proposals import OF_THE_MIND
 from daemon.memory.thought_parts import ThoughtPart
 from daemon.mind.moment import Moment
@@ -21,6 +23,16 @@ from daemon.mind.thought import CognitiveOutput
 from daemon.mind.thought_parts import parts_of
 
 _ALL: Final = 10_000
+_REQUESTS: Final = RowListing[Approval](
+    Approval,
+    "id",
+    "state",
+    ago("created_ms"),
+    "tool",
+    ("ASKED", lambda one, _: ", ".join(one.asked)),
+    ("DECIDED BY", "decided_by"),
+    "conversation",
+)
 
 
 @click.group("approvals")
@@ -28,10 +40,6 @@ def command() -> None:
     """List or refuse requests for permission to use a tool, and settle what thoughts propose.
 
     A request whose TOOL begins with `mind.` is a proposal of a thought: see `soul mind authority`.
-
-    \b
-    JSON keys: id, conversation, turn, tool, arguments, asked, audience, state, expires_ms, decided_by, decided_ms,
-    created_ms, fingerprint. The arguments are empty without --arguments.
     """
 
 
@@ -39,23 +47,13 @@ def command() -> None:
 @state_option("requests", APPROVAL_STATES)
 @limit_option("requests, newest first")
 @click.option("--arguments", is_flag=True, help="Also print the tool's arguments, which may quote users.")
-@json_option
+@_REQUESTS.option
 def list_(state: str | None, limit: int, arguments: bool, as_json: bool) -> None:
-    """List the newest requests, the users asked and who decided."""
+    """List the newest requests, the users asked and who decided. Without --arguments the arguments are empty."""
     clock = daemons_clock(load_settings())
     found = with_agenda(lambda agenda: agenda.approvals(state, limit), clock)
     shown = found if arguments else tuple(replace(one, arguments={}) for one in found)
-    show_rows(
-        shown,
-        ("ID", "STATE", "AGE", "TOOL", "ASKED", "DECIDED BY", "CONVERSATION"),
-        lambda one, now: (
-            *(one.id, one.state, age(now, one.created_ms), one.tool),
-            *(", ".join(one.asked), one.decided_by, one.conversation),
-        ),
-        as_json=as_json,
-        now_ms=clock.now_ms(),
-    )
-    if arguments and not as_json:
+    if _REQUESTS.show(shown, as_json=as_json, now_ms=clock.now_ms()) and arguments:
         for one in found:
             say(f"\n{one.id}  {one.tool}")
             for name, value in one.arguments.items():
@@ -82,7 +80,7 @@ def approve(names: tuple[str, ...]) -> None:
     """Let what thoughts propose take effect; a tool is approved in Slack by those who were asked.
 
     The soul perceives it in its next thought in that conversation. `soul approvals list --arguments` names the thought,
-    and `soul thoughts show ID --words` prints it.
+    and `soul mind thoughts show ID --words` prints it.
     """
 
     settings = load_settings()

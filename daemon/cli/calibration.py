@@ -1,31 +1,34 @@
-"""`soul calibration`: how well a soul foresees what comes."""
+"""`soul mind calibration`: how well a soul foresees what comes."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option, since_when
+from daemon.cli.listing import json_of
+from daemon.cli.options import since_when
 from daemon.cli.output import facts, say, say_json, table
 from daemon.cli.thoughts import require_soul
 from daemon.core.config import load_settings
 from daemon.memory.database import Database
 from daemon.memory.expectations.listing import calibration
 
+_KEYS: Final = (
+    *("soul", "scored", "hits", "brier", "base_rate", "brier_base", "skill"),
+    *("bins [{from, to, n, confidence, hits}]", "by_check {kind: {…}}", "unresolved", "open"),
+)
+
 
 @click.command("calibration")
 @click.option("--since", metavar="SPAN", default="", help="Only what was scored within a span, as 6h, 2 days.")
 @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
-@json_option
+@json_of(_KEYS)
 def command(*, since: str, soul: str, as_json: bool) -> None:
     """Show how well a soul foresees: Brier scores (0 is perfect) beside those of one who says the base rate each time.
 
-    \b
-    JSON keys: soul, scored, hits, brier, base_rate, brier_base, skill (1 is perfect, 0 no better than the base rate),
-    bins [{from, to, n, confidence, hits}], by_check {kind: {scored, hits, brier, base_rate, brier_base, skill}},
-    unresolved, open. null where nothing was scored.
+    A skill of 1 is perfect, 0 no better than the base rate; null where nothing was scored.
     """
     settings = load_settings()
     since_ms = since_when(since, daemons_clock(settings).now_ms()) if since else 0

@@ -1,7 +1,6 @@
-"""The table of subcommands; each is imported only when it is called, so that help is fast."""
+"""The table of commands; each is imported only when it is called, so that help is fast."""
 
-import gc
-from importlib import import_module
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -9,48 +8,82 @@ import click
 
 import daemon
 from daemon.cli.error_output import plain_errors
+from daemon.cli.groups import LazyGroup, Subcommand
 from daemon.core.settings_place import SettingsPlace, settings_from
 
-# Subcommands by name, which is also the module's, with one line of help.
-SUBCOMMANDS: Final = MappingProxyType(
+_QUEUE: Final = {
+    "inbox": Subcommand("Messages that arrived.", "queues:inbox"),
+    "outbox": Subcommand("Posts: the parts of replies on their way to the channel.", "queues:outbox"),
+    "jobs": Subcommand("Background jobs.", "queues:jobs"),
+    "notes": Subcommand("Notes that souls send each other, and what people ask sessions."),
+    "feedback": Subcommand("Which replies people called good or bad, and what was wrong.", "queues:feedback"),
+}
+_MEMORY: Final = {
+    "search": Subcommand("Show what could surface to a reply.", "memory.search"),
+    "stats": Subcommand("Show what is remembered and how far the search by meaning is.", "memory.stats"),
+    "show": Subcommand("Show one memory and what it is linked with.", "memory.show"),
+    "facts": Subcommand("Show which facts a reply could know.", "memory.facts"),
+    "why": Subcommand("Show what bears each sentence of a reply.", "memory.why"),
+    "people": Subcommand("Show what the soul knows about users, per audience, and how it changed.", "memory.people"),
+    "episodes": Subcommand("Show the visits that are kept, and what was distilled of them.", "memory.episodes"),
+    "verify": Subcommand("Check what is remembered: evidence, links, indexes, ledger.", "memory.verify"),
+    "rebuild": Subcommand("Make all vectors again.", "memory.rebuild"),
+    "runs": Subcommand("Show what was done with memories by night.", "memory.runs"),
+    "consolidate": Subcommand("Look through what is remembered now.", "memory.consolidate"),
+    "undo": Subcommand("Undo what was done with memories in one run.", "memory.undo"),
+    "forget": Subcommand("Forget everything of one person.", "memory.forget"),
+    "passport": Subcommand("Write all memories into files, bring such files back, or check them."),
+}
+_MIND: Final = {
+    "thoughts": Subcommand("Show the stream of thought of a soul that thinks whole thoughts."),
+    "trace": Subcommand("Show the path of a conversation through the mental processes, with reasons."),
+    "goals": Subcommand("Show what a soul means to do, give it a goal, or close one."),
+    "predictions": Subcommand("Show what a soul expects, and what came of it."),
+    "calibration": Subcommand("Show how well a soul foresees what comes."),
+    "initiative": Subcommand("Show to whom a soul may write unasked, or decide it for a channel's threads."),
+    "authority": Subcommand("Show how much each function of a mind may do by itself, or set it.", "mind_authority"),
+    "values": Subcommand("Show the values of a soul and its own text about itself.", "mind_documents:values"),
+    "show": Subcommand("Show what a soul holds of itself and of its world.", "mind_documents:show"),
+    "history": Subcommand("Show how a soul's documents changed.", "mind_documents:history"),
+    "schema": Subcommand("Print a JSON Schema of a thought.", "mind:schema"),
+    "check": Subcommand("Check a thought by its form.", "mind:check"),
+}
+SECTIONS: Final[Mapping[str, Mapping[str, Subcommand]]] = MappingProxyType(
     {
-        "setup": "Create the Slack app, try its tokens and install the service.",
-        "upgrade": "Bring memory.db and the service to this version, with a way back.",
-        "run": "Run the daemon: in Slack, or in a local workspace when no Slack tokens are set.",
-        "chat": "Talk to the soul in the terminal.",
-        "status": "Show running daemons, waiting work and today's costs.",
-        "logs": "Print the log of the installed service, of one reply or of one person.",
-        "costs": "Show what model calls have cost, by day, model, step, room or person.",
-        "doctor": "Check everything the daemon needs and say how to fix each fault.",
-        "inbox": "List, show, retry or drop messages that arrived.",
-        "outbox": "List, show, retry or drop posts: the parts of replies on their way to the channel.",
-        "jobs": "List, retry or drop background jobs.",
-        "trace": "Show the path of a conversation through the mental processes, with reasons.",
-        "feedback": "Show which replies people called good or bad, and what was wrong.",
-        "people": "Show what the soul knows about users, per audience, and how it changed.",
-        "memory": "Show what is remembered, how it is found, and why.",
-        "thoughts": "Show the stream of thought of a soul that thinks whole thoughts.",
-        "mind": "Show what a mind holds, the forms of a thought, and what it may do by itself.",
-        "goals": "Show what a soul means to do, give it a goal, or close one.",
-        "initiative": "Show to whom a soul may write unasked, or decide it for a channel's threads.",
-        "predictions": "Show what a soul expects, and what came of it.",
-        "calibration": "Show how well a soul foresees what comes.",
-        "passport": "Write all memories into files, bring such files back, or check them.",
-        "context": "Show and change the typed state that souls and people share.",
-        "notes": "Show the notes that souls send each other, or send one.",
-        "handoff": "Hand a thread to another soul.",
-        "sessions": "Show the sessions of Claude Code that people run.",
-        "hooks": "Join the sessions of Claude Code on this machine to the soul.",
-        "mcp": "Serve the soul's tools to an MCP client over standard input and output.",
-        "keys": "Give out and revoke the keys of people's sessions of Claude Code.",
-        "events": "Let programs report to the soul: builds, monitors, forges.",
-        "schedule": "List, add or cancel scheduled events.",
-        "approvals": "List or refuse requests for permission to use a tool, and settle what thoughts propose.",
-        "tools": "List the tools of MCP servers, and accept those that have changed.",
-        "db": "Migrate, check, back up or restore memory.db.",
-        "settings": "Show every setting and its value.",
-        "manifest": "Print the manifest that creates the Slack app.",
-        "completion": "Print what lets a shell complete commands and options.",
+        "Begin": {
+            "setup": Subcommand("Create the Slack app, try its tokens and install the service."),
+            "run": Subcommand("Run the daemon: in Slack, or in a local workspace when no Slack tokens are set."),
+            "chat": Subcommand("Talk to the soul in the terminal."),
+            "upgrade": Subcommand("Bring memory.db and the service to this version, with a way back."),
+        },
+        "Look after it": {
+            "status": Subcommand("Show running daemons, waiting work and today's costs."),
+            "doctor": Subcommand("Check everything the daemon needs and say how to fix each fault."),
+            "logs": Subcommand("Print the log of the installed service, of one reply or of one person."),
+            "queue": Subcommand("List, retry or drop messages, posts and jobs; notes and feedback.", members=_QUEUE),
+            "costs": Subcommand("Show what model calls have cost, by day, model, step, room or person."),
+            "db": Subcommand("Migrate, check, back up or restore memory.db."),
+        },
+        "The soul": {
+            "memory": Subcommand("Show what is remembered, of whom, how it is found, and why.", members=_MEMORY),
+            "mind": Subcommand("Show what a mind thinks, holds, intends, expects and may do.", members=_MIND),
+            "schedule": Subcommand("List, add or cancel scheduled events."),
+            "approvals": Subcommand("List or refuse requests to use a tool, and settle what thoughts propose."),
+            "tools": Subcommand("List the tools of MCP servers, and accept those that have changed."),
+            "context": Subcommand("Show and change the typed state that souls and people share."),
+            "handoff": Subcommand("Hand a thread to another soul."),
+        },
+        "Sessions and programs": {
+            "sessions": Subcommand("Show the sessions of Claude Code that people run, their keys and their hooks."),
+            "mcp": Subcommand("Serve the soul's tools to an MCP client over standard input and output."),
+            "events": Subcommand("Let programs report to the soul: builds, monitors, forges."),
+        },
+        "Settings and help": {
+            "settings": Subcommand("Show every setting and its value."),
+            "manifest": Subcommand("Print the manifest that creates the Slack app."),
+            "completion": Subcommand("Print what lets a shell complete commands and options."),
+            "help": Subcommand("List the commands; with --all also those inside of groups."),
+        },
     }
 )
 
@@ -65,27 +98,7 @@ def _service() -> SettingsPlace | None:
     return None if context is not None and context.info_name in _OF_THEIR_OWN else place_of_service()
 
 
-class Subcommands(click.Group):
-    """A group of commands, each the `command` of a module of this package."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of the table."""
-        return list(SUBCOMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
-        if cmd_name not in SUBCOMMANDS:
-            return None
-        found = import_module(f"daemon.cli.{cmd_name}").command
-        assert isinstance(found, click.Command)
-        gc.enable()
-        return found
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(SUBCOMMANDS.items()))
-
+class _Soul(LazyGroup):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; a failure is printed as two plain lines.
 
@@ -95,8 +108,17 @@ class Subcommands(click.Group):
             return super().invoke(ctx)
 
 
-@click.group(cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Soul,
+    sections=SECTIONS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(daemon.__version__, prog_name="soul")
 @click.option("--debug", is_flag=True, help="Show a traceback when a command fails; so does SOUL_DEBUG=true.")
 def soul(debug: bool) -> None:
-    """The Soul Daemon: a teammate with a soul for a Slack workspace."""
+    """The Soul Daemon: a teammate with a soul for a Slack workspace.
+
+    Commands that print data take --json. An error is two lines: what happened and what to do. Exit codes: 0 success, 1
+    a finding, 2 wrong usage, 70 a failure or a missing row or file, 75 a temporary failure, 78 a configuration that an
+    admin has to fix.
+    """

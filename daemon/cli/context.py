@@ -4,13 +4,14 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import click
 
 from daemon.cli.database_access import existing_database
-from daemon.cli.options import audience_in, json_option, limit_option
-from daemon.cli.output import age, say, say_json, show_rows
+from daemon.cli.listing import RowListing, ago, json_of
+from daemon.cli.options import audience_in, limit_option
+from daemon.cli.output import say, say_json
 from daemon.core.config import load_settings
 from daemon.core.contexts import (
     ContextConflict,
@@ -27,6 +28,18 @@ from daemon.shared.programs import open_shared_contexts
 
 T = TypeVar("T")
 
+_CONTEXTS: Final = RowListing[ContextState](
+    *(ContextState, "key", "version", ago("updated_ms", "CHANGED")),
+    *(("BY", lambda one, _: one.author or "-"), ("FOR", "audience")),
+)
+_VERSIONS: Final = RowListing[ContextVersion](
+    *(ContextVersion, "version", ago("at_ms"), ("BY", "author")),
+    ("DATA", lambda one, _: _in_line(one.data) + " (redacted)" * one.redacted),
+)
+_MEMBERS: Final = RowListing[Member](
+    Member, "member", ago("seen_ms", "SEEN"), ("STATE", lambda one, _: _in_line(one.state)), "process"
+)
+
 
 @click.group("context")
 def command() -> None:
@@ -34,32 +47,18 @@ def command() -> None:
 
 
 @command.command("list")
-@json_option
+@_CONTEXTS.option
 def list_(as_json: bool) -> None:
-    """List all contexts, by key.
-
-    JSON keys: key, version, data, audience, writers, author, updated_ms.
-    """
+    """List all contexts, by key."""
     found = _with_contexts(lambda home: home.store.all())
-    if as_json:
-        say_json([_plain(one) for one in found])
-        return
-    show_rows(
-        found,
-        ("key", "version", "changed", "by", "for"),
-        lambda one, now: (one.key, one.version, age(now, one.updated_ms), one.author or "-", one.audience),
-        as_json=False,
-    )
+    _CONTEXTS.show(found, as_json=as_json, plain=_plain)
 
 
 @command.command("get")
 @click.argument("key")
-@json_option
+@json_of(ContextState)
 def get(key: str, as_json: bool) -> None:
-    """Show a context; one that was never written is version 0 with {}.
-
-    JSON keys: key, version, data, audience, writers, author, updated_ms.
-    """
+    """Show a context; one that was never written is version 0 with {}."""
     _show(_with_contexts(lambda home: home.store.get(key)), as_json=as_json)
 
 
@@ -67,12 +66,9 @@ def get(key: str, as_json: bool) -> None:
 @click.argument("key")
 @click.argument("value", metavar="JSON")
 @click.option("--if-version", type=click.IntRange(0), help="Only if this is the version still; else exit code 1.")
-@json_option
+@json_of(ContextState)
 def set_(key: str, value: str, if_version: int | None, as_json: bool) -> None:
-    """Replace the data of a context by a JSON object.
-
-    JSON keys: key, version, data, audience, writers, author, updated_ms.
-    """
+    """Replace the data of a context by a JSON object."""
     data = _object(value)
 
     async def write(home: SharedContexts) -> ContextState:
@@ -84,12 +80,9 @@ def set_(key: str, value: str, if_version: int | None, as_json: bool) -> None:
 @command.command("patch")
 @click.argument("key")
 @click.argument("value", metavar="JSON")
-@json_option
+@json_of(ContextState)
 def patch(key: str, value: str, as_json: bool) -> None:
-    """Change some fields of a context by a JSON merge patch: null takes a field away (RFC 7396).
-
-    JSON keys: key, version, data, audience, writers, author, updated_ms.
-    """
+    """Change some fields of a context by a JSON merge patch: null takes a field away (RFC 7396)."""
     changes = _object(value)
 
     async def write(home: SharedContexts) -> ContextState:
@@ -118,33 +111,23 @@ def edit(key: str) -> None:
 @command.command("history")
 @click.argument("key")
 @limit_option("versions, newest first")
-@json_option
+@_VERSIONS.option
 def history(key: str, limit: int, as_json: bool) -> None:
     """List the versions of a context, newest first; the last 200 are kept.
 
     A version that held words of a person who was forgotten since has lost them, and says so: it is `redacted`.
-
-    JSON keys: version, data, author, at_ms, redacted.
     """
     found = _with_contexts(lambda home: home.store.history(key, limit))
-
-    def cells(one: ContextVersion, now: int) -> tuple[object, ...]:
-        data = json.dumps(one.data, ensure_ascii=False)
-        return one.version, age(now, one.at_ms), one.author, f"{data} (redacted)" if one.redacted else data
-
-    show_rows(found, ("version", "age", "by", "data"), cells, as_json=as_json)
+    _VERSIONS.show(found, as_json=as_json)
 
 
 @command.command("define")
 @click.argument("key")
 @click.option("--audience", metavar="KIND:ID", help="Who may read it: workspace:T…, channel:C… or dm:D….")
 @click.option("--writers", metavar="NAMES", help="The souls that may write, with commas; empty for all of this file.")
-@json_option
+@json_of(ContextState)
 def define(key: str, audience: str | None, writers: str | None, as_json: bool) -> None:
-    """Say who may read a context and who may write it. The admin may always write.
-
-    JSON keys: key, version, data, audience, writers, author, updated_ms.
-    """
+    """Say who may read a context and who may write it. The admin may always write."""
     readers = audience_in(audience) if audience is not None else None
     names = [one.strip() for one in writers.split(",") if one.strip()] if writers is not None else None
     _show(
@@ -155,28 +138,18 @@ def define(key: str, audience: str | None, writers: str | None, as_json: bool) -
 
 @command.command("presence")
 @click.argument("key")
-@json_option
+@_MEMBERS.option
 def presence(key: str, as_json: bool) -> None:
-    """List who is present at a context: souls, processes, programs. At `souls` each soul shows what it does and where.
-
-    JSON keys: member, process, state, seen_ms.
-    """
+    """List who is present at a context: souls, processes, programs. At `souls` each soul shows what it does."""
     found = _with_contexts(lambda home: home.awareness(key).members())
-
-    def cells(one: Member, now: int) -> tuple[object, ...]:
-        return one.member, age(now, one.seen_ms), json.dumps(one.state, ensure_ascii=False), one.process
-
-    show_rows(found, ("member", "seen", "state", "process"), cells, as_json=as_json)
+    _MEMBERS.show(found, as_json=as_json)
 
 
 @command.command("watch")
 @click.argument("key")
-@json_option
+@json_of(("key", "version", "data", "author", "at_ms"))
 def watch(key: str, as_json: bool) -> None:
-    """Print a context now and at each change, a line each, until Ctrl-C.
-
-    JSON keys of a line: key, version, data, author, at_ms.
-    """
+    """Print a context now and at each change, a line each, until Ctrl-C."""
     checked_key(key)
 
     async def print_changes(home: SharedContexts) -> None:
@@ -200,6 +173,10 @@ def _with_contexts(work: Callable[[SharedContexts], Awaitable[T]]) -> T:
         return asyncio.run(worked())
     except ContextConflict as conflict:
         raise click.ClickException(str(conflict)) from conflict
+
+
+def _in_line(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False)
 
 
 def _object(text: str) -> JSONObject:

@@ -3,7 +3,7 @@
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
 from daemon.cli.output import say, say_json, table
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
@@ -15,16 +15,13 @@ _DAY_MS = 24 * 3600 * 1000
 @click.command("costs")
 @click.option("--by", type=click.Choice(tuple(BY)), default="day", show_default=True, help="What costs are summed by.")
 @click.option("--days", type=click.IntRange(1, 10_000), default=30, show_default=True, help="How many days back.")
-@json_option
+@json_of(CostSum)
 def command(by: str, days: int, as_json: bool) -> None:
     """Show what model calls have cost, in US dollars.
 
     A figure marked with ≤ holds calls that count with the most that they can have cost: their price is not known, or
-    their daemon died. Rooms and people are known for SOUL_CALL_DAYS days; then only sums of a day are kept.
-
-    \b
-    JSON keys: key, name, calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced. An empty key is
-    work that was done for no person, or in no room.
+    their daemon died. Rooms and people are known for SOUL_CALL_DAYS days; then only sums of a day are kept. An empty
+    key is work for no person, or in no room.
     """
     since = SystemClock().now_ms() - days * _DAY_MS
     found = with_database(load_settings(), lambda database: sums_of_costs(database, by, since))

@@ -88,7 +88,7 @@ def restore_(source: Path, force: bool, as_it_was: bool) -> None:
     """Replace memory.db by a backup; the replaced file is kept beside it.
 
     Work that waited in the backup may have been done since. Posts are looked up in Slack before they are sent. Messages
-    become stale instead of being answered; `soul inbox retry` has them answered.
+    become stale instead of being answered; `soul queue inbox retry` has them answered.
     """
     path = load_settings().database_path.absolute()
     done = restore(source, path, SystemClock(), actor=os_user(), force=force, migrates=not as_it_was)
@@ -96,7 +96,7 @@ def restore_(source: Path, force: bool, as_it_was: bool) -> None:
     if done.replaced is not None:
         say(f"The replaced file is now {done.replaced}.")
     if done.waiting:
-        say(f"{done.waiting} messages waited in it and may have been answered since: soul inbox list --state stale")
+        say(f"{done.waiting} messages waited in it and may have been answered: soul queue inbox list --state stale")
 
 
 @command.command("example", hidden=True)

@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 import click
 
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import json_option
-from daemon.cli.output import age, say, say_json, show_rows
+from daemon.cli.listing import RowListing, ago, json_of, names_of
+from daemon.cli.output import age, say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
@@ -19,6 +19,18 @@ from daemon.memory.admin.event_sources import EventSourceAdmin
 
 T = TypeVar("T")
 _PAGES: Final = 20  # of channels that Slack lists
+_SOURCES: Final = RowListing[EventSource](
+    EventSource,
+    "name",
+    "room",
+    "soul",
+    "signing",
+    ("SOUL DOES", lambda one, _: "wakes" if one.wakes else "heard"),
+    ago("created_ms"),
+    "events",
+    ago("heard_ms", "LAST"),
+    ("STATE", lambda one, now: "in force" if one.ended_ms is None else f"ended {age(now, one.ended_ms)} ago"),
+)
 
 
 @click.group("events")
@@ -27,9 +39,6 @@ def command() -> None:
 
     Each source has a secret of its own and reaches one soul in one room, by POST /api/events?source=NAME of the HTTP
     API; docs/EXTENDING.md says how it signs.
-
-    \b
-    JSON keys: id, name, soul, workspace, room, signing, wakes, created_ms, ended_ms, heard_ms, events.
     """
 
 
@@ -50,13 +59,11 @@ def command() -> None:
     show_default=True,
     help="Whether the soul looks at each event and may speak, or only has them in mind when it speaks there anyway.",
 )
-@json_option
+@json_of(("secret", *names_of(EventSource)))
 def add(*, name: str, room: str, soul: str, signing: str, wakes: bool, as_json: bool) -> None:
     """Let the program NAME report in a room; its secret is shown this once.
 
     The secret is kept nowhere: it is made of the file events.key beside memory.db and the source's id.
-
-    JSON keys: secret, and those of the group.
     """
     settings = load_settings()
     if room.startswith("#"):
@@ -76,24 +83,15 @@ def add(*, name: str, room: str, soul: str, signing: str, wakes: bool, as_json: 
 
 
 @command.command("list")
-@json_option
+@_SOURCES.option
 def list_(as_json: bool) -> None:
     """List all sources, newest first, ended ones too."""
-
-    def cells(one: EventSource, now: int) -> tuple[object, ...]:
-        state = "in force" if one.ended_ms is None else f"ended {age(now, one.ended_ms)} ago"
-        heard = "-" if one.heard_ms is None else age(now, one.heard_ms)
-        how = "wakes" if one.wakes else "heard"
-        return (one.name, one.room, one.soul, one.signing, how, age(now, one.created_ms), one.events, heard, state)
-
-    found = _with_sources(lambda admin: admin.list(), load_settings())
-    columns = ("name", "room", "soul", "signing", "soul does", "age", "events", "last", "state")
-    show_rows(found, columns, cells, as_json=as_json)
+    _SOURCES.show(_with_sources(lambda admin: admin.list(), load_settings()), as_json=as_json)
 
 
 @command.command("end")
 @click.argument("name")
-@json_option
+@json_of(EventSource)
 def end(name: str, as_json: bool) -> None:
     """End a source at once; its secret opens nothing any more."""
     found = _with_sources(lambda admin: admin.end(name), load_settings())

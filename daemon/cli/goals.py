@@ -1,4 +1,4 @@
-"""`soul goals`: what a soul means to do; an admin adds a goal, or closes one."""
+"""`soul mind goals`: what a soul means to do; an admin adds a goal, or closes one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -9,8 +9,9 @@ import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import SHARE, json_option, limit_option, state_option
-from daemon.cli.output import say, say_json, table
+from daemon.cli.listing import RowListing, at, json_of
+from daemon.cli.options import SHARE, limit_option, state_option
+from daemon.cli.output import say, say_json
 from daemon.cli.thoughts import require_soul, soul_and_conversation
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
@@ -21,8 +22,13 @@ from daemon.memory.database import Database
 from daemon.memory.mind.goal_changes import USUAL_PRIORITY
 from daemon.memory.mind.goal_listing import STATES, ListedGoal, Which, list_goals
 
-_HEADER: Final = ("ID", "STATE", "PRIORITY", "DUE", "TOUCHED", "FOR", "CONVERSATION")
 _NAMES_OF_WORDS: Final = ("words_of", "reason_of")
+_GOALS: Final = RowListing[ListedGoal](
+    *(ListedGoal, "id", "state", ("PRIORITY", lambda one, _: f"{one.priority:.2f}"), at("due_ms", "DUE")),
+    *(at("touched_ms", "TOUCHED"), ("FOR", "behalf"), "conversation"),
+    without=_NAMES_OF_WORDS,
+    nothing='There are no goals. Thoughts make them where soul.toml says `mind = "cycle"`, or `soul mind goals add`.',
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class _Look:
 
 
 def _look_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a list, which stand behind `soul goals` and `soul goals list`; the command gets a `_Look`."""
+    """The options of a list, of `soul mind goals` and `soul mind goals list`; the command gets a `_Look`."""
 
     @wraps(function)
     def with_look(*given: object, **asked: Any) -> object:  # noqa: ANN401 - options of click
@@ -46,7 +52,7 @@ def _look_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     command: Callable[..., Any] = with_look
     for option in (
-        json_option,
+        _GOALS.option,
         words_options,
         limit_option("of the newest goals, oldest first"),
         state_option("goals", STATES),
@@ -67,13 +73,9 @@ def _look_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def command(context: click.Context, /, look: _Look) -> None:
     """Show what a soul means to do, give it a goal, or close one. Times are UTC.
 
-    Without a command it lists them.
-
-    \b
-    JSON keys: id, soul, conversation, audience, behalf, goal, priority, state (open, done, abandoned, stale, proposed),
-    follow_up, due_ms, created_ms, touched_ms, closed_ms, why, thought. `goal` and `why` are empty without --words, for
-    what not the whole workspace may know without --private, and for what was erased. `thought` is empty where an admin
-    added it. A proposed goal has the id of its request, by which `soul approvals` settles it, and no time yet.
+    Without a command it lists them. `goal` and `why` are empty without --words, for what not the whole workspace may
+    know without --private, and for what was erased. `thought` is empty where an admin added it. A proposed goal has the
+    id of its request, by which `soul approvals` settles it, and no time yet.
     """
     if context.invoked_subcommand is None:
         _list(look)
@@ -85,8 +87,6 @@ def list_(look: _Look) -> None:
     """List the goals of a soul. One is stale that is open and was touched by nothing for 14 days.
 
     A goal that a thought would add is proposed while its request waits for an admin.
-
-    JSON keys: those of the group.
     """
     _list(look)
 
@@ -100,10 +100,8 @@ def _list(look: _Look) -> None:
         which = Which(soul, where, look.state or "", look.limit)
         found = await list_goals(database, which, now)
         shown = await _words(database, look.wanted, found)
-        if look.as_json:
-            say_json([_plain(one, shown) for one in found])
-            return
-        _say_all(found, shown)
+        if _GOALS.show(found, as_json=look.as_json, plain=lambda one: _plain(one, shown)) and found:
+            _say_words(found, shown)
 
     with_database(settings, read)
 
@@ -121,7 +119,7 @@ def _list(look: _Look) -> None:
     help="For whom it is: a Slack user id, such as U0123ABC; default: no one.",
 )
 @click.option("--why", default="", help="The reason, which the soul reads.")
-@json_option
+@json_of(ListedGoal, _NAMES_OF_WORDS)
 def add(*, conversation: str, text: str, priority: float, due: str, behalf: str, why: str, as_json: bool) -> None:
     """Give the soul of CONVERSATION a goal there.
 
@@ -183,7 +181,7 @@ def _due(text: str, now_ms: int) -> int:
 async def _words(database: Database, wanted: WordsWanted, found: Sequence[ListedGoal]) -> WordsShown:
     """What may be printed of these goals, on record; reasons count as words of their own only where there are any."""
     names = [name for one in found for name in (one.words_of, *([one.reason_of] if one.why else []))]
-    return await words_of(database, wanted, "goals", names)
+    return await words_of(database, wanted, "mind goals", names)
 
 
 def _plain(one: ListedGoal, shown: WordsShown) -> dict[str, object]:
@@ -194,18 +192,9 @@ def _plain(one: ListedGoal, shown: WordsShown) -> dict[str, object]:
     return {**values, "goal": shown.of(one.words_of, one.goal), "why": shown.of(one.reason_of, one.why)}
 
 
-def _say_all(found: Sequence[ListedGoal], shown: WordsShown) -> None:
-    if not found:
-        say('There are no goals. Thoughts make them where soul.toml says `mind = "cycle"`, or add one: soul goals add.')
-        return
-    table(_HEADER, [_cells(one) for one in found])
+def _say_words(found: Sequence[ListedGoal], shown: WordsShown) -> None:
     for one in found:
         if text := shown.of(one.words_of, one.goal):
             why = shown.of(one.reason_of, one.why)
             say(f"{one.id}: {text}{f' ({why})' if why else ''}")
     shown.say_what_is_missing()
-
-
-def _cells(one: ListedGoal) -> tuple[str, ...]:
-    due = moment(one.due_ms) if one.due_ms else ""
-    return one.id, one.state, f"{one.priority:.2f}", due, moment(one.touched_ms), one.behalf, one.conversation

@@ -9,8 +9,8 @@ import click
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import read_items
 from daemon.cli.database_access import os_user, with_database
+from daemon.cli.listing import json_of
 from daemon.cli.meaning import silent
-from daemon.cli.options import json_option
 from daemon.cli.output import say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
@@ -29,14 +29,12 @@ _PAGES: Final = 50
 @click.command("handoff")
 @click.argument("name", metavar="CONVERSATION")
 @click.argument("soul")
-@json_option
+@json_of(HandedOver)
 def command(name: str, soul: str, as_json: bool) -> None:
     """Hand a thread to another soul, which knows what was said there and answers from now on. Both say so there.
 
     CONVERSATION is an id, soul/workspace/channel/thread, or any part of it that is unique. SOUL is the name of its
     folder; a living daemon has to host it. Hand its conversation over to give the thread back.
-
-    JSON keys: conversation, soul, handed_to, at_ms.
     """
 
     async def handed(database: Database) -> HandedOver:

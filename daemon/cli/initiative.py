@@ -1,4 +1,4 @@
-"""`soul initiative`: to whom a soul may write unasked, and when it did."""
+"""`soul mind initiative`: to whom a soul may write unasked, and when it did."""
 
 from typing import Final
 
@@ -6,12 +6,12 @@ import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import json_option, limit_option
-from daemon.cli.output import say, say_json, table
+from daemon.cli.listing import RowListing, at
+from daemon.cli.options import limit_option
+from daemon.cli.output import say
 from daemon.cli.thoughts import require_soul
 from daemon.core.config import load_settings
 from daemon.core.initiative import QuietHours
-from daemon.core.timetable import moment
 from daemon.memory.admin.initiative_admin import (
     InvitationChanges,
     ListedInvitation,
@@ -21,25 +21,31 @@ from daemon.memory.admin.initiative_admin import (
 )
 from daemon.memory.database import Database
 
-_HEADER: Final = ("WHO", "STATE", "HOW", "BY", "UNTIL", "TODAY", "NEXT")
-_LOG: Final = ("AT", "WHO", "TO", "CONVERSATION", "WHY", "UNWANTED")
+_INVITED: Final = RowListing[ListedInvitation](
+    *(ListedInvitation, "who", "state", "how", ("BY", "granted_by"), at("until_ms", "UNTIL")),
+    *(("TODAY", lambda one, _: f"{one.sent_today} of {one.day_limit}"), at("next_ms", "NEXT")),
+    nothing="The soul knows nobody yet.",
+)
+_LOG: Final = RowListing[SaidUnasked](
+    *(SaidUnasked, at("at_ms", "AT"), "who", ("TO", "person"), "conversation"),
+    ("WHY", lambda one, _: "promised" if one.promised else "invited"),
+    ("UNWANTED", lambda one, _: "yes" if one.unwanted else ""),
+    nothing="The soul has said nothing unasked yet.",
+)
 
 _soul_option = click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
 
 
 @click.group("initiative", invoke_without_command=True)
 @_soul_option
-@json_option
+@_INVITED.option
 @click.pass_context
 def command(context: click.Context, *, soul: str, as_json: bool) -> None:
     """Show to whom a soul may write unasked (docs/MIND.md), or decide it for a channel's threads. Times are UTC.
 
-    Without a command it lists them.
-
-    \b
-    JSON keys: who, state (unasked, invited, declined, paused), how (phrase, click, admin or empty), granted_by,
-    until_ms, day_limit, sent_today, next_ms. `day_limit` is for a person, or for each thread of a channel. `until_ms`
-    is null without a pause, `next_ms` where nothing may be said before somebody decides or answers.
+    Without a command it lists them. `state` is unasked, invited, declined or paused; `how` phrase, click, admin or
+    empty; `day_limit` is for a person, or for each thread of a channel. `until_ms` is null without a pause, `next_ms`
+    where nothing may be said before a decision or an answer.
     """
     if context.invoked_subcommand is None:
         _list(soul, as_json=as_json)
@@ -47,12 +53,9 @@ def command(context: click.Context, *, soul: str, as_json: bool) -> None:
 
 @command.command("list")
 @_soul_option
-@json_option
+@_INVITED.option
 def list_(*, soul: str, as_json: bool) -> None:
-    """List the people whom a soul knows, and the channels about which was decided.
-
-    JSON keys: those of the group.
-    """
+    """List the people whom a soul knows, and the channels about which was decided."""
     _list(soul, as_json=as_json)
 
 
@@ -65,14 +68,7 @@ def _list(soul: str, *, as_json: bool) -> None:
         quiet = QuietHours.parse(settings.quiet_hours)
         return await list_invitations(database, soul or settings.name, now, quiet)
 
-    found = with_database(settings, read)
-    if as_json:
-        say_json(found)
-        return
-    if not found:
-        say("The soul knows nobody yet.")
-        return
-    table(_HEADER, [_row(one) for one in found])
+    _INVITED.show(with_database(settings, read), as_json=as_json)
 
 
 def _deciding(name: str, help_: str, *, allows: bool) -> click.Command:
@@ -116,13 +112,11 @@ command.add_command(
 @command.command("log")
 @_soul_option
 @limit_option("of the newest, oldest first")
-@json_option
+@_LOG.option
 def log(*, soul: str, limit: int, as_json: bool) -> None:
     """List what a soul said unasked and when, without words.
 
-    \b
-    JSON keys: at_ms, who, person, conversation, promised, unwanted. `who` is whose invitation it was: the person's, or
-    the channel's; `unwanted`: they said so.
+    `who` had given the invitation, a person or a channel; `unwanted`: they said so.
     """
     settings = load_settings()
 
@@ -130,21 +124,4 @@ def log(*, soul: str, limit: int, as_json: bool) -> None:
         await require_soul(settings, database, soul)
         return await said_unasked(database, soul or settings.name, limit)
 
-    found = with_database(settings, read)
-    if as_json:
-        say_json(found)
-        return
-    if not found:
-        say("The soul has said nothing unasked yet.")
-        return
-    table(_LOG, [_logged(one) for one in found])
-
-
-def _row(one: ListedInvitation) -> tuple[str, ...]:
-    until, next_ = moment(one.until_ms) if one.until_ms else "", moment(one.next_ms) if one.next_ms else ""
-    return one.who, one.state, one.how, one.granted_by, until, f"{one.sent_today} of {one.day_limit}", next_
-
-
-def _logged(one: SaidUnasked) -> tuple[str, ...]:
-    why, unwanted = "promised" if one.promised else "invited", "yes" if one.unwanted else ""
-    return moment(one.at_ms), one.who, one.person, one.conversation, why, unwanted
+    _LOG.show(with_database(settings, read), as_json=as_json)

@@ -1,14 +1,14 @@
-"""`soul keys`: the keys with which people's sessions of Claude Code report to the daemon."""
+"""`soul sessions keys`: the keys with which people's sessions of Claude Code report to the daemon."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import click
 
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import json_option
-from daemon.cli.output import age, say, say_json, show_rows
+from daemon.cli.listing import RowListing, ago, json_of
+from daemon.cli.output import age, say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
@@ -16,7 +16,19 @@ from daemon.core.sessions import Visibility
 from daemon.memory.shared.keys import KeyAdmin, StoredKey
 
 T = TypeVar("T")
-_AT_FIRST = ("id", "person", "visibility", "remember", "direct", "created_ms")
+_AT_FIRST: Final = ("id", "person", "visibility", "remember", "direct", "created_ms")
+_KEYS: Final = RowListing[StoredKey](
+    StoredKey,
+    "id",
+    ("PERSON", lambda one, _: one.person or "the admin"),
+    ("MACHINE", lambda one, _: one.machine or "-"),
+    ("OTHERS SEE", "visibility"),
+    ("REMEMBER", lambda one, _: "yes" if one.remember else "no"),
+    ("DIRECT", lambda one, _: "yes" if one.direct else "no"),
+    ago("created_ms"),
+    ago("seen_ms", "SEEN"),
+    ("STATE", lambda one, now: f"revoked {age(now, one.revoked_ms)} ago" if one.revoked_ms is not None else "in force"),
+)
 
 
 @click.group("keys")
@@ -45,14 +57,12 @@ def command() -> None:
     show_default=True,
     help="Whether its sessions know what was said in their owner's direct messages with the soul.",
 )
-@json_option
+@json_of(("key", *_AT_FIRST))
 def add(person: str | None, visibility: str, remember: bool, direct: bool, as_json: bool) -> None:
     """Make a key; it is shown this once, and only its hash is kept.
 
     It ends when it is revoked, and while the gate does not let its person in. People get one without you, too: by the
     plugin's command `/soul:pair`.
-
-    JSON keys: id, key, person, visibility, remember, direct, created_ms.
     """
     if person == "":  # as of a variable of the shell that is not set: that is no wish for a key of the admin's
         raise StoreError("--person names nobody", hint="name them, as U012ABC, or leave --person out for your own")
@@ -68,47 +78,20 @@ def add(person: str | None, visibility: str, remember: bool, direct: bool, as_js
 
 
 @command.command("list")
-@json_option
+@_KEYS.option
 def list_(as_json: bool) -> None:
     """List all keys, newest first, revoked ones too.
 
-    JSON keys: id, person, visibility, remember, direct, created_ms, revoked_ms, seen_ms, machine,
-    left_out: texts that were not kept on its newest day, which had its most.
+    `left_out`: texts that were not kept on its newest day, which had its most.
     """
-
-    def cells(one: StoredKey, now: int) -> tuple[object, ...]:
-        state = "in force" if one.revoked_ms is None else f"revoked {age(now, one.revoked_ms)} ago"
-        seen = "-" if one.seen_ms is None else age(now, one.seen_ms)
-        return (
-            one.id,
-            one.person or "the admin",
-            one.machine or "-",
-            one.visibility,
-            "yes" if one.remember else "no",
-            "yes" if one.direct else "no",
-            age(now, one.created_ms),
-            seen,
-            state,
-        )
-
-    found = _with_keys(lambda admin: admin.list())
-    show_rows(
-        found,
-        ("id", "person", "machine", "others see", "remember", "direct", "age", "seen", "state"),
-        cells,
-        as_json=as_json,
-    )
+    _KEYS.show(_with_keys(lambda admin: admin.list()), as_json=as_json)
 
 
 @command.command("revoke")
 @click.argument("key_id", metavar="ID")
-@json_option
+@json_of(StoredKey)
 def revoke(key_id: str, as_json: bool) -> None:
-    """End a key at once; what its sessions sent so far stays.
-
-    JSON keys: id, person, visibility, remember, direct, created_ms, revoked_ms, seen_ms, machine,
-    left_out: texts that were not kept on its newest day, which had its most.
-    """
+    """End a key at once; what its sessions sent so far stays."""
     found = _with_keys(lambda admin: admin.revoke(key_id))
     if as_json:
         say_json(found)

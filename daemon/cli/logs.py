@@ -66,7 +66,7 @@ def _wanted(settings: Settings, trace: str, person: str, since_ms: int) -> Wante
             told = (
                 f"{', '.join(named)} are called {person}" if named else f"no message came from anyone called {person}"
             )
-            raise StoreError(told, hint="give the id; see `soul people list`")
+            raise StoreError(told, hint="give the id; see `soul memory people list`")
         work = with_database(settings, lambda database: work_for(database, named[0], since_ms))
         tests.append(partial(_is_of, named[0], work))
     return lambda entry: all(test(entry) for test in tests)

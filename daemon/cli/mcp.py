@@ -25,8 +25,8 @@ _CONNECTING_S: Final = 10.0
 _ANSWERING_S: Final = 1_000.0  # a little longer than the daemon waits for a reply of the soul
 _OTHERS: Final = 0o077
 _NO_KEY: Final = (
-    "There is no key. What to do: have the admin make one with `soul keys add`, and write it with the address into "
-    f"{_FILE} (chmod 600), or set SOUL_KEY and SOUL_URL."
+    "There is no key. What to do: have the admin make one with `soul sessions keys add`, and write it with the address "
+    f"into {_FILE} (chmod 600), or set SOUL_KEY and SOUL_URL."
 )
 
 
@@ -61,7 +61,9 @@ def place_in(env: Mapping[str, str], path: Path) -> DaemonPlace:
         url, key = _kept(path)
     url, key = url.strip().rstrip("/") or _DEFAULT_URL, key.strip()
     if not key.isascii() or not key.isprintable():
-        return DaemonPlace(url, "", "The key holds odd characters. What to do: copy it anew from `soul keys add`.")
+        return DaemonPlace(
+            url, "", "The key holds odd characters. What to do: copy it anew from `soul sessions keys add`."
+        )
     if not url.startswith(("http://", "https://")):
         return DaemonPlace(url, "", "SOUL_URL is no address. What to do: set it as http://127.0.0.1:8766 or https://…")
     if is_clear_text_abroad(url):

@@ -1,4 +1,4 @@
-"""`soul mind`: what a mind holds, the forms of a thought, and whether one keeps them."""
+"""`soul mind schema` and `check`: the forms of a thought, and whether one keeps them."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,7 @@ from typing import Final
 
 import click
 
-from daemon.cli.mind_authority import authority
-from daemon.cli.mind_documents import history, show, values
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
 from daemon.cli.output import say, say_json
 from daemon.mind.thought import (
     WIRE_SCHEMA,
@@ -32,33 +30,21 @@ _SCHEMAS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
 _LARGEST: Final = 1 << 20  # characters
 
 
-@click.group("mind")
-def command() -> None:
-    """Show what a mind holds, check a thought by its form, and set what a mind may do by itself."""
-
-
-for one in (show, history, values, authority):
-    command.add_command(one)
-
-
-@command.command("schema")
+@click.command("schema")
 @click.argument("form", type=click.Choice(tuple(_SCHEMAS)))
 def schema(form: str) -> None:
     """Print a JSON Schema: of what a thought is given, of what it holds, or of the form in which a model answers."""
     say_json(dict(_SCHEMAS[form]))
 
 
-@command.command("check")
+@click.command("check")
 @click.argument("form", type=click.Choice(("input", "output")))
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@json_option
+@json_of(("valid", "refused [field, reason]"))
 def check(form: str, file: Path, as_json: bool) -> None:
     """Check what a thought is given, or one thought, in FILE (- is the standard input), by its form alone.
 
     Exit code 1 unless all of it can be read. Of what is no thought at all the field is empty, or the missing one.
-
-    \b
-    JSON keys: valid, refused [field, reason].
     """
     try:
         text = _words_of(file)

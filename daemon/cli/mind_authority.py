@@ -6,37 +6,42 @@ import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import json_option, limit_option
-from daemon.cli.output import say, say_json, table
+from daemon.cli.listing import RowListing, at
+from daemon.cli.options import limit_option
+from daemon.cli.output import say
 from daemon.cli.thoughts import require_soul
 from daemon.core.authority import Function, Level
 from daemon.core.config import load_settings
-from daemon.core.timetable import moment
 from daemon.memory.admin.authority_admin import AuthorityChanges
 from daemon.memory.database import Database
 from daemon.memory.stream.authority import FunctionLevel, LevelChange, level_changes, levels_in_words
 
-_HEADER: Final = ("FUNCTION", "LEVEL", "SINCE", "BY", "REFUSED", "WHY")
-_CHANGES: Final = ("WHEN", "FUNCTION", "BEFORE", "LEVEL", "BY", "WHY")
 _MEANS: Final = {
     Level.KEPT: "0 kept",
     Level.PROPOSED: "1 proposed",
     Level.CHECKED: "2 checked",
 }
+_LEVEL: Final = ("LEVEL", lambda one, _: _MEANS[Level(one.level)])
+_FUNCTIONS: Final = RowListing[FunctionLevel](
+    *(FunctionLevel, "function", _LEVEL, at("since_ms", "SINCE"), "by"),
+    *(("REFUSED", lambda one, _: f"{one.refused} of {one.parts}"), "why"),
+)
+_CHANGES: Final = RowListing[LevelChange](
+    *(LevelChange, at("at_ms", "WHEN"), "function", ("BEFORE", lambda one, _: _MEANS[Level(one.before)])),
+    *(_LEVEL, "by", "why"),
+    nothing="No level was changed yet.",
+)
 
 
 @click.group("authority", invoke_without_command=True)
 @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
-@json_option
+@_FUNCTIONS.option
 @click.pass_context
-def authority(context: click.Context, *, soul: str, as_json: bool) -> None:
+def command(context: click.Context, *, soul: str, as_json: bool) -> None:
     """Show the level of each function of a mind, and how its newest parts fared (docs/MIND.md).
 
     0: kept with the thought, without effect. 1: proposed, see `soul approvals`. 2: in effect within the checks of the
-    daemon.
-
-    \b
-    JSON keys: function, level, why, since_ms, by, parts, refused. `since_ms` is 0 where nothing was decided yet.
+    daemon. `since_ms` is 0 where nothing was decided yet.
     """
     if context.invoked_subcommand is not None:
         return
@@ -46,14 +51,10 @@ def authority(context: click.Context, *, soul: str, as_json: bool) -> None:
         await require_soul(settings, database, soul)
         return await levels_in_words(database, soul or settings.name)
 
-    found = with_database(settings, look)
-    if as_json:
-        say_json(found)
-        return
-    table(_HEADER, [_row(one) for one in found])
+    _FUNCTIONS.show(with_database(settings, look), as_json=as_json)
 
 
-@authority.command("set")
+@command.command("set")
 @click.argument("function", type=click.Choice([str(one) for one in Function]))
 @click.argument("level", type=int)
 @click.option("--why", required=True, help="The reason, which stays on record.")
@@ -73,38 +74,17 @@ def set_(function: str, level: int, why: str, soul: str) -> None:
     say(f"{function} of {whose} is on level {_MEANS[asked]}; before: {_MEANS[before]}.")
 
 
-@authority.command("history")
+@command.command("history")
 @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
 @click.option("--function", type=click.Choice([str(one) for one in Function]), help="Only of this one.")
 @limit_option("of the newest changes, oldest first")
-@json_option
+@_CHANGES.option
 def history(soul: str, function: str | None, limit: int, as_json: bool) -> None:
-    """Show which function went to which level, when, by whom and why: an admin, or the house where it fell.
-
-    \b
-    JSON keys: at_ms, function, before, level, by, why.
-    """
+    """Show which function went to which level, when, by whom and why: an admin, or the house where it fell."""
     settings = load_settings()
 
     async def look(database: Database) -> tuple[LevelChange, ...]:
         await require_soul(settings, database, soul)
         return await level_changes(database, soul or settings.name, function or "", limit)
 
-    found = with_database(settings, look)
-    if as_json:
-        say_json(found)
-        return
-    if not found:
-        say("No level was changed yet.")
-        return
-    table(_CHANGES, [_change(one) for one in found])
-
-
-def _change(one: LevelChange) -> tuple[str, ...]:
-    before, level = _MEANS[Level(one.before)], _MEANS[Level(one.level)]
-    return (moment(one.at_ms), one.function, before, level, one.by, one.why)
-
-
-def _row(one: FunctionLevel) -> tuple[str, ...]:
-    since = moment(one.since_ms) if one.since_ms else ""
-    return (one.function, _MEANS[Level(one.level)], since, one.by, f"{one.refused} of {one.parts}", one.why)
+    _CHANGES.show(with_database(settings, look), as_json=as_json)

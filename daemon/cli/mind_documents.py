@@ -9,7 +9,8 @@ import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import with_database
-from daemon.cli.options import audience_in, json_option, limit_option
+from daemon.cli.listing import json_of
+from daemon.cli.options import audience_in, limit_option
 from daemon.cli.output import say, say_json, table
 from daemon.cli.thoughts import require_soul
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
@@ -38,16 +39,12 @@ Read = Callable[[Database, str], Awaitable[Sequence[ListedPart]]]
 @audience_option
 @soul_option
 @words_options
-@json_option
+@json_of(ListedPart)
 def show(*, audience: str, soul: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show what a soul whose mind is `cycle` holds of itself and of its world, part by part, oldest first.
 
-    Times are UTC.
-
-    \b
-    JSON keys: soul, workspace, audience, document (self_model, world_model), part, attribute, act (hold), words, why,
-    thought, conversation, at_ms, until_ms, in_force. Entities, attributes and texts are empty without --words, those
-    that not the whole workspace may know without --private.
+    Times are UTC. Entities, attributes and texts are empty without --words, those that not the whole workspace may know
+    without --private.
     """
     which = _audience(audience)
     now = daemons_clock(load_settings()).now_ms()
@@ -59,14 +56,9 @@ def show(*, audience: str, soul: str, wanted: WordsWanted, as_json: bool) -> Non
 @soul_option
 @limit_option("of the newest changes, oldest first")
 @words_options
-@json_option
+@json_of(ListedPart)
 def history(*, audience: str, soul: str, limit: int, wanted: WordsWanted, as_json: bool) -> None:
-    """Show how a soul's documents changed: of itself, its world, its values and its own text. Times are UTC.
-
-    \b
-    JSON keys: those of `soul mind show`; document is also values or identity, act also drop, adopt, reinterpret,
-    deactivate, draft, commit, revise or withdraw.
-    """
+    """Show how a soul's documents changed: of itself, its world, its values and its own text. Times are UTC."""
     which = _audience(audience)
     _list(
         soul,
@@ -80,13 +72,11 @@ def history(*, audience: str, soul: str, limit: int, wanted: WordsWanted, as_jso
 @click.command("values")
 @soul_option
 @words_options
-@json_option
+@json_of(("values [value, meaning, active, thought]", "text", "draft"))
 def values(*, soul: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show the values of a soul, those that it no longer holds among them, and its own text about itself.
 
-    \b
-    JSON keys: values [value, meaning, active, thought (empty: of soul.toml alone)], text, draft. What it wrote itself
-    is empty without --words.
+    A value without a thought is of soul.toml alone. What the soul wrote itself is empty without --words.
     """
     settings = load_settings()
     name = soul or settings.name

@@ -1,4 +1,4 @@
-"""`soul notes`: the notes that souls send each other, and what people ask sessions."""
+"""`soul queue notes`: the notes that souls send each other, and what people ask sessions."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -7,8 +7,9 @@ from typing import Final, TypeVar
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import audience_in, json_option, limit_option
-from daemon.cli.output import age, facts, say, say_json, show_rows
+from daemon.cli.listing import RowListing, ago, json_of
+from daemon.cli.options import audience_in, limit_option
+from daemon.cli.output import facts, say, say_json
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
@@ -23,17 +24,15 @@ from daemon.shared.messages import send_as_admin
 T = TypeVar("T")
 
 _KEYS: Final = (
-    "id",
-    "kind",
-    "sender",
-    "addressee",
-    "conversation",
-    "state",
-    "reason",
-    "how",
-    "created_ms",
-    "delivered_ms",
-    "answered_ms",
+    *("id", "kind", "sender", "addressee", "conversation", "state", "reason", "how"),
+    *("created_ms", "delivered_ms", "answered_ms"),
+)
+_MORE: Final = ("heard_in", "audience", "hops", "answers", "letters", "words")
+_NOTES: Final = RowListing[SharedMessage](
+    *(_KEYS, "id", "kind"),
+    ("FROM", lambda one, _: (one.kind is NoteKind.ANSWER and one.called) or one.sender),
+    ("TO", lambda one, _: (one.kind is not NoteKind.ANSWER and one.called) or one.addressee),
+    *("state", ago("created_ms"), ("REASON", lambda one, _: one.reason or "-")),
 )
 
 
@@ -44,50 +43,27 @@ def command() -> None:
 
 @command.command("list")
 @limit_option("notes, newest first")
-@json_option
+@_NOTES.option
 def list_(limit: int, as_json: bool) -> None:
-    """List the newest notes, without their words.
-
-    JSON keys: id, kind, sender, addressee, conversation, state, reason, how, created_ms, delivered_ms, answered_ms.
-    """
-    found = _with_notes(lambda store, _, __: store.newest(limit))
-    if as_json:
-        say_json([_plain(one) for one in found])
-        return
-    show_rows(
-        found,
-        ("id", "kind", "from", "to", "state", "age", "reason"),
-        lambda one, now: (
-            one.id,
-            one.kind,
-            one.called if one.kind is NoteKind.ANSWER and one.called else one.sender,
-            one.called if one.kind is not NoteKind.ANSWER and one.called else one.addressee,
-            one.state,
-            age(now, one.created_ms),
-            one.reason or "-",
-        ),
-        as_json=False,
-    )
+    """List the newest notes, without their words."""
+    _NOTES.show(_with_notes(lambda store, _, __: store.newest(limit)), as_json=as_json, plain=_plain)
 
 
 @command.command("show")
 @click.argument("name", metavar="ID")
 @words_options
-@json_option
+@json_of((*_KEYS, *_MORE))
 def show(name: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show one note: from where it comes, where it is perceived, and what became of it.
 
-    \b
-    JSON keys: id, kind, sender, addressee, conversation, state, reason, how, created_ms, delivered_ms, answered_ms,
-    heard_in, audience, hops, answers, letters, words. The words are empty without --words, and those that not the whole
-    workspace may know without --private.
+    The words are empty without --words, and those that not the whole workspace may know without --private.
     """
 
     async def read(store: NoteStore, database: Database, _: str) -> tuple[SharedMessage, WordsShown]:
         found = await store.note(name)
         if found is None:
-            raise StoreError(f"there is no note {name[:80]}", hint="list them with `soul notes list`")
-        return found, await words_of(database, wanted, "notes show", [name])
+            raise StoreError(f"there is no note {name[:80]}", hint="list them with `soul queue notes list`")
+        return found, await words_of(database, wanted, "queue notes show", [name])
 
     found, shown = _with_notes(read)
     plain = _plain(found) | {
@@ -111,12 +87,9 @@ def show(name: str, wanted: WordsWanted, as_json: bool) -> None:
 @click.argument("soul")
 @click.argument("words")
 @click.option("--audience", metavar="KIND:ID", help="Who may know it: workspace:T…, channel:C… or dm:D….")
-@json_option
+@json_of(_KEYS)
 def send(soul: str, words: str, audience: str | None, as_json: bool) -> None:
-    """Send a note to a soul that a daemon hosts. Its answer is a note to the operator: `soul notes list`.
-
-    JSON keys: id, kind, sender, addressee, conversation, state, reason, how, created_ms, delivered_ms, answered_ms.
-    """
+    """Send a note to a soul that a daemon hosts. Its answer is a note to the operator: `soul queue notes list`."""
     readers, settings = audience_in(audience) if audience is not None else None, load_settings()
 
     async def sent(store: NoteStore, _: Database, workspace: str) -> SharedMessage:

@@ -32,8 +32,6 @@ class _Share(click.FloatRange):
 SHARE: Final = _Share(0, 1)
 """The type of an option that is a number from 0 to 1."""
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
 
 def limit_option(what: str, default: int = 20) -> Callable[[Function], Function]:
     """`--limit`, the number of rows; `what` names them and their order."""

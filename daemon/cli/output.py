@@ -1,17 +1,13 @@
 """Prints tables, ages and JSON; words of users and models can't control the terminal."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from typing import TypeVar
 
 import click
 
 from daemon.channels.terminal import printable
-from daemon.core.clock import SystemClock
 from daemon.core.text import one_line
-
-Row = TypeVar("Row")
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
@@ -24,22 +20,6 @@ def say(text: str = "") -> None:
 def say_json(value: object) -> None:
     """Print a value as JSON, in ASCII with escapes; dataclasses become objects with their fields as keys."""
     click.echo(json.dumps(value, default=_as_json, indent=2))
-
-
-def show_rows(
-    rows: Sequence[Row],
-    header: Sequence[str],
-    cells: Callable[[Row, int], Sequence[object]],
-    *,
-    as_json: bool,
-    now_ms: int | None = None,
-) -> None:
-    """Print rows as JSON, or as a table; `cells` gives a row's cells at a time in ms, the machine's unless given."""
-    if as_json:
-        say_json(rows)
-    else:
-        now = SystemClock().now_ms() if now_ms is None else now_ms
-        table(header, [[str(cell) for cell in cells(row, now)] for row in rows])
 
 
 def show_row(values: Mapping[str, object], *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`soul passport`: every memory as a file of its own, to be read, moved to another machine and brought back."""
+"""`soul memory passport`: every memory as a file of its own, to be read, moved to another machine and brought back."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
 from daemon.cli.output import say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
@@ -41,15 +41,12 @@ def command() -> None:
 
 @command.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@json_option
+@json_of(Exported)
 def export(folder: Path, as_json: bool) -> None:
     """Write all memories into DIR: a new or empty folder, or an earlier passport, which is brought up to date.
 
     The audit keeps who did it. Exit code 1 when a row of memory.db is no memory and was left out. Whole thoughts stay
     behind, and with them goals, expectations and what the soul holds of itself, its world and its values.
-
-    \b
-    JSON keys: records, written, removed, chain, failed [id].
     """
     settings = load_settings()
     done = with_database(settings, lambda database: _export(settings, database, folder.absolute()))
@@ -69,16 +66,12 @@ def export(folder: Path, as_json: bool) -> None:
     "--workspace", metavar="T…", help="The workspace of memories that name none; by default the last one used."
 )
 @click.option("--for-everybody", is_flag=True, help="The whole workspace may hear memories that don't say who may.")
-@json_option
+@json_of(("stored", "unchanged", "pictures", "left_out", "fields [name]", "failed", "refused [{path, reason}]"))
 def import_(folder: Path, workspace: str | None, for_everybody: bool, as_json: bool) -> None:
     """Store what DIR holds and memory.db lacks. Nothing that is there is changed; what was forgotten stays forgotten.
 
     Files that can't be loaded are refused by name, and the rest is stored. Memories that don't say who may hear them
     reach no user without --for-everybody. Exit code 1 when a file was refused.
-
-    \b
-    JSON keys: stored, unchanged, pictures, left_out (number of unknown fields that no memory keeps), fields (names of
-    some of them), failed, refused [{path, reason}].
     """
     settings = load_settings()
     done = with_database(settings, partial(_import, settings, folder.absolute(), workspace, for_everybody))
@@ -109,14 +102,12 @@ def import_(folder: Path, workspace: str | None, for_everybody: bool, as_json: b
 
 @command.command("verify")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@json_option
+@json_of(("records", "failed", "lossless", "chain", "refused [{path, reason}]", "lost [path]", "changed [path]"))
 def verify(folder: Path, as_json: bool) -> None:
     """Check the files in DIR, without a memory.db. Exit code 1 when something is wrong with them.
 
-    \b
-    JSON keys: records (that load), failed (that don't), lossless (whether each is written again with all that it says),
-    chain (whether the files are those that its manifest names; null without a manifest), refused [{path, reason}],
-    lost [path], changed [path].
+    `records` load and `failed` don't; `lossless`: each is written again with all that it says; `chain`: the files are
+    those of the manifest, null without one.
     """
     import asyncio
 

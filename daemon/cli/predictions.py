@@ -1,14 +1,15 @@
-"""`soul predictions`: what a soul expects, and what came of it."""
+"""`soul mind predictions`: what a soul expects, and what came of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Final
 
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option, limit_option, state_option
-from daemon.cli.output import say, say_json, table
+from daemon.cli.listing import RowListing, at
+from daemon.cli.options import limit_option, state_option
+from daemon.cli.output import say
 from daemon.cli.thoughts import soul_and_conversation
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
@@ -16,8 +17,19 @@ from daemon.core.timetable import moment
 from daemon.memory.database import Database
 from daemon.memory.expectations.listing import STATES, ListedPrediction, list_predictions
 
-_HEADER: Final = ("ID", "MADE", "SURE", "CHECK", "UNTIL", "STATE", "SURPRISE", "CONVERSATION")
 _WORDS: Final = ("what", "timeframe")
+_EXPECTED: Final = RowListing[ListedPrediction](
+    ListedPrediction,
+    "id",
+    at("made_ms", "MADE"),
+    ("SURE", lambda one, _: f"{one.confidence:.0%}"),
+    ("CHECK", lambda one, _: one.check.get("kind", "none")),
+    ("UNTIL", lambda one, _: "replies" if one.due_ms is None else moment(one.due_ms)),
+    "state",
+    ("SURPRISE", lambda one, _: "" if one.surprise is None else f"{one.surprise:.2f}"),
+    "conversation",
+    nothing='Nothing is expected. A soul expects something whose soul.toml says `mind = "cycle"`.',
+)
 
 
 @click.command("predictions")
@@ -28,27 +40,25 @@ _WORDS: Final = ("what", "timeframe")
 @state_option("expectations", STATES)
 @limit_option("of the newest expectations, oldest first")
 @words_options
-@json_option
+@_EXPECTED.option
 def command(*, conversation: str, soul: str, state: str | None, limit: int, wanted: WordsWanted, as_json: bool) -> None:
     """Show what a soul expects, what decides it, and what came of it. Times are UTC.
 
-    \b
-    JSON keys: id, soul, conversation, audience, what, confidence, timeframe, check {kind, who, words, id, name},
-    made_ms, due_ms (null: it waits for so many replies), state (open, hit, miss, unresolved, withdrawn), scored_by
-    (rule, person; null: not scored), surprise, scored_ms, thought. `what` and `timeframe` are empty, and `check`
-    is its kind alone, without --words, for what not the whole workspace may know without --private, and for what was
-    erased.
+    Without `due_ms` it waits for so many replies; `scored_by` is rule or person, null if it is not scored. `what` and
+    `timeframe` are empty, and `check` is its kind alone, without --words, for what not the whole workspace may know
+    without --private, and for what was erased.
     """
     settings = load_settings()
 
     async def look(database: Database) -> None:
         of, where = await soul_and_conversation(settings, database, soul, conversation)
         found = await list_predictions(database, of, where, state or "", limit)
-        shown = await words_of(database, wanted, "predictions", [one.thought for one in found])
-        if as_json:
-            say_json([plain(one, shown) for one in found])
-            return
-        _say_all(found, shown)
+        shown = await words_of(database, wanted, "mind predictions", [one.thought for one in found])
+        if _EXPECTED.show(found, as_json=as_json, plain=lambda one: plain(one, shown)) and found:
+            for one in found:
+                if text := shown.of(one.thought, one.what):
+                    say(f"{one.id}: {text}")
+            shown.say_what_is_missing()
 
     with_database(settings, look)
 
@@ -59,21 +69,3 @@ def plain(one: ListedPrediction, shown: WordsShown) -> Mapping[str, object]:
     if one.thought in shown.ids:
         return values
     return {**values, **dict.fromkeys(_WORDS, ""), "check": {"kind": one.check.get("kind", "none")}}
-
-
-def _say_all(found: Sequence[ListedPrediction], shown: WordsShown) -> None:
-    if not found:
-        say('Nothing is expected. A soul expects something whose soul.toml says `mind = "cycle"`.')
-        return
-    table(_HEADER, [_cells(one) for one in found])
-    for one in found:
-        if text := shown.of(one.thought, one.what):
-            say(f"{one.id}: {text}")
-    shown.say_what_is_missing()
-
-
-def _cells(one: ListedPrediction) -> tuple[str, ...]:
-    until = "replies" if one.due_ms is None else moment(one.due_ms)
-    surprise = "" if one.surprise is None else f"{one.surprise:.2f}"
-    kind = str(one.check.get("kind", "none"))
-    return one.id, moment(one.made_ms), f"{one.confidence:.0%}", kind, until, one.state, surprise, one.conversation

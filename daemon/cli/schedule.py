@@ -2,18 +2,33 @@
 
 import secrets
 from dataclasses import replace
+from typing import Final
 
 import click
 
 from daemon.cli.daemons_clock import daemons_clock
 from daemon.cli.database_access import os_user, with_agenda
-from daemon.cli.options import json_option, limit_option, state_option
-from daemon.cli.output import say, say_json, show_rows
+from daemon.cli.listing import RowListing, at, json_of
+from daemon.cli.options import limit_option, state_option
+from daemon.cli.output import say, say_json
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment, require_seldom, when
 from daemon.memory.admin.schedule_admin import INTENTION_STATES, Agenda
 from daemon.memory.queues.intention_rows import IN_MIND, Intention, NewIntention
 from daemon.memory.queues.intentions import IDLE
+
+_EVENTS: Final = RowListing[Intention](
+    Intention,
+    "id",
+    at("due_ms", "DUE"),
+    ("EVERY", lambda one, _: _rule(one)),
+    ("WAITS FOR", "cue"),
+    ("SLOT", lambda one, _: one.errand or one.slot),
+    "process",
+    ("FOR", "behalf"),
+    "conversation",
+    ("WORDS", "content"),
+)
 
 
 @click.group("schedule")
@@ -22,11 +37,7 @@ def command() -> None:
 
     When an event falls due, the soul perceives it in its conversation and may write there. What repeats for a person
     follows a rule on the clocks of their zone, like `daily 09:00 (Europe/Berlin)`.
-
-    \b
-    JSON keys: id, conversation, slot, due_ms, every, process, params, content, behalf, place, audience, state, reason,
-    fired, created_ms, settled_ms, cue, number, zone, fired_day, errand, covers_to, paused. With the cue `silence` it is
-    cancelled once another person writes there. `list` leaves content and params empty without --words.
+    With the cue `silence` it is cancelled once another person writes there.
     """
 
 
@@ -34,19 +45,14 @@ def command() -> None:
 @state_option("events", INTENTION_STATES, "waiting")
 @limit_option("events", 100)
 @click.option("--words", is_flag=True, help="Also print each event's text.")
-@json_option
+@_EVENTS.option
 def list_(state: str, limit: int, words: bool, as_json: bool) -> None:
-    """List scheduled events, the next due first. The soul itself schedules `idle`, for the time after a silence."""
+    """List scheduled events, the next due first. The soul itself schedules `idle`, for the time after a silence.
+
+    Without --words content and params are empty.
+    """
     found = with_agenda(lambda agenda: agenda.intentions(state, limit))
-    show_rows(
-        found if words else [replace(one, content="", params={}) for one in found],
-        ("ID", "DUE", "EVERY", "WAITS FOR", "SLOT", "PROCESS", "FOR", "CONVERSATION", "WORDS" if words else ""),
-        lambda one, _: (
-            *(one.id, moment(one.due_ms), _rule(one), one.cue, one.errand or one.slot),
-            *(one.process, one.behalf, one.conversation, one.content),
-        ),
-        as_json=as_json,
-    )
+    _EVENTS.show(found if words else [replace(one, content="", params={}) for one in found], as_json=as_json)
 
 
 @command.command("add")
@@ -64,7 +70,7 @@ def list_(state: str, limit: int, words: bool, as_json: bool) -> None:
     help="Whose event it is; default: the last user there.",
 )
 @click.option("--slot", default="", help="A name; replaces the waiting event of the same name in that conversation.")
-@json_option
+@json_of(Intention)
 def add(
     *,
     name: str,

@@ -6,8 +6,9 @@ from typing import Final, TypeVar
 
 import click
 
+from daemon.cli import hooks, keys
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
 from daemon.cli.output import age, say, say_json, table
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
@@ -27,18 +28,19 @@ T = TypeVar("T")
 
 _HEADER: Final = ("name", "state", "project", "branch", "host", "seen", "reason", "waiting", "bound")
 
+_KEYS: Final = (
+    *("id", "name", "person", "project", "branch", "cwd", "host", "pid", "model", "source", "permission_mode"),
+    *("attended", "state", "reach", "topic", "bound", "waiting", "started_ms", "seen_ms", "ended_ms", "reason"),
+)
+
 
 @click.group("sessions", invoke_without_command=True)
 @click.option("--all", "ended", is_flag=True, help="Those that have ended, too.")
-@json_option
+@json_of(_KEYS)
 @click.option("--md", "as_markdown", is_flag=True, help="Print a table in Markdown.")
 @click.pass_context
 def command(context: click.Context, ended: bool, as_json: bool, as_markdown: bool) -> None:
-    """Show the sessions of Claude Code that people run.
-
-    JSON keys: id, name, person, project, branch, cwd, host, pid, model, source, permission_mode, attended, state,
-    reach, topic, bound, waiting, started_ms, seen_ms, ended_ms, reason.
-    """
+    """Show the sessions of Claude Code that people run, their keys and their hooks."""
     if context.invoked_subcommand is not None:
         return
     seen = _with_sessions(lambda store, database: _look(store, database, ended=ended))
@@ -49,6 +51,10 @@ def command(context: click.Context, ended: bool, as_json: bool, as_markdown: boo
     else:
         now = SystemClock().now_ms()
         table(_HEADER, [seen.cells(one, now) for one in seen.sessions])
+
+
+command.add_command(keys.command)
+command.add_command(hooks.command)
 
 
 @command.command("forget")
@@ -71,15 +77,13 @@ def forget(names: tuple[str, ...]) -> None:
 @click.argument("name")
 @click.argument("conversation")
 @click.option("--for-everybody", "everybody", is_flag=True, help="What anybody says there goes to it, too.")
-@json_option
+@json_of(BindingOrder)
 def bind(name: str, conversation: str, everybody: bool, as_json: bool) -> None:
     """Bind a thread of Slack to a session: what its owner says there goes to it in place of the soul.
 
     The owner is asked in a direct message and decides. A session without a person is bound at once; only with
     --for-everybody does anybody's word go to it. NAME is a session's name or id. CONVERSATION is an id,
     soul/workspace/channel/thread, or any part of it that is unique.
-
-    JSON keys: session, conversation, everybody, bound.
     """
 
     async def bound(store: SessionStore, database: Database) -> BindingOrder:
@@ -100,12 +104,9 @@ def bind(name: str, conversation: str, everybody: bool, as_json: bool) -> None:
 
 @command.command("unbind")
 @click.argument("name")
-@json_option
+@json_of(BindingOrder)
 def unbind(name: str, as_json: bool) -> None:
-    """End the binding of a session, by its name or id: the soul answers in that thread again, and says so.
-
-    JSON keys: session, conversation, everybody, bound.
-    """
+    """End the binding of a session, by its name or id: the soul answers in that thread again, and says so."""
 
     async def unbound(store: SessionStore, database: Database) -> BindingOrder:
         session = await _named(store, name)

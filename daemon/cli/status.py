@@ -146,10 +146,10 @@ def _in_words(value: object) -> str:
 
 def _parked(seen: Overview) -> Iterator[str]:
     """Rows that failed for good, with the command that lists them; `soul doctor` says what to do about each."""
-    dead = {"inbox": seen.inbox, "outbox": seen.outbox, "jobs": seen.jobs, "schedule": {"dead": seen.dead_intentions}}
-    for queue, counts in dead.items():
+    queues = {"queue inbox": seen.inbox, "queue outbox": seen.outbox, "queue jobs": seen.jobs}
+    for command, counts in {**queues, "schedule": {"dead": seen.dead_intentions}}.items():
         if count := counts.get("dead", 0):
-            yield f"{count} (soul {queue} list --state dead)"
+            yield f"{count} (soul {command} list --state dead)"
 
 
 def _queue(counts: Mapping[str, int], oldest_ms: int | None, now: int) -> str:

@@ -1,4 +1,4 @@
-"""`soul thoughts`: the stream of thought."""
+"""`soul mind thoughts`: the stream of thought."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -9,14 +9,14 @@ from typing import Final
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option, limit_option
-from daemon.cli.output import facts, say, say_json, table
+from daemon.cli.listing import RowListing, at, json_of
+from daemon.cli.options import limit_option
+from daemon.cli.output import facts, say, say_json
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
 from daemon.core.ports.clock import Clock
-from daemon.core.timetable import moment
 from daemon.memory.admin.schedule_admin import find_conversation
 from daemon.memory.database import Database
 from daemon.memory.records import object_or_nothing
@@ -24,7 +24,13 @@ from daemon.memory.stream.listing import ListedThought, list_thoughts, thought_n
 
 _LOOKED_FOR_S: Final = 1.0
 _MOST_AT_ONCE: Final = 1_000
-_HEADER: Final = ("WHEN", "ID", "OCCASION", "PROCESS", "CONVERSATION", "SPOKE", "DID", "REFUSED")
+_THOUGHTS: Final = RowListing[ListedThought](
+    *(ListedThought, at("at_ms", "WHEN"), "id", "occasion", "process", "conversation"),
+    *(("SPOKE", lambda one, _: "yes" if one.spoke else "no"), ("DID", lambda one, _: _did(one))),
+    ("REFUSED", lambda one, _: len(one.refused)),
+    without=("seq",),
+    nothing='There are no thoughts yet. A soul has them whose soul.toml says `mind = "cycle"`.',
+)
 
 
 @click.group("thoughts", invoke_without_command=True)
@@ -35,7 +41,7 @@ _HEADER: Final = ("WHEN", "ID", "OCCASION", "PROCESS", "CONVERSATION", "SPOKE", 
 @limit_option("of the newest thoughts, oldest first")
 @words_options
 @click.option("-f", "--follow", is_flag=True, help="Go on with new thoughts until Ctrl-C.")
-@json_option
+@_THOUGHTS.option
 @click.pass_context
 def command(
     context: click.Context,
@@ -51,10 +57,8 @@ def command(
 
     Times are UTC. With --follow, JSON is one object a line.
 
-    \b
-    JSON keys: id, at_ms, soul, conversation, audience, occasion, process, previous, degraded, spoke, surprise, did
-    {field: n}, refused [field, reason], calls, tokens_in, tokens_out, cost_usd, input, output. `input` and `output` are
-    empty without --words, those that not the whole workspace may know without --private, and those that were erased.
+    `input` and `output` are empty without --words, those that not the whole workspace may know without --private, and
+    those that were erased.
     """
     if context.invoked_subcommand is not None:
         return
@@ -64,14 +68,16 @@ def command(
         which = await soul_and_conversation(settings, database, soul, conversation)
         if follow:
             async for one in followed(database, SystemClock(), *which, limit):
-                _say_each((one,), await words_of(database, wanted, "thoughts", [one.id]), as_json=as_json)
+                _say_each((one,), await words_of(database, wanted, "mind thoughts", [one.id]), as_json=as_json)
             return
         found = await list_thoughts(database, *which, limit)
-        shown = await words_of(database, wanted, "thoughts", [one.id for one in found])
-        if as_json:
-            say_json([plain(one, shown) for one in found])
-            return
-        _say_all(found, shown)
+        shown = await words_of(database, wanted, "mind thoughts", [one.id for one in found])
+        if _THOUGHTS.show(found, as_json=as_json, plain=lambda one: plain(one, shown)):
+            for one in found:
+                if one.id in shown.ids:
+                    say(f"\n{one.id}")
+                    _say_words(one, shown)
+            shown.say_what_is_missing()
 
     with suppress(KeyboardInterrupt):
         with_database(settings, look)
@@ -80,15 +86,12 @@ def command(
 @command.command("show")
 @click.argument("name", metavar="ID")
 @words_options
-@json_option
+@json_of(ListedThought, ("seq",))
 def show(name: str, wanted: WordsWanted, as_json: bool) -> None:
-    """Show one thought: what it was given and what it held.
-
-    JSON keys: those of the group.
-    """
+    """Show one thought: what it was given and what it held."""
 
     async def read(database: Database) -> tuple[ListedThought, WordsShown]:
-        return await thought_named(database, name), await words_of(database, wanted, "thoughts show", [name])
+        return await thought_named(database, name), await words_of(database, wanted, "mind thoughts show", [name])
 
     found, shown = with_database(load_settings(), read)
     values = plain(found, shown)
@@ -134,26 +137,12 @@ def _say_each(found: Sequence[ListedThought], shown: WordsShown, *, as_json: boo
         if as_json:
             click.echo(json.dumps(plain(one, shown)))
         else:
-            say("  ".join(_cells(one)))
+            say("  ".join(_THOUGHTS.cells(one, SystemClock().now_ms())))
             _say_words(one, shown)
 
 
-def _say_all(found: Sequence[ListedThought], shown: WordsShown) -> None:
-    if not found:
-        say('There are no thoughts yet. A soul has them whose soul.toml says `mind = "cycle"`.')
-    else:
-        table(_HEADER, [_cells(one) for one in found])
-    for one in found:
-        if one.id in shown.ids:
-            say(f"\n{one.id}")
-            _say_words(one, shown)
-    shown.say_what_is_missing()
-
-
-def _cells(one: ListedThought) -> tuple[str, ...]:
-    did = sum(number for number in one.did.values() if isinstance(number, int))
-    when, spoke = moment(one.at_ms), "yes" if one.spoke else "no"
-    return when, one.id, one.occasion, one.process, one.conversation, spoke, str(did), str(len(one.refused))
+def _did(one: ListedThought) -> int:
+    return sum(number for number in one.did.values() if isinstance(number, int))
 
 
 def _say_words(one: ListedThought, shown: WordsShown) -> None:

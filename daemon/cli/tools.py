@@ -1,14 +1,24 @@
 """`soul tools`: the tools of the MCP servers as a daemon has seen them, and those that have changed."""
 
+from typing import Final
+
 import click
 
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import json_option
-from daemon.cli.output import age, say, show_rows
+from daemon.cli.listing import RowListing
+from daemon.cli.output import age, say
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.memory.admin.tool_admin import RecordedTool, ToolAdmin, recorded_tools
 from daemon.memory.database import Database
+
+_TOOLS: Final = RowListing[RecordedTool](
+    RecordedTool,
+    ("TOOL", "name"),
+    "soul",
+    ("USE", lambda one, _: "asks" if one.writes or one.changed_ms is not None else "reads"),
+    ("CHANGED", lambda one, now: "no" if one.changed_ms is None else f"{age(now, one.changed_ms)} ago"),
+)
 
 
 @click.group("tools")
@@ -17,23 +27,14 @@ def command() -> None:
 
     A tool that says something else of itself than at its first sight asks for a click at every use, until it is
     accepted.
-
-    \b
-    JSON keys: soul, server, name, accepted, offered, writes, changed_ms. The last is null for an unchanged tool.
     """
 
 
 @command.command("list")
-@json_option
+@_TOOLS.option
 def list_(as_json: bool) -> None:
-    """List every tool that a daemon has seen, the changed ones first."""
-    found = with_database(load_settings(), recorded_tools)
-    show_rows(found, ("TOOL", "SOUL", "USE", "CHANGED"), _columns, as_json=as_json)
-
-
-def _columns(one: RecordedTool, now: int) -> tuple[str, ...]:
-    changed = "no" if one.changed_ms is None else f"{age(now, one.changed_ms)} ago"
-    return one.name, one.soul, "asks" if one.writes or one.changed_ms is not None else "reads", changed
+    """List every tool that a daemon has seen, the changed ones first. `changed_ms` is null for an unchanged tool."""
+    _TOOLS.show(with_database(load_settings(), recorded_tools), as_json=as_json)
 
 
 @command.command("accept")

@@ -212,8 +212,8 @@ class Stay:
 class Transition:
     """The conversation moves to the process `to`, which runs at once on the same perception if `execute_now`.
 
-    `reason` is one sentence for `soul trace`; `decided_by` is `rule` or `model`. A transition of a process to itself
-    is the same as Stay.
+    `reason` is one sentence for `soul mind trace`; `decided_by` is `rule` or `model`. A transition of a process to
+    itself is the same as Stay.
     """
 
     memory: WorkingMemory

@@ -66,7 +66,7 @@ class _Run:
             if self._hop > MOST_HOPS:
                 raise ProcessFailed(
                     f"{self.state.process} and others hand over to each other without end",
-                    hint="see `soul trace` for the path",
+                    hint="see `soul mind trace` for the path",
                 )
         if self._visits and not self._is_parked() and all(step.act != "move" for step in self.path):
             self._note("return", self._home.process, "schedule", "a visit hands the conversation back")

@@ -236,7 +236,7 @@ class Courier:
             )
             return False
         await self._give_up(delivery, "unknown", f"may or may not have been sent: {doubt.message}", Note.UNKNOWN)
-        self._emit("outbox.unknown", key=delivery.post.key, reason=doubt.message, hint="soul outbox show KEY")
+        self._emit("outbox.unknown", key=delivery.post.key, reason=doubt.message, hint="soul queue outbox show KEY")
         return True
 
     async def _give_up(self, delivery: Delivery, state: str, reason: str, note: Note) -> None:

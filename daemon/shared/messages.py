@@ -147,7 +147,9 @@ async def send_as_admin(
     note = NewNote(OPERATOR, addressee, workspace, said, audience, hops=1)
     sent = await store.send(note, budget)
     if sent.reason:
-        raise NoteRefused(f"the note was refused: {sent.reason}", hint=f"it stands in `soul notes show {sent.id}`")
+        raise NoteRefused(
+            f"the note was refused: {sent.reason}", hint=f"it stands in `soul queue notes show {sent.id}`"
+        )
     return sent
 
 

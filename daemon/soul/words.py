@@ -52,7 +52,8 @@ def _faults(language: str, words: Mapping[str, object]) -> Iterator[tuple[Place,
 def _fault(key: str, text: object) -> str | None:
     if key not in SENTENCES:
         close = difflib.get_close_matches(key, SENTENCES, n=1)
-        return f"there is no sentence {key!r}; " + (f"did you mean {close[0]!r}?" if close else "see docs/SOULS.md")
+        hint = f"did you mean {close[0]!r}?" if close else "see `soul settings --soul`"
+        return f"there is no sentence {key!r}; {hint}"
     if not isinstance(text, str) or not text.strip() or _UNSEEN.search(text):
         return "must be one line of text"
     most = LONGEST_LABEL if key in LABELS else LONGEST

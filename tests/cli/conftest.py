@@ -2,9 +2,12 @@
 
 import json
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -49,5 +52,21 @@ def printed(*arguments: str) -> str:
 
 
 def as_json(*arguments: str) -> Any:  # noqa: ANN401  # a JSON document
-    """What a command prints as JSON."""
-    return json.loads(printed(*arguments, "--json"))
+    """What a command prints as JSON; each object has the keys that its help names, if it names them."""
+    found = json.loads(printed(*arguments, "--json"))
+    if named := keys_in_help(arguments):
+        for one in found if isinstance(found, list) else [found]:
+            assert set(one) == named, arguments
+    return found
+
+
+def keys_in_help(arguments: Sequence[str]) -> set[str]:
+    """The keys that the help of a command names in its line of them, without what is inside of brackets."""
+    command: click.Command = soul
+    for name in arguments:
+        inner = command.get_command(click.Context(command), name) if isinstance(command, click.Group) else None
+        command = inner or command
+    line = (command.help or "").partition("JSON keys: ")[2].removesuffix(".").replace("\n", " ")
+    while "{" in line or "[" in line:
+        line = re.sub(r"[{\[][^{}\[\]]*[}\]]", "", line)
+    return {name.strip() for name in line.split(",") if name.strip()}

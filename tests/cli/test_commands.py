@@ -3,23 +3,30 @@
 import json
 from pathlib import Path
 
+import click
 import pytest
 
-from daemon.cli.commands import SUBCOMMANDS, soul
+from daemon.cli.commands import soul
+from daemon.cli.groups import every_command
 from daemon.cli.output import age
 from daemon.core.clock import SystemClock
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from daemon.memory.database.migrate import SCHEMA
-from tests.cli.conftest import as_json, call
+from tests.cli.conftest import as_json, call, printed
 from tests.cli.stocked import NOW, THOUGHT, add_daemon, change, dead_identity, insert, message_in, one, opened, post_in
 
 
-def test_every_command_has_help_and_reports_every_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in SUBCOMMANDS:
-        result = call(name, "--help")
-        assert (result.exit_code, "Usage: soul" in result.output) == (0, True), name
-        found = soul.get_command(None, name)  # type: ignore[arg-type]  # the context is not used
-        assert (found is not None and found.name) == name
+def test_every_command_has_help_and_is_listed_and_reports_every_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [path for path, _ in every_command(soul, click.Context(soul, info_name="soul"))]
+    listed = printed("help", "--all")
+    for path in paths:
+        result = call(*path.split()[1:], "--help")
+        assert (result.exit_code, f"Usage: {path} " in result.output) == (0, True), path
+        assert f"{path} " in listed
+        assert "--json" not in result.output or "JSON keys: " in result.output or "JSON: " in result.output, path
+    assert len([path for path in paths if path.count(" ") == 1]) == len(soul.list_commands(click.Context(soul))) == 24
+    assert printed("help", "queue", "inbox") == printed("queue", "inbox", "--help")
+    assert "no command `soul queue dance`" in call("help", "queue", "dance").stderr
     result = call("dance")
     assert (result.exit_code, "No such command 'dance'" in result.output) == (2, True)
     monkeypatch.setenv("SOUL_MAX_CYCLES", "many")
@@ -31,7 +38,14 @@ def test_every_command_has_help_and_reports_every_wrong_setting(monkeypatch: pyt
         assert "SOUL_LEASE" in result.stderr
 
 
-READERS = [["status"], ["inbox", "list"], ["inbox", "show", "x"], ["outbox", "list"], ["db", "check"], ["db", "backup"]]
+READERS = [
+    ["status"],
+    ["queue", "inbox", "list"],
+    ["queue", "inbox", "show", "x"],
+    ["queue", "outbox", "list"],
+    ["db", "check"],
+    ["db", "backup"],
+]
 
 
 def test_without_memory_db_every_reader_fails_and_creates_none(home: Path) -> None:
@@ -87,47 +101,49 @@ def test_status_shows_how_far_slack_is_read(path: Path) -> None:
 
 def test_lists_print_states_and_show_prints_words_and_neither_controls_nor_thoughts(path: Path) -> None:
     for family, states in (("inbox", INBOX_STATES), ("outbox", OUTBOX_STATES)):
-        result = call(family, "list")
+        result = call("queue", family, "list")
         assert result.exit_code == 0
         assert all(state in result.stdout for state in states)
         assert "anybody" not in result.stdout
-        found = as_json(family, "list", "--state", "dead")
+        found = as_json("queue", family, "list", "--state", "dead")
         assert [(row["state"], row["body"]) for row in found] == [("dead", "")]
-        assert call(family, "list", "--state", "lost").exit_code == 2
-        assert call(family, "list", "--limit", "0").exit_code == 2
+        assert call("queue", family, "list", "--state", "lost").exit_code == 2
+        assert call("queue", family, "list", "--limit", "0").exit_code == 2
     for family, name in (("inbox", message_in("dead")), ("outbox", post_in("dead"))):
-        result = call(family, "show", name)
+        result = call("queue", family, "show", name)
         assert "please don't tell ␛]0;owned␇ anybody" in result.stdout
-        assert "\x1b" not in result.stdout + call(family, "show", name, "--json").stdout
-        shown = as_json(family, "show", name)
-        assert all(key in call(family, "--help").stdout for key in shown)
+        assert "\x1b" not in result.stdout + call("queue", family, "show", name, "--json").stdout
+        assert as_json("queue", family, "show", name)["state"] == "dead"
     for arguments in (
-        ["status"], ["status", "--json"], ["inbox", "list"], ["inbox", "show", message_in("answered")],
-        ["outbox", "show", post_in("sent"), "--json"], ["doctor", "--offline"], ["db", "check"],
+        ["status"], ["status", "--json"], ["queue", "inbox", "list"],
+        ["queue", "inbox", "show", message_in("answered")],
+        ["queue", "outbox", "show", post_in("sent"), "--json"], ["doctor", "--offline"], ["db", "check"],
     ):  # fmt: skip
         assert THOUGHT not in call(*arguments).output
 
 
 def test_messages_and_posts_are_retried_and_dropped_and_only_with_yes_or_force_blindly_or_again(path: Path) -> None:
     change(path, "UPDATE outbox SET platform_ts = '9.9' WHERE state = 'expired'")
-    assert "waits for an answer again" in call("inbox", "retry", message_in("dead"), message_in("stale")).stdout
-    assert "stays without an answer" in call("inbox", "drop", message_in("new")).stdout
-    assert "will be sent" in call("outbox", "retry", post_in("dead")).stdout
-    assert "looked up first" in call("outbox", "retry", post_in("unknown")).stdout
-    dropped = call("outbox", "drop", post_in("expired"))
+    assert (
+        "waits for an answer again" in call("queue", "inbox", "retry", message_in("dead"), message_in("stale")).stdout
+    )
+    assert "stays without an answer" in call("queue", "inbox", "drop", message_in("new")).stdout
+    assert "will be sent" in call("queue", "outbox", "retry", post_in("dead")).stdout
+    assert "looked up first" in call("queue", "outbox", "retry", post_in("unknown")).stdout
+    dropped = call("queue", "outbox", "drop", post_in("expired"))
     assert "won't be sent" in dropped.stdout
     assert "visible already, as 9.9" in dropped.stdout
     assert one(path, "SELECT count(*) FROM audit") == 6
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("unknown")) == "sending"
-    assert "will be sent" in call("outbox", "retry", "--yes", post_in("unknown")).stdout
+    assert "will be sent" in call("queue", "outbox", "retry", "--yes", post_in("unknown")).stdout
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("unknown")) == "pending"
-    result = call("inbox", "retry", message_in("answered"))
+    result = call("queue", "inbox", "retry", message_in("answered"))
     assert result.exit_code == 70
     assert result.stderr.splitlines() == [
         f"{message_in('answered')} has a reply",
         "repeat with --force for a second reply",
     ]
-    assert call("inbox", "retry", "--force", message_in("answered")).exit_code == 0
+    assert call("queue", "inbox", "retry", "--force", message_in("answered")).exit_code == 0
 
 
 FAMILIES = ("inbox", "outbox", "jobs")
@@ -139,29 +155,28 @@ def test_many_rows_of_a_state_are_retried_at_once(path: Path) -> None:
     change(path, "UPDATE jobs SET state = 'dead'")
     for number, family in enumerate(FAMILIES):
         change(path, f"UPDATE {family} SET settled_ms = ? WHERE state = 'dead'", now - 3_600_000)
-        assert call(family, "retry", "--state", "dead", "--since", "59m").stdout == ""
+        assert call("queue", family, "retry", "--state", "dead", "--since", "59m").stdout == ""
         assert one(path, f"SELECT count(*) FROM {family} WHERE state = 'dead'") == 1
-        assert call(family, "retry", "--state", "dead", "--since", "2h").exit_code == 0
+        assert call("queue", family, "retry", "--state", "dead", "--since", "2h").exit_code == 0
         assert one(path, f"SELECT count(*) FROM {family} WHERE state = 'dead'") == 0
         assert one(path, "SELECT count(*) FROM audit") == number + 1
     for wrong in ("", "--state dead", "--since 2h", "1 --state dead --since 2h", "--state dead --since soon",
                   "--state answered --since 2h"):  # fmt: skip
         for family in FAMILIES:
-            assert call(family, "retry", *wrong.split()).exit_code == 2, (family, wrong)
+            assert call("queue", family, "retry", *wrong.split()).exit_code == 2, (family, wrong)
 
 
 def test_dead_jobs_are_listed_retried_and_dropped(path: Path) -> None:
     change(path, "UPDATE jobs SET state = 'dead', reason = 'KeyError', attempts = 3")
-    listed = call("jobs", "list", "--state", "dead").stdout
+    listed = call("queue", "jobs", "list", "--state", "dead").stdout
     assert "summarizes_the_conversation" in listed
     assert "KeyError" in listed
-    assert "1 (soul jobs list --state dead)" in call("status").stdout
-    (row,) = as_json("jobs", "list")
-    assert all(key in call("jobs", "--help").stdout for key in row)
-    assert "will be done again" in call("jobs", "retry", "1").stdout
-    assert call("jobs", "drop", "1").exit_code == 70
+    assert "1 (soul queue jobs list --state dead)" in call("status").stdout
+    assert [row["state"] for row in as_json("queue", "jobs", "list")] == ["dead"]
+    assert "will be done again" in call("queue", "jobs", "retry", "1").stdout
+    assert call("queue", "jobs", "drop", "1").exit_code == 70
     change(path, "UPDATE jobs SET state = 'dead'")
-    assert "won't be done" in call("jobs", "drop", "1").stdout
+    assert "won't be done" in call("queue", "jobs", "drop", "1").stdout
 
 
 def test_a_database_is_made_checked_backed_up_and_restored(home: Path) -> None:
@@ -211,6 +226,7 @@ def test_settings_show_values_but_no_secrets(monkeypatch: pytest.MonkeyPatch) ->
     assert (values["SOUL_MEMBERS"]["value"], values["SOUL_MEMBERS"]["set"]) == ("U1,U2", True)
     assert values["SOUL_ALLOW_GUESTS"]["value"] == "false"
     assert "#SOUL_MAX_CYCLES=32" in call("settings", "--reference").stdout
+    assert "| `display_name` | " in call("settings", "--soul").stdout
 
 
 def test_the_manifest_carries_the_souls_name(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:

@@ -173,10 +173,10 @@ def test_stuck_rows_come_with_their_command_and_an_old_backup_is_a_warning(path:
     assert only("backups").verdict is Verdict.OK
     assert "2 take 0.00 GiB" in only("backups").found
     assert [one.fix.split(",")[0] for one in found("stuck")] == [
-        "soul inbox list --state dead",
-        "soul outbox list --state unknown",
-        "soul outbox list --state dead",
-        "soul outbox list --state expired",
+        "soul queue inbox list --state dead",
+        "soul queue outbox list --state unknown",
+        "soul queue outbox list --state dead",
+        "soul queue outbox list --state expired",
     ]
     change(path, "DELETE FROM inbox")
     change(path, "DELETE FROM outbox")
@@ -189,7 +189,7 @@ def test_stuck_rows_come_with_their_command_and_an_old_backup_is_a_warning(path:
         " FROM jobs",
     )
     said = " ".join(one.fix for one in found("stuck"))
-    assert "soul jobs list --state dead" in said
+    assert "soul queue jobs list --state dead" in said
     assert "soul schedule list --state dead" in said
     assert "1 (soul schedule list --state dead)" in call("status").stdout
 

@@ -1,4 +1,4 @@
-"""`soul goals`: the fields that others build on, words where they are asked for, and what an admin adds and closes."""
+"""`soul mind goals`: the fields that others build on, words where asked for, and what an admin adds and closes."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def path(home: Path) -> Path:
 
 
 def listed(*arguments: str) -> list[dict[str, object]]:
-    found = as_json("goals", *arguments)
+    found = as_json("mind", "goals", *arguments)
     assert isinstance(found, list)
     return found
 
@@ -42,7 +42,6 @@ def test_each_goal_has_the_fields_that_others_build_on() -> None:
     assert listed("list") == found
     assert [each["id"] for each in listed("list", "--state", "open", "--limit", "1")] == ["G2"]
     assert [each["id"] for each in listed("--state", "stale")] == ["G3"]
-    assert all(key in printed("goals", "--help") for key in KEYS)
 
 
 def test_words_of_a_goal_and_its_reason_are_shown_where_asked_for_and_that_is_recorded(path: Path) -> None:
@@ -50,16 +49,16 @@ def test_words_of_a_goal_and_its_reason_are_shown_where_asked_for_and_that_is_re
     every = listed("--words", "--private", "--conversation", CONVERSATION)
     assert [each["goal"] for each in every] == [f"read log {number}" for number in range(1, 5)]
     assert [each["why"] for each in every] == [f"reason {number}" for number in range(1, 5)]
-    assert one(path, "SELECT count(*) FROM audit WHERE detail LIKE 'goals: %'") == 2
-    assert "G1: read log 1 (reason 1)" in printed("goals", "--words")
-    assert "G1" in printed("goals", "list")
+    assert one(path, "SELECT count(*) FROM audit WHERE detail LIKE 'mind goals: %'") == 2
+    assert "G1: read log 1 (reason 1)" in printed("mind", "goals", "--words")
+    assert "G1" in printed("mind", "goals", "list")
     change(path, "UPDATE goals SET changed_by = 'TH_20261123_002', why = 'a secret' WHERE id = 'G1'")
     found = listed("--words")[0]
     assert (found["goal"], found["why"]) == ("read log 1", "")
     change(path, "UPDATE goals SET audience = 'workspace:T1', why = '', thought = changed_by")
     change(path, "UPDATE thoughts SET audience = 'workspace:T1'")
     change(path, "UPDATE goals SET thought = (SELECT max(id) FROM thoughts), changed_by = ''")
-    assert f"{one(path, 'SELECT count(*) FROM goals')} texts are not shown: add --words" in printed("goals")
+    assert f"{one(path, 'SELECT count(*) FROM goals')} texts are not shown: add --words" in printed("mind", "goals")
 
 
 WATER = {"action": "add", "goal": "water the plants", "priority": 0.9, "due": "2h", "why": "they are dry"}
@@ -82,7 +81,7 @@ def test_what_a_thought_proposes_is_listed_as_a_proposed_goal_until_it_is_settle
     assert [each["id"] for each in listed("--limit", "1")] == [name]
     assert [each["goal"] for each in listed("--state", "proposed", "--words")] == ["water the plants", "rest"]
     assert listed("--state", "proposed", "--conversation", CONVERSATION) == found
-    assert f"{name}: water the plants (they are dry)" in printed("goals", "--words")
+    assert f"{name}: water the plants (they are dry)" in printed("mind", "goals", "--words")
     assert call("approvals", "approve", name).exit_code == 0
     assert listed("--state", "proposed") == []
     assert [each["id"] for each in listed("--state", "open")] == ["G1", "G2", "G5", "G6"]
@@ -104,7 +103,7 @@ def test_a_proposal_before_few_needs_more_to_be_read_and_goes_with_its_words(pat
 def test_an_admin_adds_a_goal_and_closes_it_on_record(path: Path) -> None:
     made = json.loads(
         printed(
-            *("goals", "add", CONVERSATION, "water the plants", "--due", "2h", "--priority", "0.9"),
+            *("mind", "goals", "add", CONVERSATION, "water the plants", "--due", "2h", "--priority", "0.9"),
             *("--on-behalf", "U1", "--why", "they are dry", "--json"),
         )
     )
@@ -115,8 +114,8 @@ def test_an_admin_adds_a_goal_and_closes_it_on_record(path: Path) -> None:
     assert listed()[-1]["goal"] == ""
     every = listed("--words", "--private")[-1]
     assert (every["goal"], every["why"]) == ("water the plants", "they are dry")
-    assert printed("goals", "done", "g5", "--why", "it rained") == "G5 of minoan is done.\n"
-    assert printed("goals", "drop", "G1", "G2") == "G1 of minoan is abandoned.\nG2 of minoan is abandoned.\n"
+    assert printed("mind", "goals", "done", "g5", "--why", "it rained") == "G5 of minoan is done.\n"
+    assert printed("mind", "goals", "drop", "G1", "G2") == "G1 of minoan is abandoned.\nG2 of minoan is abandoned.\n"
     closed = listed("--words", "--private")
     assert [each["state"] for each in closed] == ["abandoned", "abandoned", "stale", "done", "done"]
     assert closed[-1]["why"] == "it rained"
@@ -151,27 +150,29 @@ def test_bad_input_is_told_in_a_sentence_and_changes_nothing_and_no_more_are_add
         (("--state", "gone"), "gone"),
         (("--conversation", "C99"), "C99"),
     ):
-        result = call("goals", *wrong)
+        result = call("mind", "goals", *wrong)
         assert (result.exit_code != 0, says in " ".join(result.output.split())) == (True, True), (wrong, result.output)
         assert "is abandoned." not in result.output
         assert "unexpected error" not in result.output
     assert rows(path, "SELECT * FROM goals ORDER BY seq") == before
     change(path, "UPDATE turns SET author = 'ben', speaker = 'person'")
-    made = as_json("goals", "add", CONVERSATION, "a goal", "--on-behalf", "ben")
+    made = as_json("mind", "goals", "add", CONVERSATION, "a goal", "--on-behalf", "ben")
     assert made["behalf"] == "ben"
     for number in range(10):
-        printed("goals", "add", CONVERSATION, f"goal number {number}")
-    assert "12 goals are open for dm:D1, and no more fit" in call("goals", "add", CONVERSATION, "one more").output
+        printed("mind", "goals", "add", CONVERSATION, f"goal number {number}")
+    assert (
+        "12 goals are open for dm:D1, and no more fit" in call("mind", "goals", "add", CONVERSATION, "one more").output
+    )
     assert one(path, "SELECT count(*) FROM goals") == 15
 
 
 def test_a_goal_is_that_of_the_soul_of_its_conversation_and_closed_once(path: Path) -> None:
     there = converse(path, "cleo")
-    assert as_json("goals", "add", there, "find the key")["soul"] == "cleo"
+    assert as_json("mind", "goals", "add", there, "find the key")["soul"] == "cleo"
     assert [(each["soul"], each["conversation"]) for each in listed("--conversation", there)] == [("cleo", there)]
-    assert "G1" in printed("goals", "--conversation", there)
+    assert "G1" in printed("mind", "goals", "--conversation", there)
     assert {each["soul"] for each in listed()} == {"minoan"}
     assert listed("--conversation", there, "--soul", "minoan") == []
-    assert printed("goals", "done", "G1", "g1", "G2") == "G1 of minoan is done.\nG2 of minoan is done.\n"
+    assert printed("mind", "goals", "done", "G1", "g1", "G2") == "G1 of minoan is done.\nG2 of minoan is done.\n"
     change(path, "DELETE FROM goals")
-    assert "There are no goals." in printed("goals")
+    assert "There are no goals." in printed("mind", "goals")

@@ -11,15 +11,15 @@ HOSTILE = (
 COMMANDS = (
     *(("context", command, "--", "TEXT") for command in ("get", "history", "presence", "watch")),
     *(("sessions", command, "--", "TEXT") for command in ("forget", "unbind")),
-    *(("notes", "show", "--", "TEXT"), ("keys", "revoke", "--", "TEXT")),
+    *(("queue", "notes", "show", "--", "TEXT"), ("sessions", "keys", "revoke", "--", "TEXT")),
     ("context", "set", "--", "TEXT", "{}"),
     ("context", "patch", "--", "TEXT", "{}"),
-    ("notes", "send", "--", "TEXT", "hello"),
+    ("queue", "notes", "send", "--", "TEXT", "hello"),
     ("handoff", "--", "TEXT", "rolf"),
     ("sessions", "bind", "--", "TEXT", "x"),
-    ("keys", "add", "--person=TEXT"),
+    ("sessions", "keys", "add", "--person=TEXT"),
     ("context", "define", "--audience=TEXT", "launch"),
-    ("notes", "send", "--audience=TEXT", "minoan", "hello"),
+    ("queue", "notes", "send", "--audience=TEXT", "minoan", "hello"),
     ("handoff", "--", "minoan", "TEXT"),
 )
 

@@ -1,4 +1,4 @@
-"""`soul initiative`: the fields that others build on, and what an admin may decide."""
+"""`soul mind initiative`: the fields that others build on, and what an admin may decide."""
 
 from pathlib import Path
 
@@ -34,13 +34,13 @@ def said(path: Path, who: str, at_ms: int, *, promised: int = 0, post: str = "")
 
 
 def printed(*arguments: str) -> str:
-    result = call("initiative", *arguments)
+    result = call("mind", "initiative", *arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def listed(*arguments: str) -> list[dict[str, object]]:
-    found = as_json("initiative", *arguments)
+    found = as_json("mind", "initiative", *arguments)
     assert isinstance(found, list)
     return found
 
@@ -50,7 +50,6 @@ def test_whom_the_soul_knows_is_listed_and_a_pause_with_its_end_and_the_next_mom
     assert tuple(listed()[0].values()) == ("U1", "unasked", "", "", None, 2, 0, None)
     assert listed("list") == listed()
     assert "U1" in printed()
-    assert all(key in printed("--help") for key in KEYS)
     now = SystemClock().now_ms()
     invited(path, "U1", until_ms=now + 30 * DAY)
     (one,) = listed()
@@ -67,11 +66,11 @@ def test_what_was_said_counts_for_a_day_but_for_promises_and_waits_for_an_answer
     said(path, "U1", now, promised=1)
     (one,) = listed()
     assert (one["sent_today"], one["next_ms"]) == (1, None), "the last one is unanswered"
-    log = as_json("initiative", "log")
+    log = as_json("mind", "initiative", "log")
     assert [tuple(each) for each in log] == [LOGGED] * 3
     assert [each["promised"] for each in log] == [False, False, True]
     assert "promised" in printed("log")
-    assert len(as_json("initiative", "log", "--limit", "1")) == 1
+    assert len(as_json("mind", "initiative", "log", "--limit", "1")) == 1
 
 
 def test_what_never_arrived_does_not_count_as_for_the_limit(path: Path) -> None:
@@ -95,12 +94,12 @@ def test_an_admin_allows_a_channel_and_denies_it_again_and_both_are_on_record(pa
 def test_one_whom_the_soul_does_not_know_is_told_an_admin_denies_a_person_but_invites_for_none(path: Path) -> None:
     for who in ("C9", "U9", "D1", "", "C1'; DROP TABLE invitations; --"):
         for act in ("allow", "deny"):
-            result = call("initiative", act, who)
+            result = call("mind", "initiative", act, who)
             assert (result.exit_code != 0, "knows no channel or person" in result.output) == (True, True), (act, who)
-    assert call("initiative", "--soul", "nobody").exit_code != 0
-    assert call("initiative", "allow", "C1", "--soul", "nobody").exit_code != 0
+    assert call("mind", "initiative", "--soul", "nobody").exit_code != 0
+    assert call("mind", "initiative", "allow", "C1", "--soul", "nobody").exit_code != 0
     assert rows(path, "SELECT 1 FROM invitations") == []
-    result = call("initiative", "allow", "U1")
+    result = call("mind", "initiative", "allow", "U1")
     assert result.exit_code != 0
     assert "follow up on" in result.output
     assert listed()[0]["state"] == "unasked"

@@ -20,8 +20,16 @@ from tests.systemd.conftest import REPOSITORY
 
 PYTHON = {"PYTHONPATH": os.pathsep.join([str(REPOSITORY), *filter(None, sys.path)]), "PYTHONDONTWRITEBYTECODE": "1"}
 COMMANDS = (
-    *("status", "doctor --offline", "inbox list", "outbox list", "jobs list", "people list", "memory stats"),
-    *("settings", "memory verify", "keys list", "schedule list", "approvals list", "tools list", "db check"),
+    *(
+        "status",
+        "doctor --offline",
+        "queue inbox list",
+        "queue outbox list",
+        "queue jobs list",
+        "memory people list",
+        "memory stats",
+    ),
+    *("settings", "memory verify", "sessions keys list", "schedule list", "approvals list", "tools list", "db check"),
     "memory runs",
 )
 

@@ -60,7 +60,7 @@ def test_facts_a_search_and_links_are_those_that_a_reply_there_could_know(fact: 
     assert "bees" not in shown.stdout
     assert as_json("memory", "show", "TU_1")["kind"] == "turn"
     assert "there is no memory EP_1" in call("memory", "show", "EP_1").stderr
-    [person] = as_json("memory", "people")
+    [person] = as_json("memory", "people", "count")
     assert (person["person"], person["messages"], person["facts"]) == ("U1", 1, 1)
     for arguments, says in (
         (("TL_404",), "the soul never said TL_404"),

@@ -71,7 +71,7 @@ def test_words_said_in_private_need_both_options_and_are_recorded(home: Path, id
     assert f"{ids['secret']} by TU_1: I keep bees" in shown, "quotations are below the facts that they prove"
     assert "the query is empty" in call("memory", "search", " ", "--as", "U1", "--place", "D1").stderr
     assert "Nothing surfaces" in call("memory", "search", "zeppelin", "--as", "U1", "--place", "D1").stdout
-    for command in ("show TU_1", "facts --as U1 --place D1", "search bees --as U1 --place D1", "people"):
+    for command in ("show TU_1", "facts --as U1 --place D1", "search bees --as U1 --place D1", "people count"):
         seen = len(readings(home))
         arguments = command.split()
         for options in ((), ("--words",)):

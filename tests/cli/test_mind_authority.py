@@ -26,7 +26,6 @@ def test_each_function_is_listed_with_its_level_and_what_is_wrong_changes_nothin
     found = as_json("mind", "authority")
     assert {row["function"]: row["level"] for row in found} == {str(one): level for one, level in STARTS.items()}
     assert all(set(row) == KEYS for row in found)
-    assert all(key in call("mind", "authority", "--help").stdout for key in KEYS)
     assert "values" in call("mind", "authority").stdout
     for wrong in (
         ("goal", "1", "--why", "x"),
@@ -74,7 +73,6 @@ def test_a_level_is_set_with_why_and_the_history_says_which_when_by_whom_and_why
     ]
     assert {one["by"] for one in found} == {os_user()}
     assert all(before <= one["at_ms"] <= SystemClock().now_ms() for one in found)
-    assert all(key in call("mind", "authority", "history", "--help").stdout for key in found[0])
     (last,) = as_json("mind", "authority", "history", "--limit", "1")
     assert last["why"] == "it does well"
     of_tools = as_json("mind", "authority", "history", "--function", "tools")

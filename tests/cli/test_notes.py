@@ -1,4 +1,4 @@
-"""`soul notes`: the notes between souls as the admin sees them; their words only where they are asked for."""
+"""`soul queue notes`: the notes between souls as the admin sees them; their words only where they are asked for."""
 
 import json
 from pathlib import Path
@@ -28,15 +28,15 @@ def memory(home: Path) -> Path:
 
 
 def shown(*arguments: str) -> dict[str, object]:
-    row: dict[str, object] = json.loads(printed("notes", "show", *arguments, "--json"))
+    row: dict[str, object] = json.loads(printed("queue", "notes", "show", *arguments, "--json"))
     return row
 
 
 def test_they_are_listed_newest_first_and_words_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path) -> None:
-    listed = as_json("notes", "list")
+    listed = as_json("queue", "notes", "list")
     assert [(one["id"], set(one)) for one in listed] == [("NT_0", KEYS), ("NT_1", KEYS)]
-    assert len(as_json("notes", "list", "--limit", "1")) == 1
-    table = call("notes", "list").output
+    assert len(as_json("queue", "notes", "list", "--limit", "1")) == 1
+    table = call("queue", "notes", "list").output
     assert "delivered" in table
     assert "the words" not in table
     assert shown("NT_0")["words"] == ""
@@ -46,8 +46,8 @@ def test_they_are_listed_newest_first_and_words_shown_by_the_rule_of_memory_and_
     assert one(memory, "SELECT soul FROM word_readings") == "ada", "who has to say so to the person"
     assert shown("NT_1", "--words")["words"] == ""
     assert shown("NT_1", "--words", "--private")["words"] == "the words"
-    assert "1 text is not shown: add --words" in call("notes", "show", "NT_0").output
-    assert "the words" in call("notes", "show", "NT_0", "--words").output
+    assert "1 text is not shown: add --words" in call("queue", "notes", "show", "NT_0").output
+    assert "the words" in call("queue", "notes", "show", "NT_0", "--words").output
 
 
 def test_one_that_is_sent_waits_and_one_that_can_not_be_is_not(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,18 +59,18 @@ def test_one_that_is_sent_waits_and_one_that_can_not_be_is_not(memory: Path, mon
         (("send", "ben", "hello", "--audience", "everybody"), "is no audience"),
         (("send", "ben", "hello", "--audience", "dm:a/b"), "is no audience"),
     ):
-        result = call("notes", *arguments)
+        result = call("queue", "notes", *arguments)
         assert (result.exit_code != 0, said in result.output) == (True, True), (arguments, result.output)
     assert one(memory, "SELECT count(*) FROM shared_messages") == 2
     monkeypatch.setenv("SOUL_PAIR_HOURLY", "0")
-    result = call("notes", "send", "ben", "hello")
+    result = call("queue", "notes", "send", "ben", "hello")
     assert result.exit_code != 0
     assert "0 notes an hour are the most between operator and ben" in result.output
     assert one(memory, "SELECT words FROM shared_messages WHERE state = 'refused'") == "hello"
     monkeypatch.delenv("SOUL_PAIR_HOURLY")
-    sent = as_json("notes", "send", "ben", "hello")
+    sent = as_json("queue", "notes", "send", "ben", "hello")
     assert sent.keys() == KEYS
     assert (sent["sender"], sent["state"], sent["conversation"]) == ("operator", "waiting", "")
     assert one(memory, "SELECT conversation FROM inbox WHERE modality = 'note'") == "ben/T1/soul/operator"
-    assert "is on its way to ben" in call("notes", "send", "ben", "hello", "--audience", "dm:D1").output
+    assert "is on its way to ben" in call("queue", "notes", "send", "ben", "hello", "--audience", "dm:D1").output
     assert one(memory, "SELECT count(*) FROM conversations WHERE id = 'ben/T1/soul/operator:dm:D1'") == 1

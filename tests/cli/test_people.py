@@ -1,4 +1,4 @@
-"""`soul people` shows users and notes per audience; their words can't control the terminal."""
+"""`soul memory people` shows users and notes per audience; their words can't control the terminal."""
 
 import asyncio
 import json
@@ -76,22 +76,22 @@ async def _learn(
 
 
 def test_users_are_listed_without_notes_and_one_is_shown_per_audience(path: Path) -> None:
-    result = call("people", "list").output
+    result = call("memory", "people", "list").output
     assert result.splitlines()[1].split()[:3] == ["U1", "Ben", "dm:D1"]
     assert result.splitlines()[1].split()[-1] == "minoan", "of several souls, the one that knows them"
     assert "workspace:T1" in result
-    unworded = call("people", "list", "--json").output
+    unworded = call("memory", "people", "list", "--json").output
     assert [one["audience"] for one in json.loads(unworded)] == ["dm:D1", "workspace:T1"]
     assert "bees" not in result + unworded
     assert "tired" not in result + unworded
-    shown = call("people", "show", "U1", "--words", "--private").output
+    shown = call("memory", "people", "show", "U1", "--words", "--private").output
     assert "- keeps bees" in shown
     assert "~ may be tired" in shown
     assert "\x1b" not in shown
     private, open_ = shown.split("\n\n")
     assert "workspace:T1" in open_
     assert "bees" not in open_
-    first = as_json("people", "show", "U1", "--words", "--private")[0]
+    first = as_json("memory", "people", "show", "U1", "--words", "--private")[0]
     assert (first["soul"], first["notes"], first["version"], first["interactions"]) == ("minoan", [SECRETIVE], 3, 1)
     assert "dm:D1" in private
 
@@ -104,16 +104,16 @@ def changed(path: Path, work: Callable[[Database], Awaitable[object]]) -> str:
             await work(database)
 
     asyncio.run(change())
-    return call("people", "history", "U1", "--words", "--private").output
+    return call("memory", "people", "history", "U1", "--words", "--private").output
 
 
 def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_deleted_messages(path: Path) -> None:
-    result = call("people", "history", "U1", "--words", "--private").output.splitlines()
+    result = call("memory", "people", "history", "U1", "--words", "--private").output.splitlines()
     assert result[0].startswith("minoan: dm:D1 version 3, ")
     assert result[1] == "  - likes coffee"
     assert "  * likes tea -> likes coffee" in result
     assert "  + likes tea" in result
-    newest, *_ = as_json("people", "history", "U1", "--limit", "1", "--words", "--private")
+    newest, *_ = as_json("memory", "people", "history", "U1", "--limit", "1", "--words", "--private")
     assert (newest["version"], newest["change"]["first"]) == (3, SAID)
     assert changed(path, lambda database: _learn(database, 3)).splitlines()[1] == "  (only the whispers)"
     forgotten = changed(
@@ -124,11 +124,11 @@ def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_delete
     assert "(the messages behind it were deleted)" in forgotten
     assert "tea" not in forgotten
     for arguments in (("show", "U404"), ("show", "U404", "--json")):
-        refused = call("people", *arguments)
+        refused = call("memory", "people", *arguments)
         assert refused.exit_code == 70
         assert "the soul knows no user U404" in refused.stderr
-        assert "see `soul people list`" in refused.stderr
-    assert call("people", "history", "U404").output == ""
+        assert "see `soul memory people list`" in refused.stderr
+    assert call("memory", "people", "history", "U404").output == ""
 
 
 @pytest.mark.parametrize("asked", ["show", "history"])
@@ -136,14 +136,17 @@ def test_the_history_lists_each_change_and_marks_those_of_whispers_and_of_delete
 def test_private_words_are_shown_where_asked_for_on_record_alone(
     path: Path, asked: str, words: tuple[str, ...]
 ) -> None:
-    said = call("people", asked, "U1", *words).output + call("people", asked, "U1", "--json", *words).output
+    said = (
+        call("memory", "people", asked, "U1", *words).output
+        + call("memory", "people", asked, "U1", "--json", *words).output
+    )
     assert "bees" not in said
     assert "tired" not in said
     assert "coffee" not in said
     assert "not shown, said in private: add --words --private." in said
     assert _read_words(path) == []
-    assert "bees" in call("people", asked, "U1", "--words", "--private").output
-    assert _read_words(path) == [("U1", f"people {asked}")]
+    assert "bees" in call("memory", "people", asked, "U1", "--words", "--private").output
+    assert _read_words(path) == [("U1", f"memory people {asked}")]
 
 
 def _read_words(path: Path) -> list[tuple[str, str]]:

@@ -50,7 +50,7 @@ def test_help_imports_nothing_heavy(home: Path) -> None:
         "try:\n import daemon.cli; daemon.cli.main()\nfinally:\n print(*sys.modules)"
     )
     result = run(sys.executable, "-c", code, cwd=home)
-    assert "Commands:" in result.stdout
+    assert "Settings and help:" in result.stdout
     loaded = set(result.stdout.splitlines()[-1].split())
     assert loaded.isdisjoint(
         {"pydantic", "aiohttp", "slack_sdk", "anthropic", "openai", "alembic", "sqlite3", "daemon.app"}

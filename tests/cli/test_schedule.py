@@ -47,7 +47,6 @@ def test_an_event_is_added_listed_and_cancelled_once(path: Path) -> None:
 def test_the_next_due_is_listed_first_with_the_documented_keys_and_words_only_when_asked() -> None:
     made = add("D1", "the build", "--at", "17:30", "--on-behalf", "U7")
     assert (made["content"], made["behalf"], made["place"], made["audience"]) == ("the build", "U7", "dm", "dm:D1")
-    assert all(key in call("schedule", "--help").stdout for key in made)
     (listed,) = as_json("schedule", "list")
     assert listed == made | {"content": ""}
     assert as_json("schedule", "list", "--words") == [made]

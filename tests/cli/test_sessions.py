@@ -1,4 +1,4 @@
-"""`soul keys` and `soul sessions`: keys are shown once, sessions with all that their owner may see."""
+"""`soul sessions keys` and `soul sessions`: keys are shown once, sessions with all that their owner may see."""
 
 import asyncio
 import json
@@ -41,27 +41,27 @@ async def _heard(path: Path, session: str, hook: str) -> None:
 
 
 def test_a_key_is_shown_once_and_ends_when_it_is_revoked_and_an_admins_has_no_person(stocked: Path) -> None:
-    added = as_json("keys", "add", "--person", "U012", "--visibility", "topic")
+    added = as_json("sessions", "keys", "add", "--person", "U012", "--visibility", "topic")
     assert added.keys() == {"id", "key", "person", "visibility", "remember", "direct", "created_ms"}
     assert added["remember"] is False
     assert added["key"].startswith(f"sk-soul-{added['id']}-")
     assert (added["person"], added["visibility"]) == ("U012", "topic")
-    listed = call("keys", "list", "--json")
+    listed = call("sessions", "keys", "list", "--json")
     assert added["key"] not in listed.output
     (row,) = json.loads(listed.output)
     assert row.keys() == added.keys() - {"key"} | {"revoked_ms", "seen_ms", "machine", "left_out"}
     assert (row["machine"], row["left_out"]) == ("", 0)
     assert row["revoked_ms"] is None
-    assert "revoked" in call("keys", "revoke", added["id"]).output
-    first = as_json("keys", "revoke", added["id"])["revoked_ms"]
-    assert first == as_json("keys", "list")[0]["revoked_ms"]
-    assert "revoked" in call("keys", "list").output
+    assert "revoked" in call("sessions", "keys", "revoke", added["id"]).output
+    first = as_json("sessions", "keys", "revoke", added["id"])["revoked_ms"]
+    assert first == as_json("sessions", "keys", "list")[0]["revoked_ms"]
+    assert "revoked" in call("sessions", "keys", "list").output
     assert added["key"].encode() not in stocked.read_bytes()
     assert one(stocked, "SELECT count(*) FROM audit WHERE act IN ('add key', 'revoke key')") == 2
-    said = call("keys", "add", "--remember").output
+    said = call("sessions", "keys", "add", "--remember").output
     assert said.startswith("sk-soul-")
-    assert "the admin" in call("keys", "list").output
-    assert as_json("keys", "list")[0]["remember"] is True
+    assert "the admin" in call("sessions", "keys", "list").output
+    assert as_json("sessions", "keys", "list")[0]["remember"] is True
 
 
 def test_sessions_are_listed_living_ones_first_and_forgotten_by_name_and_what_is_not_there_is_said() -> None:
@@ -82,10 +82,10 @@ def test_sessions_are_listed_living_ones_first_and_forgotten_by_name_and_what_is
     assert call("sessions", "forget", "ada-a-pi", "s1").exit_code == 0
     assert as_json("sessions", "--all") == []
     for arguments, said in (
-        (("keys", "add", "--person", "ada"), "no Slack id"),
-        (("keys", "add", "--person", ""), "names nobody"),
-        (("keys", "add", "--person", "U1; DROP TABLE keys"), "no Slack id"),
-        (("keys", "revoke", "nothing"), "there is no key"),
+        (("sessions", "keys", "add", "--person", "ada"), "no Slack id"),
+        (("sessions", "keys", "add", "--person", ""), "names nobody"),
+        (("sessions", "keys", "add", "--person", "U1; DROP TABLE keys"), "no Slack id"),
+        (("sessions", "keys", "revoke", "nothing"), "there is no key"),
         (("sessions", "forget", "nothing"), "there is no session"),
     ):
         result = call(*arguments)

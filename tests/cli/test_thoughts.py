@@ -1,4 +1,4 @@
-"""`soul thoughts`: the fields that others build on, words only where they are asked for, and each look on record."""
+"""`soul mind thoughts`: the fields that others build on, words only where asked for, and each look on record."""
 
 import asyncio
 import json
@@ -34,12 +34,12 @@ def memory(home: Path) -> Path:
 
 
 def listed(*arguments: str) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = json.loads(printed("thoughts", *arguments, "--json"))
+    rows: list[dict[str, object]] = json.loads(printed("mind", "thoughts", *arguments, "--json"))
     return rows
 
 
 def shown(*arguments: str) -> dict[str, object]:
-    row: dict[str, object] = json.loads(printed("thoughts", "show", *arguments, "--json"))
+    row: dict[str, object] = json.loads(printed("mind", "thoughts", "show", *arguments, "--json"))
     return row
 
 
@@ -66,7 +66,9 @@ def test_words_are_shown_by_the_rule_of_memory_and_that_is_recorded(memory: Path
     assert one(memory, "SELECT object FROM audit") == "U2"
     private, public = listed("--words", "--private")
     assert private["output"] == public["output"] == OUTPUT
-    assert one(memory, "SELECT count(*) FROM audit WHERE object = 'U1' AND detail LIKE 'thoughts: 1, private%'") == 1
+    assert (
+        one(memory, "SELECT count(*) FROM audit WHERE object = 'U1' AND detail LIKE 'mind thoughts: 1, private%'") == 1
+    )
     assert one(memory, "SELECT count(*) FROM word_readings WHERE soul = 'minoan'") == 2
     assert shown("TH_20261123_001", "--words")["output"] == ""
     assert shown("TH_20261123_001", "--words", "--private")["output"] == OUTPUT
@@ -86,7 +88,7 @@ def test_erased_words_and_words_in_passing_are_shown_to_nobody(memory: Path) -> 
     assert [row["output"] for row in listed("--words", "--private")] == ["", ""]
     assert one(memory, "SELECT count(*) FROM audit") == 0
     change(memory, "DELETE FROM thoughts")
-    assert 'mind = "cycle"' in call("thoughts").output, "how a soul comes to think"
+    assert 'mind = "cycle"' in call("mind", "thoughts").output, "how a soul comes to think"
     assert listed() == []
 
 
@@ -99,17 +101,17 @@ def test_bad_input_is_answered_in_a_sentence_and_in_words_nothing_controls_the_t
         (("--private",), 2, "give --words, too"),
         (("--limit", "0"), 2, "0 is not in the range"),
     ):
-        result = call("thoughts", *arguments)
+        result = call("mind", "thoughts", *arguments)
         assert (result.exit_code, answer in result.output) == (code, True), result.output
-    plain = call("thoughts").output
+    plain = call("mind", "thoughts").output
     assert "TH_20261123_001" in plain
     assert "1 text is not shown: add --words" in plain
     assert "They greet me" not in plain
-    worded = call("thoughts", "--words", "--private").output
+    worded = call("mind", "thoughts", "--words", "--private").output
     assert worded.splitlines()[0].split() == plain.splitlines()[0].split()
     assert worded.splitlines()[0].startswith("WHEN")
     assert worded.count("thought: They greet me.") == worded.count("said: Hello.") == 2
-    whole = call("thoughts", "show", "TH_20261123_001", "--words", "--private").output
+    whole = call("mind", "thoughts", "show", "TH_20261123_001", "--words", "--private").output
     assert "memory_ops: 2" in whole
     assert "goal_updates: unknown" in whole
     assert "owned" in whole

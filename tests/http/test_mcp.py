@@ -137,7 +137,7 @@ async def test_what_is_remembered_is_kept_for_its_owners_dm_and_no_one_else_find
 
 async def test_a_key_without_remember_keeps_nothing_nor_does_one_whose_person_paused_it(home: HttpHome) -> None:
     said = await refused(home, await key_for(home, remember=False), "remember", text="The badger key")
-    assert "soul keys add --remember" in said
+    assert "soul sessions keys add --remember" in said
     assert await _row(home, "SELECT count(*) FROM turns") == (0,)
     key = await key_for(home)
     await _run(home, "INSERT INTO remembering (soul, workspace, person, paused_ms) VALUES ('minoan', 'T1', 'UADA', 1)")

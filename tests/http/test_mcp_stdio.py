@@ -42,7 +42,7 @@ async def test_a_tools_own_refusal_and_the_doors_come_through(home: HttpHome) ->
     assert (result.is_error, "its version is 0" in said(result)) == (True, True)
     await revoke(home, key)
     result = await asked(place, "context_list")
-    assert (result.is_error, "soul keys add" in said(result)) == (True, True)
+    assert (result.is_error, "soul sessions keys add" in said(result)) == (True, True)
     assert key not in said(result)
 
 

@@ -115,9 +115,11 @@ async def test_a_daemon_that_ends_while_it_awakens_leaves_it_to_one_of_the_next(
 
 async def test_an_admin_reads_the_first_thought_and_sets_a_goal_and_no_post_can_be_queued_there(awake: House) -> None:
     room, env = (await awake.one(ROOM))["id"], {"SOUL_NAME": "tess"}
-    (shown_,) = json.loads(await awake.command("thoughts", "--conversation", room, "--words", "--json", env=env))
+    (shown_,) = json.loads(
+        await awake.command("mind", "thoughts", "--conversation", room, "--words", "--json", env=env)
+    )
     assert (shown_["occasion"], shown_["output"]["inner_speech"]) == ("awakening", "so this is it")
-    await awake.command("goals", "add", room, "find out what a loom is", env=env)
+    await awake.command("mind", "goals", "add", room, "find out what a loom is", env=env)
     assert (await awake.one("SELECT audience, behalf FROM goals"))["audience"].startswith("workspace:")
     await awake.change(
         """

@@ -67,9 +67,9 @@ async def test_a_bad_answer_is_asked_about_once_and_what_its_person_says_is_kept
     await house.until(thanked)
     assert await house.people.modals("Ada") == []
     assert [tuple(one) for one in await house.rows(KEPT)] == [("U0ADA", "bad", "button", "It is the *other* lamp.")]
-    [found] = json.loads(await house.command("feedback", "--bad", "--json"))
+    [found] = json.loads(await house.command("queue", "feedback", "--bad", "--json"))
     assert (found["author"], found["why"], found["reply"]) == ("U0ADA", "It is the *other* lamp.", "Echo: hello")
-    assert "It is the *other* lamp." in await house.command("feedback")
+    assert "It is the *other* lamp." in await house.command("queue", "feedback")
 
 
 async def test_a_thumb_is_feedback_until_it_is_removed_and_others_judge_nothing(house: House) -> None:

@@ -123,7 +123,7 @@ async def test_a_word_in_direct_messages_counts_there_alone_and_goes_with_its_pe
     assert await score(house) == open_
     assert await score(house, IN_DM, "D0ADA") > own
     assert "(People on answers that had this: good 1, bad 0.)" in await house.answered("Ada", "dm", "why")
-    [found] = json.loads(await house.command("feedback", "--json"))
+    [found] = json.loads(await house.command("queue", "feedback", "--json"))
     assert found["memories"] == [row["id"] for row in await house.rows(JUDGED)]
     assert "good 1, bad 0" in await house.command("memory", "why", post["ts"])
     public = await answer(house)

@@ -33,7 +33,7 @@ async def test_a_refused_reply_ends_in_one_line_in_its_thread(house: House) -> N
     post = await house.reply("general")
     assert (said(post), post["thread_ts"]) == (Note.DEAD, ts)
     assert "posts failed for good" in await house.command("doctor", "--offline")
-    assert "soul outbox list --state dead" in await house.command("status")
+    assert "soul queue outbox list --state dead" in await house.command("status")
     assert await house.answered("Ada", "general", "@soul and now?") == "Echo: and now?"
 
 

@@ -113,7 +113,7 @@ async def test_a_refused_wish_is_recorded_and_the_same_answer_goes_on(empty_hous
         "refuse: ready → poetic, model",
         "move: ready → engaged, rule",
     ]
-    assert "the message was led to another process already" in await empty_house.command("trace", "D0ADA")
+    assert "the message was led to another process already" in await empty_house.command("mind", "trace", "D0ADA")
 
 
 NO_WISHES = (

@@ -36,8 +36,8 @@ async def waiting(house: House, count: int) -> list[tuple[str, str, int]]:
 
 async def test_what_others_do_to_its_goals_level_and_replies_is_perceived_without_their_words(thinker: House) -> None:
     await spoken_to(thinker, "the import is slow", goal_updates=[adding("find the slow query"), adding("read on")])
-    await thinker.command("goals", "drop", "G1", env={"SOUL_NAME": "tess"})
-    await thinker.command("goals", "done", "G2", env={"SOUL_NAME": "tess"})
+    await thinker.command("mind", "goals", "drop", "G1", env={"SOUL_NAME": "tess"})
+    await thinker.command("mind", "goals", "done", "G2", env={"SOUL_NAME": "tess"})
     assert await waiting(thinker, 2) == [
         ("goal", "your goal G1 was given up by an admin", 1),
         ("goal", "your goal G2 was completed by an admin", 1),

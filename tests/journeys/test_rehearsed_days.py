@@ -53,8 +53,8 @@ class Days:
                 assert response.status == 200, await response.text()
 
     async def thoughts(self) -> list[dict[str, object]]:
-        """What `soul thoughts` lists."""
-        found: list[dict[str, object]] = json.loads(await self.daemon.soul("thoughts", "--json"))
+        """What `soul mind thoughts` lists."""
+        found: list[dict[str, object]] = json.loads(await self.daemon.soul("mind", "thoughts", "--json"))
         return found
 
 

@@ -56,7 +56,7 @@ async def test_a_silence_costs_nothing_and_hands_the_conversation_back(house: Ho
         "stay: exiting → exiting, rule",
         "return: exiting → curious, schedule",
     ]
-    assert "a visit hands the conversation back" in await house.command("trace", "D0ADA")
+    assert "a visit hands the conversation back" in await house.command("mind", "trace", "D0ADA")
     house.clock.turn(END)
     assert await house.rows("SELECT * FROM intentions WHERE state = 'waiting'") == []
 

@@ -1,4 +1,4 @@
-"""Every mental process and every transition in Slack; `soul trace` prints the path with its reasons."""
+"""Every mental process and every transition in Slack; `soul mind trace` prints the path with its reasons."""
 
 import json
 import shutil
@@ -58,7 +58,7 @@ async def test_a_stranger_is_greeted_then_asked_and_by_the_second_answer_known(h
         "move: curious → engaged, rule",
         "stay: engaged → engaged, rule",
     ]
-    traced = await house.command("trace", "D0ADA")
+    traced = await house.command("mind", "trace", "D0ADA")
     for reason in ("they have never met here", "they have been welcomed", "they know each other by now"):
         assert reason in traced
 
@@ -75,7 +75,7 @@ async def test_a_matter_leads_from_curiosity_to_engagement_and_a_long_message_al
     await house.answered("Ben", "dm", "the treadle")
     assert "don't yet know what this person makes" not in house.last_prompt()
     assert (await house.path("D0BEN"))[2:] == ["move: curious → engaged, rule", "stay: engaged → engaged, rule"]
-    assert "they are at a matter already" in await house.command("trace", "D0BEN")
+    assert "they are at a matter already" in await house.command("mind", "trace", "D0BEN")
     assert len(asked(house, "respond")) == 4, "no answer was thought of twice"
 
 
@@ -88,7 +88,7 @@ async def test_who_comes_back_after_the_silence_is_welcomed_back_once(house: Hou
     assert "This person has been away" not in house.last_prompt()
     returns = [step for step in await house.path() if "returning" in step]
     assert returns == ["enter: engaged → returning, rule", "move: returning → engaged, rule"]
-    assert "visit 2 begins" in await house.command("trace", "D0ADA")
+    assert "visit 2 begins" in await house.command("mind", "trace", "D0ADA")
 
 
 # -- ready -------------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ async def test_no_words_lead_anywhere_by_themselves_and_who_needs_people_gets_co
     assert "- Ben: grants access to the vault" in empty_house.last_prompt()
     assert asked(empty_house, "mental_query") == []
     assert (await empty_house.path())[-2:] == ["move: engaged → ready, model", "move: ready → engaged, rule"]
-    assert "they need a person who can act" in await empty_house.command("trace", "D0ADA")
+    assert "they need a person who can act" in await empty_house.command("mind", "trace", "D0ADA")
     await empty_house.answered("Ada", "dm", "thanks")
     assert "grants access" not in empty_house.last_prompt()
 
@@ -137,14 +137,14 @@ async def test_academic_is_entered_kept_and_left_as_the_model_says_or_its_mode_i
         "move: academic → engaged, model",
         "stay: engaged → engaged, rule",
     ]
-    assert "they have turned to other matters" in await empty_house.command("trace", "D0ADA")
+    assert "they have turned to other matters" in await empty_house.command("mind", "trace", "D0ADA")
     wish(empty_house, "scholarship")
     await empty_house.answered("Ada", "dm", "what do scholars say of linen?")
     assert await empty_house.process() == "academic"
     shutil.rmtree(empty_house.settings.home / "souls" / "tess" / "academic")
     assert "and of wool?" in await empty_house.answered("Ada", "dm", "and of wool?")
     assert await empty_house.process() == "engaged"
-    assert "no academic mode any more" in await empty_house.command("trace", "D0ADA")
+    assert "no academic mode any more" in await empty_house.command("mind", "trace", "D0ADA")
 
 
 # -- poetic ------------------------------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ _COMMANDS: Final = (
     ("context", "presence", "souls", "--json"),
     ("sessions", "--json"),
     ("sessions", "--all", "--md"),
-    ("notes", "list", "--json"),
+    ("queue", "notes", "list", "--json"),
     ("status", "--json"),
 )
 

@@ -39,7 +39,9 @@ async def test_first_days_show_each_state_and_no_warning(tmp_path: Path, new_win
         daemon = journey.daemon
         await daemon.at_rest()
         assert await _path(journey) == PATH
-        assert f"- {lines.noticed}" in await daemon.soul("people", "show", journey.person, "--words", "--private")
+        assert f"- {lines.noticed}" in await daemon.soul(
+            "memory", "people", "show", journey.person, "--words", "--private"
+        )
         assert "shelf/write_down" in await daemon.soul("approvals", "list", "--state", "used")
         if lines is not ENGLISH:
             assert await _said_in_english(journey) == []
@@ -69,10 +71,10 @@ async def test_promises_are_kept_in_time_and_admins_see_each_thought(tmp_path: P
     async with promised.begun(tmp_path, new_window, _no_picture) as talk:
         await talk.promises()
         await talk.keeps_it()
-        thoughts = json.loads(await talk.daemon.soul("thoughts", "--json"))
+        thoughts = json.loads(await talk.daemon.soul("mind", "thoughts", "--json"))
         assert [one["occasion"] for one in thoughts] == ["words", "due", "words"]
         assert [one["previous"] for one in thoughts] == ["", *(one["id"] for one in thoughts[:-1])]
-        goals = json.loads(await talk.daemon.soul("goals", "list", "--words", "--private", "--json"))
+        goals = json.loads(await talk.daemon.soul("mind", "goals", "list", "--words", "--private", "--json"))
         assert {one["goal"]: one["state"] for one in goals} == {
             "the nightly import": "done",
             "find out what locks events_archive": "open",
@@ -119,7 +121,7 @@ def _ended(daemon: RunningDaemon, *windows: Window) -> list[str]:
 
 
 async def _path(journey: Journey) -> list[tuple[str, str]]:
-    steps = json.loads(await journey.daemon.soul("trace", journey.dm, "--json"))
+    steps = json.loads(await journey.daemon.soul("mind", "trace", journey.dm, "--json"))
     return [(one["act"], one["target"]) for one in steps if one["act"] in ("enter", "move")]
 
 

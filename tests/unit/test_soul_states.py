@@ -90,7 +90,7 @@ def test_a_fault_in_a_file_or_in_the_words_names_its_place_and_what_to_do(tmp_pa
             '[words.de]\nthinkin = "x"',
             "soul.toml:4 words.de.thinkin: there is no sentence 'thinkin'; did you mean 'thinking'?",
         ),
-        ('[words]\nzzz = "x"', "soul.toml:4 words.zzz: there is no sentence 'zzz'; see docs/SOULS.md"),
+        ('[words]\nzzz = "x"', "soul.toml:4 words.zzz: there is no sentence 'zzz'; see `soul settings --soul`"),
         (
             '[words.German]\nthinking = "x"',
             "soul.toml:3 words.German: 'German' is no language; write its tag in small letters",

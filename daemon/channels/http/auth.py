@@ -92,7 +92,7 @@ class Auth:
         if scheme.lower() != "bearer" or owner is None:
             hint = "send Authorization: Bearer with SOUL_HTTP_TOKEN, or with the content of the file http.token"
             if takes_keys:
-                hint = "send Authorization: Bearer with a key of `soul keys add`, or with the admin's token"
+                hint = "send Authorization: Bearer with a key of `soul sessions keys add`, or with the admin's token"
             raise no_entry(hint)
         return owner
 

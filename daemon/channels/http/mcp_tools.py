@@ -91,7 +91,7 @@ class SessionTools:
 
     async def _remember(self, owner: KeyOwner, given: RememberArguments) -> str:
         if not owner.remember:
-            hint = "the admin can make another with `soul keys add --remember`"
+            hint = "the admin can make another with `soul sessions keys add --remember`"
             raise Refusal(403, "not_kept", "This key keeps nothing.", hint)
         if not await self._talk.keep(owner, await self._own_session(owner, given.session), given.text):
             hint = "they said so to the soul, and can say to it that it goes on"

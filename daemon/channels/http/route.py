@@ -1,4 +1,4 @@
-"""What one route of the HTTP API is: its handler, and what the server, the description and the page make of it."""
+"""What one route of the HTTP API is: its handler, and what the server and the description make of it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The one table of routes; the server, the OpenAPI description and `docs/HTTP.md` are made from it."""
+"""The one table of routes; the server and the OpenAPI description are made from it."""
 
 from typing import Final
 

@@ -138,11 +138,15 @@ def loops(seen: tuple[LiveDaemon, ...]) -> list[Finding]:
 def stuck(seen: Overview) -> list[Finding]:
     """Messages and posts that wait for the admin's decision."""
     kinds = [
-        ("messages got no answer", seen.inbox.get("dead", 0), "soul inbox list --state dead"),
-        ("posts may or may not have been sent", seen.outbox.get("unknown", 0), "soul outbox list --state unknown"),
-        ("posts failed for good", seen.outbox.get("dead", 0), "soul outbox list --state dead"),
-        ("posts grew too old to be sent", seen.outbox.get("expired", 0), "soul outbox list --state expired"),
-        ("background jobs failed for good", seen.jobs.get("dead", 0), "soul jobs list --state dead"),
+        ("messages got no answer", seen.inbox.get("dead", 0), "soul queue inbox list --state dead"),
+        (
+            "posts may or may not have been sent",
+            seen.outbox.get("unknown", 0),
+            "soul queue outbox list --state unknown",
+        ),
+        ("posts failed for good", seen.outbox.get("dead", 0), "soul queue outbox list --state dead"),
+        ("posts grew too old to be sent", seen.outbox.get("expired", 0), "soul queue outbox list --state expired"),
+        ("background jobs failed for good", seen.jobs.get("dead", 0), "soul queue jobs list --state dead"),
         ("scheduled events could not begin", seen.dead_intentions, "soul schedule list --state dead"),
     ]
     found = [
@@ -160,8 +164,8 @@ def _unhosted(one: UnhostedSoul, now_ms: int) -> Finding:
     kinds = {"messages": one.messages, "notes": one.notes, "posts": one.posts, "jobs": one.jobs}
     waiting = ", ".join(f"{count} {what}" for what, count in kinds.items() if count)
     found = f"no running daemon hosts {one.soul} in {one.workspace}; {waiting} wait, for {age(now_ms, one.oldest_ms)}"
-    fix = f"add {one.soul} to SOUL_SOULS of a daemon and restart it; or drop what waits with soul inbox drop, "
-    return warn("unhosted", found, f"{fix}soul outbox drop and soul jobs drop")
+    fix = f"add {one.soul} to SOUL_SOULS of a daemon and restart it; or drop what waits with soul queue inbox drop, "
+    return warn("unhosted", found, f"{fix}soul queue outbox drop and soul queue jobs drop")
 
 
 def answers(found: FailedAnswers | None) -> list[Finding]:

@@ -6,8 +6,7 @@ import click
 
 from daemon.app import consolidate_here
 from daemon.cli.database_access import existing_database
-from daemon.cli.memory.runs import show_runs
-from daemon.cli.options import json_option
+from daemon.cli.memory.runs import RUNS
 from daemon.cli.output import say
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, forget_secrets, load_settings
@@ -25,22 +24,18 @@ _NO_LEASE = 0  # an order takes none
 
 
 @click.command("consolidate")
-@json_option
+@RUNS.option
 def command(as_json: bool) -> None:
     """Look through what is remembered at once, and learn from what was said last without waiting for a lull.
 
     The daemon that is running does it, and messages come first; where none is running, this command does it. It ends
     when all is done. The exit status is 1 if a run failed.
-
-    \b
-    JSON keys are those of `soul memory runs`; the list is empty where there was nothing to do.
     """
     settings = load_settings()
     existing_database(settings)
     forget_secrets()
     found = asyncio.run(_consolidate(settings))
-    show_runs(found, as_json=as_json)
-    if not as_json and not found:
+    if RUNS.show(found, as_json=as_json) and not found:
         say("There was nothing to do.")
     if any(one.state == "failed" for one in found):
         raise SystemExit(1)

@@ -1,18 +1,33 @@
 """`soul memory episodes`: the visits that are kept, and what was distilled of them."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option, limit_option, state_option
-from daemon.cli.output import age, say_json, show_rows
+from daemon.cli.listing import RowListing, ago
+from daemon.cli.options import limit_option, state_option
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
 from daemon.memory.admin.remembered_episodes import KINDS, KeptEpisode, kept_episodes
 from daemon.memory.database import Database
 from daemon.memory.knowledge.records.kinds import RecordKind
+
+_KEYS: Final = (
+    *("id", "kind", "state", "audience", "channel", "conversation", "person", "persona_id", "event_id", "visit"),
+    *("at_ms", "closed_ms", "significance"),
+    "situation {interaction_mode, stakes_level, time_pressure, location_context, domain_area, agent_role}",
+    *("turns", "sources", "facts", "senses", "completed", "pending", "made_into", "text", "mission_goal"),
+    *("summary {content, action_taken, key_outcome, future_implication}",),
+    *("workflow {current_task, completed_items, pending_items}", "tags", "cues"),
+)
+
+_EPISODES: Final = RowListing[KeptEpisode](
+    *(_KEYS, ("ID", "episode.id"), ("STATE", "episode.state"), ("AUDIENCE", "episode.audience")),
+    *(ago("episode.at_ms", "SINCE"), "turns", "sources", "facts", "senses"),
+    *(("PENDING", lambda one, _: len(one.episode.workflow.pending_items)), ("MADE INTO", "made_into")),
+)
 
 
 @click.command("episodes")
@@ -20,15 +35,10 @@ from daemon.memory.knowledge.records.kinds import RecordKind
 @click.option("--kind", type=click.Choice([str(one) for one in KINDS]), help="Only this kind.")
 @state_option("those", ["open", "closing", "closed", "distilled"])
 @words_options
-@json_option
+@_EPISODES.option
 def command(limit: int, kind: str | None, state: str | None, wanted: WordsWanted, as_json: bool) -> None:
     """Show the visits that are kept; a core is made of eight visits, a sphere of eight cores.
 
-    \b
-    JSON keys: id, kind, state, audience, channel, conversation, person, persona_id, event_id, visit, at_ms, closed_ms,
-    significance, situation {interaction_mode, stakes_level, time_pressure, location_context, domain_area, agent_role},
-    turns, sources, facts, senses, completed, pending (numbers), made_into, text, mission_goal, summary {content,
-    action_taken, key_outcome, future_implication}, workflow {current_task, completed_items, pending_items}, tags, cues.
     Those from text on are empty without --words, and those of direct messages and private rooms without --private.
     """
     settings = load_settings()
@@ -40,20 +50,9 @@ def command(limit: int, kind: str | None, state: str | None, wanted: WordsWanted
         return found, await words_of(database, wanted, "memory episodes", ids)
 
     found, shown = with_database(settings, read)
-    if as_json:
-        say_json([_as_plain(one, shown) for one in found])
-        return
-    show_rows(
-        found,
-        ("ID", "STATE", "AUDIENCE", "SINCE", "TURNS", "SOURCES", "FACTS", "SENSES", "PENDING", "MADE INTO", "WORDS"),
-        lambda one, now: (
-            *(one.episode.id, one.episode.state, one.episode.audience, age(now, one.episode.at_ms)),
-            *(one.turns, one.sources, one.facts, one.senses, len(one.episode.workflow.pending_items), one.made_into),
-            shown.of(one.episode.id, one.episode.text),
-        ),
-        as_json=False,
-    )
-    shown.say_what_is_missing()
+    words = ("WORDS", lambda one, _: shown.of(one.episode.id, one.episode.text))
+    if _EPISODES.show(found, as_json=as_json, plain=lambda one: _as_plain(one, shown), more=[words]):
+        shown.say_what_is_missing()
 
 
 def _as_plain(one: KeptEpisode, shown: WordsShown) -> dict[str, object]:

@@ -1,29 +1,39 @@
 """`soul memory facts`: which facts a reply could know."""
 
+from typing import Final
+
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option
-from daemon.cli.output import age, say, say_json, show_rows
+from daemon.cli.listing import RowListing, ago
+from daemon.cli.output import say
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
 from daemon.memory.admin.remembered import FactWithEvidence, facts_for, readers_at
 from daemon.memory.database import Database, Transaction
+
+_KEYS: Final = (
+    *("id", "subject", "predicate", "object", "text", "group", "trust", "confidence", "claimed_by"),
+    *("valid_from_ms", "valid_until_ms", "superseded_by", "audience", "evidence [{id, quote}]"),
+)
+
+_FACTS: Final = RowListing[FactWithEvidence](
+    *(_KEYS, ("ID", "fact.id"), ("ABOUT", "fact.person"), ("GROUP", "fact.topic"), ("TRUST", "fact.trust")),
+    *(("SURE", "fact.confidence"), ("AUDIENCE", "fact.audience"), ago("fact.valid_from_ms", "SINCE")),
+    *(("PROOFS", lambda one, _: len(one.evidence)), ("ENDED", "fact.why_ended")),
+)
 
 
 @click.command("facts")
 @click.option("--as", "person", metavar="U…", required=True, help="The user whom the reply would be to.")
 @click.option("--place", metavar="C…|D…|G…", required=True, help="The room that it would be written in.")
 @words_options
-@json_option
+@_FACTS.option
 def command(person: str, place: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show which facts a reply to a user in a room could know.
 
-    \b
-    JSON keys: id, subject, predicate, object, text, group, trust, confidence, claimed_by, valid_from_ms,
-    valid_until_ms, superseded_by, audience, evidence [{id, quote}]. Those that hold words (predicate, object, text,
-    quote, and a subject that is no user) are empty without --words, and without --private for facts of direct messages
-    and private rooms.
+    Those that hold words (predicate, object, text, quote, and a subject that is no user) are empty without --words, and
+    without --private for facts of direct messages and private rooms.
     """
     settings = load_settings()
 
@@ -38,19 +48,9 @@ def command(person: str, place: str, wanted: WordsWanted, as_json: bool) -> None
         return found, await words_of(database, wanted, "memory facts", ids)
 
     found, shown = with_database(settings, read)
-    if as_json:
-        say_json([_as_plain(one, shown) for one in found])
+    words = ("WORDS", lambda one, _: shown.of(one.fact.id, one.fact.text))
+    if not _FACTS.show(found, as_json=as_json, plain=lambda one: _as_plain(one, shown), more=[words]):
         return
-    show_rows(
-        found,
-        ("ID", "ABOUT", "GROUP", "TRUST", "SURE", "AUDIENCE", "SINCE", "PROOFS", "ENDED", "WORDS"),
-        lambda one, now: (
-            *(one.fact.id, one.fact.person, one.fact.topic, one.fact.trust, one.fact.confidence, one.fact.audience),
-            *(age(now, one.fact.valid_from_ms), len(one.evidence), one.fact.why_ended),
-            shown.of(one.fact.id, one.fact.text),
-        ),
-        as_json=False,
-    )
     for one in found:
         for proof in one.evidence:
             if quote := shown.of(proof.target, proof.quote):

@@ -5,7 +5,7 @@ from functools import partial
 import click
 
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
 from daemon.cli.output import facts, say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
@@ -19,15 +19,14 @@ from daemon.memory.people.residues import residues, texts_of
 @click.command("forget")
 @click.argument("person", metavar="PERSON")
 @click.option("--yes", is_flag=True, help="Do it; it can't be undone.")
-@json_option
+@json_of(("stores {table: n}", "residues"))
 def command(person: str, yes: bool, as_json: bool) -> None:
     """Forget everything of one person. PERSON is a Slack id, U…
 
     It may run beside the daemon. Backups keep the person until they are replaced, and forget them when one is restored.
 
-    \b
-    JSON keys: stores (the number of rows deleted or emptied, by table), residues (rows and files that still hold
-    something; exit status 1 if there are any).
+    `stores` are the numbers of rows deleted or emptied, `residues` rows and files that still hold something; exit
+    status 1 if there are any.
     """
     if not yes:
         raise click.UsageError("this deletes all that is kept of the person, for good: add --yes")
@@ -49,7 +48,7 @@ async def _forget(settings: Settings, person: str, database: Database) -> tuple[
     people = ForgettingPeople(database, SystemClock(), _silent, settings.home, settings.index_folder)
     found = await workspaces_of(database, person)
     if not found:
-        raise StoreError(f"nothing is kept of {person}", hint="see `soul people list`; give the id")
+        raise StoreError(f"nothing is kept of {person}", hint="see `soul memory people list`; give the id")
     stores, left = dict[str, int](), 0
     for workspace in found:
         texts = await texts_of(database, workspace, person)

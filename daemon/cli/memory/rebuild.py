@@ -6,8 +6,8 @@ from typing import Final
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.memory.stats import as_plain
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
+from daemon.cli.memory.stats import KEYS, as_plain
 from daemon.cli.output import say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
@@ -27,12 +27,12 @@ _OBEYED_WITHIN_S: Final = 60.0  # a keeper that waits looks again after half of 
 
 @click.command("rebuild")
 @click.option("--wait", is_flag=True, help="Return only when every memory has its vectors.")
-@json_option
+@json_of(KEYS)
 def command(wait: bool, as_json: bool) -> None:
     """Make all vectors anew. Searches go on meanwhile, by full text alone where a vector is missing.
 
     The daemon that keeps the index does it. Where none is running, `--wait` does it itself; without it, the next daemon
-    does. JSON keys are those of `soul memory stats`.
+    does.
     """
     settings = load_settings()
     embedder = build_embedder(settings)

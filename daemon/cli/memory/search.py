@@ -4,14 +4,14 @@ import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from daemon.cli.database_access import with_database
+from daemon.cli.listing import RowListing, ago
 from daemon.cli.meaning import meaning_of
-from daemon.cli.options import json_option
-from daemon.cli.output import age, say, say_json, show_rows
+from daemon.cli.output import say_json
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
@@ -20,6 +20,16 @@ from daemon.memory.admin.remembered import readers_at
 from daemon.memory.database import Database, Transaction
 from daemon.memory.retrieval.rows import Hit
 from daemon.memory.retrieval.surfacing import Surfaced, Surfacing
+
+_KEYS: Final = (
+    *("audiences", "arms {text, vectors: exact|chroma|none}", "took_ms"),
+    "hits [{id, kind, audience, speaker, when_ms, text, score, evidence [{id, quote}]}]",
+)
+
+_HITS: Final = RowListing[Hit](
+    *(_KEYS, "id", "kind", "audience", ago("when_ms", "SINCE"), ("SCORE", lambda one, _: f"{one.score:.2f}")),
+    nothing="Nothing surfaces: a reply there would know nothing that bears on it.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +57,11 @@ class _Answer:
 @click.option("--thread", metavar="TS", default="", help="The thread that it would be written in.")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="The most memories.")
 @words_options
-@json_option
+@_HITS.option
 def command(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401  # click gives the options by name
     """Show what could surface to a reply to a user in a room.
 
-    \b
-    JSON keys: audiences, arms {text, vectors: exact|chroma|none}, took_ms, hits [{id, kind, audience, speaker, when_ms,
-    text, score, evidence [{id, quote}]}]. Texts and quotes are empty without --words, and those of direct messages and
-    private rooms without --private.
+    Texts and quotes are empty without --words, and those of direct messages and private rooms without --private.
     """
     settings = load_settings()
     asked = _Asked(**given)
@@ -72,18 +79,7 @@ def command(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401  # click gi
             }
         )
         return
-    if not answer.found.hits:
-        say("Nothing surfaces: a reply there would know nothing that bears on it.")
-        return
-    show_rows(
-        answer.found.hits,
-        ("ID", "KIND", "AUDIENCE", "SINCE", "SCORE", "WORDS"),
-        lambda one, now: (
-            *(one.id, one.kind, one.audience, age(now, one.when_ms)),
-            *(f"{one.score:.2f}", answer.shown.of(one.id, one.text)),
-        ),
-        as_json=False,
-    )
+    _HITS.show(answer.found.hits, as_json=False, more=[("WORDS", lambda one, _: answer.shown.of(one.id, one.text))])
     answer.shown.say_what_is_missing()
 
 

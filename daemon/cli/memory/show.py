@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of, names_of
 from daemon.cli.output import facts, say, say_json
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
@@ -16,14 +16,12 @@ from daemon.memory.database import Database
 @click.command("show")
 @click.argument("name", metavar="ID")
 @words_options
-@json_option
+@json_of((*names_of(RememberedThing, ("links",)), "letters", "links [{origin, relation, target, quote}]"))
 def command(name: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show one memory: who may hear it, how far it is trusted, what it is made from.
 
-    \b
-    JSON keys: id, kind, soul, workspace, audience, channel, person, trust, significance, at_ms, letters, text,
-    links [{origin, relation, target, quote}]. Text and quotes are empty without --words, and those of direct messages
-    and private rooms without --private; what the soul wrote into its journal is never shown.
+    Text and quotes are empty without --words, and those of direct messages and private rooms without --private; what
+    the soul wrote into its journal is never shown.
     """
 
     async def read(database: Database) -> tuple[RememberedThing, WordsShown]:

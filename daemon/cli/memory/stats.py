@@ -1,23 +1,25 @@
 """`soul memory stats`: what is remembered, and how far the search by meaning is."""
 
+from typing import Final
+
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
 from daemon.cli.output import facts, say_json
 from daemon.core.config import load_settings
 from daemon.llm.embedder import build_embedder
 from daemon.memory.retrieval.statistics import Statistics, statistics
 
+KEYS: Final = (
+    *("counts {kind: n}", "embedder", "vectors {wanted, have, queued}", "index {kind, owner, generation, trouble}"),
+)
+
 
 @click.command("stats")
-@json_option
+@json_of(KEYS)
 def command(as_json: bool) -> None:
-    """Show what is remembered and how far the search by meaning is.
-
-    \b
-    JSON keys: counts {kind: n}, embedder, vectors {wanted, have, queued}, index {kind, owner, generation, trouble}.
-    """
+    """Show what is remembered and how far the search by meaning is."""
     settings = load_settings()
     embedder = build_embedder(settings)
     name = embedder.id if embedder is not None else ""

@@ -3,7 +3,7 @@
 import click
 
 from daemon.cli.database_access import os_user, with_database
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
 from daemon.cli.output import say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
@@ -12,15 +12,12 @@ from daemon.memory.admin.nights import NightAdmin
 
 @click.command("undo")
 @click.argument("run", metavar="RUN")
-@json_option
+@json_of(("run", "restored [id]", "kept [{id, why}]"))
 def command(run: str, as_json: bool) -> None:
     """Undo a run of consolidation: RUN is an id of `soul memory runs`.
 
     What somebody changed or forgot since stays as it is, and so does what hangs together with it. It may run beside the
     daemon. The next night leaves alone what was undone.
-
-    \b
-    JSON keys: run, restored (ids of memories that are as before), kept [{id, why}].
     """
     done = with_database(load_settings(), lambda database: NightAdmin(database, SystemClock(), os_user()).undo(run))
     if as_json:

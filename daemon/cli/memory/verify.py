@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.options import json_option
+from daemon.cli.listing import json_of
 from daemon.cli.output import say, say_json
 from daemon.core.config import load_settings
 from daemon.llm.embedder import build_embedder
@@ -22,16 +22,13 @@ _MEANINGS: Final = {
 
 
 @click.command("verify")
-@json_option
+@json_of(("facts", *_MEANINGS, "chain", "broken_at", "findings {key: [id]}"))
 def command(as_json: bool) -> None:
     """Check what is remembered: its evidence, links, indexes, and the ledger. Exit code 1 on a finding.
 
     While a daemon is working, something that changes meanwhile can show as a finding: check again.
 
-    \b
-    JSON keys: facts, unquoted, links_broken, index_missing, index_orphaned (numbers), chain (whether the ledger is
-    whole and everything is as it says), broken_at (its first row that does not fit), altered (a number),
-    findings {key: [id]}.
+    `chain`: the ledger is whole and everything is as it says; `broken_at` is its first row that does not fit.
     """
     settings = load_settings()
     embedder = build_embedder(settings)

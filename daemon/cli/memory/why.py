@@ -12,8 +12,8 @@ import click
 from daemon.channels.slack.access.permalinks import Permalinks
 from daemon.channels.slack.api.client import SlackClient
 from daemon.cli.database_access import with_database
+from daemon.cli.listing import json_of
 from daemon.cli.meaning import meaning_of, silent
-from daemon.cli.options import json_option
 from daemon.cli.output import say, say_json
 from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.clock import SystemClock
@@ -26,6 +26,7 @@ from daemon.memory.knowledge.records.ids import turn_seq
 from daemon.memory.retrieval.judged import NOT_JUDGED
 from daemon.memory.retrieval.reasons import Ear, Explained, Proof, Reasons, WhySaid
 
+_KEYS: Final = ("reply {id, ts}", "sentences [{text, memories [{id, kind, evidence [{id, quote, permalink}]}]}]")
 _MOST_LINKS: Final = 50
 _SLACK_S: Final = 10.0  # seconds for all addresses; the rest stay empty
 
@@ -55,15 +56,13 @@ class _Answer:
 @click.option("--as", "person", metavar="U…", default="", help="Only what a reply to this user could know …")
 @click.option("--place", metavar="C…|D…|G…", default="", help="… in this room.")
 @words_options
-@json_option
+@json_of(_KEYS)
 def command(**given: Any) -> None:  # noqa: ANN401  # click gives the options by name
     """Show why the soul said something: what bears each sentence of a reply, by the id of its turn or Slack's ts.
 
     No model is asked. Where Slack's token is set, Slack is asked for the addresses of messages.
 
-    \b
-    JSON keys: reply {id, ts}, sentences [{text, memories [{id, kind, evidence [{id, quote, permalink}]}]}]. Texts and
-    quotes are empty without --words, and with it those said in private without --private.
+    Texts and quotes are empty without --words, and with it those said in private without --private.
     """
     asked = _Asked(**given)
     if bool(asked.person) != bool(asked.place):
@@ -85,7 +84,7 @@ async def _explained(settings: Settings, asked: _Asked, database: Database) -> _
             ears = [Ear(*await database.read(find))]
         why = await reasons.why(await _reply(settings, reasons, asked.name), ears)
         if why is None:
-            raise StoreError(f"the soul never said {asked.name}", hint="`soul outbox list` shows what it posted")
+            raise StoreError(f"the soul never said {asked.name}", hint="`soul queue outbox list` shows what it posted")
         reasons_given = [reason for sentence in why.sentences for reason in sentence.reasons]
         worded = {why.id, *(one.id for reason in reasons_given for one in reason.evidence)}
         worded |= set() if asked.as_json else {reason.id for reason in reasons_given}

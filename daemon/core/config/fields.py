@@ -340,8 +340,8 @@ class SettingsFields(BaseSettings):
 
     mirror: str = Field(
         "",
-        description="A folder below SOUL_HOME, of its own, in which every memory is kept as a file, as "
-        "`soul passport export` writes them, current while the daemon runs. Empty: none; an earlier one is deleted.",
+        description="A folder below SOUL_HOME, of its own, in which every memory is kept as a file, as `soul memory "
+        "passport export` writes them, current while the daemon runs. Empty: none; an earlier one is deleted.",
     )
 
     # Consolidation

@@ -78,7 +78,7 @@ class BindingAdmin(AuditedChanges):
 async def _require_bindable(transaction: Transaction, session: CodeSession, where: ConversationKey) -> None:
     row = await transaction.one("SELECT place FROM conversations WHERE id = :id", id=str(where))
     if row is None:
-        raise StoreError(f"there is no conversation {where}", hint="see `soul inbox list --json` for their ids")
+        raise StoreError(f"there is no conversation {where}", hint="see `soul queue inbox list --json` for their ids")
     if row["place"] == Place.TERMINAL:
         raise BindingRefused(f"{where} is no thread of Slack", hint="give a thread of Slack")
     if row["place"] == Place.DM and not session.person:

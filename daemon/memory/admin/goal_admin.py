@@ -52,7 +52,7 @@ class AdminsGoals(AuditedChanges):
             if known := await the_same_goals(transaction, change.goal, made):
                 raise StoreError(f"{known[0]['id']} says the same and is open", hint="nothing to do")
             if not await has_room(transaction, conversation, audience, now):
-                hint = "close one with `soul goals done` or `soul goals drop`"
+                hint = "close one with `soul mind goals done` or `soul mind goals drop`"
                 raise StoreError(f"{MOST_OPEN} goals are open for {audience}, and no more fit", hint=hint)
             name = await store_goal(transaction, change, made)
             await self._record(transaction, "goal.add", f"{conversation.soul} {name}", f"in {conversation}")

@@ -51,7 +51,7 @@ class JobAdmin(AuditedChanges):
         async def unit(transaction: Transaction) -> JobRow:
             found = await _find(transaction, seq)
             if found.state != "dead":
-                raise StoreError(f"job {seq} is {found.state}; nothing to retry", hint="see `soul jobs list`")
+                raise StoreError(f"job {seq} is {found.state}; nothing to retry", hint="see `soul queue jobs list`")
             newer = await transaction.one(
                 """
                 SELECT 1 FROM jobs WHERE conversation = :conversation AND kind = :kind AND state IN ('ready', 'running')
@@ -60,7 +60,7 @@ class JobAdmin(AuditedChanges):
                 kind=found.kind,
             )
             if newer is not None:
-                raise StoreError(f"a newer job does the work of job {seq}", hint=f"soul jobs drop {seq}")
+                raise StoreError(f"a newer job does the work of job {seq}", hint=f"soul queue jobs drop {seq}")
             await transaction.run(
                 """
                 UPDATE jobs SET state = 'ready', reason = '', attempts = 0, faults = 0, not_before = 0,
@@ -96,5 +96,5 @@ class JobAdmin(AuditedChanges):
 async def _find(transaction: Transaction, seq: int) -> JobRow:
     row = await transaction.one("SELECT * FROM jobs WHERE seq = :seq", seq=seq)
     if row is None:
-        raise StoreError(f"there is no job {seq}", hint="see `soul jobs list`")
+        raise StoreError(f"there is no job {seq}", hint="see `soul queue jobs list`")
     return read_row(JobRow, row)

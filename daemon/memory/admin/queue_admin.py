@@ -281,7 +281,7 @@ async def _find_message(transaction: Transaction, name: str) -> InboxRow:
     rows = await transaction.rows("SELECT * FROM inbox WHERE id = :name", name=name)
     rows = rows or await transaction.rows("SELECT * FROM inbox WHERE ts = :name LIMIT 5", name=name)
     if not rows:
-        raise StoreError(f"there is no message {name}", hint="see `soul inbox list`")
+        raise StoreError(f"there is no message {name}", hint="see `soul queue inbox list`")
     if len(rows) > 1:
         ids = ", ".join(row["id"] for row in rows)
         raise StoreError(f"{name} matches several messages: {ids}", hint="give the whole id")
@@ -293,7 +293,7 @@ async def _find_post(transaction: Transaction, name: str) -> OutboxRow:
     if row is None and _NUMBER.fullmatch(name):
         row = await transaction.one("SELECT * FROM outbox WHERE seq = :seq", seq=int(name))
     if row is None:
-        raise StoreError(f"there is no post {name}", hint="see `soul outbox list`")
+        raise StoreError(f"there is no post {name}", hint="see `soul queue outbox list`")
     return _outbox_row(row)
 
 

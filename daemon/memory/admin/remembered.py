@@ -157,7 +157,7 @@ async def remembered_thing(transaction: Transaction, name: str) -> RememberedThi
     if isinstance(record, UnreadableRecord):
         raise StoreError(f"{name} can't be read", hint="run `soul memory verify`")
     if record is None:
-        raise StoreError(f"there is no memory {name}", hint="`soul passport export` writes all with their ids")
+        raise StoreError(f"there is no memory {name}", hint="`soul memory passport export` writes all with their ids")
     return RememberedThing(
         id=name,
         kind=record.kind,

@@ -162,7 +162,9 @@ async def find_conversation(transaction: Transaction, name: str) -> Conversation
     So the id of a DM finds its timeline, although its threads contain the id too. Raises StoreError.
     """
     if not name.strip():
-        raise StoreError("there is no conversation without a name", hint="see `soul inbox list --json` for their ids")
+        raise StoreError(
+            "there is no conversation without a name", hint="see `soul queue inbox list --json` for their ids"
+        )
     pattern = "".join(f"\\{letter}" if letter in "\\%_" else letter for letter in name)
     if await transaction.one("SELECT 1 FROM conversations WHERE id = :name", name=name):
         return ConversationKey.parse(name)
@@ -177,7 +179,7 @@ async def find_conversation(transaction: Transaction, name: str) -> Conversation
         most=_CANDIDATES + 1,
     )
     if not rows:
-        raise StoreError(f"there is no conversation {name}", hint="see `soul inbox list --json` for their ids")
+        raise StoreError(f"there is no conversation {name}", hint="see `soul queue inbox list --json` for their ids")
     clear = len(rows) == 1 or (rows[0]["whole"] and not rows[1]["whole"])
     if not clear:
         ids = ", ".join(row["id"] for row in rows[:_CANDIDATES])

@@ -1,4 +1,4 @@
-"""The path of a conversation through the mental processes, each step with its reason, for `soul trace`."""
+"""The path of a conversation through the mental processes, each step with its reason, for `soul mind trace`."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -29,7 +29,7 @@ _WAITING: Final = """
     """
 
 
-_HINT: Final = "list them with `soul goals`; what is proposed is settled by `soul approvals`"
+_HINT: Final = "list them with `soul mind goals`; what is proposed is settled by `soul approvals`"
 
 
 @dataclass(frozen=True, slots=True)

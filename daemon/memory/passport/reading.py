@@ -85,7 +85,7 @@ def root_of(folder: Path) -> Path:
     """The folder that holds the files of a passport. Raises StoreError when there is no such folder."""
     root = folder / FOLDER if (folder / FOLDER).is_dir() and not (folder / FOLDER).is_symlink() else folder
     if not root.is_dir():
-        raise StoreError(f"{folder} is no folder", hint="name the folder that `soul passport export` wrote")
+        raise StoreError(f"{folder} is no folder", hint="name the folder that `soul memory passport export` wrote")
     return root
 
 

@@ -81,7 +81,7 @@ class KeyAdmin(AuditedChanges):
             for one in await _all(transaction):
                 if one.id == id_:
                     return one
-            raise StoreError(f"there is no key {id_[:40]}", hint="see `soul keys list`")
+            raise StoreError(f"there is no key {id_[:40]}", hint="see `soul sessions keys list`")
 
         return await self._database.write(unit)
 

@@ -74,5 +74,5 @@ async def thought_named(database: Database, name: str) -> ListedThought:
     """One thought. Raises StoreError where there is none of that id."""
     row = await database.one("SELECT * FROM thoughts WHERE id = :id", id=name)
     if row is None:
-        raise StoreError(f"there is no thought {name[:80]}", hint="list them with `soul thoughts`")
+        raise StoreError(f"there is no thought {name[:80]}", hint="list them with `soul mind thoughts`")
     return ListedThought.from_row(row)

@@ -210,13 +210,13 @@ async def test_what_was_given_up_is_announced_without_anybodys_words_and_a_revok
     await ops.idle()
     await look(ops)
     (post,) = await ops.replies("ops")
-    assert "`soul outbox list --state dead`" in post
+    assert "`soul queue outbox list --state dead`" in post
     assert SECRET not in post
     assert "I can't say that" not in post
     await ops.people.clear_faults()
     keys = [row["id"] for row in await ops.rows("SELECT id FROM outbox WHERE state = 'dead'")]
     for key in keys:
-        await ops.command("outbox", "drop", key)
+        await ops.command("queue", "outbox", "drop", key)
     await heal(ops)
     assert (await ops.replies("ops"))[1].endswith(": given up: outbox.")
     await ops.people.emit({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U0SOUL"]}})

@@ -40,8 +40,8 @@ async def test_a_direct_message_that_needs_no_words_is_answered_by_a_nod(nodder:
     post = await nodder.one("SELECT id, state, nod, body, platform_ts FROM outbox")
     assert tuple(post) == (row["answered_by"], "sent", "thumbsup", "", None)
     assert await nodder.rows("SELECT * FROM turns WHERE speaker = 'soul'") == []
-    assert "it nodded, and said nothing" in await nodder.command("trace", "D0ADA")
-    assert '"nod": "thumbsup"' in await nodder.command("outbox", "show", post["id"], "--json")
+    assert "it nodded, and said nothing" in await nodder.command("mind", "trace", "D0ADA")
+    assert '"nod": "thumbsup"' in await nodder.command("queue", "outbox", "show", post["id"], "--json")
     nodder.model.replies.append(thought())
     ts = await nodder.say("Ben", "dm", "thanks, I read https://example.org/?page=2 today")
     await nodded(nodder, "D0BEN", ts)  # the mark of an address is none of a question

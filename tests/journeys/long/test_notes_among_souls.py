@@ -29,8 +29,8 @@ def tells(house: House, *notes: str, then: str) -> None:
 
 
 async def ledger(house: House) -> list[dict[str, Any]]:
-    """The notes as `soul notes list` prints them, oldest first."""
-    found: list[dict[str, Any]] = json.loads(await house.command("notes", "list", "--json"))
+    """The notes as `soul queue notes list` prints them, oldest first."""
+    found: list[dict[str, Any]] = json.loads(await house.command("queue", "notes", "list", "--json"))
     return found[::-1]
 
 

@@ -64,7 +64,7 @@ async def test_the_talk_goes_on_with_the_second_model_and_returns_to_the_first(m
     assert asked["messages"][0]["role"] == "system", "the prompt speaks the second vendor's protocol"
     assert "external_dialogue" in asked["messages"][0]["content"]
     assert set(await models.models_of_replies()) == {SECOND}
-    assert SECOND in await house.command("trace", "minoan")
+    assert SECOND in await house.command("mind", "trace", "minoan")
     await models.beat()
     assert f"{SECOND} answers instead" in await house.command("status")
     assert f"{SECOND} answers instead" in await house.command("doctor", "--offline")

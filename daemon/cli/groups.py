@@ -1,0 +1,70 @@
+"""Groups of commands that are imported only when they are called, so that help is fast."""
+
+import gc
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pkgutil import resolve_name
+from typing import Any
+
+import click
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand:
+    """A command in a table: its line of help, and its place in `daemon.cli` unless its module has its name."""
+
+    help: str
+    place: str = ""
+    members: "Mapping[str, Subcommand]" = field(default_factory=dict)
+
+    def load(self, name: str) -> click.Command:
+        """Import the command, or make the group of its members."""
+        if self.members:
+            return LazyGroup(name, help=self.help, sections={"Commands": self.members})
+        module, _, attribute = (self.place or name).partition(":")
+        found = resolve_name(f"daemon.cli.{module}:{attribute or 'command'}")
+        assert isinstance(found, click.Command)
+        gc.enable()  # imports make many objects and no garbage: `daemon.cli.main` switches it off
+        return found
+
+
+class LazyGroup(click.Group):
+    """A group of the commands in a table, which holds sections by heading."""
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        sections: Mapping[str, Mapping[str, Subcommand]],
+        **attributes: Any,  # noqa: ANN401  # those of click.Group
+    ) -> None:
+        super().__init__(name, **attributes)
+        self.sections = sections
+        self.table = {name: entry for section in sections.values() for name, entry in section.items()}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the table."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        entry = self.table.get(cmd_name)
+        return entry.load(cmd_name) if entry else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List commands without importing them."""
+        for heading, section in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, entry.help) for name, entry in section.items()])
+
+
+def every_command(group: click.Group, context: click.Context) -> Iterator[tuple[str, str]]:
+    """The path of each command in a group, however deep, and its line of help; hidden ones are left out."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        inner = click.Context(command, info_name=name, parent=context)
+        yield inner.command_path, command.get_short_help_str(limit=200)
+        if isinstance(command, click.Group):
+            yield from every_command(command, inner)
