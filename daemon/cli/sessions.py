@@ -21,7 +21,6 @@ from daemon.memory.database import Database
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.sessions import SessionStore
 from daemon.shared.living_sessions import as_found
-from daemon.shared.news import open_news
 from daemon.shared.sessions import shown
 
 T = TypeVar("T")
