@@ -268,3 +268,7 @@ async def test_later_words_of_another_person_cancel_what_waits_for_an_answer(sto
         assert look(stores.path, state) == [("waiting", "")]
     await stores.inbox.accept(new_message("102.0", "hello", author="U2"))
     assert look(stores.path, state) == [("cancelled", "answered")]
+    await intend(stores.database, clock, asked)
+    assert look(stores.path, state) == [("cancelled", "answered")] * 2, "it came while the reply was made"
+    await intend(stores.database, clock, replace(asked, covers_to="102.0"))
+    assert look(stores.path, f"{state} WHERE state = 'waiting'") == [("waiting", "")]

@@ -296,7 +296,7 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
     if row is None:
         completed = not message.incomplete and await _completed_by_twin(transaction, message, now)
         return (Acceptance.ACCEPTED, "completed by its twin") if completed else (Acceptance.DUPLICATE, "message known")
-    await cancel_answered(transaction, perception, now)
+    await cancel_answered(transaction, key, now)
     return (Acceptance.IGNORED, _ASIDE) if aside else (Acceptance.ACCEPTED, "")
 
 

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 
 from daemon.core.last_line import FAULTS
-from daemon.core.perception import Audience, ConversationKey, Perception, Place
+from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports.clock import Clock
 from daemon.core.recurrence import recurrence_of
 from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
@@ -84,6 +84,8 @@ async def store_intentions(
             covers_to=new.covers_to,
             asked_where=new.asked_where,
         )
+        if new.cue:  # an answer may have come while the reply was made
+            await cancel_answered(transaction, conversation, now)
     return tuple(refused)
 
 
@@ -99,17 +101,16 @@ async def cancel_intentions(
     return await _cancel(transaction, conversation, names, "cancelled", now)
 
 
-async def cancel_answered(transaction: Transaction, answer: Perception, now: int) -> None:
-    """Cancel what waits for a silence that a new message ends; a person's own words are no answer to them."""
+async def cancel_answered(transaction: Transaction, conversation: ConversationKey, now: int) -> None:
+    """Cancel what waits for a silence that another person's words have ended."""
     await transaction.run(
         """
         UPDATE intentions SET state = 'cancelled', reason = 'answered', settled_ms = :now
-        WHERE conversation = :conversation AND state = 'waiting' AND cue = 'silence' AND behalf <> :author
-          AND CAST(covers_to AS REAL) < CAST(:ts AS REAL)
+        WHERE conversation = :conversation AND state = 'waiting' AND cue = 'silence' AND EXISTS
+          (SELECT 1 FROM inbox w WHERE w.conversation = intentions.conversation AND w.modality = 'words'
+             AND w.author <> intentions.behalf AND CAST(w.ts AS REAL) > CAST(intentions.covers_to AS REAL))
         """,
-        conversation=str(answer.conversation),
-        author=answer.author,
-        ts=answer.ts,
+        conversation=str(conversation),
         now=now,
     )
 
