@@ -180,14 +180,14 @@ async def _print_changes(*, as_json: bool) -> None:
     ):
         store = await _store(database)
         while True:
-            told = news.count
+            since = news.count
             seen = await _look(store, database, ended=True)
             for one in seen.sessions:
                 state = one.state, one.reason, one.branch, one.project
                 if before.get(one.id) != state and (one.living or one.id in before):
                     before[one.id] = state
                     say(json.dumps(seen.shown(one)) if as_json else "  ".join(seen.cells(one, clock.now_ms())))
-            await news.heard(told)
+            await news.heard(since)
 
 
 def _with_sessions(work: Callable[[SessionStore, Database], Awaitable[T]]) -> T:

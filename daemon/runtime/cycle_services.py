@@ -46,7 +46,7 @@ from daemon.runtime.till import Till
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.messages import SoulNotes
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 from daemon.shared.souls import SoulAtWork
 from daemon.soul import Soul
 from daemon.soul_engine import build_prompt
@@ -122,7 +122,7 @@ class CycleServices:
     cues: CueMatching
     contexts: ContextStore
     shared_keys: tuple[str, ...]
-    news: News
+    news: StoreNews
     wake: Callable[[], None]
     at_work: SoulAtWork
     pairings: PairingStore

@@ -6,13 +6,13 @@ from daemon.core.contexts import JSONObject, Writer
 from daemon.core.errors import DaemonError
 from daemon.core.members import Member
 from daemon.memory.shared.awareness import AwarenessStore
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 
 
 class Awareness:
     """One member at one key. Its state is seen by all who may read the context, as long as this process lives."""
 
-    def __init__(self, store: AwarenessStore, news: News, key: str, member: str, writer: Writer) -> None:
+    def __init__(self, store: AwarenessStore, news: StoreNews, key: str, member: str, writer: Writer) -> None:
         self._store = store
         self._news = news
         self._key = key

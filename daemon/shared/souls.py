@@ -12,7 +12,7 @@ from daemon.core.members import MemberTaken, WorkPlace
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.clock import Clock
 from daemon.memory.shared.awareness import AwarenessStore
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 
 _SETTLES_S: Final = 0.2  # what is over sooner is never shown, so that a quick reply costs no write
 _MOST_PLACES: Final = 20
@@ -37,7 +37,7 @@ class _Work:
 class SoulAtWork:
     """Shows what one soul does in this process. Another daemon that hosts it too shows it as `name:2`."""
 
-    def __init__(self, store: AwarenessStore, news: News, clock: Clock, soul: str) -> None:
+    def __init__(self, store: AwarenessStore, news: StoreNews, clock: Clock, soul: str) -> None:
         self._store = store
         self._news = news
         self._clock = clock
