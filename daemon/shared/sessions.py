@@ -41,7 +41,7 @@ from daemon.shared.news import StoreNews
 from daemon.shared.session_context import Surroundings, joined, said_at_start, said_of_full, said_of_siblings
 from daemon.shared.who_works import is_of
 
-_PID: Final = re.compile(r"/([1-9][0-9]{0,9})/[^/]*\Z")  # in `host/boot/namespace/pid/start`
+_PID: Final = re.compile(r"/0*([1-9][0-9]{0,9})/[^/]*\Z")  # in `host/boot/namespace/pid/start`
 _SAID_EVERY_S: Final = 60.0  # that a key is refused, however often it comes meanwhile
 
 
