@@ -54,7 +54,7 @@ from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.context import SharedContexts
 from daemon.shared.messages import SoulNotes
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 from daemon.shared.souls import SoulAtWork
 from daemon.soul import Soul, Souls, find_souls_directory
 from daemon.tools.library.folders import FolderLibrary
@@ -100,7 +100,7 @@ async def assemble(
         accepted = _on_accepted([home.bell for home in homes], interrupts)
         opening = _store(settings, clock, emit, kind=channel.name, workspace=workspace, on_accepted=accepted)
         store = await stack.enter_async_context(opening)
-        news = News(store.database, clock)
+        news = StoreNews(store.database, clock)
         eyes = build_eyes(settings, store, channels, emit, stack, clock=clock)
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
         meanings = build_meanings(settings, store.database, clock, emit, stack)
@@ -184,7 +184,7 @@ class _Shared:
     """What all souls of a daemon share: homes, news, eyes and tools, what surfaces to replies, and why it did."""
 
     homes: Sequence[Home]
-    news: News
+    news: StoreNews
     eyes: Eyes
     library: FolderLibrary
     toolbox: Toolbox
@@ -198,7 +198,7 @@ def _library(settings: Settings, store: Store, meanings: Meanings, clock: Clock,
     return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public, tell=tell)
 
 
-def _forgetting(settings: Settings, store: Store, clock: Clock, emit: Emit, news: News) -> ForgettingPeople:
+def _forgetting(settings: Settings, store: Store, clock: Clock, emit: Emit, news: StoreNews) -> ForgettingPeople:
     return ForgettingPeople(store.database, clock, emit, settings.home, settings.index_folder, ring=news.tell)
 
 
@@ -209,7 +209,7 @@ def _chores(
     clock: Clock,
     emit: Emit,
     *,
-    news: News,
+    news: StoreNews,
     meanings: Meanings,
     eyes: Eyes,
 ) -> dict[str, Chore]:

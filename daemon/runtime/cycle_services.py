@@ -44,7 +44,7 @@ from daemon.runtime.till import Till
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.messages import SoulNotes
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 from daemon.shared.souls import SoulAtWork
 from daemon.soul import Soul
 from daemon.soul_engine import build_prompt
@@ -118,7 +118,7 @@ class CycleServices:
     reasons: Reasons
     contexts: ContextStore
     shared_keys: tuple[str, ...]
-    news: News
+    news: StoreNews
     wake: Callable[[], None]
     at_work: SoulAtWork
     pairings: PairingStore

@@ -8,7 +8,7 @@ from daemon.core.sessions import Attended, CodeSession, Handed, KeyOwner, Sessio
 from daemon.memory.shared.companions import CompanionStore
 from daemon.memory.shared.questions import QuestionStore
 from daemon.shared.asking import handed
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 
 
 class Companions:
@@ -18,7 +18,7 @@ class Companions:
         self,
         store: CompanionStore,
         questions: QuestionStore,
-        news: News,
+        news: StoreNews,
         clock: Clock,
         wake: Callable[[], None],
     ) -> None:
@@ -36,12 +36,12 @@ class Companions:
         """
         until = self._clock.monotonic() + seconds
         while True:
-            told = self._news.count
+            since = self._news.count
             session = await self._store.attach(process, owner, wakes=wakes, now=self._clock.now_ms())
             note = await self._offer(session) if session and wakes else None
             if note is not None or (session and session.id != known) or self._clock.monotonic() >= until:
                 return Attended(session.id if session else "", note)
-            await self._news.heard(told)
+            await self._news.heard(since)
 
     async def left(self, owner: KeyOwner, process: str) -> None:
         """A companion has come no more: its session has ended. Raises StoreError."""

@@ -16,7 +16,7 @@ from daemon.core.ports.clock import Clock
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.awareness import Awareness
 from daemon.shared.looks import Looks
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 
 READY_WITHIN_S: Final = 30.0
 TRIED_FOR_S: Final = 5.0
@@ -32,7 +32,7 @@ class ContextNotReady(StoreError):
 class SharedContexts:
     """Hands out the shared contexts of one memory.db to one writer; the assembly and commands make it."""
 
-    def __init__(self, store: ContextStore, news: News, clock: Clock, writer: Writer) -> None:
+    def __init__(self, store: ContextStore, news: StoreNews, clock: Clock, writer: Writer) -> None:
         self.store = store
         self.news = news
         self.clock = clock

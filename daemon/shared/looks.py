@@ -1,4 +1,4 @@
-"""One look for all who watch: after each news one read serves every watcher of this process, whatever its key."""
+"""One look for all who watch: after each news one read serves all watchers of this process, of all keys."""
 
 import asyncio
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 
 T = TypeVar("T")
 
@@ -17,7 +17,7 @@ Look = Callable[[Sequence[str]], Awaitable[Mapping[str, T]]]
 class Looks(Generic[T]):
     """Shares the looks at what is watched: one of the watchers waits for news, and reads for all."""
 
-    def __init__(self, news: News, look: Look[T]) -> None:
+    def __init__(self, news: StoreNews, look: Look[T]) -> None:
         self._news = news
         self._look = look
         self._watched = Counter[str]()

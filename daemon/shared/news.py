@@ -17,36 +17,36 @@ POLL_S: Final = 2.0
 """Seconds after which one who waits looks without news, for what ends by time alone."""
 
 
-class News:
+class StoreNews:
     """What this process tells, and what `watch` notices of others."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._told = asyncio.Event()
+        self._next = asyncio.Event()
         self._count = 0
         self._seen: int | None = None
 
     def tell(self) -> None:
         """Wake all of this process who wait for a change of what is shared."""
-        told, self._told = self._told, asyncio.Event()
+        waited_for, self._next = self._next, asyncio.Event()
         self._count += 1
-        told.set()
+        waited_for.set()
 
     @property
     def count(self) -> int:
-        """How often anything was told so far."""
+        """How much news there was so far."""
         return self._count
 
     async def heard(self, since: int | None = None) -> None:
-        """Wait for the next news, or for POLL_S seconds; not at all where more than `since` were told."""
+        """Wait for the next news, or for POLL_S seconds; not at all where there was more than `since`."""
         if since is None or self._count <= since:
-            await set_within(self._told, self._clock, POLL_S)
+            await set_within(self._next, self._clock, POLL_S)
 
     async def watch(self, look: Callable[[], Awaitable[None]] | None = None) -> None:
         """Tell of each write of another process, and have `look` look for what it left to do; runs until cancelled.
 
-        Raises StoreError, and what `look` raises: that write is told of once more when it watches again.
+        Raises StoreError, and what `look` raises: when it watches again it tells of that write once more.
         """
         while True:
             await self._look(look)
@@ -65,8 +65,8 @@ class News:
 
 
 @asynccontextmanager
-async def open_news(database: Database, clock: Clock) -> AsyncIterator[News]:
+async def open_news(database: Database, clock: Clock) -> AsyncIterator[StoreNews]:
     """The news of a program that is no daemon, watched until the block ends."""
-    news = News(database, clock)
+    news = StoreNews(database, clock)
     async with alongside(news.watch()):
         yield news

@@ -7,7 +7,7 @@ from daemon.core.ports.clock import Clock
 from daemon.core.ports.gate import GateDecision
 from daemon.core.ports.telemetry import Emit
 from daemon.memory.shared.pairings import PairingStore
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 
 _WHY = {
     PairingState.REFUSED: "the person refused it",
@@ -24,7 +24,7 @@ class MachinePairing:
         store: PairingStore,
         clock: Clock,
         emit: Emit,
-        news: News,
+        news: StoreNews,
         *,
         standing_of: Callable[[str], Awaitable[GateDecision]],
         soul: Callable[[], str],
@@ -49,7 +49,7 @@ class MachinePairing:
         """
         until = self._clock.monotonic() + seconds
         while True:
-            told = self._news.count
+            since = self._news.count
             found = await self._store.of_machine(code, secret)
             if found.state is PairingState.FETCHED:  # by another, or its answer was lost: that key is not to be trusted
                 await self._store.end(found)
@@ -67,4 +67,4 @@ class MachinePairing:
                 return paired
             if self._clock.monotonic() >= until:
                 return None
-            await self._news.heard(told)
+            await self._news.heard(since)

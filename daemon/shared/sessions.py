@@ -37,11 +37,11 @@ from daemon.memory.shared.thread_bindings import SaidInThread, ThreadBindings, n
 from daemon.shared.asking import handed
 from daemon.shared.companions import Companions
 from daemon.shared.living_sessions import as_found
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 from daemon.shared.session_context import Surroundings, joined, said_at_start, said_of_full, said_of_siblings
 from daemon.shared.who_works import is_of
 
-_PID: Final = re.compile(r"/([1-9][0-9]{0,9})/[^/]*\Z")  # in `host/boot/namespace/pid/start`
+_PID: Final = re.compile(r"/0*([1-9][0-9]{0,9})/[^/]*\Z")  # in `host/boot/namespace/pid/start`
 _SAID_EVERY_S: Final = 60.0  # that a key is refused, however often it comes meanwhile
 
 
@@ -77,7 +77,7 @@ class CodeSessions:
         questions: QuestionStore,
         bindings: ThreadBindings,
         companions: Companions,
-        news: News,
+        news: StoreNews,
         wake: Callable[[], None],
     ) -> None:
         self.companions = companions
@@ -173,14 +173,14 @@ class CodeSessions:
         await self._require_own(owner, session)
         until = self._clock.monotonic() + seconds
         while True:
-            told = self._news.count
+            since = self._news.count
             await self._store.require_key(owner)
             found = await self._questions.readable(session)
             if any(one.state is NoteState.WAITING for one in found):
                 return [handed(one) for one in await self._questions.fetch(session)]
             if self._clock.monotonic() >= until:
                 return [handed(one) for one in found]
-            await self._news.heard(told)
+            await self._news.heard(since)
 
     async def answer(self, owner: KeyOwner, session: str, note: str, words: str) -> None:
         """Answer what an owner's session was asked. Raises NotTheirSession, NoSuchNote, NoteSettled and StoreError."""

@@ -12,7 +12,7 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import open_database
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.context import SharedContexts
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 
 KEY = "counter"
 WRITER = Writer(OPERATOR, Audience(AudienceKind.OPERATOR, ""))
@@ -30,7 +30,7 @@ async def _count(home: Path, times: int) -> None:
     clock = SystemClock()
     for _ in range(times):
         async with open_database(home / "memory.db", clock, create=False) as database:
-            contexts = SharedContexts(ContextStore(database, clock, "T1"), News(database, clock), clock, WRITER)
+            contexts = SharedContexts(ContextStore(database, clock, "T1"), StoreNews(database, clock), clock, WRITER)
             await contexts.use_shared_context(KEY, Tally).update(one_more)
 
 

@@ -17,10 +17,10 @@ from daemon.core.contexts import ADMIN
 from daemon.memory.database import open_database
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.context import RawContext, SharedContexts
-from daemon.shared.news import open_news
+from daemon.shared.news import StoreNews, open_news
 
 WORKSPACE: Final = "T1"
-_PAUSE_S: Final = (0.02, 0.06)
+_PAUSE_S: Final = (0.1, 0.4)
 
 
 class Watcher:
@@ -50,8 +50,9 @@ class Watcher:
 async def main(home: Path, mine: str, others: list[str], times: int) -> None:
     clock = SystemClock()
     async with open_database(home / "memory.db", clock, create=False) as database, open_news(database, clock) as news:
-        contexts = SharedContexts(ContextStore(database, clock, WORKSPACE), news, clock, ADMIN)
-        own, watcher = RawContext(contexts, mine), Watcher(contexts)
+        store, unheard = ContextStore(database, clock, WORKSPACE), StoreNews(database, clock)
+        own = RawContext(SharedContexts(store, unheard, clock, ADMIN), mine)  # its own changes wake no watcher
+        watcher = Watcher(SharedContexts(store, news, clock, ADMIN))
         async with asyncio.TaskGroup() as group:
             for other in others:
                 group.create_task(watcher.watch(other))

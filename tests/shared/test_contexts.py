@@ -19,7 +19,7 @@ from daemon.memory.database import Database, open_database
 from daemon.memory.shared.contexts import KEPT_VERSIONS
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.context import RawContext, SharedContexts
-from daemon.shared.news import News, open_news
+from daemon.shared.news import StoreNews, open_news
 from tests.fakes import TIMEOUT
 from tests.given import TEAM
 from tests.shared.counting import KEY, Tally, one_more
@@ -43,7 +43,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def news(database: Database) -> AsyncIterator[News]:
+async def news(database: Database) -> AsyncIterator[StoreNews]:
     async with open_news(database, SystemClock()) as opened:
         yield opened
 
@@ -53,11 +53,11 @@ def store(database: Database) -> ContextStore:
     return ContextStore(database, SystemClock(), TEAM)
 
 
-def contexts(store: ContextStore, news: News, writer: Writer = ADA) -> SharedContexts:
+def contexts(store: ContextStore, news: StoreNews, writer: Writer = ADA) -> SharedContexts:
     return SharedContexts(store, news, SystemClock(), writer)
 
 
-async def test_two_souls_share_a_lobby(store: ContextStore, news: News) -> None:
+async def test_two_souls_share_a_lobby(store: ContextStore, news: StoreNews) -> None:
     ones = contexts(store, news).use_shared_context("game-lobby", GameState)
     others = contexts(store, news, Writer("ben", EVERYBODY)).use_shared_context("game-lobby", GameState)
     await ones.ready()
@@ -91,7 +91,7 @@ async def test_four_processes_lose_no_increment(tmp_path: Path, store: ContextSt
     assert (await store.get(KEY)).data == {"count": 200}
 
 
-async def test_who_was_slower_is_asked_again_with_the_newest_data(store: ContextStore, news: News) -> None:
+async def test_who_was_slower_is_asked_again_with_the_newest_data(store: ContextStore, news: StoreNews) -> None:
     counter = contexts(store, news).use_shared_context(KEY, Tally)
     await asyncio.gather(*(counter.update(one_more) for _ in range(20)))
     assert (await store.get(KEY)).data == {"count": 20}
@@ -154,7 +154,7 @@ def test_a_key_is_short_and_plain_or_refused(text: str) -> None:
     assert not text.startswith((".", "-", "_"))
 
 
-async def test_a_change_elsewhere_is_noticed(store: ContextStore, news: News, tmp_path: Path) -> None:
+async def test_a_change_elsewhere_is_noticed(store: ContextStore, news: StoreNews, tmp_path: Path) -> None:
     seen = RawContext(contexts(store, news), KEY).changes()
     assert (await anext(seen)).version == 0
     next_one = asyncio.ensure_future(anext(seen))

@@ -15,7 +15,7 @@ from daemon.memory.shared.store import ContextStore
 from daemon.shared.context import SharedContexts
 from daemon.shared.door import ContextDoor
 from daemon.shared.looks import Looks
-from daemon.shared.news import News
+from daemon.shared.news import StoreNews
 from tests.fakes import TIMEOUT, FakeClock
 from tests.given import TEAM
 
@@ -49,8 +49,8 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def news(database: Database) -> News:
-    return News(database, FakeClock())  # its clock stands still: nobody looks without news
+def news(database: Database) -> StoreNews:
+    return StoreNews(database, FakeClock())  # its clock stands still: nobody looks without news
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def shelf() -> LookedAt:
 
 
 @pytest.fixture
-def door(database: Database, news: News) -> ContextDoor:
+def door(database: Database, news: StoreNews) -> ContextDoor:
     clock = FakeClock(auto=True)
     return ContextDoor(SharedContexts(ContextStore(database, clock, TEAM), news, clock, ADMIN), EVERYBODY)
 
@@ -80,7 +80,7 @@ async def settled(tasks: Sequence[asyncio.Task[list[int]]], shelf: LookedAt) -> 
         await asyncio.sleep(0)
 
 
-async def test_one_look_after_news_serves_all_watchers_of_all_keys(news: News, shelf: LookedAt) -> None:
+async def test_one_look_after_news_serves_all_watchers_of_all_keys(news: StoreNews, shelf: LookedAt) -> None:
     looks = Looks(news, shelf.look)
     async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
         tasks = [group.create_task(following(looks, key, 1)) for key in ("a", "b") * 5]
@@ -91,7 +91,7 @@ async def test_one_look_after_news_serves_all_watchers_of_all_keys(news: News, s
     assert shelf.looks[10:] == [("a", "b")]
 
 
-async def test_a_watcher_that_leaves_leaves_the_others_their_looks(news: News, shelf: LookedAt) -> None:
+async def test_a_watcher_that_leaves_leaves_the_others_their_looks(news: StoreNews, shelf: LookedAt) -> None:
     looks = Looks(news, shelf.look)
     async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
         tasks = [group.create_task(following(looks, "a", 1)) for _ in range(3)]
@@ -103,7 +103,7 @@ async def test_a_watcher_that_leaves_leaves_the_others_their_looks(news: News, s
     assert [task.result() for task in tasks[1:]] == [[0, 1]] * 2
 
 
-async def test_news_during_a_look_is_followed_by_another_look(news: News, shelf: LookedAt) -> None:
+async def test_news_during_a_look_is_followed_by_another_look(news: StoreNews, shelf: LookedAt) -> None:
     looks = Looks(news, shelf.look)
     async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
         task = group.create_task(following(looks, "a", 2))
@@ -119,7 +119,9 @@ async def test_news_during_a_look_is_followed_by_another_look(news: News, shelf:
     assert task.result() == [0, 1, 2]
 
 
-async def test_a_look_that_fails_is_said_to_one_and_made_good_at_the_next_news(news: News, shelf: LookedAt) -> None:
+async def test_a_look_that_fails_is_said_to_one_and_made_good_at_the_next_news(
+    news: StoreNews, shelf: LookedAt
+) -> None:
     looks = Looks(news, shelf.look)
     async with asyncio.timeout(TIMEOUT):
         tasks = [asyncio.ensure_future(following(looks, "a", 1)) for _ in range(3)]
@@ -134,7 +136,7 @@ async def test_a_look_that_fails_is_said_to_one_and_made_good_at_the_next_news(n
         assert len(shelf.looks) == 5
 
 
-async def test_what_changes_nothing_is_told_to_nobody(door: ContextDoor, news: News) -> None:
+async def test_what_changes_nothing_is_told_to_nobody(door: ContextDoor, news: StoreNews) -> None:
     await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
     assert news.count == 1
     await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
@@ -143,7 +145,7 @@ async def test_what_changes_nothing_is_told_to_nobody(door: ContextDoor, news: N
     assert news.count == 1
 
 
-async def test_a_watcher_finds_the_context_and_nothing_for_others(door: ContextDoor, news: News) -> None:
+async def test_a_watcher_finds_the_context_and_nothing_for_others(door: ContextDoor, news: StoreNews) -> None:
     await door.write(THE_ADMIN, "launch", {"phase": "done"}, None)
     with door.watch("launch") as watch:
         found = await watch.next()

@@ -15,7 +15,7 @@ from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.sqlite import wal_is_safe
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.news import LOOK_S, POLL_S, News
+from daemon.shared.news import LOOK_S, POLL_S, StoreNews
 from tests.fakes import TIMEOUT, FakeClock
 from tests.given import TEAM
 
@@ -51,7 +51,7 @@ async def write(database: Database, number: int) -> None:
 
 async def test_a_write_of_another_is_told_of_once_and_ones_own_is_not(database: Database, tmp_path: Path) -> None:
     clock, looker = FakeClock(), Looker()
-    news = News(database, clock)
+    news = StoreNews(database, clock)
     async with alongside(news.watch(looker.look)), open_database(tmp_path / "memory.db", SystemClock()) as other:
         await clock.sleepers()
         assert (news.count, looker.looks) == (1, 1), "what was stored before it watched"
@@ -74,7 +74,7 @@ async def test_a_write_of_another_is_told_of_once_and_ones_own_is_not(database: 
 
 async def test_a_look_that_failed_is_made_good(database: Database) -> None:
     clock, looker = FakeClock(), Looker()
-    news, looker.fails = News(database, clock), True
+    news, looker.fails = StoreNews(database, clock), True
     with pytest.raises(StoreError):
         await news.watch(looker.look)
     async with alongside(news.watch(looker.look)):
@@ -86,7 +86,7 @@ async def test_what_is_told_between_two_looks_is_not_waited_for_and_without_news
     database: Database,
 ) -> None:
     clock = FakeClock(auto=True)
-    news = News(database, clock)
+    news = StoreNews(database, clock)
     before = news.count
     news.tell()
     await news.heard(before)

@@ -135,11 +135,6 @@ class Database:
         """Write with one statement and give the rows that it returns. Raises as `write` does."""
         return await self.write(lambda transaction: transaction.rows(sql, **values))
 
-    @property
-    def has_changed(self) -> bool:
-        """Whether anything lasting was stored through this object."""
-        return self._lasting_changes > 0
-
     async def run_writer(self) -> None:
         """Run the queued units until `stop` is called or the task is cancelled; `open_database` starts it."""
         left: list[_Job[object]] = []
