@@ -26,7 +26,10 @@ def build_lanes(
     """The lanes and the scheduler of one soul; `store` and `services` are that soul's."""
     clock, emit, alarm, asks = services.clock, services.emit, Bell(), services.asking
     slots, deadline = Slots(settings.max_cycles, clock), (1 - _TO_TELL) * settings.deadline
-    words_in = partial(_words_in, services)
+
+    def words_in(language: str) -> Words:
+        return services.soul().words_in(language)
+
     courier = Courier(
         store.outbox,
         services.channels,
@@ -57,7 +60,3 @@ def build_lanes(
 def thinks_by_itself(services: CycleServices) -> bool:
     """Whether a soul thinks unasked, as the settings and its own file say now."""
     return services.tick_budget(services.soul()) is not None
-
-
-def _words_in(services: CycleServices, language: str) -> Words:
-    return services.soul().words_in(language)

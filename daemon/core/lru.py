@@ -12,9 +12,7 @@ class Lru(MutableMapping[K, V]):
     """Keeps the `size` keys that were set last, each for `ttl` seconds by the clock `now`; expired ones are missing."""
 
     def __init__(self, size: int, ttl: float = math.inf, now: Callable[[], float] = float) -> None:
-        self._size = size
-        self._ttl = ttl
-        self._now = now
+        self._size, self._ttl, self._now = size, ttl, now
         self._kept: dict[K, tuple[float, V]] = {}
 
     def __getitem__(self, key: K) -> V:
@@ -39,5 +37,4 @@ class Lru(MutableMapping[K, V]):
         return sum(1 for _ in self)
 
     def clear(self) -> None:
-        """Drop everything."""
         self._kept.clear()

@@ -140,7 +140,7 @@ class Dispatcher:
         self._lanes = lanes
         self._clock = clock
         self._last_line = LastLine(clock, emit)
-        self._active = 0
+        self.active = 0  # claims and rows in work
         self._idle = asyncio.Event()
         self._idle.set()
         self._stopping = False
@@ -159,14 +159,9 @@ class Dispatcher:
         self._stopping = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self._active:
+                while self.active:
                     await self._idle.wait()
-        return self._active == 0
-
-    @property
-    def active(self) -> int:
-        """How many claims and rows are in work."""
-        return self._active
+        return self.active == 0
 
     async def _serve(self, lane: AnyLane) -> None:
         async with asyncio.TaskGroup() as group:
@@ -256,10 +251,10 @@ class Dispatcher:
             self._ended()
 
     def _began(self) -> None:
-        self._active += 1
+        self.active += 1
         self._idle.clear()
 
     def _ended(self) -> None:
-        self._active -= 1
-        if not self._active:
+        self.active -= 1
+        if not self.active:
             self._idle.set()

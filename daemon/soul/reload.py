@@ -56,16 +56,11 @@ class Souls:
         """Read all souls; `find` gives the directory that holds a soul's folder. Raises SoulError."""
         self._emit = emit
         self._souls = {name: ReloadingSoul(find(name), name, emit, known) for name in dict.fromkeys((main, *others))}
-        self._main = main
+        self.main = main  # answers in all channels that no other soul names
         self._routed = self._all()
         self._owners = channels_of(self._routed)
         self._elsewhere: Mapping[str, str] = {}
         self._clash = ""
-
-    @property
-    def main(self) -> str:
-        """The soul that answers in all channels that no other soul names."""
-        return self._main
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,7 +75,7 @@ class Souls:
 
     def hosted(self, name: str) -> Soul:
         """The soul of that name, or the main one where another daemon hosts it. Raises nothing."""
-        return self.current(name if name in self._souls else self._main)
+        return self.current(name if name in self._souls else self.main)
 
     def for_channel(self, channel: str) -> str:
         """The soul that answers in a channel, by the channel's id: the one that names it, else the main one.
@@ -96,8 +91,8 @@ class Souls:
             try:
                 self._owners = channels_of(souls)
             except SoulError as error:
-                self._emit("soul.broken", soul=self._main, reason=error.message, hint=error.hint)
-        return self._owners.get(channel) or self._elsewhere.get(channel, self._main)
+                self._emit("soul.broken", soul=self.main, reason=error.message, hint=error.hint)
+        return self._owners.get(channel) or self._elsewhere.get(channel, self.main)
 
     def heed(self, elsewhere: Mapping[str, str]) -> None:
         """Take which souls other daemons host, by the channels that they name.
@@ -109,7 +104,7 @@ class Souls:
         clash = ", ".join(f"{channel} ({self._owners[channel]} and {soul})" for channel, soul in sorted(owners.items()))
         if clash and clash != self._clash:
             hint = "one soul answers in a channel: take the id out of one of them"
-            self._emit("soul.broken", soul=self._main, reason=f"souls of two daemons both name {clash}", hint=hint)
+            self._emit("soul.broken", soul=self.main, reason=f"souls of two daemons both name {clash}", hint=hint)
         self._clash = clash
 
     def _all(self) -> tuple[Soul, ...]:

@@ -68,7 +68,7 @@ class TaggedOutput:
         self._elements: dict[str, Element] = {}
         self._faults: dict[str, None] = {}
         self._in_reply = False
-        self._reply_met = False
+        self.reply_met = False  # whether a reply was begun anywhere, well-formed or not
         self._after_private = False
         self._doubtful = False
         self._lost = False
@@ -89,7 +89,7 @@ class TaggedOutput:
         """End the input; return what may still be shown. Text held back as a possible tag is never shown."""
         for name in self._frames:
             self._fault("unclosed", name)
-        if not self._reply_met:
+        if not self.reply_met:
             self._fault("missing", REPLY_TAG)
         return self._handed_out()
 
@@ -105,11 +105,6 @@ class TaggedOutput:
         if self.reply is not None:
             return self.reply
         return self.released if self._in_reply and self._frames == [REPLY_TAG] and not self._doubtful else None
-
-    @property
-    def reply_met(self) -> bool:
-        """Whether a reply was begun anywhere, well-formed or not."""
-        return self._reply_met
 
     @property
     def complete(self) -> bool:
@@ -182,9 +177,9 @@ class TaggedOutput:
         self._frames = [token.name]
         self._content = []
         self._attributes = token.attributes
-        if token.name == REPLY_TAG and not self._reply_met:
+        if token.name == REPLY_TAG and not self.reply_met:
             self._in_reply = not self._doubtful
-            self._reply_met = True
+            self.reply_met = True
 
     def _stray_text(self, text: str) -> None:
         """Text between a private element and the reply: a quoted closing tag may have ended the element too early."""
@@ -192,7 +187,7 @@ class TaggedOutput:
         self._outside_tail = seen[-2:]
         if self._wary and not self._elements and not text.isspace():
             self._held_back = True
-        if self._reply_met:
+        if self.reply_met:
             return
         if self._after_private and not text.isspace():
             self._doubt("stray", "text")
@@ -201,7 +196,7 @@ class TaggedOutput:
 
     def _stray_close(self, name: str) -> None:
         """A closing tag that closes nothing: the element before it may have been part of a private one."""
-        if name == REPLY_TAG and self._reply_met:
+        if name == REPLY_TAG and self.reply_met:
             self._fault("stray", name)
         else:
             self._doubt("stray", name)

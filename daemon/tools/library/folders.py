@@ -74,7 +74,8 @@ class FolderLibrary:
         """`tell` is given, in words, what changed in a run of indexing."""
         self._folders = name_folders((*folders, *open_to_all))
         opened = {folder.absolute() for folder in open_to_all}
-        self._open = frozenset(name for name, folder in self._folders.items() if folder in opened)
+        # Not only members may be answered from these.
+        self.open_folders = frozenset(name for name, folder in self._folders.items() if folder in opened)
         self._index = index
         self._clock = clock
         self._emit = emit
@@ -100,14 +101,9 @@ class FolderLibrary:
             return ()
         return await self._index.read_on(document, line, most)
 
-    @property
-    def open_folders(self) -> frozenset[str]:
-        """The names of the folders that not only members may be answered from."""
-        return self._open
-
     def open_part(self) -> Library | None:
         """The folders that not only members may be answered from; None without any."""
-        return _OpenFolders(self, self._index, self._open) if self._open else None
+        return _OpenFolders(self, self._index, self.open_folders) if self.open_folders else None
 
     async def keep_indexed(self) -> None:
         """Index now and every few minutes until cancelled; without folders, remove what is indexed and return."""

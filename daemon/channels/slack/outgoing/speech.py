@@ -75,7 +75,7 @@ class SlackSpeech:
         self._inert = InertStream(target.guard)
         self._task_cards = TaskCards(target.words)
         self._pending = ""
-        self._shown = ""
+        self.shown = ""
         self._room = _MOST  # bytes of text that the draft may still show
         self._ts = ""
         self._opened_at = 0.0
@@ -85,11 +85,6 @@ class SlackSpeech:
         self._stack = AsyncExitStack()
         self._group: asyncio.TaskGroup | None = None
         self._nap: asyncio.Task[None] | None = None
-
-    @property
-    def shown(self) -> str:
-        """See `Speech.shown`."""
-        return self._shown
 
     async def say(self, text: str) -> None:
         """Take more of the reply; returns at once."""
@@ -221,13 +216,13 @@ class SlackSpeech:
 
     async def _reopen(self, in_chunks: bool) -> None:
         """Show everything in a new message before Slack seals the stream, and delete the old message."""
-        channel, old, cards, shown, room = self._target.channel, self._ts, self._task_cards, self._shown, self._room
-        self._task_cards, self._shown, self._room = cards.afresh(), "", _MOST
+        channel, old, cards, shown, room = self._target.channel, self._ts, self._task_cards, self.shown, self._room
+        self._task_cards, self.shown, self._room = cards.afresh(), "", _MOST
         self._pending = shown + self._pending
         try:
             await self._start(in_chunks)
         except DaemonError:
-            self._task_cards, self._shown, self._room = cards, shown, room
+            self._task_cards, self.shown, self._room = cards, shown, room
             self._pending = self._pending[len(shown) :]
             raise
         self._drafts.forget(channel, old)
@@ -267,9 +262,9 @@ class SlackSpeech:
     def _mark_shown(self, text: str, tasks: Mapping[str, Task]) -> None:
         """Note that Slack shows this text and these tasks."""
         self._pending = self._pending[len(text) :]
-        self._shown += text
+        self.shown += text
         self._room -= size(text)
-        self._drafts.set_text(self._target.channel, self._ts, self._shown)
+        self._drafts.set_text(self._target.channel, self._ts, self.shown)
         if tasks:
             self._task_cards.mark_shown(tasks)
 
