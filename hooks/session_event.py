@@ -292,7 +292,7 @@ def sum_of(text):
 
 
 def process_of(pid):
-    """(host, identity) of the session's process, as the daemon writes its own; parts that can't be seen are empty."""
+    """(host, identity) of the session's process; parts that can't be seen are empty."""
     host = socket.gethostname()
     boot, space, start = "", "", ""
     try:
