@@ -36,14 +36,14 @@ _REQUESTS: Final = RowListing[Approval](
 
 
 @click.group("approvals")
-def command() -> None:
+def approvals_command() -> None:
     """List or refuse requests for permission to use a tool, and settle what thoughts propose.
 
     A request whose TOOL begins with `mind.` is a proposal of a thought: see `soul mind authority`.
     """
 
 
-@command.command("list")
+@approvals_command.command("list")
 @state_option("requests", APPROVAL_STATES)
 @limit_option("requests, newest first")
 @click.option("--arguments", is_flag=True, help="Also print the tool's arguments, which may quote users.")
@@ -60,7 +60,7 @@ def list_(state: str | None, limit: int, arguments: bool, as_json: bool) -> None
                 say(f"  {name}: {value}")
 
 
-@command.command("refuse")
+@approvals_command.command("refuse")
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
 def refuse(names: tuple[str, ...]) -> None:
     """Refuse waiting requests in place of the users asked, or decline what thoughts propose."""
@@ -74,7 +74,7 @@ def refuse(names: tuple[str, ...]) -> None:
     with_agenda(work)
 
 
-@command.command("approve")
+@approvals_command.command("approve")
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
 def approve(names: tuple[str, ...]) -> None:
     """Let what thoughts propose take effect; a tool is approved in Slack by those who were asked.

@@ -25,7 +25,7 @@ _KEYS: Final = (
 @click.option("--since", metavar="SPAN", default="", help="Only what was scored within a span, as 6h, 2 days.")
 @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
 @json_of(_KEYS)
-def command(*, since: str, soul: str, as_json: bool) -> None:
+def calibration_command(*, since: str, soul: str, as_json: bool) -> None:
     """Show how well a soul foresees: Brier scores (0 is perfect) beside those of one who says the base rate each time.
 
     A skill of 1 is perfect, 0 no better than the base rate; null where nothing was scored.

@@ -20,7 +20,7 @@ from daemon.memory.admin.overview import Overview, survey
 
 @click.command("chat")
 @click.option("--as", "person", metavar="NAME", help="Your name; default: your user name on this machine.")
-def command(person: str | None) -> None:
+def chat_command(person: str | None) -> None:
     """Talk to the soul in the terminal, until Ctrl-D.
 
     In a pipe each line is answered before the next is read, and only replies are printed. At a terminal the log goes to

@@ -7,7 +7,7 @@ from click.shell_completion import get_completion_class
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
-def command(context: click.Context, shell: str) -> None:
+def completion_command(context: click.Context, shell: str) -> None:
     """Print what lets a shell complete commands and options.
 
     \b

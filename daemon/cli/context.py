@@ -42,11 +42,11 @@ _MEMBERS: Final = RowListing[Member](
 
 
 @click.group("context")
-def command() -> None:
+def context_command() -> None:
     """Show and change the typed state that souls and people share."""
 
 
-@command.command("list")
+@context_command.command("list")
 @_CONTEXTS.option
 def list_(as_json: bool) -> None:
     """List all contexts, by key."""
@@ -54,7 +54,7 @@ def list_(as_json: bool) -> None:
     _CONTEXTS.show(found, as_json=as_json, plain=_plain)
 
 
-@command.command("get")
+@context_command.command("get")
 @click.argument("key")
 @json_of(ContextState)
 def get(key: str, as_json: bool) -> None:
@@ -62,7 +62,7 @@ def get(key: str, as_json: bool) -> None:
     _show(_with_contexts(lambda home: home.store.get(key)), as_json=as_json)
 
 
-@command.command("set")
+@context_command.command("set")
 @click.argument("key")
 @click.argument("value", metavar="JSON")
 @click.option("--if-version", type=click.IntRange(0), help="Only if this is the version still; else exit code 1.")
@@ -77,7 +77,7 @@ def set_(key: str, value: str, if_version: int | None, as_json: bool) -> None:
     _show(_with_contexts(write), as_json=as_json)
 
 
-@command.command("patch")
+@context_command.command("patch")
 @click.argument("key")
 @click.argument("value", metavar="JSON")
 @json_of(ContextState)
@@ -91,7 +91,7 @@ def patch(key: str, value: str, as_json: bool) -> None:
     _show(_with_contexts(write), as_json=as_json)
 
 
-@command.command("edit")
+@context_command.command("edit")
 @click.argument("key")
 def edit(key: str) -> None:
     """Change a context in your editor; refused if it was changed by others meanwhile."""
@@ -108,7 +108,7 @@ def edit(key: str) -> None:
     _show(_with_contexts(write), as_json=False)
 
 
-@command.command("history")
+@context_command.command("history")
 @click.argument("key")
 @limit_option("versions, newest first")
 @_VERSIONS.option
@@ -121,7 +121,7 @@ def history(key: str, limit: int, as_json: bool) -> None:
     _VERSIONS.show(found, as_json=as_json)
 
 
-@command.command("define")
+@context_command.command("define")
 @click.argument("key")
 @click.option("--audience", metavar="KIND:ID", help="Who may read it: workspace:T…, channel:C… or dm:D….")
 @click.option("--writers", metavar="NAMES", help="The souls that may write, with commas; empty for all of this file.")
@@ -136,7 +136,7 @@ def define(key: str, audience: str | None, writers: str | None, as_json: bool) -
     )
 
 
-@command.command("presence")
+@context_command.command("presence")
 @click.argument("key")
 @_MEMBERS.option
 def presence(key: str, as_json: bool) -> None:
@@ -145,7 +145,7 @@ def presence(key: str, as_json: bool) -> None:
     _MEMBERS.show(found, as_json=as_json)
 
 
-@command.command("watch")
+@context_command.command("watch")
 @click.argument("key")
 @json_of(("key", "version", "data", "author", "at_ms"))
 def watch(key: str, as_json: bool) -> None:

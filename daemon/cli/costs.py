@@ -16,7 +16,7 @@ _DAY_MS = 24 * 3600 * 1000
 @click.option("--by", type=click.Choice(tuple(BY)), default="day", show_default=True, help="What costs are summed by.")
 @click.option("--days", type=click.IntRange(1, 10_000), default=30, show_default=True, help="How many days back.")
 @json_of(CostSum)
-def command(by: str, days: int, as_json: bool) -> None:
+def costs_command(by: str, days: int, as_json: bool) -> None:
     """Show what model calls have cost, in US dollars.
 
     A figure marked with ≤ holds calls that count with the most that they can have cost: their price is not known, or

@@ -18,11 +18,11 @@ from daemon.memory.database.migrate import migrate
 
 
 @click.group("db")
-def command() -> None:
+def db_command() -> None:
     """Migrate, check, back up or restore memory.db."""
 
 
-@command.command("migrate")
+@db_command.command("migrate")
 def migrate_() -> None:
     """Create memory.db, or migrate it to this version's schema. `soul run` does this by itself."""
     path = load_settings().database_path.absolute()
@@ -30,7 +30,7 @@ def migrate_() -> None:
     say(f"{path} has schema {after}" + (" already." if before == after else f" now; it had {before}."))
 
 
-@command.command("check")
+@db_command.command("check")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: {database, schema, journal, faults, cure}.")
 @click.pass_context
 def check(context: click.Context, as_json: bool) -> None:
@@ -50,7 +50,7 @@ def check(context: click.Context, as_json: bool) -> None:
         context.exit(1)
 
 
-@command.command("backup")
+@db_command.command("backup")
 @click.argument("target", metavar="[PATH]", type=click.Path(path_type=Path), required=False)
 @click.option("--new-folder", is_flag=True, help="Make the folder of PATH where it is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: {path, schema, bytes}.")
@@ -80,7 +80,7 @@ def _make(folder: Path) -> None:
         raise StoreError(f"{folder} can't be made: {error.strerror}", hint="choose another folder") from error
 
 
-@command.command("restore")
+@db_command.command("restore")
 @click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Even if a daemon runs or may run.")
 @click.option("--as-it-was", is_flag=True, help="Keep the schema of the copy, for an older program.")
@@ -99,7 +99,7 @@ def restore_(source: Path, force: bool, as_it_was: bool) -> None:
         say(f"{done.waiting} messages waited in it and may have been answered: soul queue inbox list --state stale")
 
 
-@command.command("example", hidden=True)
+@db_command.command("example", hidden=True)
 @click.argument("target", metavar="PATH", type=click.Path(path_type=Path))
 def example(target: Path) -> None:
     """Write an empty memory.db with all tables, as an example of the schema; replaces the file at PATH."""

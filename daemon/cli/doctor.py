@@ -27,7 +27,7 @@ _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red", Ve
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: [{name, verdict, found, fix}].")
 @click.option("--offline", is_flag=True, help="Contact no other machine.")
 @click.pass_context
-def command(context: click.Context, as_json: bool, offline: bool) -> None:
+def doctor_command(context: click.Context, as_json: bool, offline: bool) -> None:
     """Check everything the daemon needs and say how to fix each fault.
 
     Each finding is ok, warn, fail or skip; exit code 1 when one is fail. Nothing is changed.

@@ -34,7 +34,7 @@ _SOURCES: Final = RowListing[EventSource](
 
 
 @click.group("events")
-def command() -> None:
+def events_command() -> None:
     """Let programs report to the soul: builds, monitors, forges.
 
     Each source has a secret of its own and reaches one soul in one room, by POST /api/events?source=NAME of the HTTP
@@ -42,7 +42,7 @@ def command() -> None:
     """
 
 
-@command.command("add")
+@events_command.command("add")
 @click.argument("name")
 @click.option("--room", required=True, metavar="C…|#NAME", help="The channel in which the soul perceives its events.")
 @click.option("--soul", "soul", default="", help="Which soul; default: the one of SOUL_NAME.")
@@ -82,14 +82,14 @@ def add(*, name: str, room: str, soul: str, signing: str, wakes: bool, as_json: 
     say(f"This is the one time that the secret of {name} is shown. It signs POST /api/events?source={name}.")
 
 
-@command.command("list")
+@events_command.command("list")
 @_SOURCES.option
 def list_(as_json: bool) -> None:
     """List all sources, newest first, ended ones too."""
     _SOURCES.show(_with_sources(lambda admin: admin.list(), load_settings()), as_json=as_json)
 
 
-@command.command("end")
+@events_command.command("end")
 @click.argument("name")
 @json_of(EventSource)
 def end(name: str, as_json: bool) -> None:

@@ -70,7 +70,7 @@ def _look_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.group("goals", invoke_without_command=True)
 @_look_options
 @click.pass_context
-def command(context: click.Context, /, look: _Look) -> None:
+def goals_command(context: click.Context, /, look: _Look) -> None:
     """Show what a soul means to do, give it a goal, or close one. Times are UTC.
 
     Without a command it lists them. `goal` and `why` are empty without --words, for what not the whole workspace may
@@ -81,7 +81,7 @@ def command(context: click.Context, /, look: _Look) -> None:
         _list(look)
 
 
-@command.command("list")
+@goals_command.command("list")
 @_look_options
 def list_(look: _Look) -> None:
     """List the goals of a soul. One is stale that is open and was touched by nothing for 14 days.
@@ -106,7 +106,7 @@ def _list(look: _Look) -> None:
     with_database(settings, read)
 
 
-@command.command("add")
+@goals_command.command("add")
 @click.argument("conversation", metavar="CONVERSATION")
 @click.argument("text", metavar="GOAL")
 @click.option("--priority", type=SHARE, default=USUAL_PRIORITY, show_default=True, help="From 0 to 1.")
@@ -164,8 +164,10 @@ def _closing(name: str, state: Literal["done", "abandoned"], help_: str) -> clic
     return click.command(name, help=help_)(close)
 
 
-command.add_command(_closing("done", "done", "Say that goals are completed; what was expected of them comes true."))
-command.add_command(_closing("drop", "abandoned", "Give goals up."))
+goals_command.add_command(
+    _closing("done", "done", "Say that goals are completed; what was expected of them comes true.")
+)
+goals_command.add_command(_closing("drop", "abandoned", "Give goals up."))
 
 
 def _due(text: str, now_ms: int) -> int:

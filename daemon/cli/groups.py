@@ -11,7 +11,7 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """A command in a table: its line of help, and its place in `daemon.cli` unless its module has its name."""
+    """A command in a table: its line of help, and its place in `daemon.cli`: `NAME:NAME_command` if none is given."""
 
     help: str
     place: str = ""
@@ -22,7 +22,7 @@ class Subcommand:
         if self.members:
             return LazyGroup(name, help=self.help, sections={"Commands": self.members})
         module, _, attribute = (self.place or name).partition(":")
-        found = resolve_name(f"daemon.cli.{module}:{attribute or 'command'}")
+        found = resolve_name(f"daemon.cli.{module}:{attribute or f'{module.rpartition(".")[2]}_command'}")
         assert isinstance(found, click.Command)
         gc.enable()  # imports make many objects and no garbage: `daemon.cli.main` switches it off
         return found

@@ -30,7 +30,7 @@ _PAGES: Final = 50
 @click.argument("name", metavar="CONVERSATION")
 @click.argument("soul")
 @json_of(HandedOver)
-def command(name: str, soul: str, as_json: bool) -> None:
+def handoff_command(name: str, soul: str, as_json: bool) -> None:
     """Hand a thread to another soul, which knows what was said there and answers from now on. Both say so there.
 
     CONVERSATION is an id, soul/workspace/channel/thread, or any part of it that is unique. SOUL is the name of its

@@ -9,7 +9,7 @@ from daemon.cli.groups import every_command
 @click.argument("path", metavar="[COMMAND]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="List every command, also those inside of groups.")
 @click.pass_context
-def command(context: click.Context, path: tuple[str, ...], everything: bool) -> None:
+def help_command(context: click.Context, path: tuple[str, ...], everything: bool) -> None:
     """List the commands; with names show the help of that one, such as `soul help queue inbox`."""
     where = context.find_root()
     for name in path:

@@ -17,7 +17,7 @@ _LOOK_S: Final = 10.0
 
 
 @click.command("hooks")
-def command() -> None:
+def hooks_command() -> None:
     """Show the commands that install the plugin of Claude Code, and whether its hooks on this machine have a key.
 
     Exit code 1 if the hooks send nothing.

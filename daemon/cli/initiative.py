@@ -40,7 +40,7 @@ _soul_option = click.option("--soul", "soul", default="", help="Of which soul; d
 @_soul_option
 @_INVITED.option
 @click.pass_context
-def command(context: click.Context, *, soul: str, as_json: bool) -> None:
+def initiative_command(context: click.Context, *, soul: str, as_json: bool) -> None:
     """Show to whom a soul may write unasked (docs/MIND.md), or decide it for a channel's threads. Times are UTC.
 
     Without a command it lists them. `state` is unasked, invited, declined or paused; `how` phrase, click, admin or
@@ -51,7 +51,7 @@ def command(context: click.Context, *, soul: str, as_json: bool) -> None:
         _list(soul, as_json=as_json)
 
 
-@command.command("list")
+@initiative_command.command("list")
 @_soul_option
 @_INVITED.option
 def list_(*, soul: str, as_json: bool) -> None:
@@ -92,7 +92,7 @@ def _deciding(name: str, help_: str, *, allows: bool) -> click.Command:
     return click.command(name, help=help_)(decide)
 
 
-command.add_command(
+initiative_command.add_command(
     _deciding(
         "allow",
         "Let a soul say something unasked in those threads of a channel in which it has taken part. WHO is the id of "
@@ -100,7 +100,7 @@ command.add_command(
         allows=True,
     )
 )
-command.add_command(
+initiative_command.add_command(
     _deciding(
         "deny",
         "Let a soul say nothing unasked to a person or in a channel but what it promised. WHO is the id of either.",
@@ -109,7 +109,7 @@ command.add_command(
 )
 
 
-@command.command("log")
+@initiative_command.command("log")
 @_soul_option
 @limit_option("of the newest, oldest first")
 @_LOG.option

@@ -32,11 +32,11 @@ _KEYS: Final = RowListing[StoredKey](
 
 
 @click.group("keys")
-def command() -> None:
+def keys_command() -> None:
     """Give out and revoke the keys of people's sessions of Claude Code."""
 
 
-@command.command("add")
+@keys_command.command("add")
 @click.option("--person", metavar="U…", help="Whose sessions it is for, a Slack id; left out: your own.")
 @click.option(
     "--visibility",
@@ -77,7 +77,7 @@ def add(person: str | None, visibility: str, remember: bool, direct: bool, as_js
     say(f"This is the one time that key {stored.id} is shown. docs/SESSIONS.md says where it goes.")
 
 
-@command.command("list")
+@keys_command.command("list")
 @_KEYS.option
 def list_(as_json: bool) -> None:
     """List all keys, newest first, revoked ones too.
@@ -87,7 +87,7 @@ def list_(as_json: bool) -> None:
     _KEYS.show(_with_keys(lambda admin: admin.list()), as_json=as_json)
 
 
-@command.command("revoke")
+@keys_command.command("revoke")
 @click.argument("key_id", metavar="ID")
 @json_of(StoredKey)
 def revoke(key_id: str, as_json: bool) -> None:

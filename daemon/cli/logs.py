@@ -29,7 +29,7 @@ Wanted = Callable[[LogEntry], bool]
 @click.option("--since", metavar="SPAN", default="1 day", show_default=True, help="From how long ago, as 90m, 6h.")
 @limit_option("of the newest lines", 200)
 @click.option("-f", "--follow", is_flag=True, help="Go on with new lines until Ctrl-C.")
-def command(trace: str, person: str, since: str, limit: int, follow: bool) -> None:
+def logs_command(trace: str, person: str, since: str, limit: int, follow: bool) -> None:
     """Print the log of the installed service, from systemd's journal.
 
     Outside systemd the log goes to standard error: the terminal, or the log of the container. Secrets are removed.

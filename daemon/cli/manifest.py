@@ -13,7 +13,7 @@ from daemon.soul import find_souls_directory, load_soul
 @click.command("manifest")
 @click.option("--plain", is_flag=True, help="Without agent features, for a workspace on a free plan.")
 @click.option("--language", default="", metavar="TAG", help="Of the prompts that Slack suggests, such as de.")
-def command(plain: bool, language: str) -> None:
+def manifest_command(plain: bool, language: str) -> None:
     """Print the manifest that creates the Slack app, as JSON.
 
     Paste it at https://api.slack.com/apps under Create New App, From a manifest. Then copy the bot token from OAuth &

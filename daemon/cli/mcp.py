@@ -31,7 +31,7 @@ _NO_KEY: Final = (
 
 
 @click.command("mcp")
-def command() -> None:
+def mcp_command() -> None:
     """Serve the soul's tools to an MCP client over standard input and output.
 
     It asks the daemon at SOUL_URL with SOUL_KEY, else as the plugin's options say, else as

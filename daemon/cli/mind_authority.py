@@ -37,7 +37,7 @@ _CHANGES: Final = RowListing[LevelChange](
 @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
 @_FUNCTIONS.option
 @click.pass_context
-def command(context: click.Context, *, soul: str, as_json: bool) -> None:
+def mind_authority_command(context: click.Context, *, soul: str, as_json: bool) -> None:
     """Show the level of each function of a mind, and how its newest parts fared (docs/MIND.md).
 
     0: kept with the thought, without effect. 1: proposed, see `soul approvals`. 2: in effect within the checks of the
@@ -54,7 +54,7 @@ def command(context: click.Context, *, soul: str, as_json: bool) -> None:
     _FUNCTIONS.show(with_database(settings, look), as_json=as_json)
 
 
-@command.command("set")
+@mind_authority_command.command("set")
 @click.argument("function", type=click.Choice([str(one) for one in Function]))
 @click.argument("level", type=int)
 @click.option("--why", required=True, help="The reason, which stays on record.")
@@ -74,7 +74,7 @@ def set_(function: str, level: int, why: str, soul: str) -> None:
     say(f"{function} of {whose} is on level {_MEANS[asked]}; before: {_MEANS[before]}.")
 
 
-@command.command("history")
+@mind_authority_command.command("history")
 @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
 @click.option("--function", type=click.Choice([str(one) for one in Function]), help="Only of this one.")
 @limit_option("of the newest changes, oldest first")

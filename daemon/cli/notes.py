@@ -37,11 +37,11 @@ _NOTES: Final = RowListing[SharedMessage](
 
 
 @click.group("notes")
-def command() -> None:
+def notes_command() -> None:
     """Show the notes that souls send each other and what people ask sessions, or send one."""
 
 
-@command.command("list")
+@notes_command.command("list")
 @limit_option("notes, newest first")
 @_NOTES.option
 def list_(limit: int, as_json: bool) -> None:
@@ -49,7 +49,7 @@ def list_(limit: int, as_json: bool) -> None:
     _NOTES.show(_with_notes(lambda store, _, __: store.newest(limit)), as_json=as_json, plain=_plain)
 
 
-@command.command("show")
+@notes_command.command("show")
 @click.argument("name", metavar="ID")
 @words_options
 @json_of((*_KEYS, *_MORE))
@@ -83,7 +83,7 @@ def show(name: str, wanted: WordsWanted, as_json: bool) -> None:
     shown.say_what_is_missing()
 
 
-@command.command("send")
+@notes_command.command("send")
 @click.argument("soul")
 @click.argument("words")
 @click.option("--audience", metavar="KIND:ID", help="Who may know it: workspace:T…, channel:C… or dm:D….")

@@ -32,14 +32,14 @@ _SHOWN: Final = 20
 
 
 @click.group("passport")
-def command() -> None:
+def passport_command() -> None:
     """Write every memory into a file of its own, bring such files back, or check them.
 
     A passport holds everybody's words: keep it as you keep a backup. docs/MEMORY.md describes its files.
     """
 
 
-@command.command("export")
+@passport_command.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @json_of(Exported)
 def export(folder: Path, as_json: bool) -> None:
@@ -60,7 +60,7 @@ def export(folder: Path, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-@command.command("import")
+@passport_command.command("import")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--workspace", metavar="T…", help="The workspace of memories that name none; by default the last one used."
@@ -100,7 +100,7 @@ def import_(folder: Path, workspace: str | None, for_everybody: bool, as_json: b
         raise click.exceptions.Exit(1)
 
 
-@command.command("verify")
+@passport_command.command("verify")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @json_of(("records", "failed", "lossless", "chain", "refused [{path, reason}]", "lost [path]", "changed [path]"))
 def verify(folder: Path, as_json: bool) -> None:

@@ -41,7 +41,9 @@ _EXPECTED: Final = RowListing[ListedPrediction](
 @limit_option("of the newest expectations, oldest first")
 @words_options
 @_EXPECTED.option
-def command(*, conversation: str, soul: str, state: str | None, limit: int, wanted: WordsWanted, as_json: bool) -> None:
+def predictions_command(
+    *, conversation: str, soul: str, state: str | None, limit: int, wanted: WordsWanted, as_json: bool
+) -> None:
     """Show what a soul expects, what decides it, and what came of it. Times are UTC.
 
     Without `due_ms` it waits for so many replies; `scored_by` is rule or person, null if it is not scored. `what` and

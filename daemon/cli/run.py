@@ -12,7 +12,7 @@ from daemon.core.secrecy import close_process
 
 
 @click.command("run")
-def command() -> None:
+def run_command() -> None:
     """Run the daemon: in Slack, or in a local workspace when no Slack tokens are set.
 
     The first SIGTERM or Ctrl-C finishes the work in progress; a second one stops at once.

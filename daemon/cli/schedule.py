@@ -32,7 +32,7 @@ _EVENTS: Final = RowListing[Intention](
 
 
 @click.group("schedule")
-def command() -> None:
+def schedule_command() -> None:
     """List, add or cancel scheduled events, and people's reminders and digests. Times are UTC.
 
     When an event falls due, the soul perceives it in its conversation and may write there. What repeats for a person
@@ -41,7 +41,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@schedule_command.command("list")
 @state_option("events", INTENTION_STATES, "waiting")
 @limit_option("events", 100)
 @click.option("--words", is_flag=True, help="Also print each event's text.")
@@ -55,7 +55,7 @@ def list_(state: str, limit: int, words: bool, as_json: bool) -> None:
     _EVENTS.show(found if words else [replace(one, content="", params={}) for one in found], as_json=as_json)
 
 
-@command.command("add")
+@schedule_command.command("add")
 @click.argument("name", metavar="CONVERSATION")
 @click.argument("text")
 @click.option("--in", "span", metavar="SPAN", help="Due after a time span: 20m, 2h30m, 3 days or PT20M.")
@@ -117,7 +117,7 @@ def add(
         say(f"{made.id} is due at {moment(made.due_ms)} UTC{again}, in {made.conversation} for {made.behalf}.")
 
 
-@command.command("cancel")
+@schedule_command.command("cancel")
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
 def cancel(names: tuple[str, ...]) -> None:
     """Cancel waiting events."""

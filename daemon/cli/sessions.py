@@ -38,7 +38,7 @@ _KEYS: Final = (
 @json_of(_KEYS)
 @click.option("--md", "as_markdown", is_flag=True, help="Print a table in Markdown.")
 @click.pass_context
-def command(context: click.Context, ended: bool, as_json: bool, as_markdown: bool) -> None:
+def sessions_command(context: click.Context, ended: bool, as_json: bool, as_markdown: bool) -> None:
     """Show the sessions of Claude Code that people run, their keys and their hooks."""
     if context.invoked_subcommand is not None:
         return
@@ -52,11 +52,11 @@ def command(context: click.Context, ended: bool, as_json: bool, as_markdown: boo
         table(_HEADER, [seen.cells(one, now) for one in seen.sessions])
 
 
-command.add_command(keys.command)
-command.add_command(hooks.command)
+sessions_command.add_command(keys.keys_command)
+sessions_command.add_command(hooks.hooks_command)
 
 
-@command.command("forget")
+@sessions_command.command("forget")
 @click.argument("names", metavar="NAME…", nargs=-1, required=True)
 def forget(names: tuple[str, ...]) -> None:
     """Delete what is known of sessions, by their names or ids.
@@ -72,7 +72,7 @@ def forget(names: tuple[str, ...]) -> None:
     say(f"Forgotten: {', '.join(names)}.")
 
 
-@command.command("bind")
+@sessions_command.command("bind")
 @click.argument("name")
 @click.argument("conversation")
 @click.option("--for-everybody", "everybody", is_flag=True, help="What anybody says there goes to it, too.")
@@ -101,7 +101,7 @@ def bind(name: str, conversation: str, everybody: bool, as_json: bool) -> None:
         say(f"The owner of {done.session} is asked in a direct message.")
 
 
-@command.command("unbind")
+@sessions_command.command("unbind")
 @click.argument("name")
 @json_of(BindingOrder)
 def unbind(name: str, as_json: bool) -> None:

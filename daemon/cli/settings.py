@@ -13,7 +13,7 @@ from daemon.core.config.sources import environment_name
 @click.option("--reference", is_flag=True, help="Print .env.example: meanings, bounds and defaults.")
 @click.option("--soul", "of_soul", is_flag=True, help="Print every field of a soul, its states and sentences.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: variable -> {value, set, description}.")
-def command(reference: bool, of_soul: bool, as_json: bool) -> None:
+def settings_command(reference: bool, of_soul: bool, as_json: bool) -> None:
     """Show every setting and its value; secrets show only whether they are set."""
     if of_soul:
         from daemon.cli.reference.soul_fields import soul_reference  # slow to import

@@ -32,7 +32,7 @@ _MOST_READ: Final = 100_000
 @click.option("--data", metavar="DIR", default="", help="The data folder, of a service for you alone.")
 @click.option("--open", "opens", is_flag=True, help="Open the link in a browser, too.")
 @click.option("--start", is_flag=True, help="Start the service at the end, or restart it.")
-def command(plain: bool, system: bool, data: str, opens: bool, start: bool) -> None:
+def setup_command(plain: bool, system: bool, data: str, opens: bool, start: bool) -> None:
     """Create the Slack app, try its tokens, keep them and install the service; may be run again at any time.
 
     It prints a link that creates the app, with all that it needs filled in. It asks for both tokens without showing

@@ -29,7 +29,7 @@ _DAY_MS = 24 * 3600 * 1000
 @click.option("--healthy", is_flag=True, help="Only say whether a daemon works: exit code 1 when none does.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; see above for its keys.")
 @click.pass_context
-def command(context: click.Context, healthy: bool, as_json: bool) -> None:
+def status_command(context: click.Context, healthy: bool, as_json: bool) -> None:
     """Show running daemons, waiting work and today's costs (UTC).
 
     \b

@@ -43,7 +43,7 @@ _THOUGHTS: Final = RowListing[ListedThought](
 @click.option("-f", "--follow", is_flag=True, help="Go on with new thoughts until Ctrl-C.")
 @_THOUGHTS.option
 @click.pass_context
-def command(
+def thoughts_command(
     context: click.Context,
     *,
     conversation: str,
@@ -83,7 +83,7 @@ def command(
         with_database(settings, look)
 
 
-@command.command("show")
+@thoughts_command.command("show")
 @click.argument("name", metavar="ID")
 @words_options
 @json_of(ListedThought, ("seq",))

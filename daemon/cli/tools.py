@@ -22,7 +22,7 @@ _TOOLS: Final = RowListing[RecordedTool](
 
 
 @click.group("tools")
-def command() -> None:
+def tools_command() -> None:
     """List the tools of MCP servers, and accept those that have changed.
 
     A tool that says something else of itself than at its first sight asks for a click at every use, until it is
@@ -30,14 +30,14 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@tools_command.command("list")
 @_TOOLS.option
 def list_(as_json: bool) -> None:
     """List every tool that a daemon has seen, the changed ones first. `changed_ms` is null for an unchanged tool."""
     _TOOLS.show(with_database(load_settings(), recorded_tools), as_json=as_json)
 
 
-@command.command("accept")
+@tools_command.command("accept")
 @click.argument("names", metavar="TOOL...", nargs=-1, required=True)
 def accept(names: tuple[str, ...]) -> None:
     """Accept what tools say of themselves now; a running daemon follows within five minutes."""

@@ -26,7 +26,7 @@ _STEPS: Final = RowListing[TracedStep](
 @click.argument("name", metavar="CONVERSATION")
 @limit_option("of the newest steps", 50)
 @_STEPS.option
-def command(name: str, limit: int, as_json: bool) -> None:
+def trace_command(name: str, limit: int, as_json: bool) -> None:
     """Show the path of a conversation through the mental processes: when, why, and who decided.
 
     CONVERSATION is an id, soul/workspace/channel/thread, or any part of it that is unique. Times are UTC.

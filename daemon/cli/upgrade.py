@@ -27,7 +27,7 @@ _STEP_S: Final = 3_600.0  # a copy of a large file takes minutes
 
 @click.command("upgrade")
 @click.option("--back", is_flag=True, help="Put memory.db back as it was before the last upgrade.")
-def command(back: bool) -> None:
+def upgrade_command(back: bool) -> None:
     """Bring memory.db and the installed service to this version; to be run after the new program is there.
 
     It stops the service, copies memory.db where its schema changes, checks the copy, migrates, writes the unit anew and

@@ -23,7 +23,7 @@ async def run_daemon(settings, announce, doctor):
     await client.close()
 
 run.run_daemon, run.close_process = run_daemon, lambda: None
-run.command.main([], standalone_mode=False)
+run.run_command.main([], standalone_mode=False)
 """
 _CONNECTED = """
 import asyncio, gc, os, signal, sys

@@ -25,7 +25,7 @@ _NO_LEASE = 0  # an order takes none
 
 @click.command("consolidate")
 @RUNS.option
-def command(as_json: bool) -> None:
+def consolidate_command(as_json: bool) -> None:
     """Look through what is remembered at once, and learn from what was said last without waiting for a lull.
 
     The daemon that is running does it, and messages come first; where none is running, this command does it. It ends

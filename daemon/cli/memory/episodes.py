@@ -36,7 +36,7 @@ _EPISODES: Final = RowListing[KeptEpisode](
 @state_option("those", ["open", "closing", "closed", "distilled"])
 @words_options
 @_EPISODES.option
-def command(limit: int, kind: str | None, state: str | None, wanted: WordsWanted, as_json: bool) -> None:
+def episodes_command(limit: int, kind: str | None, state: str | None, wanted: WordsWanted, as_json: bool) -> None:
     """Show the visits that are kept; a core is made of eight visits, a sphere of eight cores.
 
     Those from text on are empty without --words, and those of direct messages and private rooms without --private.

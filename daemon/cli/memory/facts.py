@@ -29,7 +29,7 @@ _FACTS: Final = RowListing[FactWithEvidence](
 @click.option("--place", metavar="C…|D…|G…", required=True, help="The room that it would be written in.")
 @words_options
 @_FACTS.option
-def command(person: str, place: str, wanted: WordsWanted, as_json: bool) -> None:
+def facts_command(person: str, place: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show which facts a reply to a user in a room could know.
 
     Those that hold words (predicate, object, text, quote, and a subject that is no user) are empty without --words, and

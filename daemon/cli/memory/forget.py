@@ -20,7 +20,7 @@ from daemon.memory.people.residues import residues, texts_of
 @click.argument("person", metavar="PERSON")
 @click.option("--yes", is_flag=True, help="Do it; it can't be undone.")
 @json_of(("stores {table: n}", "residues"))
-def command(person: str, yes: bool, as_json: bool) -> None:
+def forget_command(person: str, yes: bool, as_json: bool) -> None:
     """Forget everything of one person. PERSON is a Slack id, U…
 
     It may run beside the daemon. Backups keep the person until they are replaced, and forget them when one is restored.

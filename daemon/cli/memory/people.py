@@ -32,7 +32,7 @@ _COUNTS: Final = RowListing[RememberedPerson](
 
 
 @click.group("people")
-def command() -> None:
+def people_command() -> None:
     """List, show or count what the soul knows about users, and how it changed.
 
     `list` leaves notes and whispers empty, and so do `show` and `history`, with `change`, without --words, and without
@@ -40,7 +40,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@people_command.command("list")
 @limit_option("entries, last seen first")
 @_MODELS.option
 def list_(limit: int, as_json: bool) -> None:
@@ -49,7 +49,7 @@ def list_(limit: int, as_json: bool) -> None:
     _MODELS.show(found, as_json=as_json, plain=lambda one: _plain(replace(one, **_NO_WORDS)))
 
 
-@command.command("show")
+@people_command.command("show")
 @click.argument("person", metavar="PERSON")
 @words_options
 @json_of(UserModel)
@@ -76,7 +76,7 @@ def show(person: str, wanted: WordsWanted, as_json: bool) -> None:
     shown.say_what_is_missing()
 
 
-@command.command("history")
+@people_command.command("history")
 @click.argument("person", metavar="PERSON")
 @limit_option("versions, newest first")
 @words_options
@@ -102,7 +102,7 @@ def history(person: str, limit: int, wanted: WordsWanted, as_json: bool) -> None
     shown.say_what_is_missing()
 
 
-@command.command("count")
+@people_command.command("count")
 @limit_option("users, the one who spoke last first")
 @words_options
 @_COUNTS.option

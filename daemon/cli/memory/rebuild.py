@@ -28,7 +28,7 @@ _OBEYED_WITHIN_S: Final = 60.0  # a keeper that waits looks again after half of 
 @click.command("rebuild")
 @click.option("--wait", is_flag=True, help="Return only when every memory has its vectors.")
 @json_of(KEYS)
-def command(wait: bool, as_json: bool) -> None:
+def rebuild_command(wait: bool, as_json: bool) -> None:
     """Make all vectors again. Searches go on meanwhile, by full text alone where a vector is missing.
 
     The daemon that keeps the index does it. Where none is running, `--wait` does it itself; without it, the next daemon

@@ -23,7 +23,7 @@ RUNS: Final = RowListing[KeptRun](
 @click.command("runs")
 @limit_option("runs, the newest first")
 @RUNS.option
-def command(limit: int, as_json: bool) -> None:
+def runs_command(limit: int, as_json: bool) -> None:
     """Show what consolidation did, one run for each night and audience in which there was something to do.
 
     A run is running, done, cut (the budget of tokens did not suffice; the next night goes on), failed (some of it could

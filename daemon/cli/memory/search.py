@@ -58,7 +58,7 @@ class _Answer:
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="The most memories.")
 @words_options
 @_HITS.option
-def command(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401  # click gives the options by name
+def search_command(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401  # click gives the options by name
     """Show what could surface to a reply to a user in a room.
 
     Texts and quotes are empty without --words, and those of direct messages and private rooms without --private.

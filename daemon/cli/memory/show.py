@@ -17,7 +17,7 @@ from daemon.memory.database import Database
 @click.argument("name", metavar="ID")
 @words_options
 @json_of((*names_of(RememberedThing, ("links",)), "letters", "links [{origin, relation, target, quote}]"))
-def command(name: str, wanted: WordsWanted, as_json: bool) -> None:
+def show_command(name: str, wanted: WordsWanted, as_json: bool) -> None:
     """Show one memory: who may hear it, how far it is trusted, what it is made from.
 
     Text and quotes are empty without --words, and those of direct messages and private rooms without --private; what

@@ -18,7 +18,7 @@ KEYS: Final = (
 
 @click.command("stats")
 @json_of(KEYS)
-def command(as_json: bool) -> None:
+def stats_command(as_json: bool) -> None:
     """Show what is remembered and how far the search by meaning is."""
     settings = load_settings()
     embedder = build_embedder(settings)

@@ -13,7 +13,7 @@ from daemon.memory.admin.nights import NightAdmin
 @click.command("undo")
 @click.argument("run", metavar="RUN")
 @json_of(("run", "restored [id]", "kept [{id, why}]"))
-def command(run: str, as_json: bool) -> None:
+def undo_command(run: str, as_json: bool) -> None:
     """Undo a run of consolidation: RUN is an id of `soul memory runs`.
 
     What somebody changed or forgot since stays as it is, and so does what hangs together with it. It may run beside the

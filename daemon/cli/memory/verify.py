@@ -23,7 +23,7 @@ _MEANINGS: Final = {
 
 @click.command("verify")
 @json_of(("facts", *_MEANINGS, "chain", "broken_at", "findings {key: [id]}"))
-def command(as_json: bool) -> None:
+def verify_command(as_json: bool) -> None:
     """Check what is remembered: its evidence, links, indexes, and the ledger. Exit code 1 on a finding.
 
     While a daemon is working, something that changes meanwhile can show as a finding: check again.

@@ -57,7 +57,7 @@ class _Answer:
 @click.option("--place", metavar="C…|D…|G…", default="", help="… in this room.")
 @words_options
 @json_of(_KEYS)
-def command(**given: Any) -> None:  # noqa: ANN401  # click gives the options by name
+def why_command(**given: Any) -> None:  # noqa: ANN401  # click gives the options by name
     """Show why the soul said something: what bears each sentence of a reply, by the id of its turn or Slack's ts.
 
     No model is asked. Where Slack's token is set, Slack is asked for the addresses of messages.
