@@ -85,7 +85,6 @@ class Motor:
         return self._stops and not self._repeats
 
     @property
-    @property
     def thoughts(self) -> tuple[NewThought, ...]:
         """The whole thoughts of the cycle, oldest first."""
         return tuple(self._thoughts)
