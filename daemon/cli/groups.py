@@ -22,7 +22,8 @@ class Subcommand:
         if self.members:
             return LazyGroup(name, help=self.help, sections={"Commands": self.members})
         module, _, attribute = (self.place or name).partition(":")
-        found = resolve_name(f"daemon.cli.{module}:{attribute or f'{module.rpartition(".")[2]}_command'}")
+        attribute = attribute or f"{module.rpartition('.')[2]}_command"
+        found = resolve_name(f"daemon.cli.{module}:{attribute}")
         assert isinstance(found, click.Command)
         gc.enable()  # imports make many objects and no garbage: `daemon.cli.main` switches it off
         return found
