@@ -11,10 +11,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.incoming.catch_up import CatchUp
-from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.catch_up import CatchUp
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.identity import SlackIdentity
 from daemon.core.config import Settings
 from daemon.core.ports.arrivals import Arrival
 from daemon.core.ports.clock import Clock

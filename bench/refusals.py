@@ -12,8 +12,8 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from daemon.channels.slack.api.refusals import CANNOT_CHANGE, NO_METADATA, NO_STREAMS, PLACE, STREAM_OVER
 from daemon.channels.slack.channel import SlackChannel
+from daemon.channels.slack.refusals import CANNOT_CHANGE, NO_METADATA, NO_STREAMS, PLACE, STREAM_OVER
 from daemon.core.config import Settings
 from daemon.core.errors import AccessLost, ChannelRefused
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place

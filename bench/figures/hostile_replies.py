@@ -8,10 +8,10 @@ from typing import Final
 
 from bench.plan import Bench
 from bench.report import Row
-from daemon.channels.slack.outgoing.blocks import plain, rich
-from daemon.channels.slack.outgoing.markup import inert
-from daemon.channels.slack.outgoing.splitting import split
-from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
+from daemon.channels.slack.blocks import plain, rich
+from daemon.channels.slack.markup import inert
+from daemon.channels.slack.splitting import split
+from daemon.channels.slack.unknown_links import ReplyGuard
 from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.core.links import KnownHosts

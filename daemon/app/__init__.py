@@ -146,8 +146,8 @@ def _llm_for(soul: Soul, settings: Settings, stack: AsyncExitStack, emit: Emit, 
 
 def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "SlackChannel":
     """Slack, where each soul answers in its own channels; all but the main one show a name and icon of their own."""
+    from daemon.channels.slack.appearance import Appearance
     from daemon.channels.slack.channel import SlackChannel
-    from daemon.channels.slack.outgoing.appearance import Appearance
 
     def appearance(name: str) -> Appearance | None:
         soul = souls.hosted(name)

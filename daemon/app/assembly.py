@@ -57,7 +57,7 @@ from daemon.shared.messages import SoulNotes
 from daemon.shared.news import StoreNews
 from daemon.shared.souls import SoulAtWork
 from daemon.soul import Soul, Souls, find_souls_directory
-from daemon.tools.library.folders import FolderLibrary
+from daemon.tools.library_folders import FolderLibrary
 from daemon.tools.mcp.toolbox import open_toolbox
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from daemon.memory.knowledge.sense_bytes import SenseBytes
 from daemon.memory.knowledge.senses import Senses
 from daemon.memory.store import Store
 from daemon.runtime.file_sensing import FileSensing
-from daemon.tools.files.reader import SentFiles
+from daemon.tools.file_reader import SentFiles
 
 _SWEEP_EVERY_S: Final = 30.0
 _MB: Final = 1_000_000

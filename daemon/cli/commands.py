@@ -92,7 +92,7 @@ _OF_THEIR_OWN: Final = frozenset({"run", "manifest", "setup", "upgrade"})
 
 def _service() -> SettingsPlace | None:
     """The settings of the installed service, for every command but those that begin something of their own."""
-    from daemon.cli.installed.search import place_of_service
+    from daemon.cli.search import place_of_service
 
     context = click.get_current_context(silent=True)
     return None if context is not None and context.info_name in _OF_THEIR_OWN else place_of_service()

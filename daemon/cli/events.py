@@ -113,8 +113,8 @@ def _require_soul(settings: Settings, name: str) -> None:
 
 def _room_named(settings: Settings, name: str) -> str:
     """The id of a channel that the app is in. Raises StoreError, ChannelError."""
-    from daemon.channels.slack.api.client import SlackClient  # heavy, and needed for names alone
-    from daemon.channels.slack.api.history import read_items
+    from daemon.channels.slack.client import SlackClient  # heavy, and needed for names alone
+    from daemon.channels.slack.history import read_items
 
     if settings.slack_bot_token is None:
         raise StoreError("no SLACK_BOT_TOKEN is set, by which Slack could be asked", hint="give the channel's id")

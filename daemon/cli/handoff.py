@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.history import read_items
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.history import read_items
 from daemon.cli.database_access import os_user, with_database
 from daemon.cli.listing import json_of
 from daemon.cli.meaning import silent

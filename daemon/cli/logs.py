@@ -7,10 +7,10 @@ from functools import partial
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.installed.journal import LogEntry, journal_of
-from daemon.cli.installed.search import service_here
+from daemon.cli.journal import LogEntry, journal_of
 from daemon.cli.options import limit_option, since_when
 from daemon.cli.output import say
+from daemon.cli.search import service_here
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ConfigError, StoreError

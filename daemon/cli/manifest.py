@@ -4,7 +4,7 @@ import json
 
 import click
 
-from daemon.channels.slack.api.manifest import manifest
+from daemon.channels.slack.manifest import manifest
 from daemon.cli.nodding import called_in, souls_that_nod
 from daemon.core.config import Settings, load_settings
 from daemon.soul import find_souls_directory, load_soul

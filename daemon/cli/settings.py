@@ -4,7 +4,7 @@ import click
 from pydantic import SecretStr
 
 from daemon.cli.output import say, say_json, table
-from daemon.cli.reference.settings import settings_reference
+from daemon.cli.settings_reference import settings_reference
 from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.config.sources import environment_name
 
@@ -16,7 +16,7 @@ from daemon.core.config.sources import environment_name
 def settings_command(reference: bool, of_soul: bool, as_json: bool) -> None:
     """Show every setting and its value; secrets show only whether they are set."""
     if of_soul:
-        from daemon.cli.reference.soul_fields import soul_reference  # slow to import
+        from daemon.cli.soul_fields import soul_reference  # slow to import
 
         click.echo(soul_reference(), nl=False)
         return

@@ -11,10 +11,10 @@ import click
 
 from daemon.cli.checks.finding import Verdict
 from daemon.cli.checks.slack import slack
-from daemon.cli.installed.installer import checkout, control, install
-from daemon.cli.installed.unit import installed_units
+from daemon.cli.installer import checkout, control, install
 from daemon.cli.manifest import app_manifest
 from daemon.cli.output import say
+from daemon.cli.unit import installed_units
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
 

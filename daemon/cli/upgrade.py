@@ -10,10 +10,10 @@ from typing import Final
 
 import click
 
-from daemon.cli.installed.installer import checkout, control, install, is_active
-from daemon.cli.installed.search import service_here
-from daemon.cli.installed.unit import ServiceUnit
+from daemon.cli.installer import checkout, control, install, is_active
 from daemon.cli.output import say
+from daemon.cli.search import service_here
+from daemon.cli.unit import ServiceUnit
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError, DaemonError, StoreError

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
+from daemon.channels.slack.identity import SlackIdentity
+from daemon.channels.slack.manifest import REQUIRED_SCOPES
 from daemon.cli.checks import mind
 from daemon.cli.checks.finding import Finding, Verdict
 from daemon.cli.checks.machine import data_folder, file_system, free_space, python_version

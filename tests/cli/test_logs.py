@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.installed.journal import fields_in
-from daemon.cli.installed.unit import ServiceUnit
+from daemon.cli.journal import fields_in
+from daemon.cli.unit import ServiceUnit
 from tests.cli.conftest import call
 from tests.cli.services import install
 from tests.cli.stocked import CONVERSATION, NOW, change, insert, stock

@@ -9,7 +9,7 @@ from daemon.cli.checks.finding import Finding, Verdict
 from daemon.cli.checks.installation import start_files
 from daemon.cli.checks.service import service
 from daemon.cli.doctor import examine
-from daemon.cli.installed.unit import ServiceUnit
+from daemon.cli.unit import ServiceUnit
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
 from daemon.tools.mcp.server_config import StdioServer, read_servers

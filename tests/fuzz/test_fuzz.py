@@ -7,8 +7,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from daemon.channels.slack.access.gate import SlackGate
-from daemon.channels.slack.incoming import listener
+from daemon.channels.slack import listener
+from daemon.channels.slack.gate import SlackGate
 from daemon.core.ports.gate import GateDecision
 from tests import chance
 from tests.fuzz.play import play

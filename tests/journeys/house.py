@@ -16,8 +16,8 @@ from daemon.app.assembly import assemble, souls_of
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
+from daemon.channels.slack.appearance import Appearance
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.cli.commands import soul
 from daemon.core.config import Settings
 from daemon.core.ports.models import LLM, Prompt

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.channels.slack.incoming.file_fetcher import FileFetcher
+from daemon.channels.slack.file_fetcher import FileFetcher
 from daemon.core.errors import FileRefused
 from daemon.core.ports.files import SharedFile
 from daemon.core.sentences import Sentence

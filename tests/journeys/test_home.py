@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.incoming.dialogs import CORRECT, dialog_sent
-from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.home_acts import opened, pressed
-from daemon.channels.slack.outgoing.home_tab import home_view
+from daemon.channels.slack.dialog_payloads import CORRECT, dialog_sent
+from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.home_acts import opened, pressed
+from daemon.channels.slack.home_tab import home_view
 from daemon.core.home import HomeButton, HomeItem, HomeSection
 from daemon.local_slack.model import Json
 from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.channels.slack.outgoing.blocks import rich
+from daemon.channels.slack.blocks import rich
 from daemon.core.ports.posts import Post
 from daemon.local_slack.model import Json
 from daemon.memory.notes import Note
@@ -51,7 +51,7 @@ async def test_a_reply_that_can_not_be_rendered_ends_no_talk(house: House, monke
             raise RecursionError("nested too deep")
         return rich(post)
 
-    monkeypatch.setattr("daemon.channels.slack.outgoing.delivery.rich", fails_on_poison)
+    monkeypatch.setattr("daemon.channels.slack.delivery.rich", fails_on_poison)
     await house.people.fault("chat.startStream", body={"ok": False, "error": "not_now"}, times=99)
     await house.say("Ada", "general", "@soul poison")
     await house.events.until("outbox.failed")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daemon.channels.slack.access import readers
+from daemon.channels.slack import readers
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey, Readers
 from daemon.local_slack.client import WorkspaceClient

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import daemon.app
-from daemon.channels.slack.api import client
-from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack import client
 from daemon.channels.slack.channel import SlackChannel
+from daemon.channels.slack.client import SlackClient
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.perception import Modality

@@ -11,12 +11,12 @@ from pathlib import Path
 from random import Random
 from typing import cast
 
-from daemon.channels.slack.access.known_places import KnownPlaces
-from daemon.channels.slack.access.people import Directory
-from daemon.channels.slack.access.readers import RoomReaders
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.identity import SlackIdentity
+from daemon.channels.slack.known_places import KnownPlaces
+from daemon.channels.slack.people import Directory
+from daemon.channels.slack.readers import RoomReaders
 from daemon.core.perception import ConversationKey, Perception, Place, Readers
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.narrowing import times_narrowed

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.channel import SlackChannel
+from daemon.channels.slack.client import SlackClient
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.ports.clock import Clock

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.preflight import fetch_identity
-from daemon.channels.slack.incoming.catch_up import CatchUp
-from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.place_reader import PAGES
+from daemon.channels.slack.catch_up import CatchUp
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.place_reader import PAGES
+from daemon.channels.slack.preflight import fetch_identity
 from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
-from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.manifest import REQUIRED_SCOPES
+from daemon.channels.slack.preflight import check_tokens, fetch_identity
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered

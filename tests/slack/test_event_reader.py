@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.incoming.event_reader import BARE_MENTION, EventReader, channel_type, place_of
+from daemon.channels.slack.event_reader import BARE_MENTION, EventReader, channel_type, place_of
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source
 from tests.slack.hostile import ANYTHING, TEXT

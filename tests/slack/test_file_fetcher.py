@@ -8,9 +8,9 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.incoming.event_reader import CANVAS, LIST
-from daemon.channels.slack.incoming.file_fetcher import FileFetcher
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.event_reader import CANVAS, LIST
+from daemon.channels.slack.file_fetcher import FileFetcher
 from daemon.core.config import Settings
 from daemon.core.errors import FileRefused, NotDelivered
 from daemon.core.ports.files import SharedFile

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from daemon.channels.slack.api.cache import TimedCache
-from daemon.channels.slack.api.manifest import (
+from daemon.channels.slack.cache import TimedCache
+from daemon.channels.slack.drafts import Drafts
+from daemon.channels.slack.manifest import (
     AGENT_SCOPE,
     BOT_EVENTS,
     COMMANDS_SCOPE,
@@ -19,8 +20,7 @@ from daemon.channels.slack.api.manifest import (
     SHARE_SCOPE,
     manifest,
 )
-from daemon.channels.slack.api.pacing import Pacing
-from daemon.channels.slack.outgoing.drafts import Drafts
+from daemon.channels.slack.pacing import Pacing
 from daemon.local_slack.server import SCOPES
 from tests.fakes import FakeClock
 

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.incoming.event_reader import CANVAS, LIST, EventReader
-from daemon.channels.slack.incoming.quoted import quoted
+from daemon.channels.slack.event_reader import CANVAS, LIST, EventReader
+from daemon.channels.slack.quoted import quoted
 from daemon.core.ports.arrivals import Edit, NewMessage
 from tests.slack.parts import OURS
 

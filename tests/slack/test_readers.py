@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from daemon.channels.slack.access import readers
+from daemon.channels.slack import readers
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
 from daemon.local_slack.model import ChannelKind

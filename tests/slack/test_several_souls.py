@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
+from daemon.channels.slack.appearance import Appearance
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.outgoing.appearance import Appearance
+from daemon.channels.slack.event_reader import EventReader
 from daemon.core.config import Settings
 from daemon.core.errors import AccessLost
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage

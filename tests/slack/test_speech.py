@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.outgoing.sizes import PART
-from daemon.channels.slack.outgoing.splitting import FLOOR
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.sizes import PART
+from daemon.channels.slack.splitting import FLOOR
 from daemon.core.errors import StoreBusy
 from daemon.core.ports.speech import DraftLog, Task, TaskState
 from tests.fakes import Events

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.outgoing.links import BREAK
-from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
-from daemon.channels.slack.outgoing.status_line import status_for
-from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, TaskCards, card_text
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.links import BREAK
+from daemon.channels.slack.speech import SlackSpeech, StreamTarget
+from daemon.channels.slack.status_line import status_for
+from daemon.channels.slack.task_cards import DETAILS, MOST, TITLE, TaskCards, card_text
 from daemon.core.perception import Place
 from daemon.core.ports.speech import Task, TaskState
 from tests.fakes import Events, FakeDrafts

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.library import LibraryIndex
-from daemon.tools.library.folders import FolderLibrary
+from daemon.tools.library_folders import FolderLibrary
 from tests import template
 from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, SOUL, new_message

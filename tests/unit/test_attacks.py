@@ -27,7 +27,7 @@ from daemon.mind.structured_reply import structured
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul import Soul
 from daemon.soul_engine import begin, integrate
-from daemon.tools.library.folders import FolderLibrary
+from daemon.tools.library_folders import FolderLibrary
 from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.given import deleted, new_message
 from tests.journeys.attacker import bare
@@ -98,7 +98,7 @@ async def test_a_disk_that_fails_while_it_is_indexed_does_not_take_the_daemon_do
     async with open_database(tmp_path / "memory.db", FakeClock(auto=True)) as database:
         library = FolderLibrary((tmp_path,), LibraryIndex(database, clock), clock, events)
         with monkeypatch.context() as patched:
-            patched.setattr("daemon.tools.library.files.os.scandir", broken)
+            patched.setattr("daemon.tools.library_files.os.scandir", broken)
             async with asyncio.timeout(TIMEOUT), alongside(library.keep_indexed()):
                 await events.until("library.index_stale")
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, multiple, rule
 
-from daemon.channels.slack.access.known_places import TRUSTED, KnownPlaces
+from daemon.channels.slack.known_places import TRUSTED, KnownPlaces
 from daemon.core.hearing import Origin, common, may_hear, may_quote
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place, Readers
 from daemon.core.ports.library import Passage

@@ -6,8 +6,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.outgoing.links import BREAK, allowed_scheme, honest
-from daemon.channels.slack.outgoing.markup import InertStream, break_everyone, inert
+from daemon.channels.slack.links import BREAK, allowed_scheme, honest
+from daemon.channels.slack.markup import InertStream, break_everyone, inert
 
 ACTIVE = re.compile(
     r"<!(?!--|\[|doctype)|<#|<@|@(?:channel|here|everyone)"

@@ -6,10 +6,10 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.outgoing.links import BREAK
-from daemon.channels.slack.outgoing.markup import inert
-from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
-from daemon.channels.slack.outgoing.splitting import split
+from daemon.channels.slack.links import BREAK
+from daemon.channels.slack.markup import inert
+from daemon.channels.slack.mrkdwn import to_mrkdwn
+from daemon.channels.slack.splitting import split
 from tests.unit.hostile_markdown import hostile_markdown
 
 

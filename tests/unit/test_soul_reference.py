@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from daemon.cli.reference.soul_fields import soul_reference
+from daemon.cli.soul_fields import soul_reference
 from daemon.soul import Contact
 from daemon.soul import schema as shape
 

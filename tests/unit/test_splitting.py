@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from daemon.channels.slack.outgoing.sizes import PART, size, sizes
-from daemon.channels.slack.outgoing.splitting import FLOOR, pieces, split
+from daemon.channels.slack.sizes import PART, size, sizes
+from daemon.channels.slack.splitting import FLOOR, pieces, split
 
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
 BLOCKS = [

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from daemon.channels.slack.outgoing.markup import InertStream, inert
-from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
+from daemon.channels.slack.markup import InertStream, inert
+from daemon.channels.slack.unknown_links import ReplyGuard
 from daemon.core.links import KnownHosts, plain_host
 
 KNOWN = KnownHosts(["corp.example"])

@@ -6,47 +6,47 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from functools import partial
 from typing import Any, Final
 
-from daemon.channels.slack.access.gate import SlackGate
-from daemon.channels.slack.access.linked_messages import LinkReader
-from daemon.channels.slack.access.managers import Managers
-from daemon.channels.slack.access.names import Names
-from daemon.channels.slack.access.own_groups import OwnGroups
-from daemon.channels.slack.access.own_reader import own_reader
-from daemon.channels.slack.access.people import Directory
-from daemon.channels.slack.access.permalinks import Permalinks
-from daemon.channels.slack.access.readers import RoomReaders
-from daemon.channels.slack.access.room_talk import RoomTalk
-from daemon.channels.slack.access.rooms import RoomFinder
-from daemon.channels.slack.access.thread_context import ThreadReader
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.api.manifest import AGENT_SCOPE, COMMANDS_SCOPE, FILES_SCOPE, MARKS_SCOPE, SHARE_SCOPE
-from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
-from daemon.channels.slack.api.refusals import DEAD_TOKEN, for_sending
-from daemon.channels.slack.incoming.catch_up import CatchUp
-from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection, SocketOptions
-from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.file_fetcher import FileFetcher
-from daemon.channels.slack.incoming.listener import Listener, bolt_app
-from daemon.channels.slack.incoming.private_answers import PrivateAnswers
-from daemon.channels.slack.incoming.slash_commands import SlashCommands
-from daemon.channels.slack.incoming.supervisor import Supervisor
-from daemon.channels.slack.outgoing.acknowledging import Acknowledgements
-from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
-from daemon.channels.slack.outgoing.blocks import shown_once
-from daemon.channels.slack.outgoing.delivery import SlackDelivery
-from daemon.channels.slack.outgoing.drafts import Drafts
-from daemon.channels.slack.outgoing.feedback_answers import FeedbackAnswers
-from daemon.channels.slack.outgoing.home_tab import home_view
-from daemon.channels.slack.outgoing.markup import inert
-from daemon.channels.slack.outgoing.reply_files import with_files
-from daemon.channels.slack.outgoing.sessions import Sessions
-from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
-from daemon.channels.slack.outgoing.splitting import split
-from daemon.channels.slack.outgoing.status_line import StatusLine
-from daemon.channels.slack.outgoing.status_only import StatusOnly
-from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
+from daemon.channels.slack.acknowledging import Acknowledgements
+from daemon.channels.slack.appearance import Appearance, Appearances
+from daemon.channels.slack.blocks import shown_once
+from daemon.channels.slack.catch_up import CatchUp
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.connection import PING_INTERVAL, Connection, SocketOptions
+from daemon.channels.slack.delivery import SlackDelivery
+from daemon.channels.slack.drafts import Drafts
+from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.feedback_answers import FeedbackAnswers
+from daemon.channels.slack.file_fetcher import FileFetcher
+from daemon.channels.slack.gate import SlackGate
+from daemon.channels.slack.home_tab import home_view
+from daemon.channels.slack.identity import SlackIdentity
+from daemon.channels.slack.linked_messages import LinkReader
+from daemon.channels.slack.listener import Listener, bolt_app
+from daemon.channels.slack.managers import Managers
+from daemon.channels.slack.manifest import AGENT_SCOPE, COMMANDS_SCOPE, FILES_SCOPE, MARKS_SCOPE, SHARE_SCOPE
+from daemon.channels.slack.markup import inert
+from daemon.channels.slack.names import Names
+from daemon.channels.slack.own_groups import OwnGroups
+from daemon.channels.slack.own_reader import own_reader
+from daemon.channels.slack.people import Directory
+from daemon.channels.slack.permalinks import Permalinks
+from daemon.channels.slack.preflight import check_tokens, fetch_identity
+from daemon.channels.slack.private_answers import PrivateAnswers
+from daemon.channels.slack.readers import RoomReaders
+from daemon.channels.slack.refusals import DEAD_TOKEN, for_sending
+from daemon.channels.slack.reply_files import with_files
+from daemon.channels.slack.room_talk import RoomTalk
+from daemon.channels.slack.rooms import RoomFinder
+from daemon.channels.slack.sessions import Sessions
+from daemon.channels.slack.slash_commands import SlashCommands
+from daemon.channels.slack.speech import SlackSpeech, StreamTarget
+from daemon.channels.slack.splitting import split
+from daemon.channels.slack.status_line import StatusLine
+from daemon.channels.slack.status_only import StatusOnly
+from daemon.channels.slack.supervisor import Supervisor
 from daemon.channels.slack.surfaces import Surfaces
+from daemon.channels.slack.thread_context import ThreadReader
+from daemon.channels.slack.unknown_links import ReplyGuard
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.incoming.event_reader import EventReader
-from daemon.channels.slack.incoming.private_answers import PrivateAnswers
-from daemon.channels.slack.outgoing.asking_about import AskingAbout
-from daemon.channels.slack.outgoing.home_tab import HomeTab
-from daemon.channels.slack.outgoing.prompts import Suggesting
-from daemon.channels.slack.outgoing.room_forms import Manages, RoomForms
+from daemon.channels.slack.asking_about import AskingAbout
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.home_tab import HomeTab
+from daemon.channels.slack.private_answers import PrivateAnswers
+from daemon.channels.slack.prompts import Suggesting
+from daemon.channels.slack.room_forms import Manages, RoomForms
 from daemon.core.ports.clock import Clock
 from daemon.core.ports.intake import Intake
 from daemon.core.sentences import Words

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from daemon.cli.checks.finding import Finding, ok, warn
-from daemon.cli.installed.unit import ServiceUnit, installed_units
+from daemon.cli.unit import ServiceUnit, installed_units
 from daemon.core.config import Settings, environment
 from daemon.core.settings_place import HERE, settings_place
 from daemon.tools.mcp.server_config import Server, StdioServer

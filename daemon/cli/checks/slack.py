@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.api.manifest import (
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.identity import SlackIdentity
+from daemon.channels.slack.manifest import (
     AGENT_SCOPE,
     COMMANDS_SCOPE,
     CUSTOMIZE_SCOPE,
@@ -18,7 +18,7 @@ from daemon.channels.slack.api.manifest import (
     REQUIRED_SCOPES,
     SHARE_SCOPE,
 )
-from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
+from daemon.channels.slack.preflight import check_tokens, fetch_identity
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
 from daemon.cli.nodding import souls_that_nod
 from daemon.core.clock import SystemClock

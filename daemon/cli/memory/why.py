@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import click
 
-from daemon.channels.slack.access.permalinks import Permalinks
-from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.permalinks import Permalinks
 from daemon.cli.database_access import with_database
 from daemon.cli.listing import json_of
 from daemon.cli.meaning import meaning_of, silent

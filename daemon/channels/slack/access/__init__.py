@@ -1,1 +1,0 @@
-"""Who may talk to the soul, and where? The gate, users, channels and threads."""

@@ -1,0 +1,122 @@
+"""Decides by Slack ids and settings alone whose messages are answered, and where; unknown means no (P42)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.identity import SlackIdentity
+from daemon.channels.slack.people import Directory, SlackUser
+from daemon.core.config import Settings
+from daemon.core.errors import NotDelivered
+from daemon.core.lru import Lru
+from daemon.core.perception import Perception, Place
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.gate import GateDecision
+from daemon.core.sentences import Sentence
+
+_TO_GUESTS: Final = Sentence("only_members")
+_TO_UNLISTED: Final = Sentence("only_listed")
+_IN_SHARED: Final = Sentence("not_in_shared")
+
+_BOT_TURNS: Final = 3  # messages of bots that are answered in a minute in one conversation (P35)
+_BOT_MINUTE: Final = 60.0
+_CONVERSATIONS: Final = 1000
+
+
+class SlackGate:
+    """Judges who writes and where; while our own ids are unknown (`reader` gives None), it raises NotDelivered."""
+
+    def __init__(
+        self, directory: Directory, settings: Settings, clock: Clock, reader: Callable[[], EventReader | None]
+    ) -> None:
+        self._directory = directory
+        self._settings = settings
+        self._reader = reader
+        self._bot_limit = _BotLimit(clock)
+
+    async def admit(self, perception: Perception) -> GateDecision:
+        """See `Channel.admit`; a bot above its limit of messages is refused as `bot_loop`."""
+        decision, user = await self._judge(perception.author, perception.conversation.channel, perception.place)
+        is_bot = perception.author.startswith("B") if user is None else user.bot
+        if decision.admitted and is_bot:
+            conversation = str(perception.conversation)
+            if not self._bot_limit.allows(conversation, perception.id):
+                return GateDecision(admitted=False, name=decision.name, reason="bot_loop")
+        return replace(decision, bot=is_bot)
+
+    async def check_author(self, author: str, channel: str, place: Place) -> GateDecision:
+        """Decide on a user or bot without counting a message, for thread context and new DMs. Raises NotDelivered."""
+        return (await self._judge(author, channel, place))[0]
+
+    async def _judge(self, author: str, channel: str, place: Place) -> tuple[GateDecision, SlackUser | None]:
+        reader = self._reader()
+        if reader is None:
+            raise NotDelivered("our own Slack ids are not known yet", retry_after=1.0)
+        if author in (reader.identity.user, reader.identity.bot):
+            return _no("self"), None
+        # A bot without a user has only an id, which users.info doesn't know.
+        user = None if author.startswith("B") else await self._directory.user(author)
+        decision = self._of_user(user, reader.identity) if user else self._of_id(author)
+        if decision.admitted and place is not Place.DM:
+            decision = await self._of_room(decision, channel)
+        outsider = user is None or user.is_outsider(reader.identity.team)
+        zone, language = (user.zone, user.language) if user else ("", "")
+        return replace(decision, outsider=outsider, zone=zone, language=language), user
+
+    def _of_user(self, user: SlackUser, identity: SlackIdentity) -> GateDecision:
+        settings = self._settings
+        if user.deactivated:
+            return _no("deactivated", user.name)
+        if (user.stranger or identity.team not in user.teams) and (refusal := self._of_outsider(user, identity)):
+            return refusal
+        if user.bot:
+            allowed = {user.id, user.bot_id} & set(settings.allow_bots)
+            return GateDecision(admitted=True, name=user.name) if allowed else _no("bot", user.name)
+        if user.guest and not settings.allow_guests:
+            return _no("guest", user.name, _TO_GUESTS)
+        if settings.members and user.id not in settings.members:
+            return _no("not_listed", user.name, _TO_UNLISTED)
+        return GateDecision(admitted=True, name=user.name)
+
+    def _of_outsider(self, user: SlackUser, identity: SlackIdentity) -> GateDecision | None:
+        """Why a user of another workspace is not admitted; None for one whom the settings let in like our own."""
+        if user.is_colleague(identity.enterprise):
+            return None if self._settings.allow_organisation else _no("other_workspace", user.name, _TO_GUESTS)
+        return None if self._settings.allow_strangers else _no("stranger", user.name)
+
+    def _of_id(self, author: str) -> GateDecision:
+        if not author.startswith("B"):
+            return _no("unknown")
+        return GateDecision(admitted=True, name=author) if author in self._settings.allow_bots else _no("bot")
+
+    async def _of_room(self, decision: GateDecision, channel: str) -> GateDecision:
+        """Decide on the channel: whether other organisations are in it, and whether that is allowed."""
+        room = await self._directory.room(channel)
+        if self._settings.allow_shared_channels:
+            return decision
+        if room is None:
+            return _no("unknown_channel", decision.name)
+        return _no("shared_channel", decision.name, _IN_SHARED) if room.shared else decision
+
+
+def _no(reason: str, name: str = "", say: str = "") -> GateDecision:
+    return GateDecision(admitted=False, name=name, reason=reason, say=say)
+
+
+class _BotLimit:
+    """Counts messages of bots per conversation and minute; the same perception counts once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._turns = Lru[str, dict[str, float]](_CONVERSATIONS)
+
+    def allows(self, conversation: str, perception: str) -> bool:
+        """Whether this perception may be answered."""
+        now = self._clock.monotonic()
+        turns = {id_: at for id_, at in self._turns.get(conversation, {}).items() if now - at < _BOT_MINUTE}
+        allowed = perception in turns or len(turns) < _BOT_TURNS
+        if allowed:
+            turns.setdefault(perception, now)
+        self._turns[conversation] = turns
+        return allowed

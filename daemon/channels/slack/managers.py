@@ -1,0 +1,83 @@
+"""Who may say how the soul works in a channel: who made it, admins of the workspace, and the soul's own admins."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.gate import SlackGate
+from daemon.channels.slack.history import read_pages
+from daemon.channels.slack.identity import SlackIdentity
+from daemon.channels.slack.people import Directory, SlackUser
+from daemon.channels.slack.readers import RoomReaders
+from daemon.core.perception import Place
+from daemon.core.room_ways import ManagedRoom
+
+_PAGES: Final = 5  # of users.conversations; what is on further ones is set up by the slash command
+
+
+@dataclass(frozen=True, slots=True)
+class Managers:
+    """Asks Slack's records; `admins` are the ids of the soul's own."""
+
+    client: SlackClient
+    directory: Directory
+    gate: SlackGate
+    readers: RoomReaders
+    admins: Collection[str]
+
+    async def may_manage(self, identity: SlackIdentity, person: str, channel: str) -> bool:
+        """Whether they may now: as a full member of the workspace who is in the channel, where the soul is too.
+
+        What was known of both is asked for anew. Raises NotDelivered.
+        """
+        self.directory.forget_user(person)
+        user, room = await self.directory.user(person), await self.directory.room(channel, anew=True)
+        if user is None or not _is_member(user, identity):
+            return False
+        if room is None or room.archived or room.place not in (Place.PUBLIC_CHANNEL, Place.PRIVATE_CHANNEL):
+            return False
+        if not (self._manages_all(user) or room.creator == person):
+            return False
+        if not (await self.gate.check_author(person, channel, room.place)).admitted:
+            return False
+        has_member = self.readers.has_member
+        return await has_member(channel, person) and await has_member(channel, identity.user)
+
+    async def rooms_of(self, identity: SlackIdentity, person: str) -> tuple[ManagedRoom, ...]:
+        """The channels that they may manage as far as Slack's lists say, by name; `may_manage` decides.
+
+        Those that other organisations are in are left out. Raises ChannelError.
+        """
+        user = await self.directory.user(person)
+        if user is None or not _is_member(user, identity):
+            return ()
+        ours = [one for one in await self._listed() if self._manages_all(user) or one["creator"] == person]
+        theirs = {one["id"] for one in await self._listed(person)} if ours else set()
+        found = [ManagedRoom(one["id"], one["name"]) for one in ours if one["id"] in theirs]
+        return tuple(sorted(found, key=lambda room: (room.name, room.id)))
+
+    async def _listed(self, person: str | None = None) -> list[dict[str, str]]:
+        """The channels that a person is in as far as Slack lists them to the app, or those that the soul is in."""
+        listed, _ = await read_pages(
+            self.client,
+            "users.conversations",
+            "channels",
+            most=_PAGES,
+            user=person,
+            types="public_channel,private_channel",
+            exclude_archived=True,
+        )
+        return [room for one in listed if (room := _described(one))["id"] and not one.get("is_ext_shared")]
+
+    def _manages_all(self, user: SlackUser) -> bool:
+        """Whether they may manage every channel that they are in."""
+        return user.admin or user.id in self.admins
+
+
+def _is_member(user: SlackUser, identity: SlackIdentity) -> bool:
+    return not (user.bot or user.deactivated or user.is_outsider(identity.team))
+
+
+def _described(room: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value if isinstance(value := room.get(name), str) else "" for name in ("id", "name", "creator")}

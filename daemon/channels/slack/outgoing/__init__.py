@@ -1,1 +1,0 @@
-"""How does a reply become visible in Slack? Markup, drafts, streaming, cards and delivery."""

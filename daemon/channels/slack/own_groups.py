@@ -1,0 +1,65 @@
+"""Knows the user groups: their handles, and which hold the soul, since who mentions one of these mentions the soul."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+from daemon.channels.slack.client import SlackClient
+from daemon.core.concurrency import set_within
+from daemon.core.errors import ChannelError
+from daemon.core.ports.clock import Clock
+from daemon.core.ports.telemetry import Emit
+
+_EVERY_S: Final = 600.0  # another daemon on the same app may have got the event
+_CHANGES: Final = frozenset({"subteam_created", "subteam_updated", "subteam_members_changed"})
+
+
+class OwnGroups:
+    """`ids` are the groups that hold the soul, `handles` those of all, by id; empty where the app may not read them."""
+
+    def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
+        self.ids = set[str]()
+        self.handles = dict[str, str]()
+        self._client = client
+        self._clock = clock
+        self._emit = emit
+        self._changed = asyncio.Event()
+        self._trouble = ""
+
+    def take_note(self, body: Mapping[str, Any]) -> None:
+        """Read the groups again if an event says that one has changed."""
+        event = body.get("event")
+        if isinstance(event, dict) and str(event.get("type")) in _CHANGES:
+            self._changed.set()
+
+    async def keep(self, user: str) -> None:
+        """Read the groups again when they change, and now and then, until cancelled."""
+        while True:
+            await set_within(self._changed, self._clock, _EVERY_S)
+            self._changed.clear()
+            await self.read(user)
+
+    async def read(self, user: str) -> None:
+        """Read which groups hold `user` (Slack: usergroups.list). Never raises: what can't be read stays as it was."""
+        try:
+            answer = await self._client.call("usergroups.list", include_users=True)
+        except ChannelError as error:
+            if error.message != self._trouble:  # an app without the scope is told of it once
+                self._trouble = error.message
+                self._emit("slack.groups_unknown", reason=error.message, hint=error.hint)
+            return
+        self._trouble = ""
+        listed = answer.get("usergroups")
+        groups = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        self.handles.clear()
+        self.handles.update((str(one.get("id")), str(one.get("handle") or "")) for one in groups)
+        held = {str(one.get("id")) for one in groups if _holds(one, user)}
+        if held != self.ids:
+            self.ids.clear()
+            self.ids.update(held)
+            self._emit("slack.own_groups", groups=len(held))
+
+
+def _holds(group: Mapping[str, Any], user: str) -> bool:
+    users = group.get("users")
+    return isinstance(users, list) and user in users and not group.get("date_delete")

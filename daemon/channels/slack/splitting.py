@@ -1,0 +1,171 @@
+"""Splits a long reply into messages that Slack accepts, without breaking code, table rows, sentences or characters."""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from daemon.channels.slack.sizes import PART, size, sizes
+
+LEAST = 1_000
+FLOOR = 0.7
+"""A part is at least this full, so a beginning that takes no more of the limit always stands in the first part."""
+_FENCE = re.compile(r"^([ \t>]{0,32})(`{3,32}|~{3,32})([^`\n]{0,128})$")
+_MARK = re.compile(r"[ \t>]{0,32}(?:```|~~~)[^\n]{0,160}\n?$")  # perhaps a fence; no cut goes inside it
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_SENTENCE = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"')\]\u201d\u2019*_]{0,3}\s+|[\u3002\uff01\uff1f]")
+_WORD = re.compile(r"\s+")
+_ZWJ = "\u200d"
+_SKIN = range(0x1F3FB, 0x1F400)
+_FLAG = range(0x1F1E6, 0x1F200)
+_HANGUL = range(0x1160, 0x1200)  # vowels and finals that join the syllable before
+_TAGS = range(0xE0020, 0xE0080)
+_INDENT = 3  # CommonMark: a closing fence is indented no further
+_FARTHEST_BACK = 64  # characters; no language joins more of them into one
+_ENTITY_BEGUN = re.compile(r"&(?:a|am|amp|l|lt|g|gt)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """An open code fence: the line that opened it and the line that closes it."""
+
+    opening: str
+    closing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A slice of the text with the fence lines that make it complete; `str()` is the message."""
+
+    text: str
+    opening: str = ""
+    closing: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.opening}{self.text}{self.closing}"
+
+
+def split(markdown: str, limit: int = PART) -> tuple[str, ...]:
+    """Split markdown into messages of at most `limit` bytes as Slack counts them, in order; () if the text is blank.
+
+    Any prefix of the text up to `FLOOR` of the limit is a prefix of the first message, which depends only on the first
+    `limit` bytes and on whether more follows. Raises ValueError for a limit under 1,000.
+    """
+    return tuple(str(piece) for piece in pieces(markdown, limit) if piece.text.strip())
+
+
+def pieces(markdown: str, limit: int = PART) -> Iterator[Piece]:
+    """The slices from which `split` makes messages; their texts joined are the markdown.
+
+    An open fence is closed at the end of a piece and opened again, with its info string, in the next. A fence that the
+    text never closes stays open in the last piece, whose end closes it (CommonMark).
+    """
+    if limit < LEAST:
+        raise ValueError(f"a limit of {limit} bytes is too small; the least is {LEAST}")
+    start, fence = 0, None
+    while start < len(markdown):
+        opening = fence.opening if fence else ""
+        room = limit - size(opening)
+        head = markdown[start : start + room + 1]
+        if len(head) <= room and size(head) <= room:
+            yield Piece(head, opening)
+            return
+        measured = sizes(head)
+        fits, full = bisect_right(measured, room) - 1, bisect_left(measured, int(room * FLOOR))
+        cut = _best(_cuts(markdown[start : start + fits], fence, full), measured, room, full)
+        text = markdown[start : start + cut.position]
+        fence = cut.fence
+        yield Piece(text, opening, cut.repair)
+        start += cut.position
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A place to cut: the best rank wins, then the latest place. `fence` is open there, and `repair` closes it."""
+
+    rank: int
+    position: int
+    repair: str = ""
+    fence: Fence | None = None
+
+
+# Ranks of places to cut, worst to best.
+_ANYWHERE, _CHARACTER, _WORD_END, _SENTENCE_END, _CODE_LINE, _TABLE_ROW, _LINE_END, _PARAGRAPH = range(8)
+
+
+def _best(cuts: list[_Cut], measured: Sequence[int], room: int, full: int) -> _Cut:
+    """The best cut of a part that is full enough, which it is from the position `full` on; else the best that fits.
+
+    `measured` holds the size of every beginning of the part.
+    """
+    fitting = [cut for cut in cuts if measured[cut.position] + size(cut.repair) <= room]
+    wanted = [cut for cut in fitting if cut.position >= full]
+    return max(wanted or fitting, key=lambda cut: (cut.rank, cut.position))
+
+
+def _cuts(head: str, fence: Fence | None, full: int) -> list[_Cut]:
+    """Every useful cut of `head`, which begins inside `fence`; inside a line only from the position `full` on."""
+    cuts = []
+    for match in _LINE.finditer(head):
+        line, before = match[0], fence
+        fence = _after(line, before)
+        if fence is before and match.end() > full and not _MARK.match(line):
+            cuts += _within_line(head, match.start(), match.end(), before)
+        opens_here = fence is not None and before is None
+        if line.endswith("\n") and not opens_here:
+            cuts.append(_Cut(_rank(line, fence), match.end(), fence.closing if fence else "", fence))
+    return cuts
+
+
+def _rank(line: str, fence: Fence | None) -> int:
+    """The rank of a cut after a line."""
+    if fence:
+        return _CODE_LINE
+    if not line.strip():
+        return _PARAGRAPH
+    return _TABLE_ROW if line.lstrip(" >").startswith("|") else _LINE_END
+
+
+def _after(line: str, fence: Fence | None) -> Fence | None:
+    """The fence that is open after a line."""
+    mark = _FENCE.match(line.rstrip("\n"))
+    if mark is None:
+        return fence
+    if fence is None:
+        return Fence(line.rstrip("\n") + "\n", f"{mark[1]}{mark[2]}")
+    inner = fence.closing.lstrip(" \t>")
+    deeper = len(mark[1]) - (len(fence.closing) - len(inner))
+    closes = mark[2].startswith(inner) and not mark[3].strip() and deeper <= _INDENT
+    return None if closes else fence
+
+
+def _within_line(head: str, start: int, end: int, fence: Fence | None) -> list[_Cut]:
+    """Cuts inside one line: after sentences and words, and after the last whole character that fits."""
+    repair = f"\n{fence.closing}" if fence else ""
+    found = [(_SENTENCE_END, match.end()) for match in _SENTENCE.finditer(head, start, end)]
+    found += [(_WORD_END, match.end()) for match in _WORD.finditer(head, start, end)]
+    last = min(end - 1, len(head) - size(repair))
+    first = max(start + 1, last - _FARTHEST_BACK)
+    whole = next(((_CHARACTER, at) for at in range(last, first - 1, -1) if _is_boundary(head, at)), (_ANYWHERE, last))
+    found = [(rank, at) for rank, at in found if at < end and _is_boundary(head, at)]
+    return [_Cut(rank, at, repair, fence) for rank, at in (*found, whole) if start < at]
+
+
+def _is_boundary(text: str, at: int) -> bool:
+    """Whether a cut keeps what a reader sees as one character (the practical part of Unicode's text segmentation).
+
+    A run of backticks isn't cut either, and never begins a part, where it would open or close a fence.
+    """
+    before, after = text[at - 1], text[at]
+    if text.startswith(("```", "~~~"), at) or (before == after and after in "`~"):
+        return False
+    if _ENTITY_BEGUN.search(text[max(0, at - 4) : at]) and (after.isalpha() or after == ";"):
+        return False
+    joined = unicodedata.category(after).startswith("M") or ord(after) in _SKIN or ord(after) in _HANGUL
+    if joined or _ZWJ in {before, after} or ord(after) in _TAGS:
+        return False
+    flags = 0
+    while flags < at and ord(text[at - 1 - flags]) in _FLAG:
+        flags += 1
+    return not (flags % 2 and ord(after) in _FLAG)

@@ -1,1 +1,0 @@
-"""Which service is installed on this machine, and what does it run with?"""

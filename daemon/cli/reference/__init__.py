@@ -1,1 +1,0 @@
-"""Which pages are generated from the code? One writer per page."""

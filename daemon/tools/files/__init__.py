@@ -1,1 +1,0 @@
-"""Reads the files that users send: pictures, recordings, documents, tables and texts."""
