@@ -112,6 +112,8 @@ class ConversationHandler:
             self._interrupts.attend(str(cycle.claim.conversation)) as cycle.interrupt,
             self._services.at_work.works(cycle.claim.conversation, cycle.readers.audience) as cycle.does,
         ):
+            if await self._services.conversations.has_new_messages(cycle.claim.conversation):
+                cycle.interrupt.call()  # it came after the claim, and before this work was listed
             return await self._think(cycle)
 
     async def _pass_on(self, cycle: Cycle) -> Delivery | None:

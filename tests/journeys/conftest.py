@@ -1,6 +1,5 @@
 """The workspace of every journey, without and with a daemon, and a session that people ask there."""
 
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -59,15 +58,6 @@ async def session(house: House, tmp_path: Path) -> AsyncIterator[AskedSession]:
     """Ada's session, just begun."""
     async with door(house) as url:
         yield await AskedSession.begun(house, tmp_path, url)
-
-
-@pytest.fixture
-def program() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that lives until it is killed."""
-    running = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    yield running
-    running.kill()
-    running.communicate()
 
 
 @pytest.fixture

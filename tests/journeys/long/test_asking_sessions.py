@@ -1,7 +1,6 @@
 """*ask ada-api: …*: the owner's click, the session's own hook, and the answer in the thread, word for word and once."""
 
 import asyncio
-import subprocess
 from pathlib import Path
 
 from daemon.core.questions import LATE_MS, LONGEST_ANSWER, MOST_WAITING, OVER_MS
@@ -135,24 +134,20 @@ async def test_no_answer_is_said_once_and_the_question_ends_after_a_day(house: H
     assert (len(replies), await states(house)) == (4, ["expired"])
 
 
-async def test_a_session_that_is_killed_is_said_once_and_what_it_had_read_or_not_is_answered_when_it_is_back(
-    house: House, session: AskedSession, program: subprocess.Popen[bytes]
+async def test_a_session_that_ends_is_said_once_and_what_it_had_read_or_not_is_answered_when_it_is_back(
+    house: House, session: AskedSession
 ) -> None:
-    session.client.env["CLAUDE_PID"] = str(program.pid)
-    await session.client.report("SessionStart", source="resume")
     await asks(house)
     await allowed(house)
     assert WORDS in (await session.ends_turn()).context
     await asks(house, "Ada", "dm", "and its index?")
-    program.kill()
-    program.wait()
+    await session.client.report("SessionEnd", reason="other")
     house.clock.turn(3)
     assert "If it comes back within a day" in said(await house.reply("general", "is gone"))
     assert "`ada-api` is gone and has not answered." in said(await house.reply("D0ADA", "is gone"))
     house.clock.turn(LATE_MS / 1000)
     await house.idle()
     assert len(await house.replies("general")) == 3
-    del session.client.env["CLAUDE_PID"]
     await session.client.report("SessionStart", source="resume")
     assert WORDS in (await session.ends_turn("p3")).context
     await session.goes_on("0042.", "p3")
