@@ -16,7 +16,7 @@ from bench.host import described
 from bench.plan import FIGURES, ONLY_ON_REQUEST, Bench
 from bench.processes import CHECKOUT
 from bench.report import Row, Section, Sheet, table
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 
 _LONGEST: Final = 900.0  # seconds that one figure may take, or that it may go on without a sign of life
 _LONGEST_ON_REQUEST: Final = 3600.0

@@ -10,7 +10,7 @@ from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.memory.database import migrate
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 SOUL, TEAM = "ada", "T1"
 TALKS: Final = 2_000

@@ -11,17 +11,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.catch_up import CatchUp
-from daemon.channels.slack.client import SlackClient
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.identity import SlackIdentity
+from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.config import Settings
 from daemon.core.ports.arrivals import Arrival
-from daemon.core.ports.clock import Clock
-from daemon.local_slack.events import message_event, payload
-from daemon.local_slack.limits import Profile
+from daemon.core.ports.services import Clock
+from daemon.local_slack.deliveries import message_event, payload
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from daemon.local_slack.workspace import Profile
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.inbox import Inbox
 

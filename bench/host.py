@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 _PACKAGES: Final = ("slack-bolt", "slack-sdk", "aiohttp", "aiosqlite", "pydantic")
 _MIB: Final = 1024.0

@@ -10,9 +10,9 @@ from typing import Final
 from bench.host import cpu_seconds
 from bench.processes import end, spawn
 from bench.stage import Bot, Stage, stage
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import migrate
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 TOKEN: Final = "a-token-of-the-bench"  # noqa: S105 - of daemons that live for a minute
 _POLL_S: Final = 0.02

@@ -8,13 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.ports.services import SystemClock
 from daemon.core.ports.vectors import View
 from daemon.llm.embedder import MODEL
 from daemon.memory.database import Database, Transaction
-from daemon.memory.knowledge.erasing import join, join_all
-from daemon.memory.knowledge.turn_index import store_turns
+from daemon.memory.knowledge.turn_index import join, join_all, store_turns
 from daemon.memory.reader_codes import codes_of_turn
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.retrieval.sources import Embeddable

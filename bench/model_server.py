@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from aiohttp import web
 
 from bench.protocols import PROTOCOLS, VendorProtocol
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from tests.loopback import served
 
 _HUNG: Final = 3600.0

@@ -5,7 +5,7 @@ from typing import Final
 
 from bench.stage import Stage
 from bench.talk import read
-from daemon.core.ports.models import Completion
+from daemon.core.ports.services import Completion
 from daemon.llm.prices import cost_of
 
 HEAD: Final = ("what", "step", "calls", "in", "cached", "out", "$ of 1,000")

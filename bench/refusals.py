@@ -17,9 +17,8 @@ from daemon.channels.slack.refusals import CANNOT_CHANGE, NO_METADATA, NO_STREAM
 from daemon.core.config import Settings
 from daemon.core.errors import AccessLost, ChannelRefused
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.posts import Post
-from daemon.core.ports.speech import DraftLog, Task, TaskState
+from daemon.core.ports.library import Post
+from daemon.core.ports.services import Clock, DraftLog, Task, TaskState
 from daemon.local_slack.faults import MethodFault
 from daemon.local_slack.model import Json, Streaming, WorkspaceMessage
 from daemon.local_slack.server import WorkspaceServer, serve_workspace

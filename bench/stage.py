@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from bench.host import cpu_seconds, resident_mib
 from bench.processes import end, spawn, workspace_process
-from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
+from daemon.core.ports.services import SystemClock
 from daemon.local_slack.client import WorkspaceClient
 
 Json = dict[str, Any]

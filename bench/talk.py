@@ -8,7 +8,7 @@ from typing import Any, Final
 from bench.processes import CHECKOUT
 from bench.stage import Json, Stage
 from bench.thinker import Thinker
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 SENTENCE: Final = "We looked into the figures again and found that the second pump, number {}, had been left running."
 """What is said in each turn of a talk that counts tokens, with its number."""

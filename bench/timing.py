@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 
 T = TypeVar("T")
 

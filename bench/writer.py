@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from daemon.core.clock import SystemClock
 from daemon.core.errors import StoreBusy
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import Transaction, open_database
 
 _PAUSE: Final = 0.005  # seconds between two transactions

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from daemon.core.config import Settings
 from daemon.core.config.sources import environment_name
 from daemon.core.errors import ConfigError
+from daemon.llm.answers import Vendor, parse_model_id
 from daemon.llm.endpoint import endpoint_for
-from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.llm.router import choose_models
 from daemon.soul import find_souls_directory, load_soul
 

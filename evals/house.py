@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from bench.processes import end, spawn
-from daemon.core.clock import SystemClock
 from daemon.core.errors import DaemonError
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock, SystemClock
 from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from evals import depot

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 _BUSY: Final = 5.0  # seconds to wait for another process that writes
 _AT_REST: Final = """

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.stage import shown
-from daemon.core.clock import SystemClock
 from daemon.core.errors import DaemonError
+from daemon.core.ports.services import SystemClock
 from daemon.local_slack.client import WorkspaceRefused
 from evals.checks import checks_of
 from evals.discretion import discretion_checks, slack_calls

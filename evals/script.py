@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from bench.model_server import model_server
 from bench.thinker import tagged
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.core.working_memory import estimate_tokens
 from evals.environment import Model
 from evals.scenario import Answer, Scenario

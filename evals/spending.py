@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from daemon.core.errors import DaemonError
-from daemon.core.ports.models import Completion
+from daemon.core.ports.services import Completion
 from daemon.llm.prices import cost_of
 from evals.environment import Model
 from evals.memory import Call

@@ -4,7 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from daemon.memory.database import migrate
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.given import SOUL, TEAM
 from tests.indexing import index_turns
 

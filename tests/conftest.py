@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, settings
 
 from daemon.memory import database
 from daemon.memory.database import migrate
-from daemon.soul import loader, reload
+from daemon.soul import loader
+from daemon.soul import loader as reload
 from tests import chance, template
 from tests.fakes import Events, FakeClock
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from daemon.core.ports.catch_up import HeardPlace, UnreadPlace
+from daemon.core.ports import HeardPlace, UnreadPlace
 
 
 @dataclass(slots=True)

@@ -7,15 +7,14 @@ from collections.abc import Callable, Collection
 from itertools import count
 
 from daemon.core.errors import LostLease, StoreBusy
-from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
+from daemon.core.ports import Intake, LeftMark, RoomListKey
 from daemon.core.ports.arrivals import Acceptance, Arrival, Feedback, NewMessage
 from daemon.core.ports.channel import Channel, Room
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.intake import Intake, LeftMark, RoomListKey
-from daemon.core.ports.posts import FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech, Task
+from daemon.core.ports.library import FoundPost, Post
+from daemon.core.ports.services import DraftLog, GateDecision, Speech, Task
 from daemon.core.room_ways import RoomWay
+from daemon.core.text import Trusted
 from tests.fake_catch_up import FakeCatchUpLog
 
 TIMEOUT = 180.0  # seconds after which a wait has failed; only a test that fails waits so long

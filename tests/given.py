@@ -7,9 +7,8 @@ from markdown_it import MarkdownIt
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import Deletion, Edit, NewMessage
-from daemon.core.ports.models import ModelRole, Prompt
-from daemon.core.ports.posts import Post
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.library import Post
+from daemon.core.ports.services import LLMCall, ModelRole, Prompt
 from daemon.core.working_memory import estimate_tokens
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.records import Claim, Dismissal, InboxMessage, Speaks, Turn

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from daemon.core.perception import ConversationKey
 from daemon.core.words import words_of
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.reader_codes import codes_of_turn, entries
 
 

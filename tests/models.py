@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from daemon.core.errors import ModelRefused
 from daemon.core.perception import Audience
-from daemon.core.ports.models import Completion, ModelRole, Prompt
+from daemon.core.ports.services import Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages
 from tests.fakes import FakeClock
 from tests.given import tagged

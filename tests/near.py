@@ -7,10 +7,9 @@ from contextlib import aclosing, asynccontextmanager
 
 from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
 from daemon.local_slack.control_orders import ControlOrders
-from daemon.local_slack.control_views import ControlViews
 from daemon.local_slack.model import Json
 from daemon.local_slack.people_acting import NotPossible, PeopleActing
-from daemon.local_slack.request_args import ControlArgs
+from daemon.local_slack.request_args import ControlArgs, ControlViews
 from daemon.local_slack.server import WorkspaceServer
 
 

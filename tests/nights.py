@@ -5,14 +5,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.core.spending import Charge
-from daemon.memory.consolidation.stores import NightStores, night_stores
+from daemon.memory.consolidation.slots import NightStores, night_stores
 from daemon.memory.consolidation.undo import Undone, undo
 from daemon.memory.database import Database, Transaction
-from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import Episode, Fact, StructuredSummary, Trust, WorkflowState
-from daemon.memory.knowledge.records.links import Link, Relation, link
+from daemon.memory.knowledge.records.links import Link, Relation, link, turn_id
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.records import Speaks, Worker
 from daemon.mind.cognition import Mind

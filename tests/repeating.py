@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from tests.given import shown, tagged
 
 

@@ -17,8 +17,8 @@ from daemon.cli.commands import soul
 from daemon.cli.groups import every_command
 from daemon.core.config import LogLevel
 from daemon.core.phrases import AS_MESSAGE, USAGE, WORDS, Command, phrase_in
-from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.migrate import SCHEMA
+from daemon.memory.database.sqlite import sqlite3
 from daemon.mind.transitions import TABLE
 from daemon.processes import PROCESSES
 

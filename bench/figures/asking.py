@@ -15,7 +15,7 @@ from bench.household import Household, household
 from bench.plan import Bench
 from bench.report import Row, quantile
 from bench.stage import Stage, everything
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.core.sessions import Visibility
 from daemon.memory.database import open_database
 from daemon.memory.shared.keys import KeyAdmin

@@ -10,10 +10,10 @@ from bench.plan import Bench
 from bench.report import Row
 from bench.stage import Bot, Stage, stage
 from bench.thinker import tagged
-from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports.arrivals import NewMessage, Source
-from daemon.memory.database.driver import sqlite3
+from daemon.core.ports.services import SystemClock
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.store import open_store
 
 _USERS = 200

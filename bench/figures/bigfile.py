@@ -16,7 +16,7 @@ from bench.processes import end, spawn
 from bench.report import Row, quantile
 from bench.stage import Bot, Stage, stage
 from daemon.memory.database.copies import all_copies, name_at
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.big import fill
 
 _ROWS_A_GB: Final = 270_000

@@ -18,10 +18,9 @@ from bench.report import Row, Sheet
 from bench.stage import Bot, Stage, stage
 from bench.talk import SENTENCE, furnish, mark, read, say
 from bench.thinker import Thinker
-from daemon.core.ports.models import Completion
-from daemon.llm.model_id import parse_model_id
-from daemon.llm.model_traits import traits_of
-from daemon.llm.prices import cost_of
+from daemon.core.ports.services import Completion
+from daemon.llm.answers import parse_model_id
+from daemon.llm.prices import cost_of, traits_of
 
 _ENOUGH: Final = 80  # per cent from the second turn on
 _HEAD: Final = ("process", "protocol", "turns", "calls", "in", "cached, %", "out", "$ uncached", "$ cached")

@@ -12,7 +12,7 @@ from bench.stage import PEOPLE, Bot, Stage, stage
 from bench.talk import at_rest, furnish, read
 from bench.thinker import Thinker
 from bench.unasked import CYCLE_ON
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 _EACH: Final = 12  # goals of a person, which is as many as may be open
 _BLOCK: Final = 20  # DMs without a change

@@ -14,7 +14,7 @@ from typing import Final
 
 from bench.plan import Bench
 from bench.report import Row
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from daemon.memory.admin.restore import restore

@@ -8,7 +8,7 @@ from bench.plan import Bench
 from bench.poor_models import KINDS, PRIVATE, PoorModel
 from bench.report import Row
 from bench.stage import Bot, everything, stage
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 _WITHIN: Final = 60.0
 _WHO: Final = {"prose": "never writes a tag", "limit": "always meets its limit", "aloud": "thinks aloud"}

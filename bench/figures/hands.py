@@ -13,11 +13,11 @@ from bench.plan import Bench
 from bench.report import Row, quantile
 from bench.stage import Bot, Stage, stage
 from bench.thinker import tagged
-from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place, Readers
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.turn_index import store_turns
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 

@@ -8,15 +8,14 @@ from typing import Final
 
 from bench.plan import Bench
 from bench.report import Row
-from daemon.channels.slack.blocks import plain, rich
+from daemon.channels.slack.link_safety import ReplyGuard
 from daemon.channels.slack.markup import inert
-from daemon.channels.slack.splitting import split
-from daemon.channels.slack.unknown_links import ReplyGuard
-from daemon.core.clock import SystemClock
+from daemon.channels.slack.splitting import plain, rich, split
 from daemon.core.concurrency import alongside
-from daemon.core.links import KnownHosts
 from daemon.core.perception import ConversationKey
-from daemon.core.ports.posts import Post
+from daemon.core.ports.library import Post
+from daemon.core.ports.services import SystemClock
+from daemon.core.text import KnownHosts
 from tests.unit.hostile_markdown import hostile_markdown
 
 _GUARD: Final = ReplyGuard(KnownHosts(["example.org"]))

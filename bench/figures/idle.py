@@ -8,7 +8,7 @@ from bench.plan import Bench
 from bench.report import Row
 from bench.stage import Bot, Stage, stage
 from bench.talk import at_rest, furnish, read
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 _TALKS, _GOALS = 200, 500
 _LATER_MS: Final = 30 * 86_400_000

@@ -11,7 +11,7 @@ from typing import Final
 from bench.big_mind import SOUL, TALKS, TEAM, fill, talk
 from bench.plan import Bench
 from bench.report import Row, quantile
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.store import Store, open_store
 
 _MOST_LOOK_MS, _MOST_RECALL_MS = 2.0, 5.0

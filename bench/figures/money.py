@@ -10,9 +10,7 @@ from typing import Final
 
 from bench.plan import Bench
 from bench.report import Row, quantile
-from daemon.core.clock import SystemClock
-from daemon.core.ports.models import Cost, ModelRole, Prompt
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import Cost, LLMCall, ModelRole, Prompt, SystemClock
 from daemon.core.spending import Caps, Charge
 from daemon.memory.database import open_database
 from daemon.memory.records import Worker

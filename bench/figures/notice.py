@@ -16,7 +16,7 @@ import aiohttp
 from bench.household import TOKEN, Household, household, make_file
 from bench.plan import Bench
 from bench.report import Row, quantile
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 
 _KEYS: Final = ("one", "two", "three")
 _NOTICE_MS: Final = 250

@@ -13,7 +13,7 @@ from typing import Final
 from bench.household import Household, household, make_file
 from bench.plan import Bench
 from bench.report import Row
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from tests.shared.counting_at_doors import KEYS, counted
 
 _COUNTERS: Final = 4

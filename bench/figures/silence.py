@@ -6,7 +6,7 @@ from pathlib import Path
 from bench.plan import Bench
 from bench.report import Row
 from bench.stage import Bot, stage
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 
 async def measure(bench: Bench) -> list[Row]:

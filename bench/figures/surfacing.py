@@ -19,16 +19,16 @@ from bench.plan import Bench
 from bench.report import Row, quantile
 from bench.stage import PEOPLE, Bot, Stage, stage
 from bench.timing import loop_watched, timed
-from daemon.core import long_lived
-from daemon.core.clock import SystemClock
+from daemon.core import concurrency as long_lived
 from daemon.core.config import one_thread_for_numbers
 from daemon.core.perception import Audience, ConversationKey
+from daemon.core.ports.services import SystemClock
 from daemon.llm.embedder import MODEL
-from daemon.llm.embedder.local import LocalEmbedder
+from daemon.llm.embedder.endpoint import LocalEmbedder
 from daemon.memory.database import open_database
-from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.knowledge.ranking import Meaning
 from daemon.memory.retrieval.chroma_shelves import ChromaShelves
-from daemon.memory.retrieval.owner_lock import owned
+from daemon.memory.retrieval.keeper import owned
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from daemon.memory.retrieval.vector_file import VectorFile
 from daemon.memory.retrieval.vectors import FILE, Vectors

@@ -18,13 +18,13 @@ from bench.plan import Bench
 from bench.report import Row, quantile
 from bench.stage import Bot, stage
 from bench.timing import loop_watched, timed
-from daemon.core.clock import SystemClock
 from daemon.core.config import one_thread_for_numbers
+from daemon.core.ports.services import SystemClock
 from daemon.core.ports.vectors import NearQuery, View
 from daemon.llm.embedder import MODEL
-from daemon.llm.embedder.local import LocalEmbedder
+from daemon.llm.embedder.endpoint import LocalEmbedder
 from daemon.memory.retrieval.chroma_shelves import ChromaShelves
-from daemon.memory.retrieval.owner_lock import owned
+from daemon.memory.retrieval.keeper import owned
 from daemon.memory.retrieval.shelves import BUDGET
 from daemon.memory.retrieval.sources import Embeddable
 from daemon.memory.retrieval.vector_file import Placed, VectorFile
@@ -156,7 +156,7 @@ async def _resident(bench: Bench) -> list[Row]:
 
 def _talk_of(path: Path, size: int) -> None:
     """Many turns in the DM that is there."""
-    from daemon.memory.database.driver import sqlite3
+    from daemon.memory.database.sqlite import sqlite3
 
     drawn = random.Random(11)  # noqa: S311 - no secret
     with sqlite3.connect(path) as connection:

@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Final
 
 from bench.recall.corpus import Said, Talk
-from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.ports.services import SystemClock
 from daemon.llm.embedder import MODEL
-from daemon.llm.embedder.local import LocalEmbedder
+from daemon.llm.embedder.endpoint import LocalEmbedder
 from daemon.memory.database import Database, Transaction, open_database
-from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.knowledge.ranking import Meaning
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.reader_codes import codes_for_readers
 from daemon.memory.records import Speaks, Turn
-from daemon.memory.retrieval.keeper import VectorKeeper
+from daemon.memory.retrieval.keeper import IndexParts, VectorKeeper
 from daemon.memory.retrieval.lanes import Floor
-from daemon.memory.retrieval.owner_work import IndexParts
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.retrieval.vectors import Vectors
 

@@ -1,37 +1,127 @@
 """Who knows everybody? The composition root: settings in, a running daemon out."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
 from io import StringIO
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
 
 import daemon
-from daemon.app.alarms import Doctor, with_alarms
-from daemon.app.assembly import assemble, souls_of
+from daemon.app.assembly import assemble, caps_of, souls_of
 from daemon.app.http_api import build_http_channel, connect_http
-from daemon.app.lifecycle import stop_on_signals, unless_stopped
-from daemon.app.minds import first_mind, with_models_of
-from daemon.app.rehearsal_clock import clock_of
-from daemon.app.sinks import sinks_of, telemetry_of
+from daemon.app.lifecycle import Daemon, clock_of, stop_on_signals, unless_stopped
+from daemon.app.minds import first_mind, sinks_of, telemetry_of, with_models_of
 from daemon.channels.terminal import TerminalChannel
-from daemon.core.clock import SystemClock
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import alongside, in_background
 from daemon.core.config import Settings, environment, unknown_settings
 from daemon.core.errors import StoreError
 from daemon.core.ports.channel import Channel
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import LLM
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import LLM, Clock, Emit, SystemClock
+from daemon.core.spending import day_at
 from daemon.core.systemd import ServiceEnvironment, ServiceManager, Watchdog
+from daemon.core.tempo import DISK, SLACK, alarm_name
 from daemon.llm.router import build_llm
+from daemon.memory.database import Database
+from daemon.memory.queues.alarms import Duty
+from daemon.memory.retrieval.keeper import LEAST_ROOM, free_bytes
+from daemon.memory.spending.reservations import spent_today
+from daemon.runtime.scheduler import EVERY_S, Addressees, AlarmSource, AlarmWatch
 from daemon.soul import Soul, Souls
 
 if TYPE_CHECKING:
     from daemon.channels.slack.channel import SlackChannel  # heavy: loaded when a daemon runs in Slack
     from daemon.local_slack.server import WorkspaceServer  # loaded where there are no tokens of Slack
+
+
+Doctor = Callable[[Settings], Sequence[str]]
+"""Gives the names of the checks that fail; it may take long, and runs in a thread of its own."""
+
+_NEARLY: Final = 0.95  # of a cap
+_DOCTOR_EVERY_S: Final = 3600.0
+_GRACE_S: Final = 300.0  # for which a connection may be lost before it is an alarm
+
+
+def with_alarms(built: Daemon, souls: Souls, doctor: Doctor = lambda _: ()) -> Daemon:
+    """The same daemon, which also tells what is wrong, in the name of its main soul.
+
+    One without a channel or an admin to write to leaves the posts to those that have them.
+    """
+    settings, store, clock = built.settings, built.store, built.clock
+    to = Addressees(settings.ops_channel, settings.who_are_admins, built.channels.main.find_room)
+    duty = Duty(store.database, clock, "alarms" if to else "alarms without a reader", every_s=EVERY_S)
+    sources: list[AlarmSource] = [
+        _from(built.troubles.alarms),
+        ConnectionLook(built.channels.main, clock).seen,
+        partial(_disk, settings.home),
+        store.alarms.given_up,
+        partial(_budgets, settings, store.database, clock, souls),
+        DoctorLook(partial(doctor, settings), clock).seen,
+    ]
+    watch = AlarmWatch(store.alarms, sources, to, duty.turn, clock, built.emit, built.dispatcher.look_again)
+    return replace(built, chores={**built.chores, "alarms": watch.run})
+
+
+def _from(look: Callable[[], Sequence[str]]) -> AlarmSource:
+    async def seen() -> Sequence[str]:
+        return look()
+
+    return seen
+
+
+async def _disk(home: Path) -> Sequence[str]:
+    """The bytes that must stay free for words, as for all other parts that write."""
+    return (DISK,) if await in_background(partial(free_bytes, home)) < LEAST_ROOM else ()
+
+
+async def _budgets(settings: Settings, database: Database, clock: Clock, souls: Souls) -> Sequence[str]:
+    """The souls that have spent what they may spend today, or nearly."""
+    day, found = day_at(clock.now_ms(), settings.cap_zone).date, list[str]()
+    for name in souls.names:
+        cap = caps_of(settings, souls.current(name)).soul
+        if cap and (await spent_today(database, name, day)).left_of(cap) <= cap * (1 - _NEARLY):
+            found.append(alarm_name("budget", name))
+    return found
+
+
+class ConnectionLook:
+    """Whether the platform is heard: a revoked token is an alarm at once, a lost connection after some minutes."""
+
+    def __init__(self, channel: Channel, clock: Clock) -> None:
+        self._channel = channel
+        self._clock = clock
+        self._lost_at: float | None = None
+
+    async def seen(self) -> Sequence[str]:
+        """The alarm of the connection, if it is one."""
+        if self._channel.healthy():
+            self._lost_at = None
+            return (SLACK,) if self._channel.trouble() else ()
+        now = self._clock.monotonic()
+        self._lost_at = now if self._lost_at is None else self._lost_at
+        return (SLACK,) if self._channel.trouble() or now - self._lost_at >= _GRACE_S else ()
+
+
+class DoctorLook:
+    """What `soul doctor` says of this machine, once an hour, and first when the start is over."""
+
+    def __init__(self, doctor: Callable[[], Sequence[str]], clock: Clock) -> None:
+        self._doctor = doctor
+        self._clock = clock
+        self._due = clock.monotonic() + EVERY_S
+        self._failing: tuple[str, ...] = ()
+
+    async def seen(self) -> Sequence[str]:
+        """The checks that failed the last time."""
+        if self._clock.monotonic() >= self._due:
+            self._due = self._clock.monotonic() + _DOCTOR_EVERY_S
+            self._failing = tuple(alarm_name("doctor", name) for name in await in_background(self._doctor))
+        return self._failing
+
 
 _LOOK_S = 0.5
 _NO_INPUT = -1  # the file descriptor of a terminal that is never read

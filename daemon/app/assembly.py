@@ -7,61 +7,81 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import daemon
-from daemon.app.eyes import Eyes, build_eyes
-from daemon.app.health import Health
+from daemon.app.health import Eyes, Health, build_eyes, known_names
 from daemon.app.homes import Home, WorkAtHomes, souls_in
-from daemon.app.hosting import Hosting
-from daemon.app.known_names import known_names
-from daemon.app.lifecycle import Chore, Daemon
-from daemon.app.money import build_till, tick_budget_of
-from daemon.app.vectors import Meanings, build_meanings, labels_of
+from daemon.app.lifecycle import Chore, Daemon, Hosting
+from daemon.app.minds import Meanings, build_meanings, labels_of
 from daemon.channels.souls import channels_of
 from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell, in_background
 from daemon.core.config import Settings
-from daemon.core.contexts import ADMIN
-from daemon.core.house_senses import HouseSense
-from daemon.core.initiative import QuietHours
-from daemon.core.limits import Limits
-from daemon.core.notes import NoteBudget
+from daemon.core.expectations import Limits
+from daemon.core.notes import NoteBudget, QuietHours
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.channel import Channel
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import LLM
-from daemon.core.ports.telemetry import Emit
-from daemon.core.ports.tools import Toolbox
-from daemon.core.telemetry.troubles import Troubles
+from daemon.core.ports.library import Toolbox
+from daemon.core.ports.services import LLM, Clock, Emit
+from daemon.core.sensing import ADMIN, HouseSense
+from daemon.core.spending import Caps, TickBudget
+from daemon.core.telemetry.redaction import Troubles
+from daemon.core.tempo import REFLECTING
+from daemon.llm.prices import cost_of, most_of, most_tokens_of
 from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune_periodically
-from daemon.memory.knowledge.erasing import tidy_periodically
 from daemon.memory.knowledge.library import LibraryIndex
+from daemon.memory.knowledge.turn_index import tidy_periodically
 from daemon.memory.mirror_folders import mirrors_in
 from daemon.memory.people.forgetting import ForgettingPeople
-from daemon.memory.people.passing import erase_what_passes
-from daemon.memory.people.retention import MemoryRetention, expire_periodically
-from daemon.memory.queues.duties import Duty
+from daemon.memory.people.retention import MemoryRetention, erase_what_passes, expire_periodically
+from daemon.memory.queues.alarms import Duty
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.store import Store, open_store, store_for_soul
-from daemon.mind.interrupts import Interrupts
-from daemon.mind.mental_process import Capabilities
+from daemon.mind.process import Capabilities, Interrupts
 from daemon.processes import PROCESSES
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.dispatcher import Dispatcher
+from daemon.runtime.file_sensing import admit
 from daemon.runtime.people.own_memory import own_memory
-from daemon.runtime.source_gate import admit
+from daemon.runtime.till import Terms, Till
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
-from daemon.shared.context import SharedContexts
-from daemon.shared.messages import SoulNotes
+from daemon.shared.contexts import SharedContexts
+from daemon.shared.events import SoulAtWork, SoulNotes
 from daemon.shared.news import StoreNews
-from daemon.shared.souls import SoulAtWork
 from daemon.soul import Soul, Souls, find_souls_directory
 from daemon.tools.library_folders import FolderLibrary
 from daemon.tools.mcp.toolbox import open_toolbox
 
 if TYPE_CHECKING:
     from daemon.memory.passport.mirror import Mirror
+
+
+def caps_of(settings: Settings, soul: Soul) -> Caps:
+    """The caps under which a soul works."""
+    caps = Caps(settings.max_usd_a_day, settings.max_usd_a_day_person, settings.max_usd_a_day_room)
+    return caps.with_own(soul.max_usd_a_day)
+
+
+def tick_budget_of(settings: Settings, soul: Soul) -> TickBudget | None:
+    """What a soul may take for unasked thoughts; None where it has none: the lower figure counts."""
+    own = soul.cycle
+    enabled = settings.cycle_enabled if own.enabled is None else own.enabled
+    if not enabled or soul.mind != "cycle" or not soul.may_be(REFLECTING):
+        return None
+    tokens_hour, tokens_day, usd = settings.cycle_tokens_hour, settings.cycle_tokens_day, settings.cycle_usd_day
+    return TickBudget(
+        min(tokens_hour, tokens_hour if own.tokens_hour is None else own.tokens_hour),
+        min(tokens_day, tokens_day if own.tokens_day is None else own.tokens_day),
+        min(usd, usd if own.usd_day is None else own.usd_day),
+    )
+
+
+def build_till(settings: Settings, store: Store, soul: Callable[[], Soul], clock: Clock, emit: Emit) -> Till:
+    """What pays for a soul's model calls; `store` is that soul's."""
+    terms = Terms(cost_of, most_of, lambda: caps_of(settings, soul()), settings.cap_zone, most_tokens_of)
+    return Till(store.reservations, terms, clock, emit)
+
 
 _FIRST_GO_S = 0.02  # for the daemon that stored it: who wrote over HTTP reads the reply there as it grows
 _NO_MIRROR_S = 600.0  # seconds between two looks whether there is one, by another program's hand

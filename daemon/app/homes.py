@@ -4,21 +4,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from daemon.app.lanes import build_lanes, thinks_by_itself
 from daemon.app.lifecycle import Chore
-from daemon.app.nights import build_consolidator
+from daemon.app.side_calls import build_consolidator, build_lanes, thinks_by_itself
 from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.memory.store import Store
-from daemon.mind.interrupts import Interrupts
-from daemon.runtime.awakening import Awakener
+from daemon.mind.process import Interrupts
 from daemon.runtime.consolidation import Consolidator
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.dispatcher import AnyLane, ring
-from daemon.runtime.people.telling import tell_of_readings
-from daemon.runtime.scheduler import Scheduler
-from daemon.runtime.visit_sweep import VisitSweep
+from daemon.runtime.jobs import VisitSweep
+from daemon.runtime.people.rooms import tell_of_readings
+from daemon.runtime.scheduler import Awakener, Scheduler
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,28 +6,22 @@ from functools import partial
 from daemon.app.lifecycle import Daemon
 from daemon.app.side_calls import paid_speech
 from daemon.channels.http.channel import HttpChannel
-from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.http.senses import PushReading
+from daemon.channels.http.daemon_side import DaemonSide, PushReading
 from daemon.core.config import Settings
-from daemon.core.contexts import ContextState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports.channel import Room
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit, GateDecision
+from daemon.core.sensing import ContextState
 from daemon.core.sessions import talk_of
 from daemon.core.telemetry.metrics import Metrics
 from daemon.memory.admin.replies import Backlog, StoredReplies
-from daemon.memory.shared.companions import CompanionStore
 from daemon.memory.shared.keys import Keys
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.companions import Companions
-from daemon.shared.door import ContextDoor
-from daemon.shared.pairing import MachinePairing
-from daemon.shared.room_events import RoomEvents
-from daemon.shared.sensing import push_reading
-from daemon.shared.session_memory import WorkspaceMemory
+from daemon.memory.shared.thread_bindings import CompanionStore
+from daemon.shared.asking import Companions, MachinePairing, WorkspaceMemory
+from daemon.shared.contexts import RoomEvents, push_reading
+from daemon.shared.session_context import ContextDoor
 from daemon.shared.sessions import CodeSessions
 from daemon.soul import Souls
 

@@ -1,34 +1,78 @@
 """A daemon's life: the wait for the platform, work until a stop, heartbeats, the drain."""
 
 import asyncio
+import json
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar
+
+from aiohttp import ClientError, ClientSession, ClientTimeout
+from yarl import URL
 
 from daemon.app.health import Health
-from daemon.app.hosting import Hosting
-from daemon.core import long_lived
+from daemon.core import concurrency as long_lived
 from daemon.core.channels import Channels
 from daemon.core.concurrency import alongside, in_background, time_limit
 from daemon.core.config import Settings
-from daemon.core.errors import SchemaMismatch, of_machine
+from daemon.core.errors import ConfigError, SchemaMismatch, of_machine
+from daemon.core.http import is_loopback
 from daemon.core.last_line import LastLine
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit, SystemClock
 from daemon.core.systemd import ServiceManager, Watchdog
-from daemon.core.telemetry.troubles import Troubles
+from daemon.core.telemetry.redaction import Troubles
 from daemon.llm.router import load_for_messages
+from daemon.local_slack.clock import WorkspaceClock
 from daemon.memory.database.backup import BackupSchedule
 from daemon.memory.database.copies import folder_beside
-from daemon.memory.queues.duties import Duty
+from daemon.memory.queues.alarms import Duty
+from daemon.memory.queues.presence import Presence
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.store import Store
 from daemon.runtime.consolidation import Consolidator
 from daemon.runtime.dispatcher import Dispatcher
-from daemon.shared.context import SharedContexts
+from daemon.shared.contexts import SharedContexts
+from daemon.soul import Souls
+
+
+class Hosting:
+    """The souls that this daemon hosts, with their channels, and those that others host.
+
+    `account` is whose messages its souls hear on the platform, empty where there is none: a soul of another account
+    hears its own. `url` gives where the HTTP API listens, empty for nowhere.
+    """
+
+    def __init__(self, presence: Presence, souls: Souls, account: str, url: Callable[[], str]) -> None:
+        self._presence = presence
+        self._souls = souls
+        self._account = account
+        self._url = url
+
+    async def say(self, state: str, more: Mapping[str, object]) -> None:
+        """Write the heartbeat. Raises StoreError."""
+        await self._presence.beat(state, {**more, **self._detail()})
+
+    async def heed(self) -> None:
+        """Accept for the souls of other living daemons, too, in the channels that they name. Raises StoreError."""
+        elsewhere: dict[str, str] = {}
+        for other in await self._presence.others():
+            if self._account and other.account == self._account:
+                for soul, channels in other.souls.items():
+                    elsewhere |= {channel: min(soul, elsewhere.get(channel, soul)) for channel in channels}
+        self._souls.heed(elsewhere)
+
+    async def has_neighbours(self) -> bool:
+        """Whether another daemon runs on this memory.db. Raises StoreError."""
+        return bool(await self._presence.others())
+
+    def _detail(self) -> dict[str, object]:
+        hosted = {name: list(self._souls.current(name).channels) for name in self._souls.names}
+        called = {name: self._souls.current(name).display_name for name in self._souls.names}
+        found = {"souls": hosted, "called": called, "account": self._account, "http": self._url()}
+        return {name: value for name, value in found.items() if value}
+
 
 T = TypeVar("T")
 Chore = Callable[[], Coroutine[object, object, None]]
@@ -254,3 +298,80 @@ def stop_on_signals(stop: asyncio.Event) -> Iterator[None]:
     finally:
         for number in _STOP_SIGNALS:
             loop.remove_signal_handler(number)
+
+
+_ANSWERS_S: Final = 5.0
+_AGAIN_S: Final = 0.5  # real seconds between two tries to reach the workspace
+_NO_TIME: Final = (ClientError, TimeoutError, ValueError, KeyError, TypeError, StopAsyncIteration)
+
+
+@asynccontextmanager
+async def clock_of(settings: Settings) -> AsyncIterator[Clock]:
+    """The machine's clock; with `SOUL_REHEARSAL_CLOCK` one that is moved forward with the local workspace's.
+
+    The workspace keeps its time, so that a daemon that starts again goes on from there. Raises ConfigError where
+    Slack's address isn't on this machine, or is none of a local workspace.
+    """
+    if not settings.rehearsal_clock:
+        yield SystemClock()
+        return
+    url = URL(settings.slack_api_url)
+    if not is_loopback(url.host or ""):
+        raise ConfigError(
+            f"SOUL_REHEARSAL_CLOCK moves time with a local workspace, and {url.host} is not on this machine",
+            hint="unset SOUL_REHEARSAL_CLOCK, or let SLACK_API_URL name a local workspace",
+        )
+    clock, known = WorkspaceClock(SystemClock()), asyncio.Event()
+    forever = ClientTimeout(total=None, sock_connect=_ANSWERS_S)
+    async with (
+        ClientSession(headers=_headers(settings), timeout=forever) as session,
+        alongside(clock.run(), _follow(session, url.with_path("/clock"), clock, known)),
+    ):
+        try:
+            async with asyncio.timeout(_ANSWERS_S):
+                await known.wait()
+        except TimeoutError:
+            raise ConfigError(
+                f"no local workspace says its time at {url.origin()}",
+                hint="start it before the daemon and give the daemon its tokens, or unset SOUL_REHEARSAL_CLOCK",
+            ) from None
+        yield clock
+
+
+async def clock_at_hand(settings: Settings) -> Clock | None:
+    """The clock of `clock_of` for what ends soon, moved to the time of now; None where no local workspace says it."""
+    url, clock = URL(settings.slack_api_url), WorkspaceClock(SystemClock())
+    if is_loopback(url.host or ""):
+        with suppress(*_NO_TIME):
+            once = ClientTimeout(total=_ANSWERS_S)
+            async with (
+                ClientSession(headers=_headers(settings), timeout=once) as session,
+                aclosing(_times(session, url.with_path("/clock"))) as times,
+            ):
+                clock.advance(max(0.0, await anext(times) - clock.now()))
+                return clock
+    return None
+
+
+def _headers(settings: Settings) -> dict[str, str]:
+    token = settings.slack_bot_token.get_secret_value() if settings.slack_bot_token else ""
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def _times(session: ClientSession, url: URL) -> AsyncGenerator[float, None]:
+    """The time of the workspace (seconds since the epoch), at once and whenever it was moved. Raises `_NO_TIME`."""
+    async with session.get(url) as response:
+        response.raise_for_status()
+        async for line in response.content:
+            if line.startswith(b"data: "):
+                yield float(json.loads(line[6:])["now"])
+
+
+async def _follow(session: ClientSession, url: URL, clock: WorkspaceClock, known: asyncio.Event) -> None:
+    """Move the clock forward whenever the workspace's is ahead of it; a connection that ends is made again."""
+    while True:
+        with suppress(*_NO_TIME):
+            async for now in _times(session, url):
+                clock.advance(max(0.0, now - clock.now()))
+                known.set()
+        await SystemClock().sleep(_AGAIN_S)

@@ -1,13 +1,34 @@
 """Which models speak and think: a soul's own, the settings', or in the first minute one found on this machine."""
 
-from collections.abc import Collection, Iterable, Sequence
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
-from daemon.core.config import Settings
+import daemon
+from daemon.app.lifecycle import Chore
+from daemon.app.side_calls import PaidEmbedder, endpoint_of, side_calls
+from daemon.core.config import Settings, environment
 from daemon.core.errors import ConfigError
-from daemon.llm.model_id import ECHO
-from daemon.llm.nearby import find_model
+from daemon.core.ports.services import Clock, Emit, SystemClock
+from daemon.core.ports.vectors import Embedder, VectorIndex
+from daemon.core.systemd import ServiceEnvironment
+from daemon.core.telemetry import Telemetry
+from daemon.core.telemetry.metrics import Metrics, fanout
+from daemon.core.telemetry.redaction import Troubles
+from daemon.llm.answers import ECHO, find_model
+from daemon.llm.embedder import build_embedder
 from daemon.llm.router import choose_models
-from daemon.mind.step_names import STEPS
+from daemon.memory.database import Database
+from daemon.memory.knowledge.ranking import SLOW_S, Meaning
+from daemon.memory.retrieval.keeper import IndexParts, VectorKeeper, do_without
+from daemon.memory.retrieval.vectors import Vectors
+from daemon.mind.extended_steps import STEPS
+from daemon.mind.thought_input import Labels
 from daemon.soul import Soul
 
 _ADD_KEY = "Set ANTHROPIC_API_KEY=… in .env and start again."
@@ -67,3 +88,84 @@ def _is_mute(settings: Settings, soul: Soul) -> bool:
 def _line(settings: Settings, soul: Soul) -> str:
     persona, thinking = choose_models(with_models_of(settings, soul))
     return f"{persona} speaks, {thinking} thinks."
+
+
+@dataclass(frozen=True, slots=True)
+class Sinks:
+    """`emit` reaches all of them."""
+
+    emit: Emit
+    metrics: Metrics
+    troubles: Troubles
+
+
+@asynccontextmanager
+async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
+    """Log lines on stderr at the configured level, those of the standard library's logging among them."""
+    journal = ServiceEnvironment.read(environment()).journal_stream
+    telemetry = Telemetry(settings.effective_log_level, sys.stderr, settings.secrets, SystemClock(), journal)
+    undo = telemetry.install()
+    try:
+        yield telemetry
+    finally:
+        undo()
+
+
+@asynccontextmanager
+async def sinks_of(settings: Settings) -> AsyncIterator[Sinks]:
+    """All sinks of a running daemon; what waits to be sent goes out at the end."""
+    async with AsyncExitStack() as stack:
+        telemetry = await stack.enter_async_context(telemetry_of(settings))
+        metrics, troubles = Metrics(), Troubles(SystemClock())
+        sinks: list[Emit] = [telemetry, metrics, troubles]
+        if settings.otlp_url:
+            from daemon.core.telemetry.traces import open_traces  # OpenTelemetry is heavy, and most do without
+
+            secret = settings.otlp_headers
+            headers = secret.get_secret_value() if secret else ""
+            traces = open_traces(settings.otlp_url, headers, time.time_ns, daemon.__version__)
+            stack.push_async_callback(asyncio.to_thread, traces.close)
+            sinks.append(traces)
+        yield Sinks(fanout(*sinks), metrics, troubles)
+
+
+_PATIENCE_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """What searches by meaning; neither is there with `SOUL_EMBEDDER=none`. `keep` runs as long as the daemon."""
+
+    embedder: Embedder | None
+    index: VectorIndex | None
+    keep: Chore
+
+    @property
+    def meaning(self) -> Meaning:
+        """The search by meaning, which serves nothing where there is no embedder."""
+        return Meaning(self.embedder, self.index, SLOW_S)
+
+    @property
+    def patient(self) -> Meaning:
+        """The same for a question that nobody's reply waits for, so that load doesn't change its answer."""
+        return Meaning(self.embedder, self.index, _PATIENCE_S)
+
+
+def labels_of(settings: Settings, meanings: Meanings) -> Labels:
+    """What says what a percept is about: by the embedder on this machine alone, so that it costs no call."""
+    return Labels(meanings.embedder if settings.embedder == "local" else None)
+
+
+def build_meanings(settings: Settings, database: Database, clock: Clock, emit: Emit, stack: AsyncExitStack) -> Meanings:
+    """The embedder of the settings and an index beside memory.db, closed with the stack. Raises ConfigError."""
+    embedder = build_embedder(settings)
+    if embedder is None:
+        return Meanings(None, None, partial(do_without, database, settings.index_folder, clock))
+    to = endpoint_of("embed", settings.embedder_url, settings.embedder_model, by_text=True)
+    if settings.embedder == "endpoint" and to is not None:
+        embedder = PaidEmbedder(embedder, side_calls(settings, database, clock, emit), to)
+    index = Vectors(settings.index_folder, embedder.id, emit)
+    stack.push_async_callback(embedder.aclose)
+    stack.push_async_callback(index.aclose)
+    parts = IndexParts(database, index, settings.index_folder, embedder, clock, emit, settings.chroma_from)
+    return Meanings(embedder, index, VectorKeeper(parts).run)

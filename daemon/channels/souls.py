@@ -2,14 +2,14 @@
 
 from daemon.core.channels import Channels
 from daemon.core.errors import ChannelRefused
-from daemon.core.inner_room import INNER
-from daemon.core.links import Trusted
+from daemon.core.lineage import INNER
 from daemon.core.notes import FROM_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Readers
 from daemon.core.ports.channel import Channel
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.posts import FoundPost, Post
+from daemon.core.ports.library import FoundPost, Post
+from daemon.core.ports.services import GateDecision
 from daemon.core.sessions import DOOR
+from daemon.core.text import Trusted
 
 
 def channels_of(main: Channel, http: Channel | None = None) -> Channels:

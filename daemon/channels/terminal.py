@@ -11,18 +11,15 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Final, TextIO
 
 from daemon.core.errors import ConfigError, DaemonError, NotDelivered
-from daemon.core.inner_room import INNER
-from daemon.core.links import Trusted
+from daemon.core.lineage import INNER
 from daemon.core.notes import SOUL_CHANNEL
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
+from daemon.core.ports import Intake
 from daemon.core.ports.arrivals import Acceptance, NewMessage
 from daemon.core.ports.channel import Channel
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.intake import Intake
-from daemon.core.ports.posts import FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech, Task, TaskState
-from daemon.core.text import one_line
+from daemon.core.ports.library import FoundPost, Post
+from daemon.core.ports.services import Clock, DraftLog, GateDecision, Speech, Task, TaskState
+from daemon.core.text import Trusted, one_line
 
 LONGEST_LINE: Final = 40_000  # characters; a longer line becomes several messages
 

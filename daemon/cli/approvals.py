@@ -6,21 +6,17 @@ from typing import Final
 
 import click
 
-from daemon.cli.daemons_clock import daemons_clock
-from daemon.cli.database_access import with_agenda
-from daemon.cli.listing import RowListing, ago
+from daemon.cli.listing import RowListing, ago, daemons_clock, say, with_agenda
 from daemon.cli.mind_documents import values_of_each
 from daemon.cli.options import limit_option, state_option
-from daemon.cli.output import say
 from daemon.core.config import load_settings
 from daemon.memory.admin.schedule_admin import APPROVAL_STATES, Agenda
 from daemon.memory.mind.allowing import Proposal
 from daemon.memory.queues.approvals import Approval
-from daemon.memory.stream.proposals import OF_THE_MIND
+from daemon.memory.stream.authority import OF_THE_MIND
 from daemon.memory.thought_parts import ThoughtPart
-from daemon.mind.moment import Moment
 from daemon.mind.thought import CognitiveOutput
-from daemon.mind.thought_parts import parts_of
+from daemon.mind.thought_parts import Moment, parts_of
 
 _ALL: Final = 10_000
 _REQUESTS: Final = RowListing[Approval](

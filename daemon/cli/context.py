@@ -4,16 +4,30 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Final, TypeVar
 
 import click
 
-from daemon.cli.database_access import existing_database
-from daemon.cli.listing import RowListing, ago, json_of
+from daemon.channels.slack.api import SlackClient
+from daemon.channels.slack.history import read_items
+from daemon.cli.listing import (
+    RowListing,
+    ago,
+    existing_database,
+    json_of,
+    os_user,
+    say,
+    say_json,
+    silent,
+    with_database,
+)
 from daemon.cli.options import audience_in, limit_option
-from daemon.cli.output import say, say_json
-from daemon.core.config import load_settings
-from daemon.core.contexts import (
+from daemon.core.config import Settings, load_settings
+from daemon.core.errors import ChannelError
+from daemon.core.ports.arrivals import Member
+from daemon.core.ports.services import SystemClock
+from daemon.core.sensing import (
     ContextConflict,
     ContextRefused,
     ContextState,
@@ -22,9 +36,13 @@ from daemon.core.contexts import (
     checked_key,
     merged,
 )
-from daemon.core.members import Member
-from daemon.shared.context import RawContext, SharedContexts
-from daemon.shared.programs import open_shared_contexts
+from daemon.memory.admin.binding import HandedOver, Handing
+from daemon.memory.database import Database
+from daemon.memory.queues.handoffs import HandoffRefused
+from daemon.memory.shared.contexts import workspace_of_file
+from daemon.memory.shared.messages import NoteStore
+from daemon.shared.contexts import RawContext, SharedContexts, open_shared_contexts
+from daemon.shared.events import require_hosted
 
 T = TypeVar("T")
 
@@ -214,3 +232,55 @@ def _plain(found: ContextState) -> dict[str, object]:
         "author": found.author,
         "updated_ms": found.updated_ms,
     }
+
+
+_SLACK_S: Final = 10.0
+_PAGES: Final = 50
+
+
+@click.command("handoff")
+@click.argument("name", metavar="CONVERSATION")
+@click.argument("soul")
+@json_of(HandedOver)
+def handoff_command(name: str, soul: str, as_json: bool) -> None:
+    """Hand a thread to another soul, which knows what was said there and answers from now on. Both say so there.
+
+    CONVERSATION is an id, soul/workspace/channel/thread, or any part of it that is unique. SOUL is the name of its
+    folder; a living daemon has to host it. Hand its conversation over to give the thread back.
+    """
+
+    async def handed(database: Database) -> HandedOver:
+        workspace = await database.read(workspace_of_file)
+        await require_hosted(NoteStore(database, SystemClock(), workspace), soul)
+        handing = Handing(database, SystemClock(), os_user())
+        where, apps = await handing.other_apps(name, soul)
+        if apps and not where.channel.startswith("D") and not await _is_there(settings, where.channel, apps):
+            raise HandoffRefused(
+                f"{soul} answers through another app, which is not in {where.channel}",
+                hint="invite that app there first",
+            )
+        return await handing.hand_over(name, soul)
+
+    settings = load_settings()
+    done = with_database(settings, handed)
+    if as_json:
+        say_json(asdict(done))
+    else:
+        say(f"{soul} answers in {done.conversation.removeprefix(done.soul + '/')} from now on.")
+
+
+async def _is_there(settings: Settings, channel: str, apps: frozenset[str]) -> bool:
+    """Whether one of the accounts is in a channel; true where Slack can't tell now, or lists only some members."""
+    if settings.slack_bot_token is None:
+        return True
+    client = SlackClient(settings, SystemClock(), silent)
+    try:
+        async with asyncio.timeout(_SLACK_S):
+            members, whole = await read_items(
+                client, "conversations.members", "members", str, most=_PAGES, channel=channel
+            )
+    except (ChannelError, TimeoutError):
+        return True
+    finally:
+        await client.close()
+    return not whole or not apps.isdisjoint(members)

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from daemon.cli.database_access import existing_database, os_user
-from daemon.cli.output import say, say_json
-from daemon.core.clock import SystemClock
+from daemon.cli.listing import existing_database, os_user, say, say_json
 from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
+from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.overview import check_file
 from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up, prepare_folder

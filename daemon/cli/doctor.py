@@ -2,23 +2,35 @@
 
 import click
 
-from daemon.cli.checks.finding import Finding, Verdict, skip
-from daemon.cli.checks.inner_life import inner_life
-from daemon.cli.checks.installation import namesake, start_files
-from daemon.cli.checks.machine import data_folder, http_api, python_version
+from daemon.cli.checks.finding import (
+    Finding,
+    Verdict,
+    namesake,
+    rehearsal,
+    skip,
+    start_files,
+    tools,
+    vectors,
+    whose_settings,
+)
 from daemon.cli.checks.memory import memory
-from daemon.cli.checks.mind import models, research, settings_in_force, souls, step_models
-from daemon.cli.checks.money import money
-from daemon.cli.checks.rehearsal import rehearsal
-from daemon.cli.checks.service import whose_settings
+from daemon.cli.checks.mind import (
+    data_folder,
+    http_api,
+    inner_life,
+    models,
+    money,
+    python_version,
+    research,
+    settings_in_force,
+    souls,
+    step_models,
+)
 from daemon.cli.checks.slack import slack
-from daemon.cli.checks.tools import tools
-from daemon.cli.checks.vectors import vectors
-from daemon.cli.daemons_clock import daemons_clock
-from daemon.cli.output import say, say_json
-from daemon.core.alarms import DISK
+from daemon.cli.listing import daemons_clock, say, say_json
 from daemon.core.config import Settings
 from daemon.core.telemetry.redaction import Redactor
+from daemon.core.tempo import DISK
 
 _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red", Verdict.SKIP: "bright_black"}
 

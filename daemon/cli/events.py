@@ -7,15 +7,13 @@ from typing import Final, TypeVar
 
 import click
 
-from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import RowListing, ago, json_of, names_of
-from daemon.cli.output import age, say, say_json
-from daemon.core.clock import SystemClock
+from daemon.cli.listing import RowListing, age, ago, json_of, names_of, os_user, say, say_json, with_database
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
-from daemon.core.event_sources import SECRET_FILE, EventSource, Signing, secret_of
-from daemon.core.secret_files import kept_secret
-from daemon.memory.admin.event_sources import EventSourceAdmin
+from daemon.core.files import kept_secret
+from daemon.core.ports.services import SystemClock
+from daemon.core.sensing import SECRET_FILE, EventSource, Signing, secret_of
+from daemon.memory.admin.tool_admin import EventSourceAdmin
 
 T = TypeVar("T")
 _PAGES: Final = 20  # of channels that Slack lists
@@ -113,7 +111,7 @@ def _require_soul(settings: Settings, name: str) -> None:
 
 def _room_named(settings: Settings, name: str) -> str:
     """The id of a channel that the app is in. Raises StoreError, ChannelError."""
-    from daemon.channels.slack.client import SlackClient  # heavy, and needed for names alone
+    from daemon.channels.slack.api import SlackClient  # heavy, and needed for names alone
     from daemon.channels.slack.history import read_items
 
     if settings.slack_bot_token is None:

@@ -7,20 +7,28 @@ from typing import Any, Final, Literal
 
 import click
 
-from daemon.cli.daemons_clock import daemons_clock
-from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import RowListing, at, json_of
+from daemon.cli.listing import (
+    RowListing,
+    WordsShown,
+    WordsWanted,
+    at,
+    daemons_clock,
+    json_of,
+    os_user,
+    say,
+    say_json,
+    with_database,
+    words_of,
+    words_options,
+)
 from daemon.cli.options import SHARE, limit_option, state_option
-from daemon.cli.output import say, say_json
 from daemon.cli.thoughts import require_soul, soul_and_conversation
-from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment, when
-from daemon.memory.admin.goal_admin import AdminsGoals, NewGoal
-from daemon.memory.admin.schedule_admin import find_conversation
+from daemon.memory.admin.schedule_admin import AdminsGoals, NewGoal, find_conversation
 from daemon.memory.database import Database
 from daemon.memory.mind.goal_changes import USUAL_PRIORITY
-from daemon.memory.mind.goal_listing import STATES, ListedGoal, Which, list_goals
+from daemon.memory.mind.listing import STATES, ListedGoal, Which, list_goals
 
 _NAMES_OF_WORDS: Final = ("words_of", "reason_of")
 _GOALS: Final = RowListing[ListedGoal](

@@ -4,14 +4,11 @@ from typing import Final
 
 import click
 
-from daemon.cli.daemons_clock import daemons_clock
-from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import RowListing, at
+from daemon.cli.listing import RowListing, at, daemons_clock, os_user, say, with_database
 from daemon.cli.options import limit_option
-from daemon.cli.output import say
 from daemon.cli.thoughts import require_soul
 from daemon.core.config import load_settings
-from daemon.core.initiative import QuietHours
+from daemon.core.notes import QuietHours
 from daemon.memory.admin.initiative_admin import (
     InvitationChanges,
     ListedInvitation,

@@ -1,17 +1,20 @@
 """`soul sessions keys`: the keys with which people's sessions of Claude Code report to the daemon."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
 from typing import Final, TypeVar
 
 import click
 
-from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import RowListing, ago, json_of
-from daemon.cli.output import age, say, say_json
-from daemon.core.clock import SystemClock
+from daemon.cli.listing import RowListing, age, ago, json_of, os_user, say, say_json, with_database
 from daemon.core.config import load_settings
-from daemon.core.errors import StoreError
+from daemon.core.errors import ConfigError, StoreError
+from daemon.core.ports.services import SystemClock
 from daemon.core.sessions import Visibility
 from daemon.memory.shared.keys import KeyAdmin, StoredKey
 
@@ -101,3 +104,56 @@ def revoke(key_id: str, as_json: bool) -> None:
 
 def _with_keys(work: Callable[[KeyAdmin], Awaitable[T]]) -> T:
     return with_database(load_settings(), lambda database: work(KeyAdmin(database, SystemClock(), os_user())))
+
+
+SCRIPT: Final = "session_event.py"
+_LOOK_S: Final = 10.0
+
+
+@click.command("hooks")
+def hooks_command() -> None:
+    """Show the commands that install the plugin of Claude Code, and whether its hooks on this machine have a key.
+
+    Exit code 1 if the hooks send nothing.
+    """
+    marketplace = script_path().parents[1]
+    here = (marketplace / ".claude-plugin" / "marketplace.json").is_file()
+    say(f"claude plugin marketplace add {marketplace if here else 'ADDRESS-OF-THE-REPOSITORY'}")
+    say("claude plugin install soul@soul")
+    found = _asked_of_script()
+    say(f"daemon: {found['url']}")
+    say(f"key: {'there' if found['key'] else 'none'}")
+    say(f"events that wait: {found['kept']}; given up because there were too many: {found['dropped']}")
+    if found["fault"]:
+        say(f"nothing is sent: {found['fault']}; see docs/SESSIONS.md")
+        raise click.exceptions.Exit(1)
+
+
+def script_path() -> Path:
+    """The hook script of the checkout, or of the installed package. Raises ConfigError."""
+    beside = Path(__file__).resolve().parents[2] / "hooks" / SCRIPT
+    if beside.is_file():
+        return beside
+    try:
+        files = metadata.files("soul-daemon") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.name == SCRIPT:
+            return Path(str(file.locate())).resolve()
+    raise ConfigError(f"{SCRIPT} is not installed", hint="install the package again")
+
+
+def _asked_of_script() -> dict[str, object]:
+    """What the hook script says of its settings and of what waits. Raises ConfigError."""
+    try:
+        done = subprocess.run(  # noqa: S603 - our own script
+            [sys.executable, "-I", "-S", str(script_path()), "--status"],
+            capture_output=True,
+            check=False,
+            timeout=_LOOK_S,
+        )
+        found: dict[str, object] = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise ConfigError(f"the hook script does not run: {error}", hint="install the package again") from error
+    return found

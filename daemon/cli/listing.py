@@ -1,16 +1,86 @@
 """One declaration of what a command prints: its table, and the keys of its JSON, which its help names."""
 
+import asyncio
 import inspect
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import fields
+import json
+import os
+import pwd
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import partial, wraps
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
 
 import click
 
-from daemon.cli.output import age, say, say_json, table
-from daemon.core.clock import SystemClock
+from daemon.channels.terminal import printable
+from daemon.core.config import Settings, load_settings
+from daemon.core.errors import SoulError, StoreError
+from daemon.core.ports.services import Clock, SystemClock
+from daemon.core.settings_place import settings_place
+from daemon.core.text import one_line
 from daemon.core.timetable import moment
+from daemon.llm.embedder import build_embedder
+from daemon.memory.admin.job_admin import JobAdmin
+from daemon.memory.admin.queue_admin import Admin
+from daemon.memory.admin.schedule_admin import Agenda
+from daemon.memory.database import Database, open_database
+from daemon.memory.knowledge.ranking import Meaning
+from daemon.memory.people.readings import record_readings, worded
+from daemon.memory.retrieval.vectors import Vectors
+from daemon.soul import Soul, find_souls_directory, load_soul
+
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+def say(text: str = "") -> None:
+    """Print a line."""
+    click.echo(printable(text))
+
+
+def say_json(value: object) -> None:
+    """Print a value as JSON, in ASCII with escapes; dataclasses become objects with their fields as keys."""
+    click.echo(json.dumps(value, default=_as_json, indent=2))
+
+
+def show_row(values: Mapping[str, object], *, as_json: bool) -> None:
+    """Print one row as JSON, or as its fields and then its `body`."""
+    if as_json:
+        say_json(values)
+        return
+    facts({name: value for name, value in values.items() if name != "body"})
+    say(f"\n{values['body']}")
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print columns, each as wide as its widest cell; a cell is one line."""
+    cells = [list(header), *([one_line(printable(cell)) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    for row in cells:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def facts(values: Mapping[str, object]) -> None:
+    """Print one name and value per line; empty values are left out."""
+    shown = {name: value for name, value in values.items() if value not in (None, "")}
+    width = max(map(len, shown), default=0)
+    for name, value in shown.items():
+        say(f"{name.ljust(width)}  {value}")
+
+
+def age(now_ms: int, then_ms: int) -> str:
+    """Time since then in the largest unit that fits: `3 min`."""
+    seconds = max(0, now_ms - then_ms) // 1000
+    return next((f"{seconds // size} {unit}" for size, unit in _UNITS if seconds >= size), "0 s")
+
+
+def _as_json(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return str(value)
+
 
 Row = TypeVar("Row")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -84,3 +154,176 @@ def ago(field: str, heading: str = "AGE", *, never: str = "-") -> Column:
 def at(field: str, heading: str) -> Column:
     """The time in a field, in UTC; empty where it has none."""
     return heading, lambda row, _: moment(then) if (then := attrgetter(field)(row)) else ""
+
+
+def daemons_clock(settings: Settings) -> Clock:
+    """The machine's clock; in a rehearsal (`SOUL_REHEARSAL_CLOCK`) that of the local workspace, if it can be reached.
+
+    Outside of a rehearsal nothing is asked over the network. Not to be called while an event loop runs.
+    """
+    if not settings.rehearsal_clock:
+        return SystemClock()
+    from daemon.app.lifecycle import clock_at_hand  # slow to import
+
+    clock = asyncio.run(clock_at_hand(settings))
+    if clock is None:
+        note = f"note: no local workspace says its time at {settings.slack_api_url}, so the machine's time counts"
+        click.echo(printable(note), err=True)
+        return SystemClock()
+    return clock
+
+
+T = TypeVar("T")
+
+
+def existing_database(settings: Settings) -> Path:
+    """Path of memory.db. Raises StoreError when there is none."""
+    path = settings.database_path.absolute()
+    if not path.exists():
+        hint = f"start the daemon with `{settings_place().start}`, or set SOUL_HOME to its data folder"
+        raise StoreError(f"there is no {path} yet", hint=hint)
+    return path
+
+
+def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
+    """Do some work on memory.db.
+
+    Raises StoreError, and SchemaMismatch when it has to be migrated first.
+    """
+    path = existing_database(settings)
+
+    async def opened() -> T:
+        async with open_database(path, SystemClock(), create=False) as database:
+            return await work(database)
+
+    return asyncio.run(opened())
+
+
+def with_admin(work: Callable[[Admin], Awaitable[T]]) -> T:
+    """Read or change the queues. Raises StoreError."""
+    return with_database(load_settings(), lambda database: work(Admin(database, SystemClock(), os_user())))
+
+
+def with_jobs(work: Callable[[JobAdmin], Awaitable[T]]) -> T:
+    """Read or change background jobs. Raises StoreError."""
+    return with_database(load_settings(), lambda database: work(JobAdmin(database, SystemClock(), os_user())))
+
+
+def with_agenda(work: Callable[[Agenda], Awaitable[T]], clock: Clock | None = None) -> T:
+    """Read or change schedules, approvals and conversations, by the daemon's clock. Raises StoreError."""
+    settings = load_settings()
+    by = clock or daemons_clock(settings)
+    return with_database(settings, lambda database: work(Agenda(database, by, os_user())))
+
+
+def os_user() -> str:
+    """The operating system's name for the user who runs the command."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid-{os.getuid()}"
+
+
+_SLOW_S: Final = 10.0  # a command waits for the embedder to be loaded
+
+
+def meaning_of(settings: Settings, stack: AsyncExitStack) -> Meaning:
+    """The search by meaning, closed with the stack: vectors are scanned, since a daemon alone opens Chroma."""
+    embedder = build_embedder(settings)
+    if embedder is None:
+        return Meaning(None, None)
+    vectors = Vectors(settings.index_folder, embedder.id, silent)
+    stack.push_async_callback(embedder.aclose)
+    stack.push_async_callback(vectors.aclose)
+    return Meaning(embedder, vectors, _SLOW_S)
+
+
+def silent(_event: str, /, **_fields: object) -> None:
+    """A command's own work is not logged."""
+
+
+def souls_that_nod(settings: Settings) -> tuple[str, ...]:
+    """The display names of those souls of the settings that may nod; one that can't be read counts as none."""
+    found = (_soul(settings, name) for name in (settings.name, *settings.souls))
+    return tuple(one.display_name for one in found if one is not None and one.mind == "cycle" and one.presence.nod)
+
+
+def called_in(settings: Settings) -> dict[str, str]:
+    """The names that people see of the souls of the settings; that of its folder where one can't be read."""
+    found = {name: _soul(settings, name) for name in (settings.name, *settings.souls)}
+    return {name: name if one is None else one.display_name for name, one in found.items()}
+
+
+def _soul(settings: Settings, name: str) -> Soul | None:
+    try:
+        return load_soul(find_souls_directory(settings.souls_dir, settings.home, name), name)
+    except SoulError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class WordsWanted:
+    """Whether words are asked for, and those that were not said to the whole workspace, too."""
+
+    words: bool
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WordsShown:
+    """What may be printed: the ids whose words were asked for and recorded, and how many other texts there are."""
+
+    ids: frozenset[str]
+    private: int
+    other: int
+
+    def of(self, name: str, text: str) -> str:
+        """The text of an id, or an empty one where it may not be shown."""
+        return text if name in self.ids else ""
+
+    def say_what_is_missing(self) -> None:
+        """Print what was left out, and which option shows it."""
+        if self.other:
+            say(f"{_texts(self.other)} not shown: add --words, which is recorded and told to the people.")
+        if self.private:
+            say(f"{_texts(self.private)} not shown, said in private: add --words --private.")
+
+
+def words_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--words` and `--private`, which the command gets as `wanted`, a `WordsWanted`."""
+
+    @wraps(function)
+    def command(*, words: bool, private: bool, **given: object) -> object:
+        if private and not words:
+            raise click.UsageError("--private shows more of the words: give --words, too")
+        return function(wanted=WordsWanted(words, private), **given)
+
+    words = click.option("--words", is_flag=True, help="Show words, too; that is recorded, and the people learn of it.")
+    private = click.option(
+        "--private", is_flag=True, help="With --words: those of direct messages and private rooms, too."
+    )
+    return words(private(command))
+
+
+async def words_of(database: Database, wanted: WordsWanted, command: str, ids: Collection[str]) -> WordsShown:
+    """Record that a command shows the words of these turns, records and passages, and give those that it may show.
+
+    To be called once, with the id of each text, one that several texts have as often; `command` is its name, as
+    `memory why`. Raises StoreError.
+    """
+    found = await database.read(partial(worded, ids=tuple(ids)))
+    kept = [one for one in found if wanted.words and (wanted.private or not one.private)]
+    if kept:
+        actor, now = os_user(), SystemClock().now_ms()
+        await database.write(partial(record_readings, shown=kept, actor=actor, command=command, now=now))
+    left = {one.id: one for one in found if one not in kept}
+    hidden = [left[name].private for name in ids if name in left]
+    return WordsShown(frozenset(one.id for one in kept), _count(hidden), len(hidden) - _count(hidden))
+
+
+def _texts(number: int) -> str:
+    return "1 text is" if number == 1 else f"{number} texts are"
+
+
+def _count(values: Iterable[bool]) -> int:
+    return sum(values)

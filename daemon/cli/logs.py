@@ -6,16 +6,14 @@ from functools import partial
 
 import click
 
-from daemon.cli.database_access import with_database
-from daemon.cli.journal import LogEntry, journal_of
+from daemon.cli.installing import LogEntry, journal_of, service_here
+from daemon.cli.listing import say, with_database
 from daemon.cli.options import limit_option, since_when
-from daemon.cli.output import say
-from daemon.cli.search import service_here
-from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ConfigError, StoreError
+from daemon.core.ports.services import SystemClock
 from daemon.core.telemetry.redaction import Redactor
-from daemon.memory.admin.traces import WorkForPerson, people_named, work_for
+from daemon.memory.admin.remembered import WorkForPerson, people_named, work_for
 
 _SHORTEST_TRACE = 6
 _ID = ("person", "author", "actor", "recipient", "by", "user")

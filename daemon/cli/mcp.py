@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from daemon.core.bounded_http import UNCOMPRESSED, bound_responses
 from daemon.core.config import environment
-from daemon.core.network import is_clear_text_abroad
+from daemon.core.http import UNCOMPRESSED, bound_responses, is_clear_text_abroad
 
 if TYPE_CHECKING:
     import httpx2
 
-    from daemon.channels.http.mcp_table import ToolAnswer
+    from daemon.channels.http.mcp import ToolAnswer
 
 _DEFAULT_URL: Final = "http://127.0.0.1:8766"
 _FILE: Final = Path("~/.config/soul/session.json")
@@ -102,7 +101,7 @@ class Relay:
 
     async def use(self, name: str, arguments: Mapping[str, object]) -> "ToolAnswer":
         """What the daemon answers to a call."""
-        from daemon.channels.http.mcp_table import ToolAnswer
+        from daemon.channels.http.mcp import ToolAnswer
 
         if self._place.fault:
             return ToolAnswer(self._place.fault, refused=True)
@@ -117,7 +116,7 @@ class Relay:
         from mcp import Client, types
         from mcp.client.streamable_http import streamable_http_client
 
-        from daemon.channels.http.mcp_table import ToolAnswer
+        from daemon.channels.http.mcp import ToolAnswer
 
         async def note(response: "httpx2.Response") -> None:
             if response.status_code >= httpx2.codes.BAD_REQUEST:

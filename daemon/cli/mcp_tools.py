@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import daemon
+from daemon.channels.http.mcp import TOOLS
 from daemon.channels.http.mcp_server import INSTRUCTIONS
-from daemon.channels.http.mcp_table import TOOLS
 
 
 def mcp_reference() -> str:

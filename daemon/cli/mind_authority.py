@@ -4,15 +4,12 @@ from typing import Final
 
 import click
 
-from daemon.cli.daemons_clock import daemons_clock
-from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import RowListing, at
+from daemon.cli.listing import RowListing, at, daemons_clock, os_user, say, with_database
 from daemon.cli.options import limit_option
-from daemon.cli.output import say
 from daemon.cli.thoughts import require_soul
-from daemon.core.authority import Function, Level
 from daemon.core.config import load_settings
-from daemon.memory.admin.authority_admin import AuthorityChanges
+from daemon.core.fencing import Function, Level
+from daemon.memory.admin.initiative_admin import AuthorityChanges
 from daemon.memory.database import Database
 from daemon.memory.stream.authority import FunctionLevel, LevelChange, level_changes, levels_in_words
 

@@ -7,21 +7,27 @@ from typing import Final
 
 import click
 
-from daemon.cli.daemons_clock import daemons_clock
-from daemon.cli.database_access import with_database
-from daemon.cli.listing import json_of
+from daemon.cli.listing import (
+    WordsShown,
+    WordsWanted,
+    daemons_clock,
+    json_of,
+    say,
+    say_json,
+    table,
+    with_database,
+    words_of,
+    words_options,
+)
 from daemon.cli.options import audience_in, limit_option
-from daemon.cli.output import say, say_json, table
 from daemon.cli.thoughts import require_soul
-from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import SoulError
 from daemon.core.timetable import moment
 from daemon.memory.database import Database
-from daemon.memory.mind.document_listing import ListedPart, document_history, document_parts
 from daemon.memory.mind.documents import MindDocument, rows_of_soul
-from daemon.memory.mind.identity import OwnText, own_text
-from daemon.memory.mind.values import SoulValue, values_in_force
+from daemon.memory.mind.listing import ListedPart, document_history, document_parts
+from daemon.memory.mind.self_model import OwnText, SoulValue, own_text, values_in_force
 from daemon.soul import find_souls_directory, load_soul
 
 _HEADER: Final = ("WHEN", "DOCUMENT", "AUDIENCE", "THOUGHT", "ACT", "WHAT")

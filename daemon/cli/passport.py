@@ -7,26 +7,21 @@ from typing import Final
 
 import click
 
-from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import json_of
-from daemon.cli.output import say, say_json
-from daemon.core.clock import SystemClock
+from daemon.cli.listing import json_of, os_user, say, say_json, with_database
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
-from daemon.core.hearing import Origin
-from daemon.core.perception import Audience, AudienceKind
+from daemon.core.perception import Audience, AudienceKind, Origin
+from daemon.core.ports.services import SystemClock
 from daemon.core.text import one_line
 from daemon.memory.audit import record_act
 from daemon.memory.database import Database
-from daemon.memory.knowledge.sense_bytes import SenseBytes
+from daemon.memory.knowledge.shared_files import SenseBytes
 from daemon.memory.passport.beside_putting import Bounds
 from daemon.memory.passport.entries import Owner
-from daemon.memory.passport.exporting import Exported, export_passport
+from daemon.memory.passport.exporting import Exported, export_passport, verify_passport
 from daemon.memory.passport.importing import Imported, import_passport
-from daemon.memory.passport.pictures import PictureRoom
 from daemon.memory.passport.reading import RefusedFile
-from daemon.memory.passport.rows import workspace_of
-from daemon.memory.passport.verifying import verify_passport
+from daemon.memory.passport.rows import PictureRoom, workspace_of
 
 _SHOWN: Final = 20
 

@@ -6,11 +6,8 @@ from typing import Final
 
 import click
 
-from daemon.cli.daemons_clock import daemons_clock
-from daemon.cli.database_access import os_user, with_agenda
-from daemon.cli.listing import RowListing, at, json_of
+from daemon.cli.listing import RowListing, at, daemons_clock, json_of, os_user, say, say_json, with_agenda
 from daemon.cli.options import limit_option, state_option
-from daemon.cli.output import say, say_json
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment, require_seldom, when
 from daemon.memory.admin.schedule_admin import INTENTION_STATES, Agenda

@@ -6,13 +6,11 @@ from typing import Final, TypeVar
 
 import click
 
-from daemon.cli import hooks, keys
-from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import json_of
-from daemon.cli.output import age, say, say_json, table
-from daemon.core.clock import SystemClock
+from daemon.cli import keys
+from daemon.cli.listing import age, json_of, os_user, say, say_json, table, with_database
 from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
+from daemon.core.ports.services import SystemClock
 from daemon.core.sessions import CodeSession
 from daemon.core.text import one_line
 from daemon.memory.admin.binding import BindingAdmin, BindingOrder
@@ -20,7 +18,7 @@ from daemon.memory.bound_threads import bound_by_session
 from daemon.memory.database import Database
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.sessions import SessionStore
-from daemon.shared.living_sessions import as_found
+from daemon.shared.asking import as_found
 from daemon.shared.sessions import shown
 
 T = TypeVar("T")
@@ -53,7 +51,7 @@ def sessions_command(context: click.Context, ended: bool, as_json: bool, as_mark
 
 
 sessions_command.add_command(keys.keys_command)
-sessions_command.add_command(hooks.hooks_command)
+sessions_command.add_command(keys.hooks_command)
 
 
 @sessions_command.command("forget")

@@ -1,9 +1,10 @@
 """`soul settings`: every setting, its value and its meaning."""
 
 import click
+from click.shell_completion import get_completion_class
 from pydantic import SecretStr
 
-from daemon.cli.output import say, say_json, table
+from daemon.cli.listing import say, say_json, table
 from daemon.cli.settings_reference import settings_reference
 from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.config.sources import environment_name
@@ -51,3 +52,19 @@ def as_typed(settings: Settings, name: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value)
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion_command(context: click.Context, shell: str) -> None:
+    """Print what lets a shell complete commands and options.
+
+    \b
+    bash: soul completion bash >~/.soul-completion, and `source ~/.soul-completion` in ~/.bashrc
+    zsh:  the same with zsh and ~/.zshrc
+    fish: soul completion fish >~/.config/fish/completions/soul.fish
+    """
+    complete = get_completion_class(shell)
+    assert complete is not None  # click has all three
+    click.echo(complete(context.find_root().command, {}, "soul", "_SOUL_COMPLETE").source())

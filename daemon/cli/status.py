@@ -1,26 +1,107 @@
 """`soul status`: running daemons, waiting work, today's costs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import get_args
 
 import click
 
-from daemon.app.money import caps_of
+from daemon.app.assembly import caps_of, tick_budget_of
 from daemon.cli.checks.mind import souls_of
-from daemon.cli.daemons_clock import daemons_clock
-from daemon.cli.database_access import with_database
-from daemon.cli.mind_status import minds
-from daemon.cli.output import age, facts, say, say_json
-from daemon.core.alarms import sentence_of
+from daemon.cli.listing import age, daemons_clock, facts, json_of, say, say_json, table, with_database
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import SoulError
+from daemon.core.ports.services import SystemClock
 from daemon.core.settings_place import settings_place
-from daemon.core.spending import day_at
+from daemon.core.spending import TickBudget, day_at
+from daemon.core.tempo import Skipped, sentence_of
 from daemon.memory.admin.overview import CatchUpState, LiveDaemon, Overview, Spending, sqlite_build, survey
 from daemon.memory.admin.tool_admin import recorded_tools
-from daemon.memory.database import Database
-from daemon.memory.spending.left import spent_today
+from daemon.memory.database import Database, Transaction
+from daemon.memory.mind.present import MindSummary, mind_summary
+from daemon.memory.spending.costs import BY, CostSum, sums_of_costs
+from daemon.memory.spending.reservations import TickUse, spent_today, tick_use
+from daemon.soul import Soul
+
+
+@dataclass(frozen=True, slots=True)
+class MindStatus:
+    """The mind of one soul, as JSON values; times in ms, UTC."""
+
+    soul: str
+    mode: str
+    enabled: bool
+    tempo: str
+    last_thought_ms: int | None
+    thoughts_today: int
+    skipped: Mapping[str, int]
+    tokens_hour: int
+    tokens_day: int
+    budget_hour: int
+    budget_day: int
+    goals_open: int
+    predictions_open: int
+    dropped_percepts: int
+    calibration: Mapping[str, float | int | None]
+
+    def in_words(self, now_ms: int) -> str:
+        """One line about it."""
+        last = "none yet" if self.last_thought_ms is None else f"the last {age(now_ms, self.last_thought_ms)} ago"
+        held = f"open goals: {self.goals_open}, open expectations: {self.predictions_open}"
+        return f"{self.thoughts_today} today, {last}; {held}"
+
+
+def minds(settings: Settings, now_ms: int, since_ms: int) -> Sequence[MindStatus]:
+    """Each soul of the settings, with its thoughts since a moment; none where their files can't be read.
+
+    `soul doctor` says what is wrong with the files.
+    """
+    try:
+        souls = souls_of(settings)
+    except SoulError:
+        return ()
+
+    today = day_at(now_ms, settings.cap_zone).date
+
+    async def look(database: Database) -> Sequence[MindStatus]:
+        async def unit(transaction: Transaction) -> Sequence[MindStatus]:
+            return [
+                _status(
+                    soul,
+                    tick_budget_of(settings, soul),
+                    await mind_summary(transaction, soul.name, now_ms, since_ms),
+                    await tick_use(transaction, soul.name, today, now_ms),
+                )
+                for soul in souls
+            ]
+
+        return await database.read(unit)
+
+    return with_database(settings, look)
+
+
+def _status(soul: Soul, budget: TickBudget | None, found: MindSummary, used: TickUse) -> MindStatus:
+    """The state of one mind; one that doesn't think unasked is asleep."""
+    tempo = "engaged" if found.works else "waiting" if found.ticks_wait else "idle"
+    return MindStatus(
+        soul=soul.name,
+        mode=soul.mind,
+        enabled=budget is not None,
+        tempo=tempo if budget is not None else "asleep",
+        last_thought_ms=found.last_thought_ms,
+        thoughts_today=found.thoughts_today,
+        skipped={why: found.skipped.get(why, 0) for why in get_args(Skipped)},
+        tokens_hour=used.tokens_hour,
+        tokens_day=used.tokens_day,
+        budget_hour=budget.tokens_hour if budget else 0,
+        budget_day=budget.tokens_day if budget else 0,
+        goals_open=found.goals_open,
+        predictions_open=found.predictions_open,
+        dropped_percepts=found.dropped_percepts,
+        calibration={name: found.foresight.figures[name] for name in ("scored", "brier", "skill")},
+    )
+
 
 _DAY_MS = 24 * 3600 * 1000
 
@@ -192,3 +273,40 @@ def _spending(spent: Spending) -> str:
         f"{spent.calls} model calls{failed}, {spent.tokens_in} tokens in ({spent.tokens_cached} cached), "
         f"{spent.tokens_out} out, {cost}"
     )
+
+
+@click.command("costs")
+@click.option("--by", type=click.Choice(tuple(BY)), default="day", show_default=True, help="What costs are summed by.")
+@click.option("--days", type=click.IntRange(1, 10_000), default=30, show_default=True, help="How many days back.")
+@json_of(CostSum)
+def costs_command(by: str, days: int, as_json: bool) -> None:
+    """Show what model calls have cost, in US dollars.
+
+    A figure marked with ≤ holds calls that count with the most that they can have cost: their price is not known, or
+    their daemon died. Rooms and people are known for SOUL_CALL_DAYS days; then only sums of a day are kept. An empty
+    key is work for no person, or in no room.
+    """
+    since = SystemClock().now_ms() - days * _DAY_MS
+    found = with_database(load_settings(), lambda database: sums_of_costs(database, by, since))
+    if as_json:
+        say_json(found)
+    elif not found:
+        say(f"No model was called in the last {days} days.")
+    else:
+        heads = (by.upper(), "COST", "CALLS", "FAILED", "TOKENS IN", "CACHED", "OUT")
+        table(heads, [(_key(one), _cost(one), *_counts(one)) for one in found])
+        total = sum(one.cost_usd for one in found)
+        bound = "at most " if any(one.unpriced for one in found) else ""
+        say(f"{bound}${total:.4f} in all")
+
+
+def _key(one: CostSum) -> str:
+    return f"{one.key} ({one.name})" if one.name else one.key or "-"
+
+
+def _cost(one: CostSum) -> str:
+    return f"{'≤' if one.unpriced else ''}${one.cost_usd:.4f}"
+
+
+def _counts(one: CostSum) -> tuple[str, ...]:
+    return tuple(map(str, (one.calls, one.failed, one.tokens_in, one.tokens_cached, one.tokens_out)))

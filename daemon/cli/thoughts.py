@@ -1,26 +1,48 @@
 """`soul mind thoughts`: the stream of thought."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import click
 
-from daemon.cli.database_access import with_database
-from daemon.cli.listing import RowListing, at, json_of
+from daemon.cli.listing import (
+    RowListing,
+    WordsShown,
+    WordsWanted,
+    at,
+    facts,
+    json_of,
+    say,
+    say_json,
+    with_agenda,
+    with_database,
+    words_of,
+    words_options,
+)
 from daemon.cli.options import limit_option
-from daemon.cli.output import facts, say, say_json
-from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
-from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock, SystemClock
 from daemon.memory.admin.schedule_admin import find_conversation
 from daemon.memory.database import Database
+from daemon.memory.knowledge.soul_states import TracedStep, state_path
 from daemon.memory.records import object_or_nothing
-from daemon.memory.stream.listing import ListedThought, list_thoughts, thought_named
+from daemon.memory.stream.reading import ListedThought, list_thoughts, thought_named
+from daemon.mind.thought import (
+    WIRE_SCHEMA,
+    CognitiveInput,
+    CognitiveOutput,
+    NoThought,
+    Refused,
+    read_input,
+    read_thought,
+)
 
 _LOOKED_FOR_S: Final = 1.0
 _MOST_AT_ONCE: Final = 1_000
@@ -173,3 +195,97 @@ async def require_soul(settings: Settings, database: Database, name: str) -> Non
     if not name or name in known or await list_thoughts(database, name, "", 1):
         return
     raise StoreError(f"no soul {name[:40]!r} is known here", hint=f"hosted are: {', '.join(sorted(known))}")
+
+
+_SCHEMAS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
+    {
+        "input": CognitiveInput.model_json_schema(),
+        "output": CognitiveOutput.model_json_schema(),
+        "wire": WIRE_SCHEMA,
+    }
+)
+_LARGEST: Final = 1 << 20  # characters
+
+
+@click.command("schema")
+@click.argument("form", type=click.Choice(tuple(_SCHEMAS)))
+def schema(form: str) -> None:
+    """Print a JSON Schema: of what a thought is given, of what it holds, or of the form in which a model answers."""
+    say_json(dict(_SCHEMAS[form]))
+
+
+@click.command("check")
+@click.argument("form", type=click.Choice(("input", "output")))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@json_of(("valid", "refused [field, reason]"))
+def check(form: str, file: Path, as_json: bool) -> None:
+    """Check what a thought is given, or one thought, in FILE (- is the standard input), by its form alone.
+
+    Exit code 1 unless all of it can be read. Of what is no thought at all the field is empty, or the missing one.
+    """
+    try:
+        text = _words_of(file)
+        refused = read_input(text) if form == "input" else read_thought(text).refused
+    except NoThought as error:
+        _say_verdict((error.refused,), "the whole", as_json=as_json)
+        raise click.ClickException(f"{file}: {error}") from error
+    _say_verdict(refused, "a part with no known name", as_json=as_json)
+    sys.exit(1 if refused else 0)
+
+
+def _say_verdict(refused: Sequence[Refused], without_name: str, *, as_json: bool) -> None:
+    if as_json:
+        say_json({"valid": not refused, "refused": refused})
+        return
+    say(f"valid: {'no' if refused else 'yes'}")
+    for one in refused:
+        say(f"{one.field or without_name}: {one.reason}")
+
+
+def _words_of(file: Path) -> str:
+    """The text of a file. Raises NoThought, and click.ClickException for a file that can't be read."""
+    hint = "name a file with JSON in UTF-8"
+    try:
+        with click.open_file(str(file), encoding="utf-8") as opened:
+            text = str(opened.read(_LARGEST + 1))
+    except UnicodeDecodeError as error:
+        raise NoThought("it is no text in UTF-8", reply="", hint=hint, refused=Refused("", "unknown")) from error
+    except OSError as error:
+        raise click.ClickException(
+            f"{file} can't be read: {error.strerror}. Name a file with JSON in UTF-8."
+        ) from error
+    if len(text) > _LARGEST:
+        larger = f"it is larger than a thought can be, {_LARGEST:,} characters"
+        raise NoThought(larger, reply="", hint=hint, refused=Refused("", "too_long"))
+    return text
+
+
+_STEPS: Final = RowListing[TracedStep](
+    TracedStep,
+    at("at_ms", "WHEN"),
+    "act",
+    ("STATES", lambda one, _: f"{one.origin} → {one.target}"),
+    ("BY", "decided_by"),
+    "model",
+    "reason",
+)
+
+
+@click.command("trace")
+@click.argument("name", metavar="CONVERSATION")
+@limit_option("of the newest steps", 50)
+@_STEPS.option
+def trace_command(name: str, limit: int, as_json: bool) -> None:
+    """Show the path of a conversation through the mental processes: when, why, and who decided.
+
+    CONVERSATION is an id, soul/workspace/channel/thread, or any part of it that is unique. Times are UTC.
+    Steps of one perception have the same trace_id; act is enter, stay, move, visit, return or refuse; decided_by is
+    rule, model or schedule; model is the one that gave the reply.
+    """
+
+    conversation = with_agenda(lambda agenda: agenda.conversation(name))
+    steps = with_database(load_settings(), lambda database: state_path(database, conversation, limit))
+    if not steps and not as_json:
+        say(f"{conversation} has no steps yet.")
+    else:
+        _STEPS.show(steps, as_json=as_json)

@@ -4,11 +4,9 @@ from typing import Final
 
 import click
 
-from daemon.cli.database_access import os_user, with_database
-from daemon.cli.listing import RowListing
-from daemon.cli.output import age, say
-from daemon.core.clock import SystemClock
+from daemon.cli.listing import RowListing, age, os_user, say, with_database
 from daemon.core.config import load_settings
+from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.tool_admin import RecordedTool, ToolAdmin, recorded_tools
 from daemon.memory.database import Database
 

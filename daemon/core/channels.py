@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from daemon.core.concurrency import alongside
 from daemon.core.perception import ConversationKey
+from daemon.core.ports import Intake
 from daemon.core.ports.channel import Channel
-from daemon.core.ports.intake import Intake
 
 
 class Channels:

@@ -4,6 +4,7 @@ And a thread for blocking work that may hang.
 """
 
 import asyncio
+import gc
 import os
 import sys
 import threading
@@ -11,9 +12,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from types import coroutine
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 
 T = TypeVar("T")
 _LOW_PRIORITY = 10  # as `nice` counts
@@ -178,3 +179,22 @@ class Bell:
 
 def _has_failed(task: asyncio.Task[None]) -> bool:
     return task.done() and not task.cancelled() and task.exception() is not None
+
+
+_LOCK_S: Final = 0.001  # seconds that one thread may keep Python's lock while others wait for it
+
+_begun = False
+
+
+def begin() -> None:
+    """In the process of the daemon, which has imported most of its modules by now."""
+    global _begun  # noqa: PLW0603 - collector and lock are the process's, too
+    _begun = True
+    sys.setswitchinterval(_LOCK_S)
+    gc.freeze()
+
+
+def imported() -> None:
+    """More was imported that stays; safe from any thread. Other processes, such as commands, go on as they are."""
+    if _begun:
+        gc.freeze()

@@ -1,11 +1,14 @@
 """How an expectation is decided: by a plain rule over what was perceived, never by a model's opinion (seed 002)."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
+from pydantic import Field, TypeAdapter
+
+from daemon.core.sentences import Sentence
 from daemon.core.words import holds_whole
 
 Kind = Literal["reply", "mention", "silence", "goal", "tool", "sense", "none"]
@@ -123,3 +126,148 @@ def _is_sensed(one: Noticed, check: Check) -> bool:
     if not one.sense or one.sense.casefold() != check.name.casefold():
         return False
     return not check.words or any(holds_whole(one.text, word) for word in check.words)
+
+
+_BINS: Final = 10
+_ENOUGH: Final = 20
+_TOO_FAR: Final = 0.1  # of the mean confidence from the share that came true
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """One expectation that was decided: how sure it was, from 0 to 1, whether it came true, what decided it."""
+
+    confidence: float
+    hit: bool
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """How many were scored and came true, and the sums of confidence and of squared error."""
+
+    scored: int = 0
+    hits: int = 0
+    confidence: float = 0.0
+    squared: float = 0.0
+
+    @classmethod
+    def of(cls, forecasts: Iterable[Forecast]) -> "Sums":
+        """The sums of forecasts."""
+        every = list(forecasts)
+        return cls(
+            len(every),
+            sum(one.hit for one in every),
+            sum(one.confidence for one in every),
+            sum((one.confidence - one.hit) ** 2 for one in every),
+        )
+
+    @property
+    def brier(self) -> float | None:
+        """The mean squared error; None where nothing was scored."""
+        return self.squared / self.scored if self.scored else None
+
+    @property
+    def base_rate(self) -> float | None:
+        """The share that came true."""
+        return self.hits / self.scored if self.scored else None
+
+    @property
+    def brier_base(self) -> float | None:
+        """The score of one who says the base rate each time."""
+        return None if self.base_rate is None else self.base_rate * (1 - self.base_rate)
+
+    @property
+    def skill(self) -> float | None:
+        """By how much it is better than the base rate: 1 is perfect; None where the base rate is perfect itself."""
+        if self.brier is None or not self.brier_base:
+            return None
+        return 1 - self.brier / self.brier_base
+
+    @property
+    def figures(self) -> Mapping[str, float | int | None]:
+        """All of these by name."""
+        names = ("scored", "hits", "brier", "base_rate", "brier_base", "skill")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def in_words(self) -> str:
+        """One line for the soul itself; empty before twenty were scored."""
+        if self.scored < _ENOUGH or self.base_rate is None:
+            return ""
+        sure = self.confidence / self.scored
+        line = f"Of {self.scored} things you expected, {self.base_rate:.0%} came true; you were {sure:.0%} sure."
+        if sure - self.base_rate > _TOO_FAR:
+            return f"{line} You are too sure: be less so."
+        if self.base_rate - sure > _TOO_FAR:
+            return f"{line} You are not sure enough: be more so."
+        return line
+
+
+NOTHING_SCORED: Final = Sums()
+
+
+def bins_of(forecasts: Sequence[Forecast]) -> list[dict[str, float | int | None]]:
+    """Ten bins by confidence: from where to where, how many, their mean confidence, and how many came true."""
+    found = []
+    for number in range(_BINS):
+        inside = Sums.of(one for one in forecasts if min(_BINS - 1, int(one.confidence * _BINS)) == number)
+        mean = inside.confidence / inside.scored if inside.scored else None
+        ends = {"from": number / _BINS, "to": (number + 1) / _BINS}
+        found.append({**ends, "n": inside.scored, "confidence": mean, "hits": inside.hits})
+    return found
+
+
+Count = Annotated[int, Field(ge=0)]
+Figure = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one piece of work has used: choices, tokens in and out, US dollars, seconds."""
+
+    loops: Count = 0
+    tokens: Count = 0
+    usd: Figure = 0.0
+    seconds: Figure = 0.0
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values to store with work that waits."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, object]) -> "Spent":
+        """Read what `to_json` gave; a missing value is zero. Raises ValueError for anything else."""
+        return TypeAdapter(cls).validate_python(dict(stored))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that one piece of work may use, in the units of `Spent`; its last model call may exceed it.
+
+    `reads_only`: it may look things up, ask and answer, but set, hand on or change nothing.
+    """
+
+    loops: int
+    tokens: int
+    usd: float
+    seconds: float
+    reads_only: bool = False
+
+    def met_by(self, spent: Spent) -> str:
+        """The limit that is reached while an action runs, as a clause; empty for none."""
+        if spent.tokens >= self.tokens:
+            return Sentence("why_tokens", limit=self.tokens)
+        if spent.usd >= self.usd:
+            return Sentence("why_usd", limit=f"{self.usd:g}")
+        return self.out_of_time if spent.seconds >= self.seconds else ""
+
+    @property
+    def out_of_loops(self) -> str:
+        """The limit of choices, as a clause."""
+        return Sentence("why_loops", limit=self.loops)
+
+    @property
+    def out_of_time(self) -> str:
+        """The limit of time, as a clause."""
+        return Sentence("why_seconds", limit=f"{self.seconds:g}")

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreDamaged, StoreError
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit
 
 FAULTS: Final = 3
 """Failures that were not foreseen after which a row is parked as `dead`, so that it can't hold up the others."""

@@ -1,6 +1,7 @@
 """Pairing: a machine shows a code, its person writes that to the soul, and a click gives the machine a key."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.core.errors import DaemonError
-from daemon.core.initiative import INVITING, NO, YES
+from daemon.core.notes import INVITING, NO, YES
 from daemon.core.sessions import Visibility
 
 LIVES_MS: Final = 10 * 60_000
@@ -153,3 +154,15 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """What the soul says of it; `core.sentences` has it in its table."""
+
+
+def handle(person: str, project: str) -> str:
+    """A session's name before it is numbered: the first word of the person's name and the project, as `ada-api`."""
+    return "-".join((_slug(person.partition(" ")[0]) or "person", _slug(project) or "session"))
+
+
+def _slug(text: str) -> str:
+    """Letters, digits and the signs that belong to letters, of any script; hyphens stand for the rest."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    kept = "".join(one if one.isalnum() or unicodedata.category(one)[0] == "M" else "-" for one in plain)
+    return re.sub("-+", "-", kept).strip("-")[:30].rstrip("-")

@@ -1,12 +1,13 @@
 """Questions and tasks that people put to sessions of Claude Code: their limits, the news of them, what an answer is."""
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from daemon.core.perception import Modality, Perception
 from daemon.core.telemetry.redaction import remove_keys
-from daemon.core.text import shortened
+from daemon.core.text import shortened, visible_line
 
 MOST_WAITING: Final = 10
 """Questions of one session that are neither answered nor over."""
@@ -73,3 +74,68 @@ def clean_answer(text: str) -> str:
 
 
 _NO_TEXT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+KEPT_MS: Final = 24 * 3_600_000
+"""For so long what is said in a bound thread waits for a session that is gone; then the soul answers again."""
+
+MOST_SAID_HOURLY: Final = 60
+"""What the sessions of one key may say of themselves in their threads within an hour."""
+
+LONGEST_SAID: Final = 4_000
+"""The most characters that a session says of itself at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundThread:
+    """A conversation that is bound to a session of `person`, a Slack id; empty for the admin's.
+
+    What `person` says there goes to the session, and what others say if `everybody`. `gone_ms` is since when the
+    session is gone, as the thread has heard; None while it is there.
+    """
+
+    conversation: str
+    session: str
+    person: str
+    everybody: bool
+    bound_ms: int
+    gone_ms: int | None = None
+
+    def takes(self, perception: Perception) -> bool:
+        """Whether a message goes to the session: words of its owner, or of any person where all may."""
+        if perception.modality is not Modality.WORDS or perception.bot:
+            return False
+        return self.everybody or (bool(self.person) and perception.author == self.person)
+
+
+LONGEST: Final = 60
+"""Characters of a title; Slack takes 200."""
+
+_ENOUGH: Final = 12  # characters of a sentence that stands alone; a shorter one, as a greeting, takes the next with it
+_QUOTED: Final = re.compile(r"^[ \t]*(?:>|\[[^\]\n]*\][ \t]*$).*$", re.MULTILINE)  # others' words, and names of files
+_CODE: Final = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)", re.DOTALL)
+_MENTION: Final = re.compile(r"<[@!#][^<>\n]{0,200}>")
+_ADDRESS: Final = re.compile(r"(?:https?://|mailto:)([^\s/?#)>]{1,200})[^\s)>]*")
+_MARKS: Final = re.compile(r"[*`~|]+|(?<!\w)_+|_+(?!\w)")
+_END: Final = re.compile("(?<=[.!?…])\\s+|(?<=[\u3002\uff01\uff1f])|\\n+")
+
+
+def title_of(said: str) -> str:
+    """The title of a session that begins with these words; empty where none of them are the person's own."""
+    own = _QUOTED.sub("", _CODE.sub("\n", said))
+    own = _MARKS.sub("", _ADDRESS.sub(r"\1", _MENTION.sub("", own)))
+    sentences = [line for part in _END.split(own) if (line := visible_line(part))]
+    title = ""
+    for sentence in sentences:
+        title = f"{title} {sentence}".strip()
+        if len(title) >= _ENOUGH:
+            break
+    return _cut(title.rstrip(" .,;:-"))
+
+
+def _cut(line: str) -> str:
+    """A line cut between words, where its last word is not most of it."""
+    if len(line) <= LONGEST:
+        return line
+    head = line[:LONGEST].rpartition(" ")[0].rstrip(" .,;:-")
+    return f"{head}…" if len(head) >= LONGEST // 2 else shortened(line, LONGEST)

@@ -13,15 +13,56 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.core import pairing
-from daemon.core.answer_sentences import ABOUT_ANSWERS
-from daemon.core.clock_sentences import ABOUT_CLOCKS
-from daemon.core.expectation_sentences import ABOUT_EXPECTATIONS
-from daemon.core.help_sentences import ABOUT_HELP
-from daemon.core.limit_sentences import ABOUT_LIMITS
-from daemon.core.own_memory_sentences import ABOUT_OWN_MEMORY
-from daemon.core.room_sentences import ABOUT_ROOMS
-from daemon.core.thread_sentences import ABOUT_BOUND_THREADS
-from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
+from daemon.core.help_sentences import (
+    ABOUT_BOUND_THREADS,
+    ABOUT_CLOCKS,
+    ABOUT_EXPECTATIONS,
+    ABOUT_HELP,
+    ABOUT_OWN_MEMORY,
+    ABOUT_ROOMS,
+    ABOUT_WHAT_IS_UNREAD,
+)
+
+ABOUT_ANSWERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "untitled": "What you showed me",
+        "stop_begun": "Stopped.",
+        "stop_before": "Stopped before I had said anything.",
+        "stop_spent": "So far it took {tokens} tokens.",
+        "stop_spent_usd": "So far it took {tokens} tokens, about ${usd}.",
+        "stop_rest": "Stopped: I leave out the rest of my answer.",
+        "lapsed": "No longer asked: it was stopped.",
+        "stop_one": "I have stopped what I was doing for you.",
+        "stop_several": "I have stopped {count} things that I was doing for you.",
+        "stop_nothing": "I am doing nothing here that could be stopped.",
+        "feedback_thanks": "Thank you, that helps me.",
+        "feedback_sorry": "Thank you for telling me. If you like, write in the thread what was wrong.",
+        "feedback_title": "What was wrong?",
+        "feedback_ask": "What was wrong with this answer?",
+        "feedback_hint": "I keep your words with this answer; my admins can read them.",
+        "feedback_send": "Send",
+        "feedback_close": "Not now",
+        "because_judged": "(People on answers that had this: good {good}, bad {bad}.)",
+        "feedback_kept": "Thank you, I have noted what was wrong.",
+    }
+)
+"""A part of `SENTENCES`."""
+
+
+ABOUT_LIMITS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "crowded": "You have very many questions waiting with me already, so I leave this one aside for now. Please "
+        "ask it again when I have answered the others.",
+        "cap_met": "I'm sorry: {what}. I can think again from {when}. I keep what is written here until then, but "
+        "don't answer it by myself: write to me after that, and I read it all.",
+        "cap_of_soul": "what I may spend on thinking today is used up",
+        "cap_of_person": "what I may spend on your questions today is used up",
+        "cap_of_room": "what I may spend on thinking in this room today is used up",
+        "cap_of_nothing": "I'm sorry: my admin has not allowed me to spend anything on thinking here, so I can't "
+        "answer. I keep what is written here.",
+    }
+)
+
 
 SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     {

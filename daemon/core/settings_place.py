@@ -75,3 +75,32 @@ def settings_from(find: Callable[[], SettingsPlace | None]) -> Iterator[None]:
 def settings_place() -> SettingsPlace:
     """The place of the settings. Raises what the search for it raises."""
     return _chosen[-1].place() if _chosen else HERE
+
+
+@dataclass(frozen=True, slots=True)
+class HomeButton:
+    """A button: `does` comes back when it is pressed; with `asks` the platform asks that before."""
+
+    label: str
+    does: str
+    asks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeItem:
+    """A piece of text in markdown, with what can be done to it."""
+
+    text: str
+    buttons: tuple[HomeButton, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HomeSection:
+    """Items under a title."""
+
+    title: str
+    items: tuple[HomeItem, ...]
+
+
+HomePage = tuple[HomeSection, ...]
+"""The sections of a home, in order."""

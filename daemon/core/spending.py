@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from daemon.core.zones import zone_of
+from daemon.core.timetable import zone_of
 
 NANO: Final = 1_000_000_000
 """Parts of a US dollar in which caps are counted, so that sums are exact."""

@@ -18,7 +18,7 @@ from daemon.core.errors import (
     StoreDamaged,
     StoreFull,
 )
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.core.text import one_line
 
 

@@ -5,9 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.reminder_words import time_of_day
-from daemon.core.timetable import FARTHEST_MS, MINUTE_MS, when
-from daemon.core.zones import zone_of
+from daemon.core.phrase_words import time_of_day
+from daemon.core.timetable import FARTHEST_MS, MINUTE_MS, when, zone_of
 
 DAY_MS: Final = 24 * 60 * MINUTE_MS
 

@@ -1,9 +1,12 @@
 """The part of a long text that holds what was searched for."""
 
-from collections.abc import Sequence
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.words import Term, likeness, spans_of
+from daemon.core.words import Term, folded, likeness, spans_of
 from daemon.core.working_memory import estimate_tokens
 
 _LOOKED_AT: Final = 20_000  # characters of a text
@@ -68,3 +71,99 @@ def _snapped(text: str, begin: int, first: int) -> int:
         if (found := near.find(mark)) >= 0:
             return begin + found + 1
     return begin
+
+
+# English; German; French; Spanish; Portuguese; Italian; Dutch; Polish; Russian (stems), each without accents.
+_MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january januar janvier enero janeiro gennaio januari stycznia января январе январь",
+            "february februar fevrier febrero fevereiro febbraio februari lutego февраля феврале февраль",
+            "march marz mars marzo marco maart marca марта марте март",
+            "april avril abril aprile kwietnia апреля апреле апрель",
+            "may mai mayo maio maggio mei maja мая мае",
+            "june juni juin junio junho giugno czerwca июня июне июнь",
+            "july juli juillet julio julho luglio lipca июля июле июль",
+            "august aout agosto augustus sierpnia августа августе август",
+            "september septembre septiembre setembro settembre wrzesnia сентября сентябре сентябрь",
+            "october oktober octobre octubre outubro ottobre pazdziernika октября октябре октябрь",
+            "november novembre noviembre novembro listopada ноября ноябре ноябрь",
+            "december dezember decembre diciembre dezembro dicembre grudnia декабря декабре декабрь",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+_ALSO_WORDS: Final = frozenset({"may", "mai", "mars", "march", "marca", "marco", "mei", "маю"})
+_IN: Final = frozenset(
+    (
+        *("in", "during", "im", "en", "em", "a", "of", "last", "this", "since", "until", "from", "by"),
+        *("seit", "bis", "de", "do", "w", "в", "depuis", "desde", "sinds"),
+    )
+)
+_NAMED: Final = re.compile(
+    r"(?:(?P<before>[^\W\d_]+)\s+)?(?:(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º|°)?\s+(?:of\s+|de\s+)?)?"
+    rf"\b(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b"
+    r"(?:\s+(?P<day_after>\d{1,2})(?:st|nd|rd|th)?\b(?!\s*[:h]))?(?:,?\s*(?:de\s+|del\s+)?(?P<year>(?:19|20)\d\d)\b)?"
+)
+_NUMBERS: Final = re.compile(
+    r"\b(?P<y1>(?:19|20)\d\d)-(?P<m1>\d{1,2})(?:-(?P<d1>\d{1,2}))?\b|\b(?P<d2>\d{1,2})\.(?P<m2>\d{1,2})\.(?P<y2>(?:19|20)\d\d)?"
+    r"|(?:(?P<y3>(?:19|20)\d\d)年)?(?P<m3>\d{1,2})月(?:(?P<d3>\d{1,2})[日号])?"
+)
+_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
+_DAYS_AFTER: Final = 10  # what happened is often told some days later
+_LATER: Final = 0.7
+_OF_YEAR: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDate:
+    """A day, a month or a year; what was not named is None."""
+
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+
+    def fits(self, when_ms: int) -> float:
+        """How well a moment (ms, UTC) fits, from 0 to 1: that day or a few days later; in that month or year."""
+        when = dt.datetime.fromtimestamp(when_ms / 1000, dt.UTC)
+        if self.year not in (None, when.year) and self.day is None:
+            return 0.0
+        if self.month is None:
+            return _OF_YEAR
+        if self.day is None:
+            return 1.0 if when.month == self.month else 0.0
+        try:
+            days = (when.date() - dt.date(self.year or when.year, self.month, self.day)).days
+        except ValueError:
+            return 0.0
+        if -1 <= days <= 1:
+            return 1.0
+        return _LATER if 0 <= days <= _DAYS_AFTER else 0.0
+
+
+def dates_in(text: str) -> tuple[NamedDate, ...]:
+    """The dates that a text names, each once; a year alone only where nothing closer is named."""
+    plain = folded(text[-2_000:])
+    found = dict.fromkeys((*_by_name(plain), *_by_number(plain)))
+    return tuple(found or {NamedDate(int(match[0])): None for match in _YEAR.finditer(plain)})
+
+
+def _by_name(text: str) -> Iterator[NamedDate]:
+    for match in _NAMED.finditer(text):
+        day, year = match["day"] or match["day_after"], match["year"]
+        if match["month"] in _ALSO_WORDS and not (day or year or match["before"] in _IN):
+            continue  # "you may come", "on the march"
+        yield NamedDate(_number(year), _MONTHS[match["month"]], _number(day))
+
+
+def _by_number(text: str) -> Iterator[NamedDate]:
+    for match in _NUMBERS.finditer(text):
+        year, month, day = (_number(match[f"{part}1"] or match[f"{part}2"] or match[f"{part}3"]) for part in "ymd")
+        if month and 1 <= month <= len(set(_MONTHS.values())):
+            yield NamedDate(year, month, day)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None

@@ -7,14 +7,13 @@ from typing import TypeVar
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import DaemonError, ModelError, StoreError
-from daemon.core.limits import Spent
+from daemon.core.expectations import Spent
 from daemon.core.sentences import Sentence
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.machine import ActionUse, End, ISMResult, LoopEvent, Machine, Note, Progress, Recurse
-from daemon.ism.regions import with_actions, with_observation, with_work, without_work
+from daemon.ism.problem import with_actions, with_observation, with_work, without_work
 from daemon.mind.cognition import Mind
-from daemon.mind.interrupts import Interrupt, Interrupted
-from daemon.mind.mental_process import Outcome, Stay, Transition
+from daemon.mind.process import Interrupt, Interrupted, Outcome, Stay, Transition
 from daemon.mind.steps.choose_actions import Choice, ChosenAction
 
 FRUITLESS = 2

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from daemon.core.ports.library import Passage
-from daemon.core.ports.speech import Task, TaskState
+from daemon.core.ports.services import Task, TaskState
 from daemon.core.sentences import HOUSE_WORDS, SENTENCES, Words
 from daemon.core.text import one_line, shortened
 from daemon.ism.actions.read import number_and_page

@@ -4,11 +4,19 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from daemon.core.limits import Limits, Spent
+from daemon.core.errors import ModelError
+from daemon.core.expectations import Limits, Spent
+from daemon.core.extensions import ExtensionFault, ExtensionGroup, extension
+from daemon.core.perception import Modality
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.mental_process import Outcome, Stay, Transition
+from daemon.ism.problem import Problem
+from daemon.mind.extended_steps import with_soul_creativity
+from daemon.mind.process import Outcome, ProcessContext, Stay, Transition
 from daemon.mind.steps.choose_actions import Choice, choose_actions
+from daemon.mind.steps.mental_query import mental_query
+from daemon.mind.transitions import opening_process, situation_of
+from daemon.soul import Soul
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +148,102 @@ class LoopEvent:
 
 Note = Callable[[LoopEvent], Awaitable[None]]
 """Receives the events of the work; must not raise."""
+
+
+HOUSE_ACTIONS = frozenset(
+    {
+        "think",
+        "research",
+        "read",
+        "ask",
+        "remember",
+        "remind",
+        "share",
+        "tell",
+        "handoff",
+        "respond",
+        "escalate",
+        "done",
+    }
+)
+"""Names that no extension may take, in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionExtension:
+    """What stands behind an entry point of `soul_daemon.actions`.
+
+    The model chooses it by `name` and `description`, which are read as the daemon's own words. `handler` carries it
+    out; the input of its use was written by a model. `acts`: it changes something, and is not offered where the soul
+    may only read.
+    """
+
+    name: str
+    description: str
+    handler: Callable[[ProcessContext, ActionUse], Coroutine[object, object, Recurse | Stay | Transition]]
+    acts: bool = False
+
+
+def action_named(name: str) -> ActionExtension:
+    """The action that a package brings under this name. Raises ExtensionFault."""
+    found = extension(ExtensionGroup.ACTION, name)
+    if not isinstance(found, ActionExtension):
+        raise ExtensionFault(f"{name!r} is a {type(found).__name__}, no ActionExtension", hint="see docs/EXTENDING.md")
+    if found.name.casefold() in HOUSE_ACTIONS:
+        raise ExtensionFault(f"{name!r} calls its action {found.name}, as one of the house's", hint="ask its author")
+    return found
+
+
+def extended_actions(context: ProcessContext, *, acts: bool) -> tuple[Action, ...]:
+    """The actions that the soul names in `[extensions]`; its files were checked when they were read."""
+    named = (action_named(name) for name in context.soul.extensions.actions)
+    return tuple(_action(context, one) for one in named if acts or not one.acts)
+
+
+def _action(context: ProcessContext, found: ActionExtension) -> Action:
+    async def handle(use: ActionUse) -> Recurse | Stay | Transition:
+        return await found.handler(context, use)
+
+    return Action(found.name, found.description, handle)
+
+
+_GOAL = "Understand the problem that the person has, and help to solve it."
+_PLAYBOOK = (
+    "Look before you answer: first in what was said here, then in what your actions reach. Open what looks right but "
+    "is shown in part. Think when results have to be put together. Ask only what nobody but the person can tell, and "
+    "one thing at a time. What you don't find you don't make up. Hand on only what you can't do yourself. Answer as "
+    "soon as you can; being thorough is no reason to go on."
+)
+
+
+def goal_and_playbook(soul: Soul) -> tuple[str, str]:
+    """The goal and the playbook of a soul's autonomous work: its author's words, or else the daemon's."""
+    return soul.ism.goal or _GOAL, soul.playbook or _PLAYBOOK
+
+
+_ANSWERS = (
+    "The person's last message answers the question that you asked in your own last message, or says more about the "
+    "problem that you asked it for."
+)
+
+
+async def lapsed(context: ProcessContext, problem: Problem) -> Transition | None:
+    """The transition with which the message is answered instead, if the problem's open question has lapsed.
+
+    It lapses with the visit in which it was asked, and with the first message that does not answer it: one question to
+    the model, whose failure counts as an answer.
+    """
+    if not problem.asks or context.perception.modality is not Modality.WORDS:
+        return None
+    if context.visit.begins:
+        target, reason = opening_process(context.state.process, situation_of(context)) or ("engaged", "a visit begins")
+        return Transition(context.memory, target, f"the question lapsed: {reason}", execute_now=True)
+    try:
+        step = with_soul_creativity(context.soul, mental_query(_ANSWERS))
+        _, answers = await context.mind.run(context.memory, step)
+    except ModelError:
+        return None
+    if answers:
+        return None
+    reason = "the question lapsed: they speak of something else"
+    return Transition(context.memory, "engaged", reason, execute_now=True, decided_by="model")

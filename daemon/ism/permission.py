@@ -12,8 +12,8 @@ from daemon.core.sentences import HOUSE_WORDS, SENTENCES, Words
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.problem import Problem
 from daemon.memory.queues.approvals import Approval, NewApproval
-from daemon.memory.queues.cross_posts import CrossPost
-from daemon.mind.mental_process import ProcessContext, Stay
+from daemon.memory.queues.handoffs import CrossPost
+from daemon.mind.process import ProcessContext, Stay
 
 POST_ELSEWHERE = "carry"
 """The action of posting in another conversation; the names of tools contain a slash, so this is none of them."""

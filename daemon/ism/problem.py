@@ -1,20 +1,76 @@
 """A problem that autonomous work is solving: its passages, what it spent, what it waits for; stored between turns."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.core.limits import Spent
+from daemon.core.expectations import Spent
 from daemon.core.perception import Readers
 from daemon.core.ports.library import Passage
 from daemon.core.sentences import HOUSE_WORDS, Words
-from daemon.core.text import one_line, storable
+from daemon.core.text import one_line, shortened, storable
+from daemon.core.windows import window_of_tokens
 from daemon.core.words import Term
-from daemon.core.working_memory import Memory, WorkingMemory
-from daemon.ism.excerpts import excerpts
+from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.citations import Citations, listed
+from daemon.mind.steps.choose_actions import ChosenAction
+from daemon.soul_engine import RESULTS, with_notes
+
+RESEARCH_TOKENS = 2_400
+"""Estimated tokens that the passages found by one search share, their sources included."""
+
+PAGE_TOKENS = 1_800
+"""Estimated tokens of one page."""
+
+_BREAK = 1  # token of the line between two passages
+_PIECE = 400  # characters of a line that is too long for a page
+
+
+def excerpts(found: Iterable[tuple[int, Passage]], terms: Sequence[Term], tokens: int = RESEARCH_TOKENS) -> str:
+    """Numbered passages with their sources, each whole or as the window with most of the search terms.
+
+    The passages share the tokens evenly; what one does not need is the others'.
+    """
+    listed = [(f"[{number}] {one.source}\n", one.text) for number, one in found]
+    left = tokens - sum(estimate_tokens(head) + _BREAK for head, _ in listed)
+    needs = [estimate_tokens(text) for _, text in listed]
+    return "\n\n".join(
+        head + (text if share == need else window_of_tokens(text, terms, share))
+        for (head, text), need, share in zip(listed, needs, share_evenly(needs, left), strict=True)
+    )
+
+
+def share_evenly(needs: Sequence[int], total: int) -> list[int]:
+    """What each gets of a total: no more than it needs, and what is left over is shared among the others."""
+    shares = [0] * len(needs)
+    for rank, place in enumerate(sorted(range(len(needs)), key=lambda place: needs[place])):
+        shares[place] = max(0, min(needs[place], total // (len(needs) - rank)))
+        total -= shares[place]
+    return shares
+
+
+def pages(texts: Sequence[str], tokens: int = PAGE_TOKENS) -> list[range]:
+    """Texts in order, as pages of at most so many tokens; a text that is longer is a page of its own."""
+    breaks, left = [0], tokens
+    for place, text in enumerate(texts):
+        needed = estimate_tokens(text)
+        if needed > left and place > breaks[-1]:
+            breaks.append(place)
+            left = tokens
+        left -= needed
+    return [range(start, end) for start, end in pairwise((*breaks, len(texts)))]
+
+
+def text_pages(text: str, tokens: int = PAGE_TOKENS) -> list[str]:
+    """A text as pages of at most so many tokens, between lines where that is possible; at least one page."""
+    pieces = [
+        line[start : start + _PIECE] for line in text.splitlines(keepends=True) for start in range(0, len(line), _PIECE)
+    ]
+    return ["".join(pieces[place] for place in page).strip("\n") for page in pages(pieces, tokens)]
+
 
 MOST_FOUND = 60
 """Passages kept of one problem, as far as their bytes allow; later ones are not added."""
@@ -208,3 +264,90 @@ def _newest(internal: WorkingMemory) -> Iterator[Memory]:
 def _bytes(text: str) -> int:
     """The most bytes of a text in memory.db: UTF-8, as JSON within JSON."""
     return len(json.dumps(json.dumps(text, ensure_ascii=False), ensure_ascii=False).encode())
+
+
+GOAL, PLAYBOOK, ACTIONS, LOG = "goal", "playbook", "actions", "log"
+
+INPUT = "aim"
+"""An action's input: words that a model wrote and that may quote any user, so they are data; commands point to it."""
+
+REGIONS = (GOAL, PLAYBOOK, ACTIONS, LOG, RESULTS)
+"""The regions that exist only while the work goes on, in the order in which they are read."""
+
+MOST_RESULTS = 6
+"""The newest observations that are shown, as many as fit the budget of their region."""
+
+OBSERVATION_CAP = 12_000
+"""Characters kept of one observation."""
+
+LOG_TOKENS = 500
+"""Estimated tokens of the log; its oldest lines are left out first."""
+
+LINE_CAP = 160
+"""Characters of one line of the log."""
+
+_OBSERVATION = "observation"
+
+
+def with_observation(internal: WorkingMemory, action: ChosenAction, text: str) -> WorkingMemory:
+    """The internal memory with the observation of an action, as data, cut to the cap and storable as UTF-8."""
+    left_out = len(text) - OBSERVATION_CAP
+    kept = storable(text[:OBSERVATION_CAP])
+    if left_out > 0:
+        kept = f"{kept}\n[… {left_out} characters left out here …]"
+    name = f"{action.name}: {action.input}" if action.input else action.name
+    return internal.with_memory(Memory(Role.USER, kept, name=_line(name), metadata={"kind": _OBSERVATION}))
+
+
+def with_work(memory: WorkingMemory, internal: WorkingMemory, goal: str, playbook: str) -> WorkingMemory:
+    """Working memory with the goal and playbook as the daemon's own words, the log and newest results as data.
+
+    They stand in the order of REGIONS, between the regions that have a place of their own and the talk.
+    """
+    memory = _ordered(memory, REGIONS)
+    memory = memory.with_region(GOAL, Memory(Role.SYSTEM, goal)).with_region(PLAYBOOK, Memory(Role.SYSTEM, playbook))
+    if len(internal):
+        memory = memory.with_region(LOG, Memory(Role.USER, "\n".join(_log(internal))))
+    results = [one for one in internal if one.metadata.get("kind") == _OBSERVATION]
+    return memory.with_region(RESULTS, *reversed(results[-MOST_RESULTS:]))
+
+
+def with_actions(memory: WorkingMemory, described: Iterable[tuple[str, str]]) -> WorkingMemory:
+    """Working memory with the names and descriptions of the actions, as the daemon's own words."""
+    listed = "\n".join(f"- {name}: {description}" for name, description in described)
+    return memory.with_region(ACTIONS, Memory(Role.SYSTEM, listed))
+
+
+def with_input(memory: WorkingMemory, words: str) -> WorkingMemory:
+    """Working memory with an action's input, as data; without words there is no such region."""
+    return with_notes(memory, INPUT, words)
+
+
+def without_work(memory: WorkingMemory) -> WorkingMemory:
+    """Working memory without the regions of autonomous work."""
+    return _ordered(memory.without_regions(*REGIONS), ())
+
+
+def _ordered(memory: WorkingMemory, regions: tuple[str, ...]) -> WorkingMemory:
+    """Working memory with these regions of the work, and no others of it, in its order before the talk."""
+    order = [name for name in memory.regional_order if name not in REGIONS]
+    place = order.index(DEFAULT_REGION) if DEFAULT_REGION in order else len(order)
+    return memory.with_regional_order(*order[:place], *regions, *order[place:])
+
+
+def _log(internal: WorkingMemory) -> Iterator[str]:
+    """One line per choice or observation, oldest first, as many of the newest as fit."""
+    lines: list[str] = []
+    left = LOG_TOKENS
+    for one in reversed(internal.memories):
+        line = _line(f"{one.metadata.get('verb') or one.name or 'noted'}: {one.content}")
+        left -= estimate_tokens(line) + 1
+        if left < 0:
+            yield f"({len(internal) - len(lines)} earlier entries are left out.)"
+            break
+        lines.append(line)
+    yield from reversed(lines)
+
+
+def _line(text: str) -> str:
+    return shortened(one_line(text[: 4 * LINE_CAP]), LINE_CAP)

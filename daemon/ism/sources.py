@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from daemon.core.ports.tools import Tool
+from daemon.core.ports.library import Tool
 from daemon.core.sentences import Words
 from daemon.core.text import one_line, shortened
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.process import ProcessContext
 
 _MOST_NAMED = 24  # tools that are named one by one
 _NAME = 60  # characters of a folder's name

@@ -11,16 +11,12 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from daemon.core.ports.models import Image, Message, Prompt, SystemPart
-from daemon.llm.cache_marks import CacheMarks, cache_marks, text_block
-from daemon.llm.eyes import seen_by
-from daemon.llm.messages import schema_in_words, system_of
-from daemon.llm.model_id import ModelId, Vendor
-from daemon.llm.model_traits import ModelTraits, Thinks, room_for
-from daemon.llm.sdk_adapter import SdkAdapter
-from daemon.llm.sdk_client import openai_client
-from daemon.llm.strict_schema import can_be_strict, strict
-from daemon.llm.usage import CallUsage, count
+from daemon.core.ports.services import Image, Message, Prompt, SystemPart
+from daemon.llm.answers import CallUsage, ModelId, Vendor, can_be_strict, count, strict
+from daemon.llm.endpoint import openai_client, schema_in_words, system_of
+from daemon.llm.media import seen_by
+from daemon.llm.prices import ModelTraits, Thinks, room_for
+from daemon.llm.providers import CacheMarks, SdkAdapter, cache_marks, text_block
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream

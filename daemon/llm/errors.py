@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-from daemon.core.bounded_http import OversizedResponseError
 from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable, NoAccess, StillLoading
+from daemon.core.http import OversizedResponseError
 from daemon.core.text import one_line
-from daemon.llm.clean_text import clean
-from daemon.llm.endpoint import Endpoint
-from daemon.llm.model_id import ModelId, Vendor
+from daemon.llm.answers import ModelId, Vendor
+from daemon.llm.endpoint import Endpoint, clean
 
 _LONGEST_QUOTE = 200
 _NO_ACCESS = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND))

@@ -8,7 +8,7 @@ import itertools
 from bisect import insort
 from collections.abc import Callable
 
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 
 _Timer = tuple[float, int, Callable[[], None]]
 

@@ -42,7 +42,7 @@ Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, z
 `scopes {scopes}`; `lifetimes {stream?, status?}` in seconds; `emit
 {event, channel?}`, `{envelope}` or `{repeat: event_id}`; `fault` (see `daemon.local_slack.fault_orders`). A refusal
 is `{ok: false, error, hint}` with status 400, 403 or 404. A request without the workspace's key, or whose Host or
-Origin is not this workspace, is refused with 403 (see `daemon.local_slack.lock`)."""
+Origin is not this workspace, is refused with 403 (see `daemon.local_slack.sockets`)."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -50,11 +50,10 @@ from typing import Final
 from aiohttp import web
 
 from daemon.local_slack.control_orders import ControlOrders
-from daemon.local_slack.control_views import ControlViews
 from daemon.local_slack.live_feed import LiveFeed
 from daemon.local_slack.model import Json
 from daemon.local_slack.people_acting import NotPossible, PeopleActing
-from daemon.local_slack.request_args import ControlArgs
+from daemon.local_slack.request_args import ControlArgs, ControlViews
 from daemon.local_slack.workspace import Workspace
 
 # A shared file is downloaded, never run as a page of this origin.

@@ -5,11 +5,11 @@ import binascii
 import mimetypes
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
-from daemon.local_slack.agent_acts import rename_session
-from daemon.local_slack.events import archived_event, renamed_event
+from daemon.local_slack import deliveries as events
+from daemon.local_slack.deliveries import archived_event, renamed_event
 from daemon.local_slack.fault_orders import order_fault
-from daemon.local_slack.limits import Profile
 from daemon.local_slack.model import (
     ZONE,
     ChannelKind,
@@ -22,9 +22,25 @@ from daemon.local_slack.model import (
 )
 from daemon.local_slack.people_acting import NotPossible, PeopleActing
 from daemon.local_slack.request_args import ControlArgs
-from daemon.local_slack.seed import FOREIGN_TEAM
-from daemon.local_slack.slack_json import channel_json, group_json, person_json
-from daemon.local_slack.workspace import Workspace
+from daemon.local_slack.slack_json import channel_json, group_json, person_json, session_json
+from daemon.local_slack.state import FOREIGN_TEAM
+from daemon.local_slack.workspace import Profile, Workspace
+
+_TITLE: Final = 200
+
+
+def rename_session(workspace: Workspace, person: WorkspaceUser, room: WorkspaceChannel, thread: str, title: str) -> str:
+    """Call a session something else; gives the id of `agent_session_title_changed`."""
+    session = workspace.state.sessions.get((room.id, thread))
+    if session is None:
+        raise NotPossible("session_not_found", "there is no session in this thread")
+    if not 0 < len(title) <= _TITLE:
+        raise NotPossible("invalid_title", f"a title has at most {_TITLE} characters")
+    renamed = workspace.state.sessions[room.id, thread] = replace(session, title=title)
+    workspace.feed.publish("session", session_json(renamed), channel=room.id)
+    stamp = workspace.new_ts(room.id)
+    return workspace.raise_event(events.title_event(renamed, session.title, person.id, stamp), room.id)
+
 
 _PREFIX = {ChannelKind.DM: "D", ChannelKind.GROUP_DM: "G"}
 

@@ -1,6 +1,7 @@
 """Sends envelopes to the app, one socket each, and repeats unacknowledged events (Slack: Events API)."""
 
 import json
+import secrets
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -8,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.faults import Faults
 from daemon.local_slack.feed import Feed
-from daemon.local_slack.model import Json
+from daemon.local_slack.model import Json, Session, UserGroup, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
+from daemon.local_slack.slack_json import group_json, message_json, person_json
 from daemon.local_slack.sockets import AppSockets
+from daemon.local_slack.state import WorkspaceState
 
 _KEPT = 50_000
 
@@ -187,3 +190,194 @@ def _envelope(outgoing: _Outgoing, delivery: DeliveryAttempt) -> Json:
     if outgoing.kind == "events_api":
         envelope |= {"retry_attempt": delivery.attempt, "retry_reason": delivery.reason}
     return envelope
+
+
+_NOT_IN_NEW = ("reactions", "streaming_state", "chunks")
+_IN_MENTIONS = (
+    *("user", "text", "ts", "team", "thread_ts", "parent_user_id", "blocks", "client_msg_id", "edited"),
+    *("bot_id", "app_id", "bot_profile", "channel", "event_ts"),
+)
+
+
+def message_event(state: WorkspaceState, message: WorkspaceMessage, url: str) -> Json:
+    """`message`, raised for a new message."""
+    shape = message_json(state, message, url, metadata=True)
+    event = {name: value for name, value in shape.items() if name not in _NOT_IN_NEW}
+    if message.broadcast and (root := state.message(message.channel, message.thread_ts)):
+        event["root"] = message_json(state, root, url)
+    return event | _where(state, message.channel, message.ts)
+
+
+def mention_event(event: Json) -> Json:
+    """`app_mention`, the twin of a message event: same ts, no channel_type, no files."""
+    return {"type": "app_mention"} | {name: event[name] for name in _IN_MENTIONS if name in event}
+
+
+def changed_event(
+    state: WorkspaceState, before: WorkspaceMessage, after: WorkspaceMessage, url: str, event_ts: str
+) -> Json:
+    """`message_changed`, with the new and the previous version."""
+    return {
+        "type": "message",
+        "subtype": "message_changed",
+        "message": message_json(state, after, url, metadata=True),
+        "previous_message": message_json(state, before, url),
+        "hidden": True,
+        "ts": event_ts,
+    } | _where(state, after.channel, event_ts)
+
+
+def deleted_event(state: WorkspaceState, before: WorkspaceMessage, url: str, event_ts: str) -> Json:
+    """`message_deleted`, with the deleted message."""
+    return {
+        "type": "message",
+        "subtype": "message_deleted",
+        "deleted_ts": before.ts,
+        "previous_message": message_json(state, before, url),
+        "hidden": True,
+        "ts": event_ts,
+    } | _where(state, before.channel, event_ts)
+
+
+def reaction_event(message: WorkspaceMessage, name: str, user: str, event_ts: str, *, added: bool) -> Json:
+    """`reaction_added` or `reaction_removed`."""
+    return {
+        "type": "reaction_added" if added else "reaction_removed",
+        "user": user,
+        "reaction": name,
+        "item": {"type": "message", "channel": message.channel, "ts": message.ts},
+        "item_user": message.author,
+        "event_ts": event_ts,
+    }
+
+
+def joined_event(state: WorkspaceState, channel: WorkspaceChannel, user: str, inviter: str, event_ts: str) -> Json:
+    """`member_joined_channel`."""
+    return {
+        "type": "member_joined_channel",
+        "user": user,
+        "channel": channel.id,
+        "channel_type": "C" if channel.kind == "channel" else "G",
+        "team": state.team.id,
+        "event_ts": event_ts,
+    } | ({"inviter": inviter} if inviter else {})
+
+
+def left_event(state: WorkspaceState, channel: WorkspaceChannel, user: str, event_ts: str) -> Json:
+    """`member_left_channel`."""
+    return joined_event(state, channel, user, "", event_ts) | {"type": "member_left_channel"}
+
+
+def app_left_event(channel: WorkspaceChannel, actor: str, event_ts: str) -> Json:
+    """`channel_left` or `group_left`: the app itself is no member any more."""
+    kind = "channel_left" if channel.kind == "channel" else "group_left"
+    return {"type": kind, "channel": channel.id, "actor_id": actor, "event_ts": event_ts}
+
+
+def archived_event(channel: WorkspaceChannel, user: str, event_ts: str) -> Json:
+    """`channel_archive`, `group_archive`, or the same with `unarchive`, as the channel is now."""
+    what = "archive" if channel.archived else "unarchive"
+    kind = "channel" if channel.kind == "channel" else "group"
+    return {"type": f"{kind}_{what}", "channel": channel.id, "user": user, "is_moved": 0, "event_ts": event_ts}
+
+
+def renamed_event(channel: WorkspaceChannel, event_ts: str) -> Json:
+    """`channel_rename` or `group_rename`; its `channel` is an object."""
+    kind = "channel_rename" if channel.kind == "channel" else "group_rename"
+    named = {"id": channel.id, "name": channel.name, "name_normalized": channel.name, "created": channel.created}
+    return {"type": kind, "channel": named, "event_ts": event_ts}
+
+
+def shared_event(state: WorkspaceState, channel: WorkspaceChannel, event_ts: str) -> Json:
+    """`channel_shared` or `channel_unshared`, as the channel is now."""
+    event = {"type": "channel_shared", "connected_team_id": "T0ELSEWHERE", "channel": channel.id, "event_ts": event_ts}
+    if channel.shared:
+        return event
+    event["previously_connected_team_id"] = event.pop("connected_team_id")
+    return event | {"type": "channel_unshared", "is_ext_shared": False}
+
+
+def user_event(person: WorkspaceUser, event_ts: str) -> Json:
+    """`user_change`, with the user as they are now."""
+    return {"type": "user_change", "user": person_json(person), "cache_ts": int(float(event_ts)), "event_ts": event_ts}
+
+
+def group_event(state: WorkspaceState, group: UserGroup, before: UserGroup | None, now: float) -> Json:
+    """`subteam_created`, or `subteam_members_changed` where it was there before."""
+    if before is None:
+        return {"type": "subteam_created", "subteam": group_json(state, group), "event_ts": f"{now:.6f}"}
+    gone = [user for user in before.members if user not in group.members]
+    came = [user for user in group.members if user not in before.members]
+    return {
+        "type": "subteam_members_changed",
+        "subteam_id": group.id,
+        "team_id": state.team.id,
+        "date_previous_update": int(now),
+        "date_update": int(now),
+        "added_users": came,
+        "added_users_count": str(len(came)),
+        "removed_users": gone,
+        "removed_users_count": str(len(gone)),
+        "event_ts": f"{now:.6f}",
+    }
+
+
+def stopped_event(message: WorkspaceMessage, user: str, streaming: list[str], event_ts: str) -> Json:
+    """`agent_session_stopped`: a user pressed the stop button of the thread of a message."""
+    return {
+        "type": "agent_session_stopped",
+        "user": user,
+        "channel": message.channel,
+        "thread_ts": message.thread_ts or message.ts,
+        "streaming_message_ts": streaming,
+        "event_ts": event_ts,
+    }
+
+
+def title_event(session: Session, before: str, user: str, event_ts: str) -> Json:
+    """`agent_session_title_changed`: a user renamed a session."""
+    return {
+        "type": "agent_session_title_changed",
+        "user": user,
+        "channel": session.channel,
+        "thread_ts": session.thread_ts,
+        "title": session.title,
+        "previous_title": before,
+        "event_ts": event_ts,
+    }
+
+
+def home_event(user: str, dm: str, tab: str, event_ts: str) -> Json:
+    """`app_home_opened`, for the tab `messages` (the DM) or `home`."""
+    return {"type": "app_home_opened", "user": user, "channel": dm, "tab": tab, "event_ts": event_ts}
+
+
+def payload(state: WorkspaceState, event: Json, channel: str, now: float) -> Json:
+    """The payload of an events_api envelope. Its event id is new, and the same on every delivery."""
+    room = state.channels.get(channel)
+    return {
+        "token": "local",
+        "type": "event_callback",
+        "team_id": state.team.id,
+        "context_team_id": state.team.id,
+        "context_enterprise_id": state.team.enterprise or None,
+        "api_app_id": state.app.app_id,
+        "event": event,
+        "event_id": f"Ev0{secrets.token_hex(5).upper()}",
+        "event_time": int(now),
+        "authorizations": [
+            {
+                "enterprise_id": state.team.enterprise or None,
+                "team_id": state.team.id,
+                "user_id": state.app.user,
+                "is_bot": True,
+                "is_enterprise_install": False,
+            }
+        ],
+        "is_ext_shared_channel": room is not None and room.shared,
+        "event_context": f"4-local-{secrets.token_hex(8)}",
+    }
+
+
+def _where(state: WorkspaceState, channel: str, event_ts: str) -> Json:
+    return {"channel": channel, "channel_type": str(state.channels[channel].kind), "event_ts": event_ts}

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from daemon.local_slack.dialog_inputs import Filled, filled_in
-from daemon.local_slack.modals import Modal, fault_of, view_submission, with_ids
+from daemon.local_slack.modals import Filled, Modal, fault_of, filled_in, view_submission, with_ids
 from daemon.local_slack.model import Json, WorkspaceUser
 from daemon.local_slack.workspace import Workspace
 

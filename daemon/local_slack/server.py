@@ -11,23 +11,21 @@ from urllib.parse import quote_plus
 
 from aiohttp import web
 
-from daemon.core.clock import SystemClock
 from daemon.core.errors import ConfigError
 from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock, SystemClock
 from daemon.core.sentences import SENTENCES
 from daemon.core.soul_names import commands_of
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.clock_feed import ClockFeed
 from daemon.local_slack.control import Control
 from daemon.local_slack.deliveries import Retries
-from daemon.local_slack.limits import Profile, RateLimits
-from daemon.local_slack.lock import Lock, add_headers
 from daemon.local_slack.model import AppIdentity, MessageShortcut, SlashCommand, Team, WorkspaceUser
-from daemon.local_slack.seed import seeded
+from daemon.local_slack.sockets import Lock, add_headers
+from daemon.local_slack.state import seeded
 from daemon.local_slack.web_api.router import WebApi
 from daemon.local_slack.web_api.uploads import AppUrls
-from daemon.local_slack.workspace import Workspace
+from daemon.local_slack.workspace import Profile, RateLimits, Workspace
 
 HOST: Final = "127.0.0.1"
 PAGE: Final = Path(__file__).parent / "page"

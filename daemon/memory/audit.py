@@ -3,7 +3,7 @@
 Each act has a line in the ledger, so that a changed or missing one shows.
 """
 
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records.ledger import note_write
 

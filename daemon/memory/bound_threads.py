@@ -6,19 +6,74 @@ thread, in the same transaction; what goes to the session because of it alone, a
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
-from daemon.core.bound_threads import BoundThread
 from daemon.core.errors import DaemonError
 from daemon.core.perception import ConversationKey, Perception
 from daemon.core.phrases import Command, phrase_said
+from daemon.core.questions import BoundThread
 from daemon.core.sentences import SENTENCES
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.holders import holder_of
-from daemon.memory.notes import note_in_conversation
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.emptied_posts import note_in_conversation
+from daemon.memory.knowledge.turns import handed_among
 from daemon.memory.records import read_row
 from daemon.memory.stream.emptying import empty_thoughts_on
+
+
+async def is_hosted(transaction: Transaction, soul: str, workspace: str) -> bool:
+    """Whether a daemon says that it hosts the soul; the row of a dead one is deleted (see `Presence`)."""
+    row = await transaction.one(
+        """
+        SELECT 1 FROM presence p, json_each(p.detail, '$.souls') s WHERE p.workspace = :workspace AND s.key = :soul
+        """,
+        workspace=workspace,
+        soul=soul,
+    )
+    return row is not None
+
+
+async def called_by_people(transaction: Transaction) -> dict[str, str]:
+    """The names that people see of the souls that daemons host; those of older programs are left out."""
+    rows = await transaction.rows(
+        "SELECT s.key AS soul, s.value AS shown FROM presence p, json_each(p.detail, '$.called') s ORDER BY started_ms"
+    )
+    return {row["soul"]: row["shown"] for row in rows}
+
+
+async def other_apps(transaction: Transaction, where: ConversationKey) -> dict[str, frozenset[str]]:
+    """The platform ids of the accounts by which souls would post that no account hosts which hosts the soul of `where`.
+
+    An account writes in the rooms that it is in itself. Daemons that name none are left out.
+    """
+    rows = await transaction.rows(
+        """
+        SELECT s.key AS soul, json_extract(p.detail, '$.account') AS account
+        FROM presence p, json_each(p.detail, '$.souls') s WHERE p.workspace = :workspace AND account <> ''
+        """,
+        workspace=where.workspace,
+    )
+    accounts: dict[str, set[str]] = {}
+    for row in rows:
+        accounts.setdefault(row["soul"], set()).add(row["account"])
+    own = accounts.get(where.soul, set())
+    return {soul: frozenset(found) for soul, found in accounts.items() if own and not own & found}
+
+
+async def holder_of(transaction: Transaction, where: ConversationKey) -> ConversationKey:
+    """The conversation of the soul to which a thread was handed; `where` itself if it was not.
+
+    While no daemon hosts that soul, it is the conversation of one that had the thread before and is hosted.
+    """
+    row = await transaction.one("SELECT handed_to FROM conversations WHERE id = :id", id=str(where))
+    now = replace(where, soul=row["handed_to"]) if row and row["handed_to"] else where
+    for one in (str(now), *sorted(await handed_among(transaction, str(where)))):
+        key = ConversationKey.parse(one)
+        if await is_hosted(transaction, key.soul, key.workspace):
+            return key
+    return now
+
 
 _THERE: Final = """
   SELECT b.* FROM bound_threads b WHERE b.conversation IN (:id, :timeline)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from daemon.core.concurrency import in_background
-from daemon.core.ports.clock import Clock
-from daemon.memory.retrieval.owner_lock import LOCK, owned
+from daemon.core.ports.services import Clock
+from daemon.memory.retrieval.keeper import LOCK, owned
 
 FOLDER: Final = "memory"
 """The folder of a passport that holds its files."""

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from daemon.core.bound_threads import BoundThread
 from daemon.core.fencing import NO_NONCE, Nonce
-from daemon.core.initiative import NEVER_QUIET_THERE, QuietThere
+from daemon.core.notes import NEVER_QUIET_THERE, QuietThere
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import Source
-from daemon.core.ports.posts import Nod, Post
+from daemon.core.ports.library import Nod, Post
+from daemon.core.questions import BoundThread
 from daemon.core.room_ways import RoomWay
 from daemon.core.sessions import key_of
-from daemon.core.turn_fields import PLAINLY_STATED, EpistemicMode, Heard, Stated
-from daemon.memory.database.driver import sqlite3
+from daemon.core.step import PLAINLY_STATED, EpistemicMode, Heard, Stated
+from daemon.memory.database.sqlite import sqlite3
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -5,20 +5,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
-from daemon.memory.consolidation.stores import NightStores, night_stores
+from daemon.core.ports.services import Clock, Emit
+from daemon.memory.consolidation.slots import NightStores, night_stores
 from daemon.memory.database import Database, open_database
 from daemon.memory.expectations.settling import DuePredictions
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabits
-from daemon.memory.knowledge.process_memories import ProcessMemories
-from daemon.memory.knowledge.qualia import NewestQualia
-from daemon.memory.knowledge.soul_states import SoulStates
+from daemon.memory.knowledge.soul_states import NewestQualia, ProcessMemories, SoulStates
 from daemon.memory.knowledge.turns import Turns
-from daemon.memory.knowledge.user_models import UserModels
-from daemon.memory.knowledge.zones import Zones
+from daemon.memory.knowledge.user_models import UserModels, Zones
 from daemon.memory.mind.at_hand import Minds
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.standing import Remembering
@@ -30,16 +26,15 @@ from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.ended_visits import EndedVisits
 from daemon.memory.queues.inbox import MOST_WAITING, Inbox
 from daemon.memory.queues.intentions import Intentions
-from daemon.memory.queues.jobs import Jobs
+from daemon.memory.queues.jobs import Jobs, UnreadWords
 from daemon.memory.queues.outbox import Outbox
-from daemon.memory.queues.own_things import OwnThings
+from daemon.memory.queues.own_reminders import OwnThings
 from daemon.memory.queues.presence import Presence
 from daemon.memory.queues.readings_to_tell import ReadingsToTell
 from daemon.memory.queues.session_titles import SessionTitles
 from daemon.memory.queues.source_events import SourceEvents
 from daemon.memory.queues.ticks import Ticks
 from daemon.memory.queues.tool_records import StoredTools
-from daemon.memory.queues.unread_words import UnreadWords
 from daemon.memory.records import Worker
 from daemon.memory.senses.pushed import PushedReadings
 from daemon.memory.shared.messages import NoteStore

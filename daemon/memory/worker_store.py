@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 
 from daemon.core.errors import StoreError
 from daemon.core.last_line import in_short
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction, Unit
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.records import Worker
 
 _Due = Callable[[Transaction], Awaitable[list[sqlite3.Row]]]

@@ -20,17 +20,39 @@ from daemon.core.errors import (
     WrongOpening,
 )
 from daemon.core.perception import Audience
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import LLM, Completion, Cost, ModelRole, Prompt
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import LLM, Clock, Completion, Cost, LLMCall, ModelRole, Prompt
 from daemon.core.step import AnswerForm, Step
-from daemon.core.working_memory import WorkingMemory, estimate_tokens
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.model_habits import ModelHabit
-from daemon.mind.answer_filter import AnswerFilter
-from daemon.mind.running_step import Finished, Thought
-from daemon.mind.second_tries import corrected, reopened
+from daemon.mind.matter import Finished, Thought
+from daemon.mind.reply import AnswerFilter
+from daemon.soul_engine import FAULTY_REPLY, heading
 
 T = TypeVar("T")
+
+FAULTY_CAP = 6_000
+"""Characters of a malformed answer that the model is shown when it is asked again."""
+
+_SHORTER = "(Your last answer met its length limit before anything was said: be much shorter.)"
+
+
+def reopened(step: Step[T], fault: WrongOpening) -> Step[T]:
+    """The step once more, with what was wrong with the beginning of its reply; that is not weighed again."""
+    cue = f"{step.cue}\n\n" if step.cue else ""
+    return replace(step, opening=None, cue=f"{cue}(Your last answer was not shown: {fault.message}.)")
+
+
+def corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> tuple[WorkingMemory, Step[T]]:
+    """The step's own repair, or the step again with the faulty answer as data and a cue that says what was wrong."""
+    if step.repair is not None:
+        return memory, replace(step.repair(), cue=_SHORTER if isinstance(fault, CutShort) else "")
+    faulty = fault.reply[:FAULTY_CAP] or "(it was empty)"
+    where = heading(FAULTY_REPLY)
+    cue = f'What stands under "{where}" could not be used: {fault.message}. Answer again.'
+    if fault.hint:
+        cue = f"{cue} This time: {fault.hint}."
+    return memory.with_region(FAULTY_REPLY, Memory(Role.USER, faulty)), replace(step, cue=cue)
+
 
 READ_CAP = 65_536
 """Characters read of one answer before it counts as malformed, so that no answer fills the machine's memory."""

@@ -1,10 +1,20 @@
 """The matter that a conversation stays with: how long it has been on it, and the one thought of depth about it."""
 
-from collections.abc import Mapping
+import asyncio
+import unicodedata
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Final, Generic, NamedTuple, TypeVar
 
+from daemon.core.errors import DaemonError, ModelUnavailable
+from daemon.core.words import terms_of
 from daemon.core.working_memory import WorkingMemory
+from daemon.memory.consolidation.merging import Line
+from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.records import JSONObject
+from daemon.mind.quotation import same_particulars
 from daemon.soul_engine import DEPTH, STANCE, with_notes, with_stance
 
 DEEP_AFTER = 3
@@ -57,3 +67,147 @@ class Matter:
     def to_json(self) -> JSONObject:
         """A process memory; empty for no matter."""
         return asdict(self) if self.topic else {}
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(Generic[T]):
+    """The last item of a thought; see `Thought` for `void` and `cut`."""
+
+    memory: WorkingMemory
+    value: T
+    void: bool
+    cut: bool
+
+
+class Thought(Generic[T]):
+    """A running step: iterate over it once for the visible text, await `finished()` for memory and value.
+
+    Both may be done in any order, by different tasks, partly or not at all: `finished()` reads on by itself, and text
+    read that way is kept for a later iteration. A failure ends the iteration and is raised by `finished()` too. The
+    model is called when one of the two begins; cancelling the reading task cuts the call.
+    """
+
+    def __init__(self, items: AsyncGenerator[str | Finished[T], None]) -> None:
+        self._items = items
+        self._reading = asyncio.Lock()
+        self._unread: deque[str] = deque()
+        self._shown: list[str] = []
+        self._finished: Finished[T] | None = None
+        self._error: DaemonError | None = None
+
+    @property
+    def shown(self) -> str:
+        """The visible text so far; a prefix of the reply unless the thought is `void`."""
+        return "".join(self._shown)
+
+    @property
+    def void(self) -> bool:
+        """Whether `shown` came from an answer, or a part of one, that was thrown away: the value replaces the text."""
+        return self._finished is not None and self._finished.void
+
+    @property
+    def cut(self) -> bool:
+        """Whether the value was read from an answer that met the model's output limit."""
+        return self._finished is not None and self._finished.cut
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self
+
+    async def __anext__(self) -> str:
+        """The next visible piece. Raises what `finished()` raises."""
+        while not self._unread and self._finished is None:
+            await self._advance()
+        if not self._unread:
+            raise StopAsyncIteration
+        return self._unread.popleft()
+
+    async def finished(self) -> tuple[WorkingMemory, T]:
+        """Run to the end: the memory after the step, and its value (seed 000's `memory.finished`).
+
+        Raises MalformedReply (after one repair), ModelUnavailable or ModelRefused.
+        """
+        while self._finished is None:
+            await self._advance()
+        return self._finished.memory, self._finished.value
+
+    async def aclose(self) -> None:
+        """Cut the call short, after the piece that another task may be waiting for; the thought never finishes then."""
+        async with self._reading:
+            await self._items.aclose()
+
+    async def _advance(self) -> None:
+        """Read one more piece, unless another task just did. Raises the thought's error, each time it is called."""
+        before = len(self._shown)
+        async with self._reading:
+            if self._finished is not None or len(self._shown) > before:
+                return
+            if self._error is not None:
+                raise self._error
+            try:
+                item = await anext(self._items)
+            except StopAsyncIteration:
+                self._error = ModelUnavailable("the thought was cut off before it finished", hint="run the step again")
+                raise self._error from None
+            except DaemonError as error:
+                self._error = error
+                raise
+            if isinstance(item, Finished):
+                self._finished = item
+                await self._items.aclose()
+            else:
+                self._shown.append(item)
+                self._unread.append(item)
+
+
+_RIM: Final = " .!;,"
+_AKIN: Final = 0.6  # of the telling words of the shorter line
+_RANK: Final = (Trust.OWN, Trust.DOCUMENT, Trust.CLAIM, Trust.INFERRED, Trust.NOTED)
+_MOST_PAIRS: Final = 20  # that one call is asked about
+
+
+class Pair(NamedTuple):
+    """Two facts of one person, in the order in which they are merged."""
+
+    stays: Line
+    goes: Line
+
+
+def same_pairs(lines: Sequence[Line]) -> list[Pair]:
+    """The pairs that plainly say the same, one of them new; each line goes at most once."""
+    found: list[Pair] = []
+    gone: set[str] = set()
+    for one, other in _pairs(lines):
+        if one.id not in gone and other.id not in gone and _level(one.text) == _level(other.text):
+            pair = _in_order(one, other)
+            gone.add(pair.goes.id)
+            found.append(pair)
+    return found
+
+
+def alike_pairs(lines: Sequence[Line]) -> list[Pair]:
+    """The pairs that may say the same, one of them new: same numbers and names, and words in common."""
+    found = [_in_order(one, other) for one, other in _pairs(lines) if _may_be_the_same(one, other)]
+    return found[:_MOST_PAIRS]
+
+
+def _pairs(lines: Sequence[Line]) -> Iterator[tuple[Line, Line]]:
+    return ((one, other) for one, other in combinations(lines, 2) if one.is_new or other.is_new)
+
+
+def _in_order(one: Line, other: Line) -> Pair:
+    """The better proved stays, of two equal ones the older: it says since when."""
+    stays, goes = sorted((one, other), key=lambda line: (_RANK.index(line.trust), line.seq))
+    return Pair(stays, goes)
+
+
+def _may_be_the_same(one: Line, other: Line) -> bool:
+    words, others = ({term.word for term in terms_of(line.text)} for line in (one, other))
+    fewest = min(len(words), len(others))
+    return fewest > 0 and len(words & others) >= _AKIN * fewest and same_particulars(one.text, other.text)
+
+
+def _level(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(_RIM)

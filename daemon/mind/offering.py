@@ -1,7 +1,7 @@
 """Offers a few short answers to a question: by buttons in Slack, else in words below it."""
 
 from daemon.core.perception import Place
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.process import ProcessContext
 
 
 def offer(context: ProcessContext, answers: tuple[str, ...]) -> None:

@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from daemon.core.authority import Authority, Level
 from daemon.core.errors import ToolFailed
-from daemon.core.limits import Spent
+from daemon.core.expectations import Spent
+from daemon.core.fencing import Authority, Level
 from daemon.core.lineage import saw
-from daemon.core.ports.tools import Tool
+from daemon.core.ports.library import Tool
 from daemon.core.text import shortened
 from daemon.core.working_memory import Memory, Role, WorkingMemory
-from daemon.memory.mind.remembering import KnownOutcome
+from daemon.memory.mind.allowing import KnownOutcome
 from daemon.memory.thought_parts import ThoughtPart
-from daemon.mind.mental_process import ProcessContext
-from daemon.mind.recall.stream import allowed_of
+from daemon.mind.process import ProcessContext
+from daemon.mind.recall import allowed_of
 from daemon.mind.thought import CognitiveOutput, in_effect
 from daemon.mind.thought.cognitive_output import ThoughtToolCall
 from daemon.soul_engine import RESULTS

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
-from daemon.core.authority import Function, Level
 from daemon.core.errors import MalformedReply
+from daemon.core.fencing import Function, Level
 from daemon.core.working_memory import WorkingMemory
-from daemon.memory.mind.goals import Goal
+from daemon.memory.mind.goal_changes import Goal
 from daemon.memory.queues.promises import OpenPromise
-from daemon.memory.stream.new_thought import NewThought
-from daemon.mind.creativity import with_soul_creativity
-from daemon.mind.mental_process import ProcessContext
-from daemon.mind.motor import Motor
-from daemon.mind.passing_time import with_passing_time
-from daemon.mind.promising import (
+from daemon.memory.stream.keeping import NewThought
+from daemon.mind.extended_steps import with_soul_creativity
+from daemon.mind.motor import (
+    Motor,
+    Silence,
     due_early,
     owed_by_now,
     promised_by_now,
@@ -23,15 +22,14 @@ from daemon.mind.promising import (
     with_invitation,
     with_promises,
 )
+from daemon.mind.process import ProcessContext
 from daemon.mind.reading_tools import reading_tools_of, with_results
-from daemon.mind.recall.occasion import with_occasion
-from daemon.mind.silence import Silence
+from daemon.mind.recall.mood import with_occasion
 from daemon.mind.steps.think import Considered, think
 from daemon.mind.taking_effect import MOST_LOOKS, look_again, take_effect
-from daemon.mind.thought import CognitiveOutput, Refused
-from daemon.mind.thought.occasion import occasion_of
+from daemon.mind.thought import CognitiveOutput, Refused, occasion_of
 from daemon.mind.thought.reading import Reason
-from daemon.mind.thought_input import given_to
+from daemon.mind.thought_input import given_to, with_passing_time
 from daemon.soul_engine import with_stance
 
 _SPEECH: Final = "external_speech"

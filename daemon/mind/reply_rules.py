@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from daemon.core.turn_fields import Stated, mode_in
+from daemon.core.step import Stated, mode_in
 from daemon.memory.knowledge.records.kinds import Qualia
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.process import ProcessContext
 
 _PHONE: Final = "If they say that they are on a phone, show at most three lines of code unless they ask for all of it."
 _ALERT: Final = "You are on the alert: answer in a few short, plain sentences."

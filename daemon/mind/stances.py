@@ -1,11 +1,24 @@
 """The stance of each mental process: what the soul's folder says in `states/`, otherwise what the house says here."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
-from daemon.core.ports.models import THOUGHT_ALONE
-from daemon.soul import Soul, filled
+from daemon.core.perception import Audience, ConversationKey
+from daemon.core.ports.services import THOUGHT_ALONE, Clock, Emit
+from daemon.core.step import Step
+from daemon.core.working_memory import WorkingMemory
+from daemon.memory.knowledge.episodes import Episodes
+from daemon.memory.knowledge.learning import Learning
+from daemon.memory.knowledge.senses import Senses, SentFile
+from daemon.memory.knowledge.soul_states import ProcessMemories, SoulStates
+from daemon.memory.knowledge.turns import Turns
+from daemon.memory.knowledge.user_models import UserModels
+from daemon.memory.records import JSONObject
+from daemon.mind.cognition import Mind
+from daemon.soul import Mode, Soul, filled
+from daemon.soul_engine import PIECE, STANCE, with_notes, with_stance
 
 HOUSE: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -49,3 +62,100 @@ HOUSE: Final[Mapping[str, str]] = MappingProxyType(
 def stance_of(soul: Soul, process: str, **facts: str) -> str:
     """The instruction for a reply in a mental process, with the facts that its placeholders name."""
     return filled(soul.stance(process) or HOUSE.get(process, ""), facts)
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SubprocessContext:
+    """Everything a subprocess may use (seed 000): `audience` is who can read `conversation`.
+
+    `read_files` fetches and reads the files that wait for it, and gives all with what was found.
+    """
+
+    mind: Mind
+    soul: Soul
+    conversation: ConversationKey
+    audience: Audience
+    turns: Turns
+    user_models: UserModels
+    learning: Learning
+    soul_states: SoulStates
+    process_memories: ProcessMemories
+    senses: Senses
+    read_files: Callable[[ConversationKey, Sequence[SentFile]], Awaitable[list[SentFile]]]
+    episodes: Episodes
+    clock: Clock
+    trace_id: str
+    emit: Emit
+
+    async def think(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
+        """Run a step with the soul's own creativity, where it has one for it. Raises what `Mind.run` raises."""
+        return await self.mind.run(
+            memory, replace(step, creativity=self.soul.creativity_of(step.name, step.creativity))
+        )
+
+
+Subprocess = Callable[[SubprocessContext], Awaitable[None]]
+"""May be cancelled at any moment and run again: it writes its result in one transaction or not at all.
+
+Raises ModelError and StoreError.
+"""
+
+
+_LONGEST = 8_000  # characters of a poem that is kept
+
+_LAST = 'The piece you made last stands under "Piece", its lines numbered for you alone.'
+NAMES_IT = (
+    "Only where your reply is a piece, new or mended, add a seventh element: "
+    "<made_piece>its register; the world of its images</made_piece>."
+)
+"""What is asked beside the reply of a model that answers in elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadePiece:
+    """A poem, its register and the world of its images, words of the poetic mode or empty; an empty poem is none."""
+
+    poem: str = ""
+    register: str = ""
+    images: str = ""
+
+    @classmethod
+    def kept(cls, process_memory: Mapping[str, object]) -> "MadePiece":
+        """The poem in a process memory; none where it holds anything else."""
+        texts = [process_memory.get(name) for name in ("poem", "register", "images")]
+        return cls(*texts) if all(isinstance(one, str) for one in texts) else cls()  # type: ignore[arg-type]
+
+    def made(self, poem: str, told: str, mode: Mode) -> "MadePiece":
+        """The poem that takes its place; of what the poet told of it only words of the mode are kept."""
+        register = _named(told, mode.registers) or self.register
+        return MadePiece(poem[:_LONGEST], register, _named(told, mode.image_domains) or self.images)
+
+    def in_mind(self, memory: WorkingMemory) -> WorkingMemory:
+        """Working memory with the poem, and how to speak of it."""
+        if not self.poem:
+            return memory
+        form = f"Its register: {self.register}." if self.register else ""
+        images = f"Its images come from: {self.images}." if self.images else ""
+        stance = [one.content for one in memory.region(STANCE)]
+        memory = with_stance(memory, "\n\n".join((*stance, " ".join(filter(None, (_LAST, form, images))))))
+        return with_notes(memory, PIECE, _numbered(self.poem), about="the piece you made last")
+
+    def to_json(self) -> JSONObject:
+        """A process memory; empty for none."""
+        return asdict(self) if self.poem else {}
+
+
+def _named(told: str, words: tuple[str, ...]) -> str:
+    return next((word for word in words if word.casefold() in told.casefold()), "")
+
+
+def _numbered(poem: str) -> str:
+    """The poem with a number before each line that is not blank, so that line three is the third."""
+    number, lines = 0, list[str]()
+    for line in poem.splitlines():
+        number += bool(line.strip())
+        lines.append(f"{number}  {line}" if line.strip() else "")
+    return "\n".join(lines)

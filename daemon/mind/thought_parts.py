@@ -4,20 +4,223 @@ A part is made of the thought and its moment alone, since an admin may allow one
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.expectations import Check
+from daemon.core.notes import NEVER_QUIET, QuietHours
+from daemon.core.tempo import SURPRISING
+from daemon.core.timeframes import due_time, timeframe
+from daemon.core.timetable import InThePast, TooFarAhead
+from daemon.memory.expectations.settling import NewPrediction, PredictionsMade
+from daemon.memory.knowledge.soul_states import OwnFeeling
+from daemon.memory.mind.allowing import IntendedInThought, KnownOutcome, NotedInThought, ToDo
+from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
+from daemon.memory.mind.self_model import IdentityPatch, SelfModelPatch, ValueChange, ValuesPatch
+from daemon.memory.mind.world_model import MoodShift, WorldModelPatch
+from daemon.memory.queues.next_tick import WakeWish
+from daemon.memory.queues.remembering import Journaled, Remembered
 from daemon.memory.thought_parts import ThoughtPart
-from daemon.mind.document_parts import of_identity, of_self, of_values, of_world
-from daemon.mind.expecting import expected_of
-from daemon.mind.feeling_parts import feeling_parts
-from daemon.mind.goal_updates import goals_of
-from daemon.mind.intending import intended_of
-from daemon.mind.mental_process import ProcessContext
-from daemon.mind.moment import Moment
+from daemon.mind.process import ProcessContext
 from daemon.mind.recall.mood import current_mood
-from daemon.mind.remembering_parts import remembering_parts
+from daemon.mind.steps.feel import qualia_in
 from daemon.mind.thought import CognitiveOutput
-from daemon.mind.waking import wishes_to_wake
+from daemon.mind.thought.cognitive_output import GoalUpdate, MemoryOp, Prediction
+from daemon.soul.field_types import Physio
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a thought takes effect (ms, UTC), and the zone of the person whom it answers, empty where it is unknown.
+
+    `surprise` (0 to 1) is the greatest among what came otherwise than expected. `values` are those of the soul's
+    soul.toml, `moods` those that it knows, none where that was checked before; half of one is gone after
+    `half_life_minutes`. `mood` is the one before, and `physio` what each is in the body.
+    `wakes`: the soul may think by itself.
+    `promises` is how many things more it may promise the person whom it answers to come back to, None where it may
+    promise nothing here; in `quiet` hours it says nothing unasked.
+    """
+
+    now_ms: int
+    zone: str = ""
+    surprise: float = 0.0
+    values: tuple[str, ...] = ()
+    moods: tuple[str, ...] = ()
+    half_life_minutes: float = 120.0
+    mood: str = ""
+    physio: Physio = ()
+    wakes: bool = True
+    promises: int | None = None
+    quiet: QuietHours = NEVER_QUIET
+
+
+def due_by(text: str, moment: Moment) -> int | str:
+    """A time in ms, UTC, as a thought writes it, or the reason why there is none."""
+    try:
+        return due_time(text, moment.now_ms, moment.zone)
+    except InThePast:
+        return "past"
+    except TooFarAhead:
+        return "too_far"
+    except ValueError:
+        return "out_of_range"
+
+
+def of_self(_moment: Moment, output: CognitiveOutput) -> tuple[SelfModelPatch, ...]:
+    """What it says of itself."""
+    patch = SelfModelPatch(**output.self_model_updates.model_dump())
+    return (patch,) if patch.size else ()
+
+
+def of_world(_moment: Moment, output: CognitiveOutput) -> tuple[WorldModelPatch, ...]:
+    """What it says of people and things."""
+    return (WorldModelPatch(output.world_model_updates),) if output.world_model_updates else ()
+
+
+def of_values(moment: Moment, output: CognitiveOutput) -> tuple[ValuesPatch, ...]:
+    """What it does to its values."""
+    changes = tuple(ValueChange(one.action, one.value, one.meaning, one.why) for one in output.value_updates)
+    return (ValuesPatch(changes, moment.values),) if changes else ()
+
+
+def of_identity(_moment: Moment, output: CognitiveOutput) -> tuple[IdentityPatch, ...]:
+    """What it does to its own text about itself."""
+    update = output.identity_update
+    return (IdentityPatch(update.action, update.text, update.why),) if update is not None else ()
+
+
+_WEIGHS: Final = 2
+_MOST_SIGNIFICANT: Final = 10
+
+
+def expected_of(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
+    """The expectations of a thought, with the moments until which they last."""
+    found = tuple(_new(one, moment) for one in output.predictions)
+    return (PredictionsMade(found),) if found else ()
+
+
+def weighed(significance: int, surprise: float) -> int:
+    """How significant (1 to 10) what is remembered is, with the surprise of the moment."""
+    if surprise < SURPRISING:
+        return significance
+    return min(_MOST_SIGNIFICANT, significance + _WEIGHS)
+
+
+def _new(one: Prediction, moment: Moment) -> NewPrediction:
+    said = one.check
+    check = Check("none") if said is None else Check(said.kind, said.who, said.words, said.id, said.name)
+    until = timeframe(one.timeframe, moment.now_ms, moment.zone)
+    return NewPrediction(one.what, one.confidence, one.timeframe, until, check)
+
+
+def feeling_parts(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
+    """The shift of the mood, and how it feels; none where the thought says nothing of it."""
+    said = output.emotional_state
+    known = {one.casefold(): one for one in moment.moods or (said.mood,)}
+    mood = known.get(said.mood.casefold(), "") if said.mood else ""
+    qualia = qualia_in(said.qualia)
+    shift = MoodShift(
+        said.valence_shift,
+        said.arousal_shift,
+        said.dominance_shift,
+        said.felt_quality,
+        mood,
+        moment.half_life_minutes,
+        unknown=bool(said.mood and not mood),
+        feeling=OwnFeeling(qualia, dict(dict(moment.physio).get(mood or moment.mood, ()))) if qualia else None,
+    )
+    return (shift,) if shift.size else ()
+
+
+_TIMED: Final = ("add", "reprioritize")
+
+
+def goals_of(moment: Moment, output: CognitiveOutput) -> tuple[GoalChanges, ...]:
+    """The changes of a thought's goals, promises first; one whose time can't be meant is refused.
+
+    Below a reply, a goal with `follow_up` is a promise; where nothing more may be promised it is kept as a plain goal.
+    """
+    changes, refused = list[GoalChange](), list[str]()
+    for one in output.goal_updates:
+        timed = one.due and one.action in _TIMED
+        due = due_by(one.due, moment) if timed else 0
+        if isinstance(due, str):
+            refused.append(due)
+            continue
+        wants = one.follow_up and one.action == "add"
+        why_not = _why_no_promise(moment, output, due, sum(each.promised for each in changes)) if wants else ""
+        refused += [why_not] if why_not else []
+        promised = wants and not why_not
+        changes.append(_change(one, moment.quiet.over(due, moment.zone) if promised else due, promised=promised))
+    changes.sort(key=lambda each: not each.promised)
+    return (GoalChanges(tuple(changes), tuple(refused)),) if changes or refused else ()
+
+
+def _why_no_promise(moment: Moment, output: CognitiveOutput, due: int, promised: int) -> str:
+    """The reason why one more thing may not be promised; empty where it may."""
+    if moment.promises is None or not output.external_speech:
+        return "not_invited"
+    if promised >= moment.promises:
+        return "too_many"
+    return "" if due else "empty"
+
+
+def _change(one: GoalUpdate, due_ms: int, *, promised: bool) -> GoalChange:
+    return GoalChange(one.action, one.goal, one.goal_id, one.priority, due_ms, one.why, promised)
+
+
+def intended_of(moment: Moment, output: CognitiveOutput) -> tuple[IntendedInThought, ...]:
+    """What a thought means to do; what has no time, or one that can't be meant, is refused."""
+    planned, refused = list[ToDo](), list[str]()
+    for one in output.memory_ops:
+        if one.type != "intend":
+            continue
+        due = due_by(one.when, moment) if one.when else "empty"
+        if isinstance(due, str):
+            refused.append(due)
+        else:
+            planned.append(ToDo(one.content, due))
+    return (IntendedInThought(tuple(planned), tuple(refused)),) if planned or refused else ()
+
+
+_NOTED: Final = ("write_episodic", "write_semantic")
+_JOURNAL: Final = "journal"
+_USUAL_SIGNIFICANCE: Final = 5
+_FIELD: Final = "memory_ops"
+
+
+def wants_noting(output: CognitiveOutput) -> bool:
+    """Whether a thought finds something worth remembering."""
+    return any(one.type in _NOTED for one in output.memory_ops)
+
+
+def remembering_parts(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
+    """What a thought notes, and what it looked up or will look up."""
+    tone = output.emotional_state.felt_quality
+    notes = tuple(_note(one, tone, moment) for one in output.memory_ops if one.type in (*_NOTED, _JOURNAL))
+    looks = sum(one.type == "retrieve" for one in output.memory_ops)
+    return (
+        *((NotedInThought(notes),) if notes else ()),
+        *((KnownOutcome(_FIELD, looks),) if looks else ()),
+    )
+
+
+def _note(one: MemoryOp, tone: str, moment: Moment) -> Remembered | Journaled:
+    kind = Journaled if one.type == _JOURNAL else Remembered
+    significance = weighed(one.significance or _USUAL_SIGNIFICANCE, moment.surprise)
+    return kind(one.content, significance, one.tags, tone)
+
+
+def wishes_to_wake(moment: Moment, output: CognitiveOutput) -> tuple[WakeWish, ...]:
+    """When it wants to think again, where it may think by itself at all."""
+    if output.cycle_rate is None or not moment.wakes:
+        return ()
+    did = (
+        *(output.external_speech, output.predictions, output.memory_ops, output.goal_updates, output.tool_calls),
+        *(output.world_model_updates, output.value_updates, output.identity_update),
+    )
+    return (WakeWish(output.cycle_rate.seconds, fruitful=any(did)),)
+
 
 PartsOf = Callable[[Moment, CognitiveOutput], tuple[ThoughtPart, ...]]
 

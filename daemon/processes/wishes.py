@@ -1,10 +1,9 @@
 """What a person's words may call for besides a reply: each wish, its word for the model, and where it leads."""
 
-from daemon.mind.mental_process import Wish
-from daemon.mind.own_memory import show_own_memory
-from daemon.mind.remembering import heed_remembering
-from daemon.mind.reminders import heed_reminders
-from daemon.mind.who_works import knows_of_sessions, show_who_works
+from daemon.mind.acts import heed_reminders
+from daemon.mind.extended_steps import knows_of_sessions, show_who_works
+from daemon.mind.process import Wish
+from daemon.mind.taking_effect import heed_remembering, show_own_memory
 
 WISHES = (
     Wish(

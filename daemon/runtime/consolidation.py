@@ -9,13 +9,11 @@ from daemon.core.errors import DaemonError, LostLease, StoreBusy
 from daemon.core.fencing import fresh_nonce
 from daemon.core.last_line import ends_daemon, in_short
 from daemon.core.perception import Audience
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit, LLMCall
+from daemon.core.ports.services import Clock, Emit, LLMCall
 from daemon.core.spending import Charge
 from daemon.core.timetable import next_slot
 from daemon.memory.consolidation.runs import Run, RunState, Slot
-from daemon.memory.consolidation.slots import Newest
-from daemon.memory.consolidation.stores import NightStores
+from daemon.memory.consolidation.slots import Newest, NightStores
 from daemon.mind.cognition import Mind
 from daemon.processes.consolidation.night import BudgetSpent, Night, Outage, Parts
 from daemon.runtime.cycle_state import new_trace

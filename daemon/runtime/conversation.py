@@ -29,22 +29,18 @@ from daemon.memory.queues.invitations import AskedBefore
 from daemon.memory.queues.promises import TooManyPromises
 from daemon.memory.queues.stops import Stopped
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
-from daemon.mind.interrupts import Interrupts
-from daemon.runtime.apologies import LATER, apology_for
+from daemon.mind.process import Interrupts
 from daemon.runtime.away import away_note
 from daemon.runtime.cycle import run_cycle
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, ReadersUnknown, new_trace
-from daemon.runtime.effects import effect_of_words, turns_of
-from daemon.runtime.initiative import waits_for_readers, waits_for_the_day
-from daemon.runtime.out_of_money import cap_words
+from daemon.runtime.effects import LATER, apology_for, cap_words, effect_of_words, turns_of
 from daemon.runtime.passing_on import pass_on
-from daemon.runtime.people.repeating import pause_refused
+from daemon.runtime.people.reminders import pause_refused
 from daemon.runtime.promises import words_for_promises
-from daemon.runtime.sharing import let_go_unheard, tell_others
-from daemon.runtime.slots import Slots
-from daemon.runtime.stopping import end_stopped, is_stopped, watch_for_stop
-from daemon.runtime.ticking import WordsCame, shown_thinking, unless_words_come
+from daemon.runtime.scheduler import WordsCame, shown_thinking, unless_words_come, waits_for_readers, waits_for_the_day
+from daemon.runtime.sensing import let_go_unheard, tell_others
+from daemon.runtime.slots import Slots, end_stopped, is_stopped, watch_for_stop
 from daemon.runtime.triage import Triaged
 
 _CRASHES = 3  # claims of one message that ended without a reply before it gets an apology

@@ -16,14 +16,13 @@ from daemon.core.errors import (
     of_machine,
 )
 from daemon.core.last_line import in_short
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.posts import Post
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.library import Post
+from daemon.core.ports.services import Clock, Emit
 from daemon.core.sentences import HOUSE_WORDS, Words
-from daemon.memory.notes import Note
+from daemon.memory.emptied_posts import Note
+from daemon.memory.queues.feedback import TAKEN_BACK
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.stops import STOPPED
-from daemon.memory.queues.withdrawals import TAKEN_BACK
 from daemon.memory.records import Delivery
 
 _LONGEST_PAUSE = 60.0

@@ -5,27 +5,25 @@ import unicodedata
 
 from daemon.core.errors import MalformedReply
 from daemon.core.perception import Modality, Place
-from daemon.core.ports.posts import ReplyFile
-from daemon.core.ports.speech import DraftLog, Speech
+from daemon.core.ports.library import ReplyFile
+from daemon.core.ports.services import DraftLog, Speech
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.records import Delivery
-from daemon.mind.motor import Motor
-from daemon.mind.recall.linked import with_unread_links
+from daemon.mind.motor import Motor, Silence
+from daemon.mind.pipelines import ProcessRun, run_processes
 from daemon.mind.recall.looked_up import with_sources
-from daemon.mind.senses.sent_files import with_refusals
-from daemon.mind.silence import Silence
-from daemon.mind.state_machine import ProcessRun, run_processes
+from daemon.mind.recall.mood import with_unread_links
+from daemon.mind.thought_input import with_refusals
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
-from daemon.runtime.initiative import ask_for_invitation
-from daemon.runtime.people.bound_words import say_to_session
+from daemon.runtime.effects import ShownSpeech, Thinking, effect_of_cycle, newer_than, shown_solving
 from daemon.runtime.people.obeying import obey, phrase_of
-from daemon.runtime.people.repeating import bring_up_apart
+from daemon.runtime.people.reminders import bring_up_apart
+from daemon.runtime.people.sessions import say_to_session
 from daemon.runtime.promises import tell_of_promises
 from daemon.runtime.recalling import process_context
-from daemon.runtime.sharing import tell_others, with_notes_heard
-from daemon.runtime.shown_work import ShownSpeech, shown_solving
+from daemon.runtime.scheduler import ask_for_invitation
+from daemon.runtime.sensing import tell_others, with_notes_heard
 from daemon.soul_engine import turns_read
 
 _MAY_BE_SILENT = frozenset({Modality.TIME, Modality.EVENT, Modality.SENSE})

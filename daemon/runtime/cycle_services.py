@@ -1,27 +1,26 @@
 """The services that all cycles of one soul share, built once by the composition root."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Final
 
 from daemon.core.channels import Channels
-from daemon.core.initiative import QuietHours
-from daemon.core.limits import Limits
+from daemon.core.expectations import Limits
+from daemon.core.lru import Lru
+from daemon.core.notes import QuietHours
 from daemon.core.perception import Audience
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import LLM, ModelRole
-from daemon.core.ports.telemetry import Emit, LLMCall
+from daemon.core.ports.channel import Channel
+from daemon.core.ports.services import LLM, Clock, Emit, LLMCall, ModelRole, Prompt
 from daemon.core.spending import Charge, TickBudget
+from daemon.core.text import ids_in, with_names
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning
 from daemon.memory.knowledge.model_habits import ModelHabit, ModelHabits
-from daemon.memory.knowledge.process_memories import ProcessMemories
-from daemon.memory.knowledge.qualia import NewestQualia
 from daemon.memory.knowledge.senses import Senses
-from daemon.memory.knowledge.soul_states import SoulStates
+from daemon.memory.knowledge.soul_states import NewestQualia, ProcessMemories, SoulStates
 from daemon.memory.knowledge.turns import Turns
-from daemon.memory.knowledge.user_models import UserModels
-from daemon.memory.knowledge.zones import Zones
+from daemon.memory.knowledge.user_models import UserModels, Zones
 from daemon.memory.mind.at_hand import Minds
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.known import KnownOfPerson
@@ -35,19 +34,47 @@ from daemon.memory.shared.pairings import PairingStore
 from daemon.memory.shared.store import ContextStore
 from daemon.memory.stream.reading import Stream
 from daemon.mind.cognition import Mind
-from daemon.mind.mental_process import Capabilities, MentalProcess, Wish
-from daemon.mind.senses.labels import Labels
+from daemon.mind.process import Capabilities, MentalProcess, Wish
+from daemon.mind.thought_input import Labels
 from daemon.processes.wishes import WISHES
 from daemon.runtime.file_sensing import FileSensing
-from daemon.runtime.names import PromptNames
 from daemon.runtime.till import Till
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
-from daemon.shared.messages import SoulNotes
+from daemon.shared.events import SoulAtWork, SoulNotes
 from daemon.shared.news import StoreNews
-from daemon.shared.souls import SoulAtWork
 from daemon.soul import Soul
 from daemon.soul_engine import build_prompt
+
+_KEPT: Final = 2_000
+_ASKED: Final = 10  # ids of one prompt, the newest; each may be one more question to the platform, whoever wrote it
+
+
+class PromptNames:
+    """Names as they were last learned, for all prompts of this daemon."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._names = Lru[str, str](_KEPT)
+
+    async def learn(self, texts: Iterable[str]) -> None:
+        """Ask the platform for the names in texts; what it doesn't say in a moment stays as it is known."""
+        wanted = ids_in(texts)[-_ASKED:]
+        if wanted:
+            self._names.update(await self._channel.names_of(wanted))
+
+    def in_reply(self, reply: str) -> str:
+        """A reply in which known names stand for the ids that a model wrote: they read well, and call no one."""
+        return with_names(reply, self._names)
+
+    def shown(self, prompt: Prompt) -> Prompt:
+        """A prompt in which names stand for ids."""
+        return replace(
+            prompt,
+            system=tuple(replace(one, text=with_names(one.text, self._names)) for one in prompt.system),
+            messages=tuple(replace(one, text=with_names(one.text, self._names)) for one in prompt.messages),
+        )
+
 
 MONOLOGUE = "internal_monologue"
 """The step whose whole answer is a private thought."""

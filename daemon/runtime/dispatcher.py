@@ -8,17 +8,16 @@ from typing import Any, Generic, TypeVar
 
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreError
-from daemon.core.initiative import NEVER_QUIET, QuietHours
 from daemon.core.last_line import LastLine
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.notes import NEVER_QUIET, QuietHours
+from daemon.core.ports.services import Clock, Emit
 from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Delivery
 from daemon.memory.store import Store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
+from daemon.runtime.jobs import Titler
 from daemon.runtime.slots import Slots
-from daemon.runtime.titling import Titler
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")

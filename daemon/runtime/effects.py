@@ -1,48 +1,52 @@
 """Builds the one value that a cycle commits: turns, posts, states, intentions, jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from daemon.core.initiative import PROMISED
-from daemon.core.inner_room import is_inner
-from daemon.core.perception import Modality, Perception
-from daemon.core.ports.models import ModelRole
-from daemon.core.ports.posts import ReplyFile
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.errors import (
+    CapMet,
+    ConfigError,
+    CutShort,
+    DaemonError,
+    MalformedReply,
+    ModelRefused,
+    ModelUnavailable,
+    NoAccess,
+    OnlyThought,
+)
+from daemon.core.lineage import is_inner
+from daemon.core.notes import PROMISED
+from daemon.core.perception import Modality, Perception, Place
+from daemon.core.phrase_words import time_in
+from daemon.core.ports.library import Passage, ReplyFile, Tool, Toolbox
+from daemon.core.ports.services import LLMCall, ModelRole, Speech, Task
+from daemon.core.sentences import Sentence
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
-from daemon.memory.queues.asking_messages import ASKED_IN
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.handoffs import Handoff
-from daemon.memory.queues.intention_rows import NewIntention
+from daemon.memory.queues.intention_rows import ASKED_IN, NewIntention
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.jobs import LOOK
 from daemon.memory.queues.memory_acts import Asker, InformedOfMemory
 from daemon.memory.queues.permission_ends import PermissionLapses
 from daemon.memory.records import JSONObject, ProcessState, Speaks, Turn, TurnKind, VisitState
 from daemon.mind.matter import Matter
-from daemon.mind.motor import Motor
-from daemon.mind.recall import as_memory
+from daemon.mind.motor import Motor, Silence
+from daemon.mind.pipelines import DECISION_PROCESS, ProcessRun
+from daemon.mind.process import Capabilities, MentalProcess, Outcome, ProcessContext
+from daemon.mind.recall import MONOLOGUE, as_memory, thought_for
 from daemon.mind.recall.looked_up import marked
-from daemon.mind.recall.thoughts import MONOLOGUE, thought_for
 from daemon.mind.recall.visit import Visit
-from daemon.mind.silence import Silence
-from daemon.mind.state_machine import ProcessRun
 from daemon.processes.subprocesses import AFTER_A_VISIT
-from daemon.runtime.away import away_note, away_turn
+from daemon.runtime.away import away_note, away_turn, nod_of
 from daemon.runtime.cycle_services import Timing
-from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.cycle_state import Cycle, intentions_come_back, readings_perceived, stale_goals_shown, thoughts_of
+from daemon.runtime.jobs import note_of_visit
 from daemon.runtime.promises import acts_of_promises, promises_kept
-from daemon.runtime.sharing import among_souls, said_to_souls
-from daemon.runtime.silence import nod_of
-from daemon.runtime.stream_of_thought import (
-    intentions_come_back,
-    readings_perceived,
-    stale_goals_shown,
-    thoughts_of,
-)
-from daemon.runtime.visit_notes import note_of_visit
+from daemon.runtime.sensing import among_souls, said_to_souls
+from daemon.shared.events import Doing
 from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import transcript_window
 
@@ -279,3 +283,107 @@ def _outgrown(turns: Sequence[Turn], soul: Soul, process: str) -> bool:
     said = [as_memory(turn) for turn in turns]
     older, _ = transcript_window(said, talk_budget(soul, process), soul.budgets.turn)
     return bool(older)
+
+
+LATER = Sentence("advice_later")
+_BROKEN = (Sentence("what_broken"), LATER)
+_APOLOGIES: tuple[tuple[type[Exception], tuple[Sentence, Sentence]], ...] = (  # the first kind that fits counts
+    (ConfigError, (Sentence("what_setup"), Sentence("advice_log"))),
+    (NoAccess, (Sentence("what_setup"), Sentence("advice_log"))),
+    (ModelRefused, (Sentence("what_refused"), Sentence("advice_put_differently"))),
+    (ModelUnavailable, (Sentence("what_unreachable"), LATER)),
+    (OnlyThought, (Sentence("what_only_thought"), Sentence("advice_think_less"))),
+    (CutShort, (Sentence("what_too_long"), Sentence("advice_ask_less"))),
+    (MalformedReply, (Sentence("what_form"), Sentence("advice_say_again"))),
+    (DaemonError, (Sentence("what_unclear"), LATER)),
+)
+
+
+def apology_for(error: Exception) -> tuple[Sentence, Sentence]:
+    """The apology's reason and advice; the details are in the log under the reference."""
+    return next((words for kind, words in _APOLOGIES if isinstance(error, kind)), _BROKEN)
+
+
+def cap_words(cycle: Cycle, met: CapMet) -> str:
+    """The sentence about a cap; empty where the conversation has read one today, and the message is kept in silence.
+
+    It is said again where a reply was begun, and to a program, which waits for an answer to each message.
+    """
+    services, claim, newest = cycle.services, cycle.claim, cycle.newest
+    today = services.till.day().date
+    begun = claim.draft is not None or any(call.first_ms is not None for call in cycle.calls)
+    if claim.cap_shown_day == today and not begun and newest.place is not Place.TERMINAL:
+        return ""
+    cycle.cap_shown_day = today
+    words = cycle.words
+    if met.usd == 0:
+        return words.say("cap_of_nothing")
+    when = time_in(met.until_ms, newest.zone)
+    cycle.dates[when] = met.until_ms  # others may read along on other clocks
+    return words.say("cap_met", what=words.say(f"cap_of_{met.paid_by}"), when=when)
+
+
+class ShownSpeech:
+    """Implements `Speech`; the soul speaks once it has said a word."""
+
+    def __init__(self, speech: Speech, does: Callable[[Doing], None]) -> None:
+        self._speech = speech
+        self._does = does
+
+    @property
+    def shown(self) -> str:
+        """See `Speech.shown`."""
+        return self._speech.shown
+
+    async def say(self, text: str) -> None:
+        """See `Speech.say`."""
+        self._does(Doing.SPEAKING)
+        await self._speech.say(text)
+
+    async def show(self, task: Task) -> None:
+        """See `Speech.show`."""
+        await self._speech.show(task)
+
+    async def settle(self) -> None:
+        """See `Speech.settle`."""
+        await self._speech.settle()
+
+
+def shown_solving(processes: Mapping[str, MentalProcess], does: Callable[[Doing], None]) -> Mapping[str, MentalProcess]:
+    """The mental processes, of which that for hard problems says that the soul solves one."""
+    if DECISION_PROCESS not in processes:
+        return processes
+    solve = processes[DECISION_PROCESS]
+
+    async def solving(context: ProcessContext) -> Outcome:
+        does(Doing.SOLVING)
+        try:
+            return await solve(context)
+        finally:
+            does(Doing.THINKING)
+
+    return {**processes, DECISION_PROCESS: solving}
+
+
+def noting_tools(capabilities: Capabilities, note: Callable[[str], None]) -> Capabilities:
+    """The same capabilities; `note` is given the name of each tool that was used."""
+    toolbox = capabilities.toolbox
+    return capabilities if toolbox is None else replace(capabilities, toolbox=_NotingToolbox(toolbox, note))
+
+
+@dataclass(frozen=True, slots=True)
+class _NotingToolbox:
+    toolbox: Toolbox
+    note: Callable[[str], None]
+
+    @property
+    def known(self) -> tuple[Tool, ...]:
+        return self.toolbox.known
+
+    async def tools(self) -> tuple[Tool, ...]:
+        return await self.toolbox.tools()
+
+    async def use(self, name: str, arguments: Mapping[str, object], fingerprint: str) -> Passage:
+        passage = await self.toolbox.use(name, arguments, fingerprint)
+        self.note(name)
+        return passage

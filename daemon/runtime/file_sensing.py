@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Final
 
 from daemon.core.channels import Channels
-from daemon.core.errors import DaemonError, FileRefused, NotDelivered, StoreError
+from daemon.core.errors import ChannelRefused, DaemonError, FileRefused, NotDelivered, StoreError
 from daemon.core.lru import Lru
-from daemon.core.perception import ConversationKey
-from daemon.core.ports.files import ReadBytes, SharedFile
-from daemon.core.ports.telemetry import Emit
+from daemon.core.perception import ConversationKey, Modality, Perception
+from daemon.core.ports.services import Emit, GateDecision, ReadBytes, SharedFile
+from daemon.core.sensing import SOURCE_PARAM
 from daemon.core.sentences import Sentence
 from daemon.memory.knowledge.senses import Senses, SentFile
+from daemon.memory.queues.source_events import SourceEvents
 
 _KEPT: Final = 20  # files that are kept nowhere else, for the next question about them
 _AT_ONCE: Final = 2  # files of all conversations together; each may take a process and a core
@@ -68,3 +69,20 @@ class FileSensing:
         if file.seq:
             await self._senses.refuse(file, why)
         return replace(file, state="refused", reason=why)
+
+
+async def admit(channels: Channels, events: SourceEvents, perception: Perception) -> GateDecision:
+    """Ask a person's channel; a program counts as no member, and no longer than the soul is in its room.
+
+    Raises NotDelivered when the platform is unreachable.
+    """
+    if perception.modality is not Modality.EVENT:
+        return await channels.of(perception.conversation).admit(perception)
+    source = await events.still(str(perception.params.get(SOURCE_PARAM, "")))
+    if source is None or source.conversation != perception.conversation:
+        return GateDecision(admitted=False, reason="its source has ended")
+    try:
+        await channels.main.find_room(source.room)
+    except ChannelRefused as refused:
+        return GateDecision(admitted=False, reason=refused.code)
+    return GateDecision(admitted=True, name=source.name)

@@ -13,15 +13,14 @@ from daemon.core.perception import Modality
 from daemon.core.questions import NEWS_PARAM, News
 from daemon.core.sessions import CodeSession, KeyOwner
 from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.ended_visits import SessionAnswered
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.queues.occasions import SessionAnswered
 from daemon.memory.records import Delivery, Dismissal, Speaks, Turn
-from daemon.memory.shared.binding_acts import BINDS, DecidedToBind
-from daemon.memory.shared.question_acts import Decided
+from daemon.memory.shared.question_acts import BINDS, Decided, DecidedToBind
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words
 from daemon.runtime.people.binding import ask_to_bind, bind_as_allowed
-from daemon.runtime.sharing import tell_others
+from daemon.runtime.sensing import tell_others
 
 _ABOUT_BINDING: Final = {str(News.BIND): ask_to_bind, str(News.BOUND): bind_as_allowed}
 _SENTENCES: Final = {

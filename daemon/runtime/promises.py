@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 
-from daemon.core.initiative import MOST_PROMISED, PROMISED
+from daemon.core.notes import MOST_PROMISED, PROMISED
 from daemon.core.perception import Modality, Place
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
 from daemon.memory.queues.initiatives import SpokeUnasked
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesKept, PromisesTold
 from daemon.memory.records import Speaks, Turn, TurnKind
-from daemon.mind.motor import Motor
-from daemon.mind.promising import due_early, in_short, owed_by_now, said_for_it
+from daemon.mind.motor import Motor, due_early, in_short, owed_by_now, said_for_it
 from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul
 

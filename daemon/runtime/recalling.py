@@ -6,11 +6,12 @@ from functools import partial
 
 from daemon.core.concurrency import at_once
 from daemon.core.errors import NotDelivered
-from daemon.core.limits import Limits
+from daemon.core.expectations import Limits
 from daemon.core.lineage import author_id, way_id
 from daemon.core.perception import Modality
-from daemon.core.ports.channel import ThreadMessage
+from daemon.core.ports.channel import LinkedMessages, ThreadMessage
 from daemon.core.ports.library import Passage
+from daemon.core.sentences import Sentence
 from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.expectations.settling import came_with
@@ -20,30 +21,60 @@ from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import Speaks
 from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
-from daemon.mind.mental_process import CurrentCycle, ProcessContext
-from daemon.mind.motor import Motor
-from daemon.mind.promising import promised_by_now
-from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
-from daemon.mind.recall.at_work import with_sessions
+from daemon.mind.motor import Motor, promised_by_now
+from daemon.mind.process import CurrentCycle, ProcessContext
+from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall, with_sessions
 from daemon.mind.recall.looked_up import source_id
-from daemon.mind.recall.mood import status_of
-from daemon.mind.recall.shared import with_shared
+from daemon.mind.recall.mood import status_of, with_linked, with_shared
 from daemon.mind.recall.visit import Visit, visit_of
 from daemon.mind.reply_rules import is_alarming
-from daemon.mind.senses.seeing import seeing
-from daemon.runtime.abilities import abilities, for_prompt
+from daemon.mind.thought_input import seeing
+from daemon.runtime.abilities import abilities, for_prompt, look_again, look_up
+from daemon.runtime.away import silence_of
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.following_links import follow_links
-from daemon.runtime.initiative import why_silent
-from daemon.runtime.looking_up import look_again, look_up
-from daemon.runtime.people.asking_sessions import way_to_sessions
+from daemon.runtime.effects import noting_tools
+from daemon.runtime.people.sessions import way_to_sessions
 from daemon.runtime.promises import room_for_promises
-from daemon.runtime.sensing import files_of_talk, sense_files
-from daemon.runtime.sharing import correspondence, require_shareable, shared_keys, what_is_shared, who_is_at_work
-from daemon.runtime.silence import silence_of
-from daemon.runtime.used_tools import noting_tools
+from daemon.runtime.scheduler import why_silent
+from daemon.runtime.sensing import (
+    correspondence,
+    files_of_talk,
+    require_shareable,
+    sense_files,
+    shared_keys,
+    what_is_shared,
+    who_is_at_work,
+)
 from daemon.soul import Soul
 from daemon.soul_engine import integrate, seen_in, with_abilities, with_room
+
+
+async def follow_links(cycle: Cycle, memory: WorkingMemory) -> WorkingMemory:
+    """Working memory with what is linked to, as far as its author and the cycle's readers may know it.
+
+    `cycle.linked` keeps it until the reply is committed. Raises StoreError.
+    """
+    said = [one for one in cycle.perceptions if one.modality is Modality.WORDS]
+    found = [one for each in said for one in await cycle.channel.linked(each, cycle.readers)]
+    once = {one.address: one for one in reversed(found)}
+    cycle.linked = tuple([await _without_forgotten(cycle, one) for one in reversed(once.values())])
+    await cycle.show_done("done_follow", sum(not one.refused for one in cycle.linked))
+    return with_linked(memory, cycle.linked, cycle.claim.conversation.workspace)
+
+
+async def _without_forgotten(cycle: Cycle, one: LinkedMessages) -> LinkedMessages:
+    """The same without words of people who were forgotten, and then without the soul's own, which may repeat them."""
+    said = [(message.author, message.ts) for message in one.messages if not message.own]
+    forgotten = await cycle.services.standing.forgotten(said)
+
+    def stays(message: ThreadMessage) -> bool:
+        return not (message.own or (message.author, message.ts) in forgotten)
+
+    if not forgotten:
+        return one
+    left = tuple(filter(stays, one.messages))
+    return replace(one, messages=left) if left else LinkedMessages(one.address, refused=Sentence("link_gone"))
+
 
 _JOURNAL = 1  # lines of the journal
 _KNOWN_PEOPLE = 3  # of the users who wrote since the last reply, how many the soul has in mind while it answers

@@ -3,16 +3,36 @@
 What was expected by then is scored, which wakes nobody.
 """
 
-from collections.abc import Callable
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Final
 
 from daemon.core.concurrency import Bell
-from daemon.core.last_line import LastLine
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.errors import ChannelError, ChannelRefused, LostLease, StoreError
+from daemon.core.fencing import Function, Level
+from daemon.core.last_line import LastLine, in_short
+from daemon.core.notes import FEWEST_VISITS, INVITING, PROMISED, WhySilent
+from daemon.core.perception import Modality, Place
+from daemon.core.phrases import Command
+from daemon.core.ports import DutyTurn
+from daemon.core.ports.channel import Room
+from daemon.core.ports.services import Clock, Emit
+from daemon.core.tempo import OPS, QUIET_MS, alarm_post, sentence_of
+from daemon.core.timetable import MINUTE_MS
 from daemon.memory.expectations.settling import DuePredictions
-from daemon.memory.queues.approvals import Approvals
+from daemon.memory.queues.alarms import Addressee, Alarm, Alarms
+from daemon.memory.queues.approvals import Approvals, NewApproval
+from daemon.memory.queues.awakenings import Awakenings
 from daemon.memory.queues.intentions import Intentions
+from daemon.memory.queues.invitations import InvitationAskedFor
+from daemon.memory.records import Delivery, Dismissal, Speaks
+from daemon.mind.motor import Motor
+from daemon.mind.process import Interrupted, ProcessContext
+from daemon.runtime.cycle_state import Cycle
 from daemon.shared.asking import SessionQuestions
+from daemon.soul import Soul
 
 POLL = 2.0
 """Seconds between two looks for work that another process scheduled."""
@@ -100,3 +120,253 @@ class Scheduler:
         if due is None:
             return POLL
         return min(POLL, max(_SHORTEST_WAIT, (due - self._clock.now_ms()) / 1000))
+
+
+EVERY_S: Final = 60.0
+_REFUSED_MS: Final = 86_400_000  # for which the ops channel counts as closed after it refused a post
+_FAR_AHEAD_MS: Final = 86_400_000
+_MOST_ADMINS: Final = 5
+
+AlarmSource = Callable[[], Awaitable[Sequence[str]]]
+"""Gives the names of the alarms that it sees now. May raise StoreError; any other error is its own alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addressees:
+    """Where alarms go: the id of the ops channel, empty for none, and those of the admins; `find_room` asks Slack."""
+
+    channel: str
+    admins: Sequence[str]
+    find_room: Callable[[str], Awaitable[Room]]
+
+    def __bool__(self) -> bool:
+        return bool(self.channel or self.admins)
+
+
+class AlarmWatch:
+    """Looks at each of `sources` once a minute; `on_due` is called when a post waits. `turn` is whose duty it is."""
+
+    def __init__(  # noqa: PLR0917 - one of each
+        self,
+        alarms: Alarms,
+        sources: Sequence[AlarmSource],
+        to: Addressees,
+        turn: DutyTurn,
+        clock: Clock,
+        emit: Emit,
+        on_due: Callable[[], None],
+    ) -> None:
+        self._alarms = alarms
+        self._sources = sources
+        self._to = to
+        self._turn = turn
+        self._clock = clock
+        self._emit = emit
+        self._on_due = on_due
+        self._watching_since = clock.monotonic()
+
+    async def run(self) -> None:
+        """Look until cancelled. Raises StoreError."""
+        while True:
+            began_ms, watched_s = self._clock.now_ms(), self._clock.monotonic() - self._watching_since
+            await self._see([name for source in self._sources for name in await self._seen_by(source)])
+            async with self._turn() as wait:
+                if not wait:
+                    await self._tell()
+                    if watched_s * 1000 >= QUIET_MS:
+                        await self._heal(began_ms)
+            await self._clock.sleep(min(EVERY_S, wait or EVERY_S))
+
+    async def _seen_by(self, source: AlarmSource) -> Sequence[str]:
+        """One source that fails hides no other."""
+        try:
+            return await source()
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as said
+            self._emit("alarm.source_failed", reason=in_short(error))
+            return ()
+
+    async def _see(self, names: Sequence[str]) -> None:
+        for name in await self._alarms.see(tuple(dict.fromkeys(names))):
+            self._emit("alarm.raised", name=name, says=sentence_of(name))
+
+    async def _tell(self) -> None:
+        """Post what no post says yet; the alarm about the ops channel goes to the admins alone."""
+        known = await self._alarms.open()
+        unsaid = await self._alarms.unsaid(known)
+        if not self._to or not (unsaid or any(one.name == OPS for one in known)):
+            return
+        to = await self._addressees()
+        unsaid = await self._alarms.unsaid(await self._alarms.open())  # the ops channel may be one of them by now
+        if to and unsaid and await self._alarms.tell(unsaid, to, alarm_post([one.name for one in unsaid])):
+            self._emit("alarm.announced", names=[one.name for one in unsaid], rooms=len(to))
+            self._on_due()
+
+    async def _heal(self, now: int) -> None:
+        """Forget what was not seen for a while before this look began; a line says so where it was posted."""
+        quiet = [one for one in await self._alarms.open() if _is_quiet(one, now)]
+        healed = await self._alarms.heal(quiet) if quiet else ()
+        for one in healed:
+            self._emit("alarm.healed", name=one.name, after_s=round((now - one.since_ms) / 1000))
+        if any(one.posts for one in healed):
+            self._on_due()
+
+    async def _addressees(self) -> list[Addressee]:
+        """Who hears of alarms now: the ops channel if it takes posts, else each admin who can be written to."""
+        if self._to.channel:
+            room, code = await self._room(self._to.channel)
+            closed_since = self._clock.now_ms() - _REFUSED_MS
+            if room is not None and not await self._alarms.is_refused(room.channel, closed_since):
+                return [Addressee(room)]
+            if room is None and not code:
+                return []  # Slack can't say now
+            await self._see([OPS])
+        found = [(admin, (await self._room(admin))[0]) for admin in self._to.admins[:_MOST_ADMINS]]
+        return [Addressee(room, admin) for admin, room in found if room is not None]
+
+    async def _room(self, contact: str) -> tuple[Room | None, str]:
+        """Where to post for a channel or a person; None where that is not known now, or refused with a code."""
+        try:
+            return await self._to.find_room(contact), ""
+        except ChannelError as error:
+            self._emit("alarm.not_posted", to=contact, reason=in_short(error))
+            return None, error.code if isinstance(error, ChannelRefused) else ""
+
+
+def _is_quiet(alarm: Alarm, now: int) -> bool:
+    """Whether it was not seen for a while, or was seen by a clock that was far ahead."""
+    return now - alarm.seen_ms >= QUIET_MS or alarm.seen_ms - now >= _FAR_AHEAD_MS
+
+
+AWAKENING_EVERY_S: Final = 30.0
+
+
+class Awakener:
+    """Looks at one soul in one workspace; `may_tick`: it thinks by itself. `on_due` is called when it is to awaken."""
+
+    def __init__(
+        self,
+        awakenings: Awakenings,
+        soul: Callable[[], Soul],
+        may_tick: Callable[[], bool],
+        clock: Clock,
+        on_due: Callable[[], None],
+    ) -> None:
+        self._awakenings = awakenings
+        self._soul = soul
+        self._may_tick = may_tick
+        self._clock = clock
+        self._on_due = on_due
+        self._started = False
+
+    async def run(self) -> None:
+        """Look until cancelled. Raises StoreError."""
+        while True:
+            await self._look()
+            await self._clock.sleep(AWAKENING_EVERY_S)
+
+    async def _look(self) -> None:
+        thinks, begun = self._may_tick(), await self._awakenings.is_begun()
+        first, self._started = not self._started, True
+        if begun:
+            await (self._awakenings.resume() if first and thinks else self._awakenings.note(thinks=thinks))
+        elif thinks and self._soul().awakening and await self._awakenings.begin():
+            self._on_due()
+
+
+_ASKS_FOR_MS = 14 * 24 * 60 * MINUTE_MS
+
+
+async def why_silent(cycle: Cycle, *, promised: bool) -> WhySilent:
+    """Why nothing may be said unasked by now.
+
+    Of what was promised, and of what is said into a silence, quiet hours alone are a reason. Raises StoreError.
+    """
+    newest, services = cycle.newest, cycle.services
+    if not cycle.speaks_first:
+        return "not_invited"
+    where, quiet, invited = cycle.claim.conversation, services.quiet_hours, promised or not cycle.is_tick
+    return await services.minds.must_be_silent(where, newest.author, quiet, promised=invited)
+
+
+async def waits_for_the_day(cycle: Cycle) -> bool:
+    """Whether an unasked thought would have to be said in quiet hours, which began meanwhile: it is thought afterwards.
+
+    Raises StoreError.
+    """
+    if not cycle.is_tick or await why_silent(cycle, promised=bool(cycle.newest.params.get(PROMISED))) != "quiet":
+        return False
+    cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("quiet") for one in cycle.messages}}
+    return True
+
+
+def waits_for_readers(cycle: Cycle) -> bool:
+    """Whether an unasked thought has to wait since it can't be found out just now who reads, or their private rooms.
+
+    It would know less than was known when something was promised there. It is thought a minute later where it was.
+    """
+    if not cycle.is_tick or not (cycle.readers.unproven or cycle.readers.rooms_unproven):
+        return False
+    cycle.services.emit("tick.skipped", trace=cycle.trace_id, why="breaker", reason="it is not known who reads there")
+    cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("breaker") for one in cycle.messages}}
+    return True
+
+
+async def ask_for_invitation(cycle: Cycle, context: ProcessContext, motor: Motor) -> None:
+    """Ask once below a reply in direct messages whether the soul may write unasked, with two buttons.
+
+    Raises StoreError.
+    """
+    if not _may_ask(cycle, context, motor):
+        return
+    now = cycle.services.clock.now_ms()
+    found = await cycle.services.minds.invitation_of(cycle.claim.conversation, cycle.newest.author)
+    if found.asked or found.state != "unasked" or now < found.until_ms:
+        return
+    motor.show_below(cycle.words.say("may_i_follow_up"))
+    motor.decide(InvitationAskedFor())
+    motor.ask_permission(
+        NewApproval(
+            id=f"{INVITING}{secrets.token_hex(8)}",
+            tool=Command.FOLLOW_UP_ON.value,
+            arguments={},
+            asked=(cycle.newest.author,),
+            expires_ms=now + _ASKS_FOR_MS,
+        )
+    )
+
+
+def _may_ask(cycle: Cycle, context: ProcessContext, motor: Motor) -> bool:
+    newest, services, where = cycle.newest, cycle.services, cycle.claim.conversation
+    in_person = newest.place is Place.DM and newest.modality is Modality.WORDS and not newest.bot
+    known = Speaks.of(newest.author) is Speaks.PERSON and newest.author not in cycle.paused and not cycle.tells
+    below = motor.approval is not None or motor.answers or motor.cut or not motor.reply
+    return (
+        in_person
+        and known
+        and not below
+        and context.visit.number > FEWEST_VISITS
+        and services.tick_budget(cycle.soul) is not None
+        and cycle.channel.offers(where).unasked
+        and context.cycle.thoughts.authority.level(Function.INITIATIVE) >= Level.CHECKED
+    )
+
+
+class WordsCame(LostLease):
+    """A person wrote while the soul thought by itself; the thought that answers them takes its place."""
+
+
+def shown_thinking(cycle: Cycle) -> AbstractAsyncContextManager[Callable[[str], None]]:
+    """Shows people that the soul thinks, and how; not where it does so unasked."""
+    return nullcontext(lambda _: None) if cycle.is_tick else cycle.channel.thinking(cycle.newest)
+
+
+async def unless_words_come(cycle: Cycle, running: Coroutine[object, object, Delivery | None]) -> Delivery | None:
+    """The result of a cycle. Raises WordsCame where it was unasked and a person writes meanwhile."""
+    if not cycle.is_tick:
+        return await running
+    try:
+        return await cycle.interrupt.unless_called(running)
+    except Interrupted:
+        raise WordsCame("words came first", hint="nothing to do: they are answered") from None

@@ -6,8 +6,18 @@ is kept for DMs, so that a flood in channels leaves them room.
 """
 
 import asyncio
+from dataclasses import replace
 
-from daemon.core.ports.clock import Clock
+from daemon.core.errors import StoreError
+from daemon.core.perception import Modality
+from daemon.core.phrases import means_stop
+from daemon.core.ports.services import Clock
+from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.stops import Stopped
+from daemon.memory.records import Delivery, ProcessState, Speaks, Turn, TurnKind
+from daemon.mind.pipelines import DECISION_PROCESS
+from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.effects import effect_of_words, turns_of
 
 _FEWEST = 2
 _HALVED_AT_MOST_EVERY = 10.0  # seconds; a burst of failures is one sign, not many
@@ -58,3 +68,70 @@ class Slots:
         if now - self._halved_at >= _HALVED_AT_MOST_EVERY:
             self._halved_at = now
             self._limit = max(float(self._fewest), self._limit / 2)
+
+
+_CENT = 0.01  # US dollars; what costs less is told in tokens alone
+
+
+async def watch_for_stop(cycle: Cycle) -> None:
+    """Look into memory.db at each news of the conversation, until cancelled. Raises Stopped."""
+    while True:
+        try:
+            stopped = await cycle.services.conversations.stopped_messages(cycle.claim.conversation)
+        except StoreError as error:
+            cycle.services.emit("store.failed", reason=error.message, hint=error.hint)
+            stopped = frozenset()
+        if stopped:
+            raise Stopped("a person stopped it", hint="nothing to do: the reply ends as it stands")
+        await cycle.interrupt.news()
+
+
+def is_stopped(cycle: Cycle) -> bool:
+    """Whether a person wants no answer any more to messages that were claimed only now, as after a crash."""
+    return any(one.stopped for one in cycle.messages)
+
+
+async def end_stopped(cycle: Cycle, outcome: str = "") -> Delivery | None:
+    """Commit the end of a stopped cycle; messages that came meanwhile go back and are answered.
+
+    `outcome` says what became of something that had been allowed. Raises StoreError and LostLease.
+    """
+    services = cycle.services
+    stopped = await services.conversations.stopped_messages(cycle.claim.conversation)
+    cycle.messages = tuple(one for one in cycle.messages if one.id in stopped) or cycle.messages
+    shown = cycle.speech.shown.strip() if cycle.speech is not None else ""
+    text = f"_{_last_words(cycle, begun=bool(shown))}_{outcome}" if _is_due(cycle, shown) else ""
+    parts = cycle.channel.split(text, cycle.claim.conversation, cycle.hosts) if text else ()
+    delivery = await services.commits.commit(_effect(cycle, parts, shown))
+    services.emit("cycle.stopped", conversation=str(cycle.claim.conversation), trace=cycle.trace_id)
+    return delivery
+
+
+def _is_due(cycle: Cycle, shown: str) -> bool:
+    """Whether somebody waits for words: not who stopped it, nor where the soul speaks of itself into a silence."""
+    newest = cycle.newest
+    silence = newest.asks_nothing and newest.modality is not Modality.EVENT
+    silence = silence or all(means_stop(one.perception.content) for one in cycle.messages)
+    return bool(shown or cycle.claim.draft or not silence)
+
+
+def _last_words(cycle: Cycle, *, begun: bool) -> str:
+    said = cycle.words.say("stop_begun" if begun or cycle.claim.draft is not None else "stop_before")
+    tokens, usd = cycle.usage()
+    if not tokens:
+        return said
+    spent = cycle.words.say("stop_spent_usd", tokens=f"{tokens:,}", usd=f"{usd:.2f}") if usd >= _CENT else ""
+    return f"{said} {spent or cycle.words.say('stop_spent', tokens=f'{tokens:,}')}"
+
+
+def _effect(cycle: Cycle, parts: tuple[str, ...], shown: str) -> CycleEffect:
+    soul, state, lapses = cycle.soul, cycle.claim.state, tuple[str, ...]()
+    turns = turns_of(cycle)
+    if shown:
+        said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, shown, kind=TurnKind.CUT)
+        turns = (*turns, replace(said, passing=bool(cycle.paused)))
+    if state.process == DECISION_PROCESS:  # a problem that waited is given up, too, and what it asked with it
+        lapses = tuple(filter(None, (str(state.process_memory.get("approval", "")),)))
+        state = ProcessState("engaged", state.process)
+    effect = effect_of_words(cycle, parts, turns)
+    return replace(effect, stops=True, lapses=lapses, state=state, rooms=cycle.readers.rooms)

@@ -11,9 +11,7 @@ from typing import Final
 
 from daemon.core.concurrency import Bell
 from daemon.core.errors import CapMet, StoreError, TickBudgetMet
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import Completion, Cost, Prompt
-from daemon.core.ports.telemetry import Emit, LLMCall
+from daemon.core.ports.services import Clock, Completion, Cost, Emit, LLMCall, Prompt
 from daemon.core.spending import NO_TICKS, Caps, Charge, Day, PaidBy, Payer, day_at, nano_of, nano_of_cap
 from daemon.memory.spending.reservations import (
     BudgetReached,

@@ -3,18 +3,14 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from daemon.core.bound_threads import BoundThread
 from daemon.core.perception import Modality, Perception
 from daemon.core.phrases import phrase_said
 from daemon.core.ports.arrivals import Source
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.telemetry import Emit
-from daemon.core.questions import is_news
+from daemon.core.ports.services import Clock, Emit, GateDecision
+from daemon.core.questions import BoundThread, is_news
 from daemon.core.tempo import REFLECTING
-from daemon.memory.queues.beside import TYPED
 from daemon.memory.queues.tick_ends import NO_LONGER_IDLE
-from daemon.memory.queues.why_asked import MESSAGE
+from daemon.memory.queues.typed_commands import MESSAGE, TYPED
 from daemon.memory.records import Dismissal, InboxMessage
 
 Admit = Callable[[Perception], Awaitable[GateDecision]]

@@ -1,19 +1,87 @@
 """Sessions are asked: which of them people mean, what a session reads of a question, and what becomes of it in time."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
 from daemon.core.fencing import clean_name, fence, fresh_nonce
-from daemon.core.notes import NoteKind, SharedMessage
-from daemon.core.ports.clock import Clock
-from daemon.core.questions import News
-from daemon.core.sessions import CodeSession, Handed
+from daemon.core.notes import NoteKind, NoteState, SharedMessage
+from daemon.core.pairing import Begun, NoSuchCode, Paired, PairingOver, PairingState
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.ports.library import Passage
+from daemon.core.ports.services import Clock, Emit, GateDecision
+from daemon.core.questions import KEPT_MS, News
+from daemon.core.sessions import DOOR, Attended, CodeSession, Handed, KeyOwner, Lost, SessionState, Visibility
+from daemon.memory.database import Database
+from daemon.memory.queues.claims import is_recent
+from daemon.memory.retrieval.surfacing import Surfacing
+from daemon.memory.shared.pairings import PairingStore
 from daemon.memory.shared.questions import OpenQuestion, QuestionStore
+from daemon.memory.shared.session_words import asked_since, keep_words
 from daemon.memory.shared.sessions import SessionStore
-from daemon.memory.shared.thread_bindings import ThreadBindings
-from daemon.shared.bound_threads import WatchedThreads, is_between
-from daemon.shared.living_sessions import LivingSessions, as_found
+from daemon.memory.shared.thread_bindings import CompanionStore, ThreadBindings, WatchedThread
+from daemon.shared.news import StoreNews
+
+LEASE_MS: Final = 3_600_000
+"""After so long without a word a session counts as gone that has no companion."""
+
+
+class LivingSessions:
+    """The sessions of a workspace that are there now, as far as people other than their owners may know of them."""
+
+    def __init__(self, store: SessionStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def seen(self) -> tuple[CodeSession, ...]:
+        """Those that have not ended and are not hidden, by project and name. Raises StoreError."""
+        shown = [one for one in await self._store.living() if one.visibility is not Visibility.HIDDEN]
+        living = [one for one in shown if as_found(one, self._clock.now_ms()).living]
+        return tuple(sorted(living, key=lambda one: (one.project.casefold(), one.name)))
+
+
+def as_found(session: CodeSession, now_ms: int) -> CodeSession:
+    """The session, gone where nothing came of it for an hour. While a companion of it waits it is there."""
+    if session.living and not session.companion and not is_recent(session.seen_ms, now_ms, LEASE_MS):
+        return session.gone(Lost.LEASE, min(session.seen_ms + LEASE_MS, now_ms))
+    return session
+
+
+_BETWEEN_MS: Final = 10_000  # after `/clear` the next session of the process is there within moments
+
+
+class WatchedThreads:
+    """The bound threads of one soul."""
+
+    def __init__(self, bindings: ThreadBindings, clock: Clock, soul: str) -> None:
+        self._bindings = bindings
+        self._clock = clock
+        self._soul = soul
+
+    async def look(self) -> int:
+        """Let the threads hear what became of their sessions; gives how many there were. Raises StoreError."""
+        return sum([await self._heed(one) for one in await self._bindings.of_soul(self._soul)])
+
+    async def _heed(self, thread: WatchedThread) -> bool:
+        bound, session, now = thread.bound, thread.session, self._clock.now_ms()
+        if session is None or thread.key_ended or _is_lost(thread, session):
+            return await self._bindings.end(bound, "bound_lost")
+        found = as_found(session, now)
+        if found.living and found.attended is not False:
+            return bound.gone_ms is not None and await self._bindings.came_back(bound)
+        if bound.gone_ms is None:
+            return not is_between(session, now) and await self._bindings.went(bound)
+        return now - bound.gone_ms >= KEPT_MS and await self._bindings.end(bound, "bound_over")
+
+
+def is_between(session: CodeSession, now_ms: int) -> bool:
+    """Whether a session was just cleared, so that another one goes on in its place."""
+    return session.reason == "clear" and now_ms - (session.ended_ms or 0) < _BETWEEN_MS
+
+
+def _is_lost(thread: WatchedThread, session: CodeSession) -> bool:
+    return session.visibility is Visibility.HIDDEN or session.person != thread.bound.person
+
 
 _NEAREST: Final = 3
 _LIKE: Final = 0.6
@@ -126,3 +194,149 @@ def handed(note: SharedMessage) -> Handed:
     return Handed(
         note.id, str(note.kind), asker, f"{head}\n\n{fence('said', note.words, nonce, by=asker, note=note.id)}"
     )
+
+
+class Companions:
+    """The companions that wait at this daemon. `wake` has the souls look at what became of their questions."""
+
+    def __init__(
+        self,
+        store: CompanionStore,
+        questions: QuestionStore,
+        news: StoreNews,
+        clock: Clock,
+        wake: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._questions = questions
+        self._news = news
+        self._clock = clock
+        self._wake = wake
+
+    async def wait(self, owner: KeyOwner, process: str, known: str, *, wakes: bool, seconds: float) -> Attended:
+        """The session that runs in a process, and the question with which its companion is to wake it now, if any.
+
+        Waits for so long for one, or for another session than the companion knows of. Raises StoreError, and KeyEnded
+        once the owner's key is ended.
+        """
+        until = self._clock.monotonic() + seconds
+        while True:
+            since = self._news.count
+            session = await self._store.attach(process, owner, wakes=wakes, now=self._clock.now_ms())
+            note = await self._offer(session) if session and wakes else None
+            if note is not None or (session and session.id != known) or self._clock.monotonic() >= until:
+                return Attended(session.id if session else "", note)
+            await self._news.heard(since)
+
+    async def left(self, owner: KeyOwner, process: str) -> None:
+        """A companion has come no more: its session has ended. Raises StoreError."""
+        if await self._store.leave(process, owner, now=self._clock.now_ms()):
+            self._wake()
+
+    async def _offer(self, session: CodeSession) -> Handed | None:
+        """The next question for a session that rests; reads first, since most of the time there is none."""
+        if session.state is not SessionState.IDLE:
+            return None
+        if not any(one.state is NoteState.WAITING for one in await self._questions.readable(session.id)):
+            return None
+        found = await self._store.offer(session, self._clock.now_ms())
+        return handed(found) if found else None
+
+
+_WHY = {
+    PairingState.REFUSED: "the person refused it",
+    PairingState.FETCHED: "its key was fetched before, and has ended now",
+    PairingState.DEAD: "the code is dead: it was typed wrongly too often, by two people, or where others read",
+}
+
+
+class MachinePairing:
+    """The codes of a workspace, for the door; `standing_of` asks the gate about a person who writes to the `soul`."""
+
+    def __init__(
+        self,
+        store: PairingStore,
+        clock: Clock,
+        emit: Emit,
+        news: StoreNews,
+        *,
+        standing_of: Callable[[str], Awaitable[GateDecision]],
+        soul: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._emit = emit
+        self._news = news
+        self._standing_of = standing_of
+        self._soul = soul
+
+    async def begin(self, machine: str, asker: str) -> Begun:
+        """A code for a machine that calls itself so; `asker` is who asks for it. Raises TooManyCodes and StoreError."""
+        begun = await self._store.begin(machine, asker, self._soul())
+        self._emit("pairing.begun")
+        return begun
+
+    async def fetch(self, code: str, secret: str, seconds: float) -> Paired | None:
+        """The key once it is allowed, one time; None where nobody has decided within so many seconds.
+
+        Raises NoSuchCode, PairingOver, StoreError, and NotDelivered while Slack can't say who the person is.
+        """
+        until = self._clock.monotonic() + seconds
+        while True:
+            since = self._news.count
+            found = await self._store.of_machine(code, secret)
+            if found.state is PairingState.FETCHED:  # by another, or its answer was lost: that key is not to be trusted
+                await self._store.end(found)
+                self._emit("pairing.fetched_twice", key_id=found.key)
+            if (why := _WHY.get(found.state)) is not None:
+                raise PairingOver(why, hint="begin again with POST /api/pair")
+            if found.until_ms <= self._clock.now_ms():
+                raise NoSuchCode("the code is over", hint="begin again with POST /api/pair")
+            if found.state is PairingState.ALLOWED:
+                standing = await self._standing_of(found.person)
+                if not standing.admitted:
+                    raise PairingOver("the person is not let in any more", hint="ask the soul's admin")
+                paired = await self._store.hand_out(found, standing.name)
+                self._emit("pairing.fetched", key_id=found.key)
+                return paired
+            if self._clock.monotonic() >= until:
+                return None
+            await self._news.heard(since)
+
+
+class WorkspaceMemory:
+    """Implements the door's `SessionMemory` for one soul."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        surfacing: Surfacing,
+        *,
+        soul: str,
+        workspace: str,
+        audience_of: Callable[[KeyOwner], Awaitable[Audience]],
+    ) -> None:
+        self._database = database
+        self._audience_of = audience_of
+        self._clock = clock
+        self._surfacing = surfacing
+        self._soul, self._workspace = soul, workspace
+
+    async def recall(self, owner: KeyOwner, query: str, limit: int) -> tuple[Passage, ...]:
+        """See `SessionMemory.recall`. Raises StoreError and IndexDamaged."""
+        audience = Audience(AudienceKind.WORKSPACE, self._workspace)
+        if owner.direct:
+            audience = await self._audience_of(owner)
+        readers = Readers(audience, members_only=not owner.outsider, apart=not owner.direct)
+        where = ConversationKey(self._soul, self._workspace, DOOR, owner.key)
+        return await self._surfacing.search(where, readers, query, limit)
+
+    async def keep(self, owner: KeyOwner, where: ConversationKey, text: str, audience: Audience) -> bool:
+        """See `SessionMemory.keep`."""
+        now = self._clock.now_ms()
+        return await self._database.write(lambda unit: keep_words(unit, owner, where, text, audience, now))
+
+    async def asked(self, owner: KeyOwner, since_ms: int) -> int:
+        """See `SessionMemory.asked`."""
+        return await self._database.read(lambda unit: asked_since(unit, owner, self._soul, self._workspace, since_ms))

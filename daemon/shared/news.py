@@ -7,7 +7,7 @@ from typing import Final
 
 from daemon.core.concurrency import alongside, set_within
 from daemon.core.errors import StoreBusy
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.memory.database import Database
 
 LOOK_S: Final = 0.2

@@ -5,15 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from daemon.core.bound_threads import MOST_SAID_HOURLY
-from daemon.core.contexts import ContextState
 from daemon.core.notes import NoteState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports.channel import Room
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.telemetry import Emit
-from daemon.core.questions import clean_answer
+from daemon.core.ports.services import Clock, Emit, GateDecision
+from daemon.core.questions import MOST_SAID_HOURLY, clean_answer
+from daemon.core.sensing import ContextState
 from daemon.core.sessions import (
     THE_ADMIN,
     CodeSession,
@@ -29,14 +26,12 @@ from daemon.core.sessions import (
     SessionWords,
     Visibility,
 )
-from daemon.memory.shared.daily_words import MOST_KEPT_DAILY
 from daemon.memory.shared.keys import Keys, StoredKey
 from daemon.memory.shared.questions import QuestionStore
+from daemon.memory.shared.session_words import MOST_KEPT_DAILY
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.thread_bindings import SaidInThread, ThreadBindings, new_call, said_by
-from daemon.shared.asking import handed
-from daemon.shared.companions import Companions
-from daemon.shared.living_sessions import as_found
+from daemon.shared.asking import Companions, as_found, handed
 from daemon.shared.news import StoreNews
 from daemon.shared.session_context import Surroundings, joined, said_at_start, said_of_full, said_of_siblings
 from daemon.shared.who_works import is_of

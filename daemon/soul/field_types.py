@@ -1,13 +1,20 @@
 """The kinds of fields that a soul's files are made of, with their bounds and the words of their refusals."""
 
+import difflib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from daemon.core.contexts import KEY
+from daemon.core.phrase_words import SUGGESTIONS_MOST as MOST
+from daemon.core.phrase_words import Suggestion
+from daemon.core.sensing import KEY
+from daemon.core.sentences import LONGEST, LONGEST_LABEL
+from daemon.soul.files import STATES, read_text, state_files
 
 
 def _pairs(value: object) -> object:
@@ -91,3 +98,177 @@ ContextKeys = Annotated[tuple[ContextKey, ...], Field(max_length=20, strict=Fals
 
 _Levels = Annotated[tuple[tuple[Word, Annotated[float, Field(ge=0, le=1, strict=False)]], ...], BeforeValidator(_pairs)]
 Physio = Annotated[tuple[tuple[str, _Levels], ...], BeforeValidator(_pairs)]
+
+
+class Budgets(SoulSection):
+    """The most tokens, by our own estimate, of each part of a prompt.
+
+    `message` bounds the message being answered, `turn` any earlier one, `other` a region without a budget of its own.
+    All parts together keep to `prompt`, but for what `daemon.soul_engine.prompt` names.
+    """
+
+    personality: Tokens = Field(1200, description="The text of soul.md; a longer one is refused.")
+    mode: Tokens = Field(1200, description="The text of each mode's soul.md; a longer one is refused.")
+    state: Tokens = Field(400, description="Each file in `states/`; a longer one is refused.")
+    playbook: Tokens = Field(600, description="The text of playbook.md; a longer one is refused.")
+    awakening: Tokens = Field(800, description="The text of awakening.md; a longer one is refused.")
+    soul_state: Tokens = Field(500, description="The soul's mood, topic, task and question.")
+    person: Tokens = Field(300, description="What the soul knows about the person it speaks with.")
+    identity: Tokens = Field(300, description="Its values and its own text about itself, if its mind is `cycle`.")
+    self_model: Tokens = Field(200, description="What it holds about itself, if its mind is `cycle`.")
+    world_model: Tokens = Field(300, description="What it holds about people and things, if its mind is `cycle`.")
+    memories: Tokens = Field(700, description="What surfaced from memory: earlier talk, facts, documents.")
+    abilities: Tokens = Field(150, description="What it can do here and now for the person it answers.")
+    room: Tokens = Field(220, description="What those who manage a channel ask of it there.")
+    shared_context: Tokens = Field(200, description="What souls and people share.")
+    at_work: Tokens = Field(150, description="Who is working on what, as sessions of Claude Code say.")
+    thoughts: Tokens = Field(150, description="The soul's last two thoughts in the conversation.")
+    goals: Tokens = Field(250, description="What the soul means to do, as far as those who read may know.")
+    expected: Tokens = Field(200, description="What the soul expects, and what came of it, as far as readers may know.")
+    readings: Tokens = Field(250, description="What reached its senses since its last thought, such as a red build.")
+    surprises: Tokens = Field(100, description="What came otherwise than it expected.")
+    aside: Tokens = Field(300, description="What users said to each other since the soul's last reply.")
+    thread: Tokens = Field(500, description="What was said in a thread before the soul was asked in.")
+    prompt: Tokens = Field(
+        4000,
+        description="The whole prompt of a reply: where it is full, memories give way first and the talk last.",
+    )
+    summary: Tokens = Field(400, description="A short summary of earlier turns.")
+    transcript: Tokens = Field(2200, description="Recent turns, word for word.")
+    turn: Tokens = Field(700, description="Any single earlier turn.")
+    message: Tokens = Field(4000, description="The message being answered.")
+    files: Tokens = Field(2000, description="What is in the files that came with the message being answered.")
+    actions: Tokens = Field(1000, description="The actions it may choose from when it solves a problem.")
+    results: Tokens = Field(4800, description="What its newest actions have brought when it solves a problem.")
+    other: Tokens = Field(600, description="Any part without a budget of its own.")
+
+    def of(self, region: str) -> int:
+        """The budget of a region."""
+        return int(getattr(self, region)) if region in type(self).model_fields else self.other
+
+
+class Contact(SoulSection):
+    """A person or a channel that can act where the soul can't."""
+
+    name: DisplayName = Field(description="What people call them.")
+    slack: SlackId = Field(description="Their Slack id: U… or W… for a person, C… or G… for a channel.")
+    can: Line = Field(description="What they can do, in one sentence.")
+
+
+class SuggestedPrompt(SoulSection):
+    """A beginning that a person is shown where they open the talk with the soul."""
+
+    title: Annotated[Line, Field(max_length=LONGEST_LABEL)] = Field(description="What is on the button.")
+    message: Annotated[Line, Field(max_length=LONGEST)] = Field(description="The message that it sends.")
+    language: str = Field(
+        "",
+        pattern=r"(?:[a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3})?",
+        description="For people with this language in Slack, such as `de`; empty: for all who have none of their own.",
+    )
+
+
+def suggestions_for(all_of_them: Sequence[SuggestedPrompt], language: str) -> tuple[Suggestion, ...]:
+    """Those for a language tag such as `de-AT`: its own, else those of `de`, else everybody's, else none."""
+    tag = language.lower().replace("_", "-")
+    while not (found := [one for one in all_of_them if one.language == tag]) and tag:
+        tag = tag.rpartition("-")[0]
+    return tuple(Suggestion(one.title, one.message) for one in found[:MOST])
+
+
+class Models(SoulSection):
+    """Prefixed model ids that this soul uses instead of those in the settings; empty for the settings' own."""
+
+    persona: str = Field("", description="The model that speaks, such as `anthropic/…`; empty: the settings'.")
+    thinking: str = Field("", description="The model that thinks in silence; empty: the settings'.")
+    persona_standby: str = Field("", description="The model that speaks when the first is down; empty: the settings'.")
+    thinking_standby: str = Field("", description="The model that thinks when the first is down; empty: the settings'.")
+    steps: tuple[tuple[str, str], ...] = Field(
+        (), description="Models of single cognitive steps, by the step's name; the others keep to their part's."
+    )
+
+    @field_validator("steps", mode="before")
+    @classmethod
+    def _as_pairs(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        for step, model in value.items():
+            if not isinstance(model, str) or not model.strip():
+                raise ValueError(f"{step} must be the prefixed id of a model")
+        return tuple((step, model.strip()) for step, model in value.items())
+
+
+class SpeakingFirst(SoulSection):
+    """Whether the soul speaks without a message to answer, and how it shows that it read one and says nothing."""
+
+    speaks_when_dormant: bool = Field(False, description="Whether it may say something into a silence.")
+    says_farewell: bool = Field(False, description="Whether it takes its leave aloud when a visit ends.")
+    introduces_itself: bool = Field(True, description="Whether it says who it is in a channel that it is invited to.")
+    nod: Emoji = Field(
+        "",
+        description='With `mind = "cycle"`: the emoji, such as `thumbsup`, by which it answers what needs no words; '
+        "needs the scope reactions:write. Empty: it always answers in words.",
+    )
+
+
+PLACEHOLDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"returning": ("pause", "number"), "ready": ("contacts",)}
+)
+"""What a stance may hold in braces, by the mental process; the process puts the fact in its place."""
+
+NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType({"ready": ("contacts",)})
+"""Those without which the stance can't do its work."""
+
+MOST_FILES = 64
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+
+def read_states(
+    root: Path, folder: Path, processes: Collection[str] | None
+) -> tuple[tuple[tuple[str, str], ...], list[str]]:
+    """The stances of a soul's folder by mental process, and their faults. Raises SoulError for unreadable files.
+
+    Without `processes` any name is taken for that of a mental process.
+    """
+    files, states, faults = state_files(folder), list[tuple[str, str]](), list[str]()
+    if len(files) > MOST_FILES:
+        return (), [f"{STATES}/: has {len(files)} files; at most {MOST_FILES} are read"]
+    for file in files:
+        called = f"{STATES}/{file.name}"
+        if why := _why_no_state(file, processes):
+            faults.append(f"{called}: {why}")
+            continue
+        text = read_text(root, file).strip()
+        faults += [f"{called}{fault}" for fault in _faults(file.stem, text)]
+        states.append((file.stem, text))
+    return tuple(states), faults
+
+
+def filled(stance: str, facts: Mapping[str, str]) -> str:
+    """A stance with the facts in place of its placeholders; braces around anything else stay."""
+    return _PLACEHOLDER.sub(lambda found: facts.get(found[1], found[0]), stance)
+
+
+def _why_no_state(file: Path, processes: Collection[str] | None) -> str:
+    if file.suffix != ".md":
+        return "is not read; a stance is a text file called <state>.md"
+    if processes is None or file.stem in processes:
+        return ""
+    close = difflib.get_close_matches(file.stem, sorted(processes), n=1)
+    meant = f"did you mean {close[0]}.md?" if close else f"there are {', '.join(sorted(processes)) or 'none'}"
+    return f"there is no state {file.stem!r}; {meant}"
+
+
+def _faults(state: str, text: str) -> Iterator[str]:
+    if not text:
+        yield ": is empty; write the stance, or remove the file"
+        return
+    allowed = PLACEHOLDERS.get(state, ())
+    for number, line in enumerate(text.splitlines(), start=1):
+        for name in _PLACEHOLDER.findall(line):
+            if name not in allowed:
+                there = ", ".join(f"{{{one}}}" for one in allowed) or "none"
+                yield f":{number}: {{{name}}} is no placeholder of this state; there is {there}"
+    for name in NEEDED.get(state, ()):
+        if f"{{{name}}}" not in text:
+            yield f": lacks {{{name}}}, where the daemon puts what only it knows"

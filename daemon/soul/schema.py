@@ -6,29 +6,31 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
+from daemon.core.phrase_words import Suggestion, house_suggestions
 from daemon.core.sentences import Words as HouseWords
-from daemon.core.suggestions import Suggestion, house_suggestions
 from daemon.core.working_memory import estimate_tokens
-from daemon.soul.budgets import Budgets
 from daemon.soul.field_types import (
+    Budgets,
     ChannelId,
+    Contact,
     ContextKeys,
     DisplayName,
     Line,
+    Models,
     OptionalWords,
     Physio,
     PrivateVerbs,
     ProcessName,
     ProcessNames,
     SoulSection,
+    SpeakingFirst,
+    SuggestedPrompt,
     Words,
     matching,
     no_repeats,
     repeated_in,
+    suggestions_for,
 )
-from daemon.soul.lists import Contact, SuggestedPrompt, suggestions_for
-from daemon.soul.own_models import Models
-from daemon.soul.presence import SpeakingFirst
 from daemon.soul.words import WordsByLanguage, words_in
 
 FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

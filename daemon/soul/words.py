@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from daemon.core.sentences import LABELS, LONGEST, LONGEST_LABEL, SENTENCES, Words, placeholders_in
-from daemon.soul.toml_positions import Place
+from daemon.soul.files import Place
 
 WordsByLanguage = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """Pairs of a language and its sentences by key; the empty language is everybody's."""

@@ -1,7 +1,15 @@
 """What does a model read? Working memory as regions, and the one prompt builder."""
 
 from daemon.soul_engine.perceiving import integrate
-from daemon.soul_engine.prompt import build_prompt, with_pictures
+from daemon.soul_engine.prompt import (
+    CUT_TURN,
+    TURN_OVERHEAD,
+    build_prompt,
+    shown_turns,
+    transcript_window,
+    turns_read,
+    with_pictures,
+)
 from daemon.soul_engine.regions import (
     ABILITIES,
     ASIDE,
@@ -18,6 +26,7 @@ from daemon.soul_engine.regions import (
     MODE,
     NOTES,
     NOW,
+    OF_THE_TALK,
     PERSON,
     PERSONALITY,
     PIECE,
@@ -38,6 +47,7 @@ from daemon.soul_engine.regions import (
     WORLD_MODEL,
     begin,
     heading,
+    seen_in,
     with_abilities,
     with_aside,
     with_cut_turn,
@@ -49,8 +59,6 @@ from daemon.soul_engine.regions import (
     with_thoughts,
     with_thread,
 )
-from daemon.soul_engine.seen import OF_THE_TALK, seen_in
-from daemon.soul_engine.window import CUT_TURN, TURN_OVERHEAD, shown_turns, transcript_window, turns_read
 
 __all__ = [
     "ABILITIES",

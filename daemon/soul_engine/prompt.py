@@ -1,16 +1,17 @@
 """The one prompt builder: what stays equal from turn to turn stands first, users' words are fenced, budgets kept."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import TypeVar
 
 from daemon.core.fencing import cut, defang, fence
-from daemon.core.ports.models import Image, Message, Prompt, Speaker, SystemPart
+from daemon.core.ports.services import Image, Message, Prompt, Speaker, SystemPart
 from daemon.core.step import Step
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 from daemon.soul import Budgets
-from daemon.soul_engine.allotment import room, size, talk_share, within
+from daemon.soul.room import TALK_STEP
 from daemon.soul_engine.perceiving import NOTE
 from daemon.soul_engine.regions import (
     ASIDE,
@@ -36,7 +37,128 @@ from daemon.soul_engine.regions import (
     TURNS,
     heading,
 )
-from daemon.soul_engine.window import shown_of, shown_turns
+
+WITHIN = 600
+"""Tokens that count of the message being answered, a poem to be mended, a stance with its list of contacts.
+
+These are needed whole, and a long one is no reason to forget the talk.
+"""
+
+_FRAME = 40  # around everything else: the context elements and what a protocol adds
+_PER_MESSAGE = 3  # for its role
+_TRIES = 5
+_LEAST = 30  # tokens below which a region says nothing
+
+Rendering = Callable[[int], str]
+"""Renders a region within a budget for its content; fences and heading come on top."""
+
+
+def size(texts: Iterable[str]) -> int:
+    """The tokens of texts that stand on their own."""
+    return sum(estimate_tokens(text) + _PER_MESSAGE for text in texts if text)
+
+
+def room(budgets: Budgets, fixed: Iterable[str], *long: Iterable[str]) -> int:
+    """What is left of the whole prompt beside its fixed parts and those parts that may be long."""
+    return budgets.prompt - _FRAME - size(fixed) - sum(min(WITHIN, size(part)) for part in long)
+
+
+def talk_share(budgets: Budgets, left: int) -> int:
+    """What the recent turns may take of what is left."""
+    return max(0, min(budgets.transcript, left // TALK_STEP * TALK_STEP))
+
+
+def within(render: Rendering, budget: int, left: int, *, steady: bool = False) -> str:
+    """A region with its heading in what is left, shortened where it has to be; empty where nothing useful fits.
+
+    A `steady` one stands before the talk: its length changes by steps, so that the prefix stays the same for a while.
+    """
+    left = max(0, left // TALK_STEP * TALK_STEP if steady else left)
+    budget = min(budget, left)
+    for _ in range(_TRIES):
+        if budget < _LEAST:
+            break
+        text = render(budget)
+        over = size((text,)) - left
+        if over <= 0:
+            return text
+        budget -= over
+    return ""
+
+
+TURN_OVERHEAD = 20
+"""Tokens that a fence costs around one turn of a user's, or around a note."""
+
+CUT_TURN = 2_000
+"""The most tokens that the prompt gives to a turn that met the output limit, most of them to its end."""
+
+_OWN_OVERHEAD = 26  # around a turn of the soul's own: the elements of its form with verb and wish
+_BESIDE_CUT = 140  # around a turn that was cut, the question before it, and the note behind it
+
+_BLOCKS = 4  # of the budget: turns that don't fit leave the prompt by whole blocks
+
+
+def transcript_window(
+    turns: Sequence[Memory], budget: int, turn_budget: int = Budgets().turn
+) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
+    """Split turns into older ones, for the summary, and recent ones, shown whole, that fit the budget in tokens.
+
+    Unless all turns fit, the recent ones begin with a user's turn, never with the soul's.
+    """
+    start, left = len(turns), budget
+    for index in range(len(turns) - 1, -1, -1):
+        left -= _cost(turns[index], budget, turn_budget)
+        if left < 0:
+            break
+        start = index
+    start = _at_user(turns, start)
+    return tuple(turns[:start]), tuple(turns[start:])
+
+
+def shown_turns(turns: Sequence[Memory], budget: int, turn_budget: int = Budgets().turn) -> tuple[Memory, ...]:
+    """The recent turns that a prompt shows; they fit the budget.
+
+    Where not all fit, a quarter of the budget more is left out at once. So the first turn shown stays the same for a
+    while as the talk goes on, and each prompt begins as the one before it.
+    """
+    older, recent = transcript_window(turns, budget, turn_budget)
+    if not older:
+        return recent
+    block = max(1, budget // _BLOCKS)
+    costs = [_cost(turn, budget, turn_budget) for turn in turns]
+    left_out = ceil(sum(costs[: len(older)]) / block) * block
+    start, passed = 0, 0
+    while start < len(turns) and passed < left_out:
+        passed += costs[start]
+        start += 1
+    return tuple(turns[_at_user(turns, start) :])
+
+
+def turns_read(budgets: Budgets) -> int:
+    """How many of the newest turns have to be read so that all that fit are among them, with their first in place.
+
+    Twice what fits: while a summary is late, the turns read begin at the same one all the same.
+    """
+    return 2 * (budgets.transcript // TURN_OVERHEAD + 1)
+
+
+def shown_of(turn: Memory, budget: int, turn_budget: int) -> int:
+    """The most tokens of a turn that a prompt shows; one that was cut off leaves room for the question before it."""
+    if "cut" not in turn.metadata:
+        return turn_budget
+    return min(CUT_TURN, max(budget // 2, budget - turn_budget - _BESIDE_CUT))
+
+
+def _cost(turn: Memory, budget: int, turn_budget: int) -> int:
+    around = _OWN_OVERHEAD if turn.role is Role.ASSISTANT else TURN_OVERHEAD
+    return min(estimate_tokens(turn.content), shown_of(turn, budget, turn_budget)) + around
+
+
+def _at_user(turns: Sequence[Memory], start: int) -> int:
+    while 0 < start < len(turns) and turns[start].role is Role.ASSISTANT:
+        start += 1
+    return start
+
 
 T = TypeVar("T")
 
@@ -59,7 +181,7 @@ def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonc
     standing command, the mode; then the summary and the talk so far. Behind the newest message stands what changes, in
     one <context-…> element: mood, people, thoughts, memories, the clock, the stance; then the command. SYSTEM memories
     are the daemon's own words and are not fenced; anything else is data and is. The whole keeps to `budgets.prompt`, as
-    `daemon.soul_engine.allotment` says.
+    `daemon.soul_engine.prompt` says.
     """
     command = step.command if isinstance(step.command, str) else step.command(memory)
     closing = "\n\n".join(part for part in ("" if step.standing else command, step.cue) if part)

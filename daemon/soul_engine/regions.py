@@ -1,16 +1,18 @@
 """The regions of working memory that a model reads, in their order, and how they are filled."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from daemon.core.fencing import clean_name
-from daemon.core.lineage import saw
+from daemon.core.lineage import SAW, UNFOLLOWED, ids_in, saw
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports.channel import ThreadMessage
+from daemon.core.timetable import zone_of
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory
-from daemon.core.zones import zone_of
 from daemon.soul import Soul
 
 PERSONALITY, HOUSE_RULES, MODE = "personality", "house_rules", "mode"
@@ -144,7 +146,7 @@ def with_notes(
 ) -> WorkingMemory:
     """Put notes into a region as data, most important first; a model sees them fenced. Empty texts are left out.
 
-    `seen` are the ids by which a thought that sees them is followed; see `daemon.soul_engine.seen` for None.
+    `seen` are the ids by which a thought that sees them is followed; see `daemon.soul_engine.regions` for None.
     """
     name, metadata = clean_name(about) if about else None, {} if seen is None else saw(*seen)
     notes = (Memory(Role.USER, text, name=name, metadata=metadata) for text in texts if text.strip())
@@ -275,3 +277,35 @@ def _lines(memory: WorkingMemory, messages: Sequence[ThreadMessage], where: Conv
         )
         for one in messages
     ]
+
+
+OF_THE_TALK: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        DEFAULT_REGION: "the turns of this conversation, and what is answered now",
+        SUMMARY: "made of turns of this conversation, and of those of the souls that had its thread",
+        TURNS: "turns of this conversation",
+        FILES: "sent with messages of this conversation",
+        DEPTH: "thought about turns of this conversation, and kept with its mental process",
+        PIECE: "made in this conversation, and kept with its mental process",
+        READINGS: "readings that came into this conversation, which no person wrote",
+        FAULTY_REPLY: "the answer that is asked for once more",
+    }
+)
+"""Regions whose words come from their own conversation where nothing else is noted, each with why.
+
+A thought is followed by the number of the last turn that its conversation had: they need no ids.
+"""
+
+
+def seen_in(memories: Iterable[Memory]) -> frozenset[str]:
+    """The ids of all words that are not the daemon's own; for those that nothing follows one that says so."""
+    found = set[str]()
+    for one in memories:
+        if one.role is Role.SYSTEM:
+            continue
+        noted, region = one.metadata.get(SAW), one.region or DEFAULT_REGION
+        if noted is not None:
+            found |= ids_in(noted)
+        elif region not in OF_THE_TALK:
+            found.add(f"{UNFOLLOWED}{region}")
+    return frozenset(found)

@@ -3,19 +3,57 @@
 import base64
 import binascii
 from functools import partial
+from pathlib import PurePath
 from typing import Final
 
 from daemon.core.concurrency import in_background
 from daemon.core.errors import DocumentUnreadable, FileRefused, ModelError
-from daemon.core.ports.files import FileKind, ReadFile, Transcriber
-from daemon.core.ports.models import Image
+from daemon.core.ports.services import FileKind, Image, ReadFile, Transcriber
 from daemon.core.sentences import Sentence
 from daemon.core.text import storable
-from daemon.tools.documents.document import Document, DocumentKind
 from daemon.tools.documents.encodings import decoded, guessed
-from daemon.tools.documents.marks import Data
-from daemon.tools.documents.reader import read_bytes
-from daemon.tools.file_kinds import how_to_read
+from daemon.tools.documents.marks import Data, begins_as, what_it_is
+from daemon.tools.documents.reader import Document, DocumentKind, kind_of, read_bytes, readable_instead
+
+Found = Data | DocumentKind
+
+_PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
+_RECORDINGS: Final = (".mp3", ".m4a", ".wav", ".ogg", ".oga", ".opus", ".flac", ".webm", ".mp4", ".mpeg", ".mpga")
+_READ_AS: Final[dict[Data, Found]] = {
+    Data.PICTURE: Data.PICTURE,
+    Data.RECORDING: Data.RECORDING,
+    Data.PDF: DocumentKind.PDF,
+    Data.TEXT: Data.TEXT,
+    Data.RTF: Data.TEXT,
+}
+
+
+def how_to_read(name: str, data: bytes) -> Found:
+    """As what a file is read. Raises FileRefused for what is nothing that is read, or not what its name says.
+
+    A name that promises a document leaves the judgement to that document's reader, as in the library.
+    """
+    if (document := kind_of(name)) is not None:
+        return document
+    promised = _by_name(name)
+    found = promised if promised is not None and begins_as(data, promised) else what_it_is(data)
+    if found is Data.HEIC:
+        raise FileRefused(Sentence("file_heic"))
+    if found is Data.OLD_OFFICE or (found is Data.ARCHIVE and readable_instead(name) is not None):
+        raise FileRefused(Sentence("file_other_format"))
+    if promised not in {None, found}:
+        raise FileRefused(Sentence("file_misnamed"))
+    if found not in _READ_AS:
+        raise FileRefused(Sentence("file_strange"))
+    return _READ_AS[found]
+
+
+def _by_name(name: str) -> Data | None:
+    suffix = PurePath(name).suffix.lower()
+    if suffix in _PICTURES:
+        return Data.PICTURE
+    return Data.RECORDING if suffix in _RECORDINGS else None
+
 
 MOST_TEXT: Final = 40_000
 """Characters that are kept of a document, a text or a recording."""

@@ -8,15 +8,12 @@ from pathlib import Path
 
 from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError
-from daemon.core.ports.clock import Clock
 from daemon.core.ports.library import IndexedFile, Library, Passage, PassageIndex
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit
 from daemon.core.text import one_line, shortened
-from daemon.tools.documents.document import DocumentKind, readable_instead
 from daemon.tools.documents.encodings import guessed
-from daemon.tools.library_documents import read_into_passages
-from daemon.tools.library_files import LibraryFile, is_there, name_folders, read_text, walk
-from daemon.tools.passages import cut
+from daemon.tools.documents.reader import DocumentKind, readable_instead
+from daemon.tools.library import LibraryFile, cut, is_there, name_folders, read_into_passages, read_text, walk
 
 EVERY = 300.0
 """Seconds between two rounds of indexing."""

@@ -15,8 +15,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from daemon.shared.context import SharedContext
-from daemon.shared.programs import open_shared_contexts
+from daemon.shared.contexts import SharedContext, open_shared_contexts
 
 
 class Game(BaseModel):

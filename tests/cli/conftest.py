@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SOUL_LOCAL_MODELS", "false")  # whatever runs on the machine of the tests
     monkeypatch.setenv("SOUL_EMBEDDER", "none")  # loading one takes most of the time of the doctor and of a search
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # and whichever service is installed there
-    monkeypatch.setattr("daemon.cli.unit.SYSTEM_UNITS", (tmp_path / "etc/soul.service",))
+    monkeypatch.setattr("daemon.cli.installing.SYSTEM_UNITS", (tmp_path / "etc/soul.service",))
     folder = tmp_path / "home"
     folder.mkdir(mode=0o700)
     monkeypatch.chdir(folder)

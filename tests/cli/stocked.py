@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from daemon.memory.database import Transaction, migrate, open_database, sqlite
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.fakes import FakeClock
 from tests.processes import OtherProcess
 

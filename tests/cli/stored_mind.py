@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from tests.cli.stocked import CONVERSATION, NOW, change, insert, talk
 
 TODAY = SystemClock().now_ms()

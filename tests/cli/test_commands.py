@@ -8,8 +8,8 @@ import pytest
 
 from daemon.cli.commands import soul
 from daemon.cli.groups import every_command
-from daemon.cli.output import age
-from daemon.core.clock import SystemClock
+from daemon.cli.listing import age
+from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from daemon.memory.database.migrate import SCHEMA
 from tests.cli.conftest import as_json, call, printed

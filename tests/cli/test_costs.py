@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from daemon.cli.checks.finding import Verdict
-from daemon.cli.checks.money import money
-from daemon.core.clock import SystemClock
+from daemon.cli.checks.mind import money
 from daemon.core.config import load_settings
-from daemon.memory.database.driver import sqlite3
+from daemon.core.ports.services import SystemClock
+from daemon.memory.database.sqlite import sqlite3
 from tests.cli.conftest import call
 
 _DAY_MS = 86_400_000

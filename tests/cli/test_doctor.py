@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from daemon.channels.slack.identity import SlackIdentity
-from daemon.channels.slack.manifest import REQUIRED_SCOPES
+from daemon.channels.slack.installation import REQUIRED_SCOPES
+from daemon.channels.slack.refusals import SlackIdentity
 from daemon.cli.checks import mind
 from daemon.cli.checks.finding import Finding, Verdict
-from daemon.cli.checks.machine import data_folder, file_system, free_space, python_version
 from daemon.cli.checks.memory import sqlite_library
+from daemon.cli.checks.mind import data_folder, file_system, free_space, python_version
 from daemon.cli.checks.slack import scopes
 from daemon.cli.doctor import examine
-from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
+from daemon.core.ports.services import SystemClock
 from daemon.core.timetable import moment
-from daemon.llm.model_id import Vendor
-from daemon.llm.nearby import ModelServer, NearbyModel
+from daemon.llm.answers import ModelServer, NearbyModel, Vendor
 from daemon.local_slack.server import SCOPES, WorkspaceServer
 from daemon.memory.admin.overview import SqliteBuild
 from daemon.memory.database.copies import name_at
@@ -301,7 +300,7 @@ def test_a_rehearsal_names_its_time_and_one_that_a_daemon_would_refuse_fails(mon
         latest = moment(SystemClock().now_ms() + 3 * 86_400_000)
         assert (result.verdict, result.fix) == (Verdict.OK, "")
         assert earliest <= result.found.rpartition(", ")[2].removesuffix(" UTC") <= latest
-        monkeypatch.setattr("daemon.app.rehearsal_clock._ANSWERS_S", 0.2)
+        monkeypatch.setattr("daemon.app.lifecycle._ANSWERS_S", 0.2)
         use(monkeypatch, server, SOUL_REHEARSAL_CLOCK="true", SLACK_BOT_TOKEN="xoxb-of-another")
         foreign = only("rehearsal")
     gone = only("rehearsal")

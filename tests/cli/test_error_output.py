@@ -5,7 +5,7 @@ import errno
 import click
 import pytest
 
-from daemon.cli.error_output import plain_errors
+from daemon.cli.options import plain_errors
 from daemon.core.errors import ConfigError, DaemonError, StoreBusy
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.queue_admin import OUTBOX_STATES
 from tests.cli.conftest import as_json, call
 from tests.cli.stocked import CONVERSATION, insert, rows, stock, talk

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from daemon.cli.checks.finding import Finding, Verdict
-from daemon.cli.checks.inner_life import inner_life
+from daemon.cli.checks.mind import inner_life
 from daemon.core.config import load_settings
 
 ENABLED = "SOUL_CYCLE_ENABLED"

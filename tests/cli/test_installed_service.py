@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.unit import ServiceUnit
+from daemon.cli.installing import ServiceUnit
 from daemon.core.config import load_settings
 from tests.cli.conftest import call
 from tests.cli.services import install
@@ -118,7 +118,7 @@ def server() -> Iterator[tuple[Path, ServiceUnit]]:
 def _as(account: str, root: Path, command: str) -> subprocess.CompletedProcess[str]:
     """Run `soul` as an account, with the machine's unit below a root of its own."""
     code = (
-        "import sys; from pathlib import Path; import daemon.cli.unit as unit\n"
+        "import sys; from pathlib import Path; import daemon.cli.installing as unit\n"
         f"unit.SYSTEM_UNITS = (Path({str(root)!r}) / 'etc/soul.service',)\n"
         f"sys.argv[1:] = {command.split()!r}\n"
         "from daemon.cli import main; main()"

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.journal import fields_in
-from daemon.cli.unit import ServiceUnit
+from daemon.cli.installing import ServiceUnit, fields_in
 from tests.cli.conftest import call
 from tests.cli.services import install
 from tests.cli.stocked import CONVERSATION, NOW, change, insert, stock

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import open_database
 from tests.cli.conftest import as_json, call
 from tests.fakes import FakeClock

@@ -15,7 +15,7 @@ from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.erasure import Spared, erase
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.records import Speaks, Turn
 from tests.cli.conftest import call
 from tests.cli.stocked import change, one, rows, written

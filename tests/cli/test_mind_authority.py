@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.database_access import os_user
-from daemon.core.authority import STARTS
-from daemon.core.clock import SystemClock
+from daemon.cli.listing import os_user
+from daemon.core.fencing import STARTS
+from daemon.core.ports.services import SystemClock
 from tests.cli import stored_mind
 from tests.cli.conftest import as_json, call
 from tests.cli.stocked import change, one

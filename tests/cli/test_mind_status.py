@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.core.tempo import STALE_AFTER_MS
 from tests.cli.conftest import as_json, call
 from tests.cli.stocked import NOW, change, stock

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from daemon.cli.checks.finding import Verdict
-from daemon.cli.checks.installation import namesake
+from daemon.cli.checks.finding import Verdict, namesake
 from daemon.cli.commands import soul
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from tests.cli.conftest import call
 from tests.cli.stocked import add_daemon, stock
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.cli.conftest import call
 from tests.cli.stocked import one
 from tests.fakes import TIMEOUT

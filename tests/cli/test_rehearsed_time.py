@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.core.tempo import STALE_AFTER_MS
 from daemon.local_slack.server import WorkspaceServer
 from tests.cli.conftest import call

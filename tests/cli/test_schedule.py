@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.core.timetable import moment
 from tests.cli.conftest import as_json, call, printed
 from tests.cli.stocked import CONVERSATION, NOW, WORDS, change, one

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.core.sessions import HookEvent, KeyOwner, Visibility
 from daemon.memory.database import open_database
 from daemon.memory.shared.sessions import SessionStore

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.checks.finding import Finding, Verdict
-from daemon.cli.checks.installation import start_files
-from daemon.cli.checks.service import service
+from daemon.cli.checks.finding import Finding, Verdict, service, start_files
 from daemon.cli.doctor import examine
-from daemon.cli.unit import ServiceUnit
+from daemon.cli.installing import ServiceUnit
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
 from daemon.tools.mcp.server_config import StdioServer, read_servers
@@ -108,7 +106,7 @@ def test_the_doctor_names_what_the_service_hides_and_forbids(tmp_path: Path, mon
         "noted": StdioServer(command=str(programs / "npx"), args=("-y", "notes")),
         "shelf": StdioServer(command=str(programs / "shelf")),
     }
-    monkeypatch.setattr("daemon.cli.checks.service._HOMES", (Path("/home"), programs))
+    monkeypatch.setattr("daemon.cli.checks.finding._HOMES", (Path("/home"), programs))
     for kind in ("soul.service", "soul-system.service"):
         unit.write_text((REPOSITORY / "systemd" / kind).read_text())
         found = [one.found for one in service(settings, servers, [ServiceUnit(unit)])]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from daemon.channels.slack import listener
 from daemon.channels.slack.gate import SlackGate
-from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.services import GateDecision
 from tests import chance
 from tests.fuzz.play import play
 from tests.fuzz.senders import Sender

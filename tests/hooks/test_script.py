@@ -13,7 +13,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.chance import dice
 from tests.hooks.client import Client
 from tests.hooks.odd_inputs import odd_inputs

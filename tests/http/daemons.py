@@ -20,12 +20,12 @@ from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.core.ports.channel import Room
-from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.services import GateDecision
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.memory.admin.replies import StoredReplies
 from daemon.memory.database import Database
-from daemon.shared.door import ContextDoor
+from daemon.shared.session_context import ContextDoor
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.models import FakeModel
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from daemon.channels.http.session_bodies import SessionEvent
+from daemon.channels.http.sessions import SessionEvent
 from tests.http.daemons import HttpHome, bearer
 from tests.http.machines import Machine, key_of
 

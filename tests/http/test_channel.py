@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from daemon.channels.http import server_sent
+from daemon.channels.http import stream as server_sent
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.souls import channels_of
 from daemon.core.channels import Channels
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
-from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
+from daemon.core.ports import Intake
 from daemon.core.ports.channel import Offers
-from daemon.core.ports.intake import Intake
-from daemon.core.ports.posts import FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech, Task, TaskState
+from daemon.core.ports.library import FoundPost, Post
+from daemon.core.ports.services import DraftLog, Speech, Task, TaskState
 from daemon.core.sessions import DOOR
 from daemon.core.telemetry.metrics import Metrics
+from daemon.core.text import Trusted
 from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock
 from tests.given import CLOSING, OPENING, perception
 from tests.http.daemons import HttpHome, settings_for

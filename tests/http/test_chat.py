@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from daemon.channels.http import chat, intake
+from daemon.channels.http import chat
+from daemon.channels.http import pairing as intake
 from daemon.core.errors import ModelRefused, ModelUnavailable, StoreError
 from daemon.core.perception import ConversationKey
-from daemon.core.ports.posts import StoredReply
+from daemon.core.ports.library import StoredReply
 from tests.given import CLOSING, OPENING, tagged
 from tests.http.daemons import HttpHome
 from tests.models import Flow

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from daemon.channels.http.companion_polls import GRACE_S, CompanionPolls
-from daemon.shared.living_sessions import LEASE_MS
+from daemon.channels.http.sessions import GRACE_S, CompanionPolls
+from daemon.shared.asking import LEASE_MS
 from tests.fakes import TIMEOUT
 from tests.http.daemons import Got, HttpHome, bearer
 from tests.http.machines import ELSEWHERE, Machine, key_of, revoke

@@ -9,10 +9,10 @@ import aiohttp
 import pytest
 
 from daemon.channels.http import contexts
-from daemon.core.contexts import ADMIN
 from daemon.core.perception import Audience, AudienceKind
-from daemon.shared import door
-from daemon.shared.context import SharedContexts
+from daemon.core.sensing import ADMIN
+from daemon.shared import session_context as door
+from daemon.shared.contexts import SharedContexts
 from tests.fakes import TIMEOUT
 from tests.http.daemons import Got, HttpHome, Stream, bearer
 from tests.http.machines import key_of, revoke

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import migrate
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.http.births import Births, zygote_of_daemons
 from tests.http.daemons import TOKEN
 from tests.shared.counting_at_doors import KEYS, StepCounter, counted

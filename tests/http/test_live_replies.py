@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.http.live_replies import LiveReplies, ReplyReader
+from daemon.channels.http.stream import LiveReplies, ReplyReader
 from daemon.core.perception import ConversationKey
-from daemon.core.ports.speech import Task, TaskState
+from daemon.core.ports.services import Task, TaskState
 
 HERE = ConversationKey("minoan", "T1", "http", "here")
 THERE = ConversationKey("minoan", "T1", "http", "there")

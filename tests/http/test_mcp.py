@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from mcp import MCPError
 
-from daemon.channels.http import session_talk
-from daemon.core.contexts import ADMIN
+from daemon.channels.http import pairing as session_talk
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
+from daemon.core.sensing import ADMIN
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.erasure import Spared, erase
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.records import Speaks, Turn
 from tests.fakes import TIMEOUT
 from tests.given import perception

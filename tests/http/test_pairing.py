@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from daemon.channels.http import pairing
-from daemon.channels.http.askers import asker_at
+from daemon.channels.http.pairing import asker_at
 from daemon.core.pairing import LIVES_MS, MOST_A_MINUTE, MOST_OF_ONE, MOST_OPEN, TRIES
 from tests.http.daemons import Got, HttpHome, bearer
 from tests.store.parts import look

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from daemon.channels.http.route import Route
+from daemon.channels.http.endpoints import Route
 from daemon.channels.http.routes import ROUTES
 from daemon.channels.http.schemas import CONTEXT_EVENTS, EVENTS
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports.arrivals import NewMessage
+from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.database import Database, open_database
 from tests.given import SOUL, TEAM, effect

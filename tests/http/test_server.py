@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import daemon
-from daemon.channels.http import connection, endpoints, request_body, server
-from daemon.channels.http.auth import TOKEN_FILE, bearer_token
+from daemon.channels.http import endpoints, server
+from daemon.channels.http import request as connection
+from daemon.channels.http import request as request_body
 from daemon.channels.http.openapi import description
+from daemon.channels.http.request import TOKEN_FILE, bearer_token
 from daemon.channels.http.routes import ROUTES
 from daemon.core.errors import ConfigError
 from tests.fakes import TIMEOUT, Events

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from daemon.core.contexts import OPERATOR, Writer
 from daemon.core.perception import Audience, AudienceKind
+from daemon.core.sensing import OPERATOR, Writer
 from daemon.core.sessions import CodeSession, Visibility
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.shared import sessions as stored_sessions
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.living_sessions import LEASE_MS
+from daemon.shared.asking import LEASE_MS
 from tests.http.daemons import WORKSPACE, HttpHome, bearer
 from tests.http.machines import Machine, key_of, revoke
 

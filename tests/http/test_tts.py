@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from daemon.app import side_calls
-from daemon.channels.http import tts
+from daemon.channels.http import chat as tts
 from tests.http.daemons import HttpHome, bearer
 from tests.http.speech_endpoint import Endpoint
 from tests.store.parts import look

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from daemon.core.ports.models import PROMISED_HERE, THOUGHT_ALONE, Prompt
+from daemon.core.ports.services import PROMISED_HERE, THOUGHT_ALONE, Prompt
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import serve_workspace

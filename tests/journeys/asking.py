@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from daemon.app.assembly import souls_of
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.core.concurrency import alongside
-from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.services import GateDecision
 from daemon.core.sessions import Visibility
 from daemon.core.telemetry.metrics import Metrics
 from daemon.memory.people.erasure import Spared, erase

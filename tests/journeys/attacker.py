@@ -2,7 +2,7 @@
 
 import re
 
-from daemon.core.ports.models import Prompt, Speaker
+from daemon.core.ports.services import Prompt, Speaker
 
 _FENCED = re.compile(r"<(?P<fence>(?:said|note)-\w+)[^>]*>.*?</(?P=fence)>", re.DOTALL)
 

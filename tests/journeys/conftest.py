@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.app import vectors
+from daemon.app import minds as vectors
 from daemon.core import extensions
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TIMEOUT, TurnableClock

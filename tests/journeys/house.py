@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 from click.testing import CliRunner
 from pydantic import SecretStr
 
-from daemon.app.alarms import Doctor, with_alarms
+from daemon.app import Doctor, with_alarms
 from daemon.app.assembly import assemble, souls_of
 from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import Daemon
@@ -20,14 +20,14 @@ from daemon.channels.slack.appearance import Appearance
 from daemon.channels.slack.channel import SlackChannel
 from daemon.cli.commands import soul
 from daemon.core.config import Settings
-from daemon.core.ports.models import LLM, Prompt
+from daemon.core.ports.services import LLM, Prompt
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
-from daemon.core.telemetry.troubles import Troubles
+from daemon.core.telemetry.redaction import Troubles
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.soul import Souls
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.given import shown

@@ -3,7 +3,7 @@
 import json
 import re
 
-from daemon.core.ports.models import ModelRole, Prompt
+from daemon.core.ports.services import ModelRole, Prompt
 from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.models import FakeModel, Reply, Script

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.journeys.house import House
 
 AT_THREE = "0 3 * * *"

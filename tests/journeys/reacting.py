@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from daemon.channels.slack.manifest import manifest
+from daemon.channels.slack.installation import manifest
 from tests.journeys.house import House
 
 SCOPES: Final[tuple[str, ...]] = tuple(manifest()["oauth_config"]["scopes"]["bot"])  # type: ignore[index] # a manifest's shape

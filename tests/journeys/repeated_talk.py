@@ -2,7 +2,7 @@
 
 import json
 
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from tests.given import tagged, wanting
 from tests.given_files import attached, picture
 from tests.journeys.house import House

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import aiohttp
 from pydantic import SecretStr
 
-from daemon.core.event_sources import Signing, signing_key
+from daemon.core.sensing import Signing, signing_key
 from tests.journeys.house import House, SlackDaemon
 
 BUILDS = "C0GENERAL"

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from daemon.channels.slack.acknowledging import Acknowledgements
+from daemon.channels.slack.sessions import Acknowledgements
 from daemon.core.errors import ModelUnavailable
 from tests.given import tagged
 from tests.journeys.house import House

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daemon.core.alarms import DISK
+from daemon.core.tempo import DISK
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul

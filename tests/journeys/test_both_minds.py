@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.ports.models import Prompt
-from daemon.llm.rehearsal import rehearsal_answer
+from daemon.core.ports.services import Prompt
+from daemon.llm.placeholder import rehearsal_answer
 from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.journeys.learning import notes, will_learn

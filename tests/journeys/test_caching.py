@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from tests.given import tagged, tokens
 from tests.journeys.house import House
 from tests.models import Reply

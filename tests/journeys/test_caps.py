@@ -1,6 +1,6 @@
 """What may be spent in a day is spent: people read it once, with the time, and nothing of theirs is lost."""
 
-from daemon.core.ports.models import Completion
+from daemon.core.ports.services import Completion
 from tests.given import tagged
 from tests.journeys.house import House, said
 from tests.models import FakeModel

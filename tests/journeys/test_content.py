@@ -2,7 +2,7 @@
 
 import re
 
-from daemon.channels.slack.manifest import SHARE_SCOPE
+from daemon.channels.slack.installation import SHARE_SCOPE
 from tests.given import tagged
 from tests.journeys.house import House
 from tests.journeys.reacting import SCOPES

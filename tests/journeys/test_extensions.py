@@ -64,7 +64,7 @@ async def test_calls_go_to_a_provider_of_another_package(empty_house: House, ext
 
 
 async def test_what_cannot_be_used_stops_the_start_with_its_file_and_field(empty_house: House, extras: Path) -> None:
-    named_as_ours = "from daemon.ism.extended import ActionExtension\nIT = ActionExtension('think', 'x', None)"
+    named_as_ours = "from daemon.ism.machine import ActionExtension\nIT = ActionExtension('think', 'x', None)"
     refused: tuple[tuple[str, str, str | None, str], ...] = (
         ("actions", "empty", "", "can't be imported: AttributeError"),
         ("actions", "misses", "import no_such_module", "can't be imported: ModuleNotFoundError: No module named"),

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from daemon.channels.slack.file_fetcher import FileFetcher
+from daemon.channels.slack.files import FileFetcher
 from daemon.core.errors import FileRefused
-from daemon.core.ports.files import SharedFile
+from daemon.core.ports.services import SharedFile
 from daemon.core.sentences import Sentence
 from daemon.local_slack.model import Json
 from tests.fakes import TIMEOUT

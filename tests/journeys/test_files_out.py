@@ -1,6 +1,6 @@
 """Long code and large tables come as files below the reply, each once, over restarts and refusals."""
 
-from daemon.channels.slack.manifest import SHARE_SCOPE
+from daemon.channels.slack.installation import SHARE_SCOPE
 from daemon.local_slack.model import Json
 from tests.given import tagged
 from tests.journeys.house import House, said

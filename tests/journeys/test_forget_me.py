@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up
 from tests.given import tagged

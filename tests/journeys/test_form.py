@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from bench.model_server import MODEL, model_server
 from bench.poor_models import KINDS, PRIVATE, PoorModel
-from daemon.core.ports.models import Completion, ModelRole, Prompt, Speaker
+from daemon.core.ports.services import Completion, ModelRole, Prompt, Speaker
 from daemon.llm.router import build_llm
 from tests.fakes import Events
 from tests.given import OPENING, tagged, wanting

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ModelUnavailable
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from daemon.core.sentences import SENTENCES
 from daemon.local_slack.model import Json
 from tests.given import shown, tagged, wanting

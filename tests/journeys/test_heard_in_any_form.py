@@ -1,6 +1,6 @@
 """What the soul hears of a message that isn't plain text: forwarded messages, alerts of bots, words about oneself."""
 
-from daemon.channels.slack.manifest import GROUPS_SCOPE, manifest
+from daemon.channels.slack.installation import GROUPS_SCOPE, manifest
 from tests.given import tagged
 from tests.journeys.house import House, said
 

@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.dialog_payloads import CORRECT, dialog_sent
+from daemon.channels.slack.dialogs import home_view
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.home_acts import opened, pressed
-from daemon.channels.slack.home_tab import home_view
-from daemon.core.home import HomeButton, HomeItem, HomeSection
+from daemon.channels.slack.home_acts import CORRECT, dialog_sent, opened, pressed
+from daemon.core.settings_place import HomeButton, HomeItem, HomeSection
 from daemon.local_slack.model import Json
 from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks
 from daemon.memory.knowledge.records.kinds import Topic

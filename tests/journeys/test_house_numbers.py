@@ -2,8 +2,8 @@
 
 import json
 
-from daemon.core.bars import bar_line
-from daemon.core.ports.models import Completion
+from daemon.core.ports.services import Completion
+from daemon.core.text import bar_line
 from tests.journeys.house import House
 from tests.journeys.surfaces import open_home, words
 from tests.models import FakeModel

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from daemon.local_slack.model import Json
-from daemon.memory.queues.introductions import MOST_IN_AN_HOUR
+from daemon.memory.queues.room_ways import MOST_IN_AN_HOUR
 from tests.journeys.house import House, said
 from tests.journeys.souls import write_soul
 

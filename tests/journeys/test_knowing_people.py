@@ -4,7 +4,7 @@ import json
 import re
 
 from daemon.core.errors import ModelUnavailable
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.journeys.learning import ABOUT_ME, MINUTE, feeling, notes, teach, tell, will_learn

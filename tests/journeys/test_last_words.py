@@ -2,10 +2,10 @@
 
 import pytest
 
-from daemon.channels.slack.blocks import rich
-from daemon.core.ports.posts import Post
+from daemon.channels.slack.splitting import rich
+from daemon.core.ports.library import Post
 from daemon.local_slack.model import Json
-from daemon.memory.notes import Note
+from daemon.memory.emptied_posts import Note
 from tests.journeys.house import House, said
 
 

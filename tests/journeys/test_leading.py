@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from daemon.llm.placeholder import newest_messages
 from tests.given import tagged, wanting
 from tests.journeys.house import House

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daemon.core.errors import StoreError
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from daemon.memory.retrieval.surfacing import Surfacing
 from tests.given import shown, tagged
 from tests.journeys.house import House

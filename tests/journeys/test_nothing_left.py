@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up
 from tests.journeys.house import House

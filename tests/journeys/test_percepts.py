@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from daemon.mind.thought.cognitive_input import CognitiveInput
+from daemon.mind.thought.cognitive_output import CognitiveInput
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul

@@ -5,8 +5,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import Completion, ModelRole, Prompt
+from daemon.core.ports.services import Clock, Completion, ModelRole, Prompt
 from tests import chance
 from tests.given import shown
 from tests.journeys.house import House

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from daemon.core.authority import Function, Level
-from daemon.memory.admin.authority_admin import AuthorityChanges
+from daemon.core.fencing import Function, Level
+from daemon.memory.admin.initiative_admin import AuthorityChanges
 from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.database import open_database
 from tests.journeys.house import House

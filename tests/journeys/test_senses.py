@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from daemon.core.house_senses import HouseSense
+from daemon.core.sensing import HouseSense
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.reporting import Reporter

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Transition
+from daemon.mind.process import MentalProcess, Outcome, ProcessContext, Transition
 from daemon.processes import PROCESSES
 from tests.given import shown, tagged, wanting
 from tests.journeys.house import House

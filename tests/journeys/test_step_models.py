@@ -13,8 +13,8 @@ from daemon.cli.checks.mind import step_models
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ConfigError
 from daemon.llm.router import build_llm, choose_step_models
-from daemon.mind.step_names import STEPS
-from daemon.soul.own_models import Models
+from daemon.mind.extended_steps import STEPS
+from daemon.soul.field_types import Models
 from tests.fakes import Events, FakeClock
 from tests.given import soul, tagged
 from tests.journeys.house import House

@@ -12,13 +12,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import THOUGHT_ALONE, Completion, ModelRole, Prompt
+from daemon.core.ports.services import THOUGHT_ALONE, Clock, Completion, ModelRole, Prompt
 from daemon.core.spending import PaidBy
 from daemon.core.working_memory import estimate_tokens
 from daemon.llm.prices import cost_of, most_tokens_of
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.database.transaction import Transaction
+from daemon.memory.database.sqlite import Transaction, sqlite3
 from daemon.memory.spending import reservations
 from tests.kill.mind import KilledMind
 from tests.models import ScriptedLLM

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from daemon.core.ports.models import JUST_THOUGHT, PROMISED_HERE, THOUGHT_ALONE, Prompt
+from daemon.core.ports.services import JUST_THOUGHT, PROMISED_HERE, THOUGHT_ALONE, Prompt
 from daemon.llm.placeholder import newest_messages
 from tests.kill.mind import KilledMind
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from daemon.core.spending import PaidBy
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.kill.bill import billed, paid_by_each
 from tests.kill.loop import PATIENT, PEOPLE, stage
 from tests.kill.verdict import Figure, count, replies, until_still

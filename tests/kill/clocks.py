@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import open_database
-from daemon.memory.knowledge.zones import Zones
+from daemon.memory.knowledge.user_models import Zones
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.person_rooms import PersonRoomsStore

@@ -17,7 +17,7 @@ from typing import Final
 from daemon.core.concurrency import alongside
 from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.server import serve_workspace
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.kill.loop import APART, PATIENT, Crowd, nursery
 from tests.kill.verdict import Figure, Outcome, judge, until_settled
 

@@ -14,8 +14,7 @@ from collections.abc import AsyncGenerator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.models import JUST_THOUGHT, PROMISED_HERE, Completion, ModelRole, Prompt
+from daemon.core.ports.services import JUST_THOUGHT, PROMISED_HERE, Clock, Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer
 from tests.models import ScriptedLLM
 

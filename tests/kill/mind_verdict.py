@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.kill.bill import BilledCall
 from tests.kill.busy_mind import DONE, KEPT, MARKER, SEEN
 from tests.kill.verdict import Figure, Outcome, faults_of

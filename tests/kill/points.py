@@ -11,7 +11,7 @@ from random import Random
 from typing import ClassVar, Final
 
 from daemon.local_slack.model import WorkspaceMessage
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.kill.loop import SOUL, KillStage, stage
 from tests.kill.mind import KEPT, LINES
 from tests.kill.scenes import POSTED, Scene, passed, played

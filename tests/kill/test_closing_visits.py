@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind
+from daemon.core.ports.services import SystemClock
 from daemon.memory.consolidation.slots import NightSlots
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.records.kinds import Episode, Trust

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests import chance
 from tests.kill.loop import PEOPLE, run, stage, until_dead
 from tests.kill.scenes import places, played, trials

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests import chance
 from tests.kill.bill import BilledCall
 from tests.kill.busy_mind import KEPT

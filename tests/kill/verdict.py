@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from daemon.local_slack.model import WorkspaceMessage
 from daemon.local_slack.server import WorkspaceServer
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 _STANDSTILL_S = 60.0  # without any change
 _LOOK_S: Final = 0.25  # between looks into a file that seems unchanged

@@ -20,7 +20,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.types import ToolAnnotations
 
 from daemon.local_slack.people_acting import NotPossible, PeopleActing
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.kill.bill import BilledCall, billed
 from tests.kill.loop import SOUL, KillStage, alive, stage
 from tests.kill.mind_verdict import HOUR_MS, Budget, Left, MindFaults, is_spoken_for, judged

@@ -24,13 +24,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import daemon.app
-from daemon.channels.slack import client
+from daemon.channels.slack import api as client
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.client import SlackClient
-from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.perception import Modality
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import LLMCall, SystemClock
 from daemon.llm import prices
 from daemon.memory.database import Database, Unit, process_locks
 from daemon.memory.database.process_locks import ProcessLocks
@@ -40,7 +39,7 @@ from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.jobs import Job, Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Delivery, ProcessState
-from daemon.mind.state_machine import DECISION_PROCESS
+from daemon.mind.pipelines import DECISION_PROCESS
 from tests.kill.bill import BilledMind, forget_what_is_reserved
 from tests.kill.busy_mind import BusyMind
 from tests.kill.mind import KilledMind

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from bench.recall.corpus import paraphrases
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.llm.embedder import MODEL
-from daemon.llm.embedder.local import LocalEmbedder
+from daemon.llm.embedder.endpoint import LocalEmbedder
 from daemon.memory.database import Database
-from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.knowledge.ranking import Meaning
 from daemon.memory.records import Worker
+from daemon.memory.retrieval.keeper import IndexParts, OwnerWork, owned
 from daemon.memory.retrieval.lanes import Floor
-from daemon.memory.retrieval.owner_lock import owned
-from daemon.memory.retrieval.owner_work import IndexParts, OwnerWork
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from daemon.memory.retrieval.vectors import Vectors
 from tests.fakes import Events

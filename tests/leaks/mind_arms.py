@@ -7,31 +7,28 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 
 from daemon.core.expectations import Check
-from daemon.core.initiative import MOST_PROMISED, NEVER_QUIET
+from daemon.core.notes import MOST_PROMISED, NEVER_QUIET
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.sentences import Words
 from daemon.core.timeframes import Timeframe
 from daemon.memory.database import Transaction
 from daemon.memory.expectations.expected import expected_at_hand
-from daemon.memory.expectations.predictions import NewPrediction, PredictionsMade
+from daemon.memory.expectations.settling import NewPrediction, PredictionsMade
 from daemon.memory.knowledge.episodes import Episodes
-from daemon.memory.mind.documents_at_hand import Documents, documents_at_hand
-from daemon.memory.mind.goal_changes import GoalChange, GoalChanges, close_goal
-from daemon.memory.mind.goals import MOST_OPEN, goals_at_hand
-from daemon.memory.mind.remembering import NotedInThought
-from daemon.memory.mind.self_model import SelfModelPatch
-from daemon.memory.mind.values import ValueChange, ValuesPatch
+from daemon.memory.mind.allowing import NotedInThought
+from daemon.memory.mind.goal_changes import MOST_OPEN, GoalChange, GoalChanges, close_goal, goals_at_hand
+from daemon.memory.mind.listing import Documents, documents_at_hand
+from daemon.memory.mind.self_model import SelfModelPatch, ValueChange, ValuesPatch
 from daemon.memory.mind.world_model import WorldModelPatch
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.queues.promises import OpenPromise, PromisesTold, promises_due
 from daemon.memory.queues.remembering import Journaled, Remembered
 from daemon.memory.retrieval.lanes import Floor
-from daemon.memory.stream.keeping import CycleThoughts, ThoughtPlace, store_thoughts
-from daemon.memory.stream.new_thought import NewThought
+from daemon.memory.stream.keeping import CycleThoughts, NewThought, ThoughtPlace, store_thoughts
 from daemon.memory.stream.reading import last_thoughts
 from daemon.memory.thought_parts import ThoughtPart
-from daemon.mind.promising import said_for_it
+from daemon.mind.motor import said_for_it
 from tests.leaks.arms import Arm, AskedThere, Home, SaidThere
 
 _ALL = 1_000  # thoughts, which is more than are looked at

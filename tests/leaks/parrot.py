@@ -10,11 +10,10 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from daemon.core.house_senses import ProgramSense
-from daemon.core.ports.models import Prompt
-from daemon.core.pushed_readings import NowhereToPerceive, PushedReading
+from daemon.core.ports.services import Prompt
+from daemon.core.sensing import NowhereToPerceive, ProgramSense, PushedReading
 from daemon.local_slack.client import WorkspaceClient
-from daemon.local_slack.events import archived_event, renamed_event
+from daemon.local_slack.deliveries import archived_event, renamed_event
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel
 from daemon.local_slack.server import serve_workspace
 from daemon.local_slack.workspace import Workspace

@@ -11,20 +11,19 @@ from pathlib import Path
 from random import Random
 from typing import cast
 
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.identity import SlackIdentity
-from daemon.channels.slack.known_places import KnownPlaces
 from daemon.channels.slack.people import Directory
 from daemon.channels.slack.readers import RoomReaders
+from daemon.channels.slack.refusals import SlackIdentity
+from daemon.channels.slack.rooms import KnownPlaces
 from daemon.core.perception import ConversationKey, Perception, Place, Readers
 from daemon.memory.database import Database, Transaction, open_database
-from daemon.memory.knowledge.narrowing import times_narrowed
+from daemon.memory.knowledge.forgetting import times_narrowed
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.knowledge.user_models import record_encounter
 from daemon.memory.queues.claims import ReadersChanged
-from daemon.memory.queues.person_rooms import PersonRoomsStore, require_no_narrowing, require_rooms
-from daemon.memory.queues.room_news import RoomNewsStore
+from daemon.memory.queues.person_rooms import PersonRoomsStore, RoomNewsStore, require_no_narrowing, require_rooms
 from daemon.memory.records import Speaks, Turn, Worker
 from tests import template
 from tests.fakes import Events, FakeClock

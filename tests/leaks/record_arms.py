@@ -3,18 +3,16 @@
 from random import Random
 
 from daemon.core.errors import StoreError
-from daemon.core.ports.files import FileKind, ReadFile, SharedFile
+from daemon.core.ports.services import FileKind, ReadFile, SharedFile
 from daemon.memory.admin.remembered import facts_for, readers_at
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.episodes import Closing, Episodes
 from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
 from daemon.memory.knowledge.records.kinds import Core, Episode, Sense, StructuredSummary, Trust, WorkflowState
-from daemon.memory.knowledge.records.links import Link, Relation
-from daemon.memory.knowledge.records.origins import common_of, origin_of
+from daemon.memory.knowledge.records.links import Link, Relation, common_of, origin_of
 from daemon.memory.knowledge.records.store import get, put
-from daemon.memory.knowledge.sense_bytes import SenseBytes
 from daemon.memory.knowledge.senses import Senses
-from daemon.memory.knowledge.shared_files import store_files
+from daemon.memory.knowledge.shared_files import SenseBytes, store_files
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.knowledge.visits import VisitNote, note_visit
 from daemon.memory.people.known import KnownOfPerson

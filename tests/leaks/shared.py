@@ -18,14 +18,14 @@ from pydantic import SecretStr
 
 from daemon.core.notes import NoteBudget
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from daemon.core.sessions import KeyOwner, Visibility
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from daemon.memory.database import Database
 from daemon.memory.shared.keys import KeyAdmin
 from daemon.memory.shared.messages import NoteStore
-from daemon.shared.messages import send_as_admin
+from daemon.shared.events import send_as_admin
 from daemon.shared.sessions import CodeSessions
 from tests import template
 from tests.fakes import TurnableClock

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from daemon.core.contexts import ContextState
+from daemon.core.sensing import ContextState
 from daemon.core.sessions import KeyOwner
-from daemon.shared import living_sessions
-from daemon.shared.door import ContextDoor
+from daemon.shared import asking as living_sessions
+from daemon.shared.session_context import ContextDoor
 from tests import chance
 from tests.leaks.shared import play_shared
 

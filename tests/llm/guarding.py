@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daemon.core.errors import ModelUnavailable
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from daemon.llm.resilience import CallLimits, ResilientLLM
 from tests.fakes import Events, FakeClock
 from tests.llm.prompts import answer, prompt

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 
 from daemon.core.errors import ModelError
-from daemon.core.ports.models import LLM, Completion, Effort, Message, ModelRole, Prompt, Speaker, SystemPart
+from daemon.core.ports.services import LLM, Completion, Effort, Message, ModelRole, Prompt, Speaker, SystemPart
 
 SCHEMA: Mapping[str, object] = {
     "type": "object",

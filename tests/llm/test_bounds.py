@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 import pytest
 
 from daemon.core.errors import ModelError, ModelUnavailable
-from daemon.core.ports.models import Completion
+from daemon.core.ports.services import Completion
 from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.router import Router
 from tests.fakes import TIMEOUT, Events, FakeClock

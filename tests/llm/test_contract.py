@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.core.bounded_http import MAX_RESPONSE_BYTES
 from daemon.core.errors import ModelRefused, ModelUnavailable, NoAccess, StillLoading
-from daemon.llm.provider import ClosableLLM
+from daemon.core.http import MAX_RESPONSE_BYTES
+from daemon.llm.endpoint import ClosableLLM
 from daemon.llm.router import Router
 from tests.fakes import TIMEOUT, FakeClock
 from tests.llm.conftest import settings_for

@@ -18,9 +18,8 @@ from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
 from daemon.core.workers import WorkerProcess
 from daemon.llm.embedder import MODEL, build_embedder
-from daemon.llm.embedder.endpoint import EndpointEmbedder
-from daemon.llm.embedder.local import LocalEmbedder
-from daemon.llm.embedder.wordpiece import WordPiece
+from daemon.llm.embedder.endpoint import EndpointEmbedder, LocalEmbedder
+from daemon.llm.embedder.minilm_worker import WordPiece
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,7 +55,7 @@ async def test_a_process_that_begins_while_its_embedder_is_closed_ends_too(monke
         closed.wait()
         return process
 
-    monkeypatch.setattr("daemon.llm.embedder.local.WorkerProcess", begin)
+    monkeypatch.setattr("daemon.llm.embedder.endpoint.WorkerProcess", begin)
     asking = asyncio.create_task(embedder.embed(["a"]))
     await begun.wait()
     await embedder.aclose()

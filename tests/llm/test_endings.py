@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from daemon.core.errors import ModelUnavailable
-from daemon.core.ports.models import ModelRole
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import LLMCall, ModelRole
 from daemon.core.repetition import without_repeats
 from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.router import Router

@@ -9,8 +9,8 @@ import pytest
 
 from daemon.core.config import load_settings
 from daemon.core.errors import CannotSee, ModelRefused
-from daemon.core.ports.models import Effort, Image, Message, Prompt, Speaker, SystemPart
-from daemon.llm.model_traits import THINKING_ROOM
+from daemon.core.ports.services import Effort, Image, Message, Prompt, Speaker, SystemPart
+from daemon.llm.prices import THINKING_ROOM
 from daemon.llm.router import Router
 from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for

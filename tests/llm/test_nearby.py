@@ -10,9 +10,8 @@ from aiohttp import web
 
 from daemon.app.minds import first_mind
 from daemon.core.config import Settings, load_settings
-from daemon.llm import nearby
-from daemon.llm.model_id import Vendor
-from daemon.llm.nearby import ModelServer, NearbyModel, find_model, model_servers
+from daemon.llm import answers as nearby
+from daemon.llm.answers import ModelServer, NearbyModel, Vendor, find_model, model_servers
 from daemon.soul import Soul
 from tests.given import soul
 from tests.llm.providers import OpenAIServer

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError, ModelRefused
-from daemon.core.ports.models import JUST_THOUGHT, THOUGHT_ALONE, ModelRole, Prompt, SystemPart
+from daemon.core.ports.services import JUST_THOUGHT, THOUGHT_ALONE, ModelRole, Prompt, SystemPart
+from daemon.llm.answers import ECHO, REHEARSAL, parse_model_id
 from daemon.llm.endpoint import endpoint_for
-from daemon.llm.model_id import ECHO, REHEARSAL, parse_model_id
-from daemon.llm.placeholder import newest_messages, placeholder_answer
-from daemon.llm.rehearsal import LINES, rehearsal_answer
+from daemon.llm.placeholder import LINES, newest_messages, placeholder_answer, rehearsal_answer
 from daemon.llm.router import Router
 from daemon.mind.steps.choose_actions import Choice, ChosenAction, choose_actions
 from daemon.mind.steps.feel import Feeling

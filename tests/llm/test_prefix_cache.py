@@ -8,7 +8,7 @@ from bench.model_server import model_server
 from bench.prefix_cache import AutomaticCache, MarkedCache
 from bench.thinker import Thinker
 from daemon.core.config import load_settings
-from daemon.core.ports.models import SystemPart
+from daemon.core.ports.services import SystemPart
 from daemon.llm.router import Router
 from tests.fakes import FakeClock
 from tests.llm.prompts import answer, prompt

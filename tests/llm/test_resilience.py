@@ -9,10 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable, StillLoading
-from daemon.core.ports.models import Completion, Prompt
-from daemon.llm.circuit import FAILURES_TO_OPEN, FEWEST_RETRIES, REST_SECONDS, TIMEOUTS_TO_OPEN, Circuit
-from daemon.llm.clean_text import PieceCleaner, clean
-from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES, PATIENCE_SECONDS, ResilientLLM
+from daemon.core.ports.services import Completion, Prompt
+from daemon.llm.endpoint import PieceCleaner, clean
+from daemon.llm.resilience import (
+    ATTEMPTS,
+    FAILURES_TO_OPEN,
+    FEWEST_BYTES,
+    FEWEST_RETRIES,
+    PATIENCE_SECONDS,
+    REST_SECONDS,
+    TIMEOUTS_TO_OPEN,
+    Circuit,
+    ResilientLLM,
+)
 from tests.fakes import Events, FakeClock
 from tests.llm.guarding import down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, fault, prompt

@@ -5,9 +5,9 @@ from genai_prices import data_snapshot
 
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
-from daemon.core.ports.models import Completion, Cost, ModelRole
+from daemon.core.ports.services import Completion, Cost, ModelRole
+from daemon.llm.answers import Vendor, parse_model_id
 from daemon.llm.endpoint import Endpoint, endpoint_for
-from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.llm.prices import cost_of, load, most_of, most_tokens_of, price_is_known
 from daemon.llm.router import build_llm, choose_models
 from tests.fakes import FakeClock

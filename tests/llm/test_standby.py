@@ -10,14 +10,12 @@ from daemon.app.minds import with_models_of
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError, ModelUnavailable
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports.models import ModelRole
-from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS, TIMEOUTS_TO_OPEN
-from daemon.llm.model_id import parse_model_id
-from daemon.llm.resilience import PATIENCE_SECONDS, ResilientLLM
-from daemon.llm.router import build_llm
-from daemon.llm.standby import choose_standby
+from daemon.core.ports.services import ModelRole
+from daemon.llm.answers import parse_model_id
+from daemon.llm.resilience import FAILURES_TO_OPEN, PATIENCE_SECONDS, REST_SECONDS, TIMEOUTS_TO_OPEN, ResilientLLM
+from daemon.llm.router import build_llm, choose_standby
 from daemon.mind.cognition import Mind
-from daemon.soul.own_models import Models
+from daemon.soul.field_types import Models
 from tests.fakes import Events, FakeClock
 from tests.given import soul
 from tests.llm.guarding import turn_until_done

@@ -6,7 +6,7 @@ import jsonschema
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.llm.strict_schema import can_be_strict, strict
+from daemon.llm.answers import can_be_strict, strict
 
 Pair = tuple[dict[str, object], object]
 """A schema and an instance of it."""

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.local_slack.clock import WorkspaceClock
-from daemon.local_slack.model import AppIdentity
-from daemon.local_slack.seed import seeded
-from daemon.local_slack.text import mentions, rich_text, typed
-from daemon.local_slack.timeline import Timeline
+from daemon.local_slack.model import AppIdentity, mentions, rich_text, typed
+from daemon.local_slack.state import Timeline, seeded
 from tests.fakes import FakeClock
 
 STATE = seeded(AppIdentity(), "Soul", 1_700_000_000)

@@ -9,14 +9,12 @@ from typing import Any, Final
 from daemon.app.assembly import assemble, souls_of
 from daemon.app.lifecycle import Daemon
 from daemon.core.config import Settings
-from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
 from daemon.core.ports.arrivals import NewMessage
 from daemon.core.ports.channel import Offers
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.models import Completion, Prompt
-from daemon.core.ports.speech import DraftLog, Speech
-from daemon.memory.database.driver import sqlite3
+from daemon.core.ports.services import Completion, DraftLog, GateDecision, Prompt, Speech
+from daemon.core.text import Trusted
+from daemon.memory.database.sqlite import sqlite3
 from daemon.runtime.dispatcher import AnyLane
 from tests.fakes import Events, FakeChannel, FakeSpeech, StillClock
 from tests.given import tagged

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from daemon.memory.database import open_database
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from tests.fakes import FakeClock

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from tests.given import tagged
 
 _SAID = "The valve, I think: it was changed in October."

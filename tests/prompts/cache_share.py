@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from bench.prefix_cache import MEMORIES
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from daemon.core.working_memory import estimate_tokens
 
 

@@ -7,14 +7,12 @@ from pathlib import Path
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports.channel import ThreadMessage
-from daemon.core.ports.library import Passage
-from daemon.core.ports.tools import Tool
+from daemon.core.ports.library import Passage, Tool
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import Speaks, Turn, TurnKind
-from daemon.mind.recall import RecalledFacts
-from daemon.mind.recall.thoughts import thought_for
+from daemon.mind.recall import RecalledFacts, thought_for
 from daemon.soul import Contact, Soul, SpeakingFirst, find_souls_directory, load_soul
 
 NONCE = "c0de"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from tests.prompts.facts import soul
 from tests.prompts.scenes import SCENES
 

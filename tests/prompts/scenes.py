@@ -5,30 +5,28 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from daemon.core.event_sources import FROM_PARAM, SOURCE_PARAM
-from daemon.core.inner_room import inner_room
+from daemon.core.lineage import inner_room
 from daemon.core.perception import Modality, Perception, Readers
 from daemon.core.phrases import Phrase
 from daemon.core.ports.channel import ThreadMessage
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
+from daemon.core.sensing import FROM_PARAM, SOURCE_PARAM
 from daemon.core.sessions import CodeSession, SessionState, Visibility
 from daemon.core.tempo import OCCASION
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.mind.at_hand import AtHand
-from daemon.memory.mind.goals import Goal
+from daemon.memory.mind.goal_changes import Goal
 from daemon.memory.queues.intention_rows import CUE
 from daemon.memory.queues.intention_rows import SILENCE as UNANSWERED
 from daemon.memory.records import JSONObject, ProcessState, TurnKind
 from daemon.mind.cognition import Mind
-from daemon.mind.interrupts import Interrupt
 from daemon.mind.matter import Matter
-from daemon.mind.mental_process import ProcessContext
 from daemon.mind.motor import Motor
-from daemon.mind.piece import MadePiece
-from daemon.mind.recall import RecalledFacts, recall
-from daemon.mind.recall.at_work import with_sessions
+from daemon.mind.process import Interrupt, ProcessContext
+from daemon.mind.recall import RecalledFacts, recall, with_sessions
 from daemon.mind.recall.visit import Visit
+from daemon.mind.stances import MadePiece
 from daemon.mind.steps.digest import digest, talk_of_room
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES

@@ -7,7 +7,7 @@ import pytest
 from daemon.core.fencing import NO_NONCE, NONCE_LASTS_MS, Nonce
 from daemon.core.perception import Audience, AudienceKind, Readers
 from daemon.core.working_memory import Memory, Role
-from daemon.mind.recall.thoughts import last_thoughts
+from daemon.mind.recall import last_thoughts
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.soul_engine import shown_turns

@@ -10,9 +10,8 @@ from daemon.core.timetable import when
 from daemon.core.working_memory import WorkingMemory, thought
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.records import ProcessState
-from daemon.mind.interrupts import Interrupt, Interrupted
-from daemon.mind.mental_process import MOST_HOPS, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
+from daemon.mind.process import MOST_HOPS, Interrupt, Interrupted, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.steps.external_dialog import external_dialog
 from tests.fakes import FakeSpeech
 from tests.unit.playing import NOW_MS, SOUL, WORDS, Play, due, keep_count, stay, to

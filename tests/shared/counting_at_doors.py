@@ -12,8 +12,8 @@ from typing import Final
 
 import aiohttp
 
-from daemon.core.ports.clock import Clock
-from daemon.memory.database.driver import sqlite3
+from daemon.core.ports.services import Clock
+from daemon.memory.database.sqlite import sqlite3
 
 KEYS: Final = ("left", "right")
 _CHANGED: Final = 412

@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from daemon.core.clock import SystemClock
-from daemon.core.contexts import ADMIN
+from daemon.core.ports.services import SystemClock
+from daemon.core.sensing import ADMIN
 from daemon.memory.database import open_database
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.context import RawContext, SharedContexts
+from daemon.shared.contexts import RawContext, SharedContexts
 from daemon.shared.news import StoreNews, open_news
 
 WORKSPACE: Final = "T1"

@@ -10,18 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.clock import SystemClock
-from daemon.core.contexts import SOULS, ContextRefused, Writer
-from daemon.core.members import LARGEST_STATE, MemberTaken, WorkPlace
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.arrivals import LARGEST_STATE, MemberTaken, WorkPlace
+from daemon.core.ports.services import Clock, SystemClock
+from daemon.core.sensing import SOULS, ContextRefused, Writer
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.presence import Presence
-from daemon.memory.shared.awareness import LEASE_MS, AwarenessStore
-from daemon.memory.shared.store import ContextStore
-from daemon.shared.context import SharedContexts
+from daemon.memory.shared.store import LEASE_MS, AwarenessStore, ContextStore
+from daemon.shared.contexts import SharedContexts
+from daemon.shared.events import Doing, SoulAtWork
 from daemon.shared.news import open_news
-from daemon.shared.souls import Doing, SoulAtWork
 from tests.fakes import TIMEOUT, FakeClock
 from tests.given import DM, TEAM
 from tests.processes import OtherProcess, without_locks

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.contexts import ADMIN, ContextRefused
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind
+from daemon.core.sensing import ADMIN, ContextRefused
 from daemon.core.sessions import THE_ADMIN
 from daemon.memory.database import Database, open_database
 from daemon.memory.shared.store import ContextStore
-from daemon.shared.context import SharedContexts
-from daemon.shared.door import ContextDoor
+from daemon.shared.contexts import SharedContexts
 from daemon.shared.looks import Looks
 from daemon.shared.news import StoreNews
+from daemon.shared.session_context import ContextDoor
 from tests.fakes import TIMEOUT, FakeClock
 from tests.given import TEAM
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
-from daemon.core.contexts import ADMIN
 from daemon.core.errors import StoreError
+from daemon.core.ports.services import SystemClock
+from daemon.core.sensing import ADMIN
 from daemon.memory.database import Database, open_database
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.database.sqlite import wal_is_safe
+from daemon.memory.database.sqlite import sqlite3, wal_is_safe
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.news import LOOK_S, POLL_S, StoreNews
 from tests.fakes import TIMEOUT, FakeClock

@@ -10,13 +10,12 @@ from daemon.core.notes import NoteBudget, NoteKind, NoteRefused, NoteState, Shar
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Readers
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.database.pruning import Retention, prune
-from daemon.memory.knowledge.narrowing import make_private
+from daemon.memory.knowledge.forgetting import make_private
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import Dismissal
-from daemon.memory.shared.awareness import AwarenessStore
-from daemon.memory.shared.messages import NewNote, NoteStore
-from daemon.memory.shared.note_acts import SaidToSoul, SentNote
-from daemon.shared.messages import SoulNotes, send_as_admin
+from daemon.memory.shared.messages import NewNote, NoteStore, SaidToSoul, SentNote
+from daemon.memory.shared.store import AwarenessStore
+from daemon.shared.events import SoulNotes, send_as_admin
 from tests.fakes import FakeClock
 from tests.given import DM, HERE, SOUL, TEAM, effect, new_message
 from tests.store.parts import Stores

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.client import SlackClient
-from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock, SystemClock
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import Events, FakeIntake
 from tests.slack.parts import Control, settings_for

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.identity import SlackIdentity
+from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.config import Settings
 from daemon.core.perception import Place
 from daemon.local_slack.server import WorkspaceServer

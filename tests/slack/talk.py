@@ -1,9 +1,8 @@
 """A speech in a DM with a clock that the test advances."""
 
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.drafts import Drafts
-from daemon.channels.slack.speech import SlackSpeech, StreamTarget
-from daemon.core.ports.speech import DraftLog
+from daemon.channels.slack.api import SlackClient
+from daemon.channels.slack.speech import Drafts, SlackSpeech, StreamTarget
+from daemon.core.ports.services import DraftLog
 from tests.fakes import Events, FakeClock, FakeDrafts
 
 

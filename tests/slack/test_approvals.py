@@ -2,9 +2,9 @@
 
 import pytest
 
-from daemon.channels.slack.blocks import plain
 from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.splitting import plain
 from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.ports.arrivals import Decision
 from tests.fakes import Events

@@ -5,18 +5,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.catch_up import CatchUp
-from daemon.channels.slack.client import SlackClient
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.place_reader import PAGES
-from daemon.channels.slack.preflight import fetch_identity
-from daemon.core.clock import SystemClock
+from daemon.channels.slack.installation import fetch_identity
+from daemon.channels.slack.payloads import PAGES
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.perception import AudienceKind
+from daemon.core.ports import HeardPlace, UnreadPlace
 from daemon.core.ports.arrivals import Edit, Source
-from daemon.core.ports.catch_up import HeardPlace, UnreadPlace
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock, SystemClock
 from daemon.local_slack.model import ChannelKind, WorkspaceChannel, WorkspaceMessage
 from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
 from tests.given import post

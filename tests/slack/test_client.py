@@ -5,12 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.manifest import REQUIRED_SCOPES
-from daemon.channels.slack.preflight import check_tokens, fetch_identity
-from daemon.core.clock import SystemClock
+from daemon.channels.slack.api import SlackClient
+from daemon.channels.slack.installation import REQUIRED_SCOPES, check_tokens, fetch_identity
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
+from daemon.core.ports.services import SystemClock
 from tests.fakes import Events, FakeClock
 from tests.loopback import served
 from tests.slack.conftest import Wire

@@ -4,7 +4,7 @@ import pytest
 
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import AccessLost, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
-from daemon.core.ports.posts import FoundPost
+from daemon.core.ports.library import FoundPost
 from tests.given import post
 from tests.slack.conftest import Wire
 from tests.slack.parts import Control, draft, drafted, listening, spoken

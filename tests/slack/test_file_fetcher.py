@@ -8,12 +8,12 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import CANVAS, LIST
-from daemon.channels.slack.file_fetcher import FileFetcher
+from daemon.channels.slack.files import FileFetcher
 from daemon.core.config import Settings
 from daemon.core.errors import FileRefused, NotDelivered
-from daemon.core.ports.files import SharedFile
+from daemon.core.ports.services import SharedFile
 from tests.fakes import Events, FakeClock
 from tests.loopback import served
 

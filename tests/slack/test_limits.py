@@ -7,8 +7,8 @@ import pytest
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.perception import Place
-from daemon.core.ports.posts import FoundPost
-from daemon.core.ports.speech import Task, TaskState
+from daemon.core.ports.library import FoundPost
+from daemon.core.ports.services import Task, TaskState
 from tests.fakes import Events, FakeClock, FakeDrafts
 from tests.given import perception, post
 from tests.slack.conftest import Open, Wire

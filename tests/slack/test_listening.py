@@ -5,7 +5,7 @@ import dataclasses
 
 import pytest
 
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.api import SlackClient
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports.arrivals import Deletion, Edit, Feedback

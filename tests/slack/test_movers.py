@@ -6,9 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.movers import Movers
-from daemon.channels.slack.people import Directory
+from daemon.channels.slack.api import SlackClient
+from daemon.channels.slack.people import Directory, Movers
 from daemon.core.concurrency import alongside
 from daemon.core.errors import NotDelivered, StoreBusy
 from tests.fakes import Events, FakeClock, FakePersonRooms

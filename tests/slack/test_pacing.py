@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from daemon.channels.slack.cache import TimedCache
-from daemon.channels.slack.drafts import Drafts
-from daemon.channels.slack.manifest import (
+from daemon.channels.slack.api import Pacing
+from daemon.channels.slack.installation import (
     AGENT_SCOPE,
     BOT_EVENTS,
     COMMANDS_SCOPE,
@@ -20,7 +19,8 @@ from daemon.channels.slack.manifest import (
     SHARE_SCOPE,
     manifest,
 )
-from daemon.channels.slack.pacing import Pacing
+from daemon.channels.slack.refusals import TimedCache
+from daemon.channels.slack.speech import Drafts
 from daemon.local_slack.server import SCOPES
 from tests.fakes import FakeClock
 

@@ -7,12 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.dialog_forms import complaint_dialog
-from daemon.channels.slack.dialog_payloads import COMPLAINT, dialog_sent
+from daemon.channels.slack.dialogs import complaint_dialog
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.manifest import manifest
-from daemon.channels.slack.reactions import taken_back, thumb_given
-from daemon.channels.slack.stops import says_stop, session_stopped
+from daemon.channels.slack.home_acts import COMPLAINT, dialog_sent
+from daemon.channels.slack.installation import manifest
+from daemon.channels.slack.payloads import says_stop, session_stopped, taken_back, thumb_given
 from daemon.core.phrases import WHY_SHORTCUT
 from daemon.core.ports.arrivals import Complaint, Edit, Feedback, NewMessage, Source, Stop, WhyAsked, Withdrawal
 from daemon.core.sentences import HOUSE_WORDS, Words

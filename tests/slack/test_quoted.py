@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.channels.slack.event_reader import CANVAS, LIST, EventReader
-from daemon.channels.slack.quoted import quoted
+from daemon.channels.slack.message_text import quoted
 from daemon.core.ports.arrivals import Edit, NewMessage
 from tests.slack.parts import OURS
 

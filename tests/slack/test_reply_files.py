@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.reply_files import MOST_FILES, content_of, is_markdown, with_files
-from daemon.core.ports.posts import ReplyFile
+from daemon.channels.slack.files import MOST_FILES, content_of, is_markdown, with_files
+from daemon.core.ports.library import ReplyFile
 from daemon.core.sentences import HOUSE_WORDS
 from tests.given import post
 

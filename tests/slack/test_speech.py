@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.sizes import PART
+from daemon.channels.slack.api import SlackClient
+from daemon.channels.slack.link_safety import PART
 from daemon.channels.slack.splitting import FLOOR
 from daemon.core.errors import StoreBusy
-from daemon.core.ports.speech import DraftLog, Task, TaskState
+from daemon.core.ports.services import DraftLog, Task, TaskState
 from tests.fakes import Events
 from tests.slack.parts import Control, cards, spoken
 from tests.slack.talk import TimedSpeech

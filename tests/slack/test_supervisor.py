@@ -5,8 +5,7 @@ from typing import cast
 
 import pytest
 
-from daemon.channels.slack.connection import Connection
-from daemon.channels.slack.supervisor import Supervisor
+from daemon.channels.slack.connection import Connection, Supervisor
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ConfigError
 from tests.fakes import TIMEOUT, Events, FakeClock

@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from daemon.channels.slack.api import SlackClient
+from daemon.channels.slack.appearance import DETAILS, MOST, TITLE, TaskCards, card_text, status_for
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.links import BREAK
+from daemon.channels.slack.link_safety import BREAK
 from daemon.channels.slack.speech import SlackSpeech, StreamTarget
-from daemon.channels.slack.status_line import status_for
-from daemon.channels.slack.task_cards import DETAILS, MOST, TITLE, TaskCards, card_text
 from daemon.core.perception import Place
-from daemon.core.ports.speech import Task, TaskState
+from daemon.core.ports.services import Task, TaskState
 from tests.fakes import Events, FakeDrafts
 from tests.given import perception, post
 from tests.slack.conftest import Open

@@ -4,7 +4,7 @@ from typing import Any
 
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Modality, Place
-from daemon.core.ports.speech import Speech, Task, TaskState
+from daemon.core.ports.services import Speech, Task, TaskState
 from tests.fakes import FakeDrafts
 from tests.given import perception, post
 from tests.slack.conftest import Open, Wire

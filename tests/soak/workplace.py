@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 
 from daemon.core.errors import ModelUnavailable, StoreBusy, StoreFull
-from daemon.core.ports.models import Completion, Prompt
+from daemon.core.ports.services import Completion, Prompt
 from daemon.core.systemd import ExitCode, exit_code
 from daemon.local_slack.faults import MethodFault
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel, WorkspaceUser
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.database import Transaction, migrate
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from tests.fakes import Events, TurnableClock
 from tests.journeys.house import SlackDaemon, settings_for
 from tests.models import FakeModel

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from daemon.core.perception import ConversationKey, Readers
-from daemon.memory.admin.goal_admin import AdminsGoals, NewGoal
+from daemon.memory.admin.schedule_admin import AdminsGoals, NewGoal
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.mind.at_hand import Minds
-from daemon.memory.mind.goal_changes import GoalChange, GoalChanges, StaleShown
-from daemon.memory.mind.goal_listing import ListedGoal
-from daemon.memory.mind.goals import Goal
+from daemon.memory.mind.goal_changes import Goal, GoalChange, GoalChanges, StaleShown
+from daemon.memory.mind.listing import ListedGoal
 from daemon.memory.queues.memory_acts import Asker
 from tests.fakes import FakeClock
 from tests.given import SOUL

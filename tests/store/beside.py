@@ -7,7 +7,7 @@ from daemon.core.perception import Place
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records.kinds import Sense, Trust
 from daemon.memory.knowledge.records.store import put
-from daemon.memory.knowledge.sense_bytes import SenseBytes
+from daemon.memory.knowledge.shared_files import SenseBytes
 from daemon.memory.knowledge.soul_states import NewState, SoulStates
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.intentions import IDLE, store_intentions

@@ -22,8 +22,8 @@ import alembic.command
 import alembic.config
 import sqlalchemy
 
-from daemon.core.clock import SystemClock
 from daemon.core.errors import StoreError
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import Database, Transaction, migrate, open_database
 from daemon.memory.store import open_store
 from tests.fakes import Events

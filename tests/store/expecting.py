@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from daemon.core.expectations import Check
+from daemon.core.lineage import kept_readers
 from daemon.core.perception import ConversationKey, Perception, Readers
-from daemon.core.thought_readers import kept_readers
 from daemon.core.timeframes import Timeframe
 from daemon.memory.expectations.expected import Expected, expected_at_hand
-from daemon.memory.expectations.predictions import NewPrediction, PredictionsMade
-from daemon.memory.expectations.settling import DuePredictions
+from daemon.memory.expectations.settling import DuePredictions, NewPrediction, PredictionsMade
 from daemon.memory.records import Speaks, Worker, as_json
 from tests.fakes import FakeClock
 from tests.given import DM, effect, new_message

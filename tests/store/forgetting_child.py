@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, TypeVar
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import Database, Unit, open_database
 from daemon.memory.people.forgetting import ForgettingPeople
 from tests.fakes import Events

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import Database, open_database
 from daemon.memory.people.forgetting import ForgettingPeople
 from tests.fakes import Events

@@ -10,9 +10,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.reader_codes import codes_of_turn
 from daemon.memory.records import Speaks, Turn
-from daemon.memory.retrieval.keeper import VectorKeeper
-from daemon.memory.retrieval.owner_lock import owned
-from daemon.memory.retrieval.owner_work import IndexParts, OwnerWork
+from daemon.memory.retrieval.keeper import IndexParts, OwnerWork, VectorKeeper, owned
 from daemon.memory.retrieval.reconcile import Difference, difference
 from daemon.memory.retrieval.vector_file import VectorFile
 from daemon.memory.retrieval.vectors import FILE, Vectors

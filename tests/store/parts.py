@@ -10,10 +10,10 @@ from typing import cast
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.core.ports.arrivals import NewMessage
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learned, Learning, Proved, TurnRange
 from daemon.memory.knowledge.records.kinds import Episode, Fact, Trust

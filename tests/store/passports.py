@@ -8,9 +8,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.core.turn_fields import EpistemicMode
+from daemon.core.step import EpistemicMode
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import (
     Core,
     Episode,
@@ -26,10 +25,10 @@ from daemon.memory.knowledge.records.kinds import (
     Trust,
     WorkflowState,
 )
-from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.knowledge.records.links import Link, Relation, turn_id
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.knowledge.turn_index import store_turns
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.records import Speaks, Turn
 
 DAY: Final = 1_769_558_400_000

@@ -9,7 +9,7 @@ import pytest
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.arrivals import Acceptance, Decision
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approval
 from tests.fakes import FakeClock

@@ -7,21 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.core.authority import FUNCTION_OF, REPLY_FIELDS, STARTS, Authority, Function, Level
 from daemon.core.errors import StoreError
-from daemon.memory.admin.authority_admin import LONGEST_WHY, AuthorityChanges
+from daemon.core.fencing import FUNCTION_OF, REPLY_FIELDS, STARTS, Authority, Function, Level
+from daemon.memory.admin.initiative_admin import LONGEST_WHY, AuthorityChanges
 from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.mind.allowing import Proposal
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.stream.authority import JUDGED, MOST_REFUSED, level_changes, levels_in_words
-from daemon.memory.stream.listing import list_thoughts
-from daemon.memory.stream.new_thought import NewThought
+from daemon.memory.stream.keeping import NewThought
+from daemon.memory.stream.reading import list_thoughts
 from daemon.memory.thought_parts import ThoughtPart
-from daemon.mind.moment import Moment
-from daemon.mind.recall.stream import allowed_of, focus_of, held_in, left_out, settled_lines, thoughts_in_mind
+from daemon.mind.recall import allowed_of, focus_of, held_in, left_out, settled_lines, thoughts_in_mind
 from daemon.mind.thought import CognitiveOutput, in_effect
 from daemon.mind.thought.cognitive_output import Attention
-from daemon.mind.thought_parts import parts_of
+from daemon.mind.thought_parts import Moment, parts_of
 from tests.fakes import FakeClock
 from tests.given import DM, thread
 from tests.store.parts import WORKER, Stores

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.bound_threads import BoundThread
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.core.questions import BoundThread
 from daemon.memory.bound_threads import BindingRefused, bind, bound_thread, bound_to, follow_session
 from daemon.memory.database import Database, Transaction, open_database
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.handoffs import Handoff, hand_over
 from tests.fakes import FakeClock
 from tests.given import TEAM, thread

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.ports import CatchUpLog, HeardPlace, UnreadPlace
 from daemon.core.ports.arrivals import Acceptance
-from daemon.core.ports.catch_up import CatchUpLog, HeardPlace, UnreadPlace
 from tests.fake_catch_up import FakeCatchUpLog
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, new_message, thread

@@ -13,10 +13,9 @@ import pytest
 
 from daemon.memory.knowledge.turn_index import delete_turns
 from daemon.memory.retrieval.chroma import Chroma
-from daemon.memory.retrieval.keeper import LEAST_ROOM
-from daemon.memory.retrieval.owner_lock import owned, owner_of
+from daemon.memory.retrieval.keeper import LEAST_ROOM, owned, owner_of
+from daemon.memory.retrieval.sources import Order, enqueue
 from daemon.memory.retrieval.vector_file import Shelf, VectorFile
-from daemon.memory.retrieval.vector_queue import Order, enqueue
 from daemon.memory.retrieval.vectors import FILE
 from tests.fakes import FakeClock
 from tests.given import DM

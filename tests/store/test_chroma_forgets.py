@@ -14,9 +14,9 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.records import Speaks, Turn
+from daemon.memory.retrieval.sources import queued
 from daemon.memory.retrieval.statistics import statistics
 from daemon.memory.retrieval.vector_file import VectorFile
-from daemon.memory.retrieval.vector_queue import queued
 from daemon.memory.retrieval.vectors import FILE
 from tests.fake_embedder import WordEmbedder
 from tests.fakes import FakeClock

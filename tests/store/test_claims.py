@@ -8,7 +8,7 @@ import pytest
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.memory.notes import Note
+from daemon.memory.emptied_posts import Note
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.commits import Superseded
 from daemon.memory.records import Claim, Dismissal, Draft, ProcessState

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.clock import SystemClock
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import Database, Transaction, migrate, open_database
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.database.work_thread import WorkThread
 from tests import template
 from tests.fakes import TIMEOUT, FakeClock

@@ -10,16 +10,16 @@ import pytest
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.memory.admin.memory_check import check_memory
+from daemon.memory.admin.nights import check_memory
 from daemon.memory.consolidation.distilling import PATIENCE_MS
 from daemon.memory.database import Database, Transaction
-from daemon.memory.knowledge.narrowing import make_private
+from daemon.memory.knowledge.forgetting import make_private
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.kinds import Core, StructuredSummary, WorkflowState
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, get
 from daemon.memory.people.erasure import Spared, erase
-from daemon.processes.consolidation.distils import distils
+from daemon.processes.consolidation.night import distils
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM
 from tests.models import ScriptedLLM

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from daemon.memory.database import Database
+from daemon.memory.queues.alarms import LEASE_MS, LOOK_S, Duty
 from daemon.memory.queues.catch_up import CatchUpStore
-from daemon.memory.queues.duties import LEASE_MS, LOOK_S, Duty
 from tests.fakes import FakeClock, StillClock
 from tests.processes import OtherProcess, without_locks
 from tests.store.parts import Stores, look, poke

@@ -9,9 +9,9 @@ import pytest
 from daemon.core.channels import Channels
 from daemon.core.errors import DeliveryUncertain, NotDelivered
 from daemon.core.perception import ConversationKey, Modality, Place
-from daemon.core.ports.posts import FoundPost
+from daemon.core.ports.library import FoundPost
 from daemon.memory.database import open_database
-from daemon.memory.notes import Note
+from daemon.memory.emptied_posts import Note
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.intention_rows import NewIntention

@@ -9,8 +9,7 @@ from daemon.core.expectations import Check
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.timetable import platform_time
 from daemon.memory.expectations.settling import DuePredictions
-from daemon.memory.stream.emptying import empty_thoughts_before, empty_thoughts_on
-from daemon.memory.stream.narrowing import narrow_thoughts
+from daemon.memory.stream.emptying import empty_thoughts_before, empty_thoughts_on, narrow_thoughts
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, edited, new_message
 from tests.store.expecting import HOUR_MS, MINE, Expecter, prediction

@@ -8,13 +8,12 @@ import pytest
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.emptied_posts import Note
 from daemon.memory.knowledge.forgetting import forget_derived
-from daemon.memory.knowledge.process_memories import ProcessMemories
-from daemon.memory.knowledge.soul_states import NewState, SoulState, SoulStates
+from daemon.memory.knowledge.soul_states import NewState, ProcessMemories, SoulState, SoulStates
 from daemon.memory.knowledge.user_models import UserModels, model_history
-from daemon.memory.notes import Note
-from daemon.memory.people.passing import erase_passed
+from daemon.memory.people.retention import erase_passed
 from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.memory_acts import Asker, LastForgotten
 from daemon.memory.records import Claim, ProcessState

@@ -13,9 +13,9 @@ import pytest
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.ports.arrivals import Source
-from daemon.core.ports.files import SharedFile
+from daemon.core.ports.services import SharedFile
 from daemon.memory.database import Database, open_database
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import put

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from daemon.core.perception import Audience, ConversationKey, Readers
-from daemon.memory.admin.goal_admin import AdminsGoals
+from daemon.memory.admin.schedule_admin import AdminsGoals
 from daemon.memory.database import open_database
-from daemon.memory.knowledge.narrowing import make_private
-from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
-from daemon.memory.mind.goals import MOST_OPEN
+from daemon.memory.knowledge.forgetting import make_private
+from daemon.memory.mind.goal_changes import MOST_OPEN, GoalChange, GoalChanges
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.residues import residues, texts_of

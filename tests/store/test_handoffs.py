@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.arrivals import Acceptance, Decision, Feedback, Source
-from daemon.memory.admin.handing import Handing
+from daemon.memory.admin.binding import Handing
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.queues.handoffs import Handoff, HandoffRefused

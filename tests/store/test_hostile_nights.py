@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable, NoAccess
-from daemon.core.ports.models import Completion, ModelRole, Prompt
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import Completion, LLMCall, ModelRole, Prompt
 from daemon.memory.database import Database
 from daemon.memory.queues.jobs import LEARNS, Jobs, enqueue_job
 from daemon.memory.records import Worker

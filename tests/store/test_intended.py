@@ -9,15 +9,15 @@ import pytest
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.core.timetable import FARTHEST_MS
 from daemon.memory.admin.schedule_admin import Agenda
-from daemon.memory.knowledge.narrowing import make_private
+from daemon.memory.knowledge.forgetting import make_private
+from daemon.memory.mind.allowing import MOST_WAITING, Intended, IntendedInThought, IntentionsCameBack, ToDo
 from daemon.memory.mind.at_hand import Minds
-from daemon.memory.mind.intended import MOST_WAITING, Intended, IntendedInThought, IntentionsCameBack, ToDo
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.retention import MemoryRetention, expire
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.queues.own_things import OwnThings, next_reminder_ms
+from daemon.memory.queues.own_reminders import OwnThings, next_reminder_ms
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, deleted, edited, thread
 from tests.store.parts import WORKER, Stores

@@ -8,7 +8,7 @@ import pytest
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.vectors import Near, NearQuery
 from daemon.memory.database import Database
-from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.knowledge.ranking import Meaning
 from daemon.memory.knowledge.turn_index import delete_turns, store_turns
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing

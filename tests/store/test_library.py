@@ -14,12 +14,21 @@ from daemon.core.errors import StoreError
 from daemon.core.ports.library import IndexedFile, IndexedPassage, Passage
 from daemon.core.words import likeness, terms_of, words_of
 from daemon.memory.database import Database, open_database
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.library import COMPARED, LibraryIndex
-from daemon.tools import library_files as walking
-from daemon.tools.library_files import SIZE_CAP, LibraryFile, name_folders, read_text, walk
+from daemon.tools import library as walking
+from daemon.tools.library import (
+    MOST_CHARACTERS,
+    MOST_LINES,
+    MOST_PASSAGES,
+    SIZE_CAP,
+    LibraryFile,
+    cut,
+    name_folders,
+    read_text,
+    walk,
+)
 from daemon.tools.library_folders import EVERY, FolderLibrary
-from daemon.tools.passages import MOST_CHARACTERS, MOST_LINES, MOST_PASSAGES, cut
 from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.store.parts import look, poke
 

@@ -13,8 +13,8 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.library import SLICE, LibraryIndex
 from daemon.tools import library_folders as folders
 from daemon.tools.documents import reader
+from daemon.tools.library import MOST_PASSAGES
 from daemon.tools.library_folders import EVERY, FolderLibrary
-from daemon.tools.passages import MOST_PASSAGES
 from tests.fakes import Events, FakeClock
 from tests.store.parts import look
 from tests.tools.documents import made

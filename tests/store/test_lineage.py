@@ -6,7 +6,6 @@ from typing import Final
 
 import pytest
 
-from daemon.core.contexts import ADMIN, JSONObject
 from daemon.core.lineage import (
     UNFOLLOWED,
     author_id,
@@ -23,10 +22,10 @@ from daemon.core.perception import Audience, Place
 from daemon.core.ports.arrivals import RoomWaySent
 from daemon.core.ports.library import IndexedFile, IndexedPassage
 from daemon.core.room_ways import RoomWay
+from daemon.core.sensing import ADMIN, JSONObject
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.forgetting import forget_heard
+from daemon.memory.knowledge.forgetting import forget_heard, make_private
 from daemon.memory.knowledge.library import LibraryIndex
-from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put

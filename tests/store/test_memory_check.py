@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.memory.admin.memory_check import MemoryFindings, check_memory
+from daemon.memory.admin.nights import MemoryFindings, check_memory
 from daemon.memory.audit import record_act
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.records.forget import forget
@@ -69,7 +69,7 @@ async def test_every_harm_shows(database: Database, tmp_path: Path, monkeypatch:
         async with open_database(copy, FakeClock(auto=True)) as harmed:
             await harmed.run(harm)
             for at_once in (1, 20_000):
-                monkeypatch.setattr("daemon.memory.admin.memory_check._LOOKED_AT", at_once)
+                monkeypatch.setattr("daemon.memory.admin.nights._LOOKED_AT", at_once)
                 found = await check(harmed)
                 assert not found.sound, harm
                 assert getattr(found, shows), harm

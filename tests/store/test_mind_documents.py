@@ -9,15 +9,21 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from daemon.core.authority import Function, Level
+from daemon.core.fencing import Function, Level
 from daemon.core.perception import Audience, ConversationKey, Readers
-from daemon.memory.admin.authority_admin import AuthorityChanges
-from daemon.memory.knowledge.narrowing import make_private
+from daemon.memory.admin.initiative_admin import AuthorityChanges
+from daemon.memory.knowledge.forgetting import make_private
 from daemon.memory.mind.at_hand import AtHand, Minds
 from daemon.memory.mind.documents import MindDocument
-from daemon.memory.mind.identity import IdentityAct, IdentityPatch
-from daemon.memory.mind.self_model import SelfModelPatch
-from daemon.memory.mind.values import SoulValue, ValueChange, ValuesPatch, values_in_force
+from daemon.memory.mind.self_model import (
+    IdentityAct,
+    IdentityPatch,
+    SelfModelPatch,
+    SoulValue,
+    ValueChange,
+    ValuesPatch,
+    values_in_force,
+)
 from daemon.memory.mind.world_model import FADES_MS, MOST_ENTITIES, WorldModelPatch
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.retention import MemoryRetention, expire

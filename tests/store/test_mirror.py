@@ -9,17 +9,16 @@ from shutil import rmtree
 
 import pytest
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.knowledge.sense_bytes import SenseBytes
+from daemon.memory.knowledge.shared_files import SenseBytes
 from daemon.memory.knowledge.turn_index import delete_turns
-from daemon.memory.passport.exporting import export_passport
+from daemon.memory.passport.exporting import export_passport, verify_passport
 from daemon.memory.passport.mirror import Mirror
-from daemon.memory.passport.verifying import verify_passport
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.residues import residues, texts_of
-from daemon.memory.retrieval.owner_lock import LOCK
+from daemon.memory.retrieval.keeper import LOCK
 from tests.fakes import Events, FakeClock
 from tests.store.beside import PICTURE, WHISPER, fill
 from tests.store.passports import ANSWER, BEES, DAY, MADE, SAID, WHERE, bytes_in, remember

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import LLMCall
 from daemon.memory.database import Database
 from daemon.memory.knowledge.model_habits import WARY, ModelHabit, ModelHabits, weak_habits
-from daemon.memory.spending.llm_calls import store_calls
+from daemon.memory.spending.reservations import store_calls
 from tests.given import call
 
 HOUR = 3_600_000

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from daemon.memory.knowledge.soul_states import NewState, SoulState, SoulStates
-from daemon.memory.mind.mood_shift import MoodShift
+from daemon.memory.mind.world_model import MoodShift
 from daemon.memory.stream.emptying import empty_thoughts_since
 from tests.fakes import FakeClock
 from tests.given import DM

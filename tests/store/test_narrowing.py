@@ -2,8 +2,8 @@
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.forgetting import make_private
 from daemon.memory.knowledge.learning import Learned, Proved, TurnRange
-from daemon.memory.knowledge.narrowing import make_private
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.store import put, select
 from daemon.memory.queues.person_rooms import PersonRoomsStore

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ModelUnavailable, StoreError
-from daemon.core.ports.models import Completion
+from daemon.core.ports.services import Completion
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.kinds import Trust

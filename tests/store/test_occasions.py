@@ -5,16 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.core.initiative import NEVER_QUIET
+from daemon.core.notes import NEVER_QUIET
 from daemon.core.perception import ConversationKey
 from daemon.core.tempo import LASTS_MS
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.visits import VisitNote
 from daemon.memory.queues.awakenings import Awakenings
-from daemon.memory.queues.ended_visits import EndedVisits
+from daemon.memory.queues.ended_visits import EndedVisits, SessionAnswered, note_end_of_visit, note_tick
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.queues.occasions import SessionAnswered, note_end_of_visit, note_tick
 from daemon.memory.queues.ticks import Ticks
 from daemon.memory.records import Speaks, Turn
 from tests.fakes import FakeClock

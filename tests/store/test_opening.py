@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreError, StoreFull
+from daemon.core.ports.services import SystemClock
 from daemon.core.systemd import ExitCode, exit_code
 from daemon.memory.database import log_size, migrate, open_database, sqlite
-from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.log_size import keep_log_small
+from daemon.memory.database.sqlite import sqlite3
 from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.store.parts import acts, content, files, look, make_wal, note, overwrite, poke
 

@@ -5,14 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.core.hearing import Origin
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Origin, Readers
 from daemon.core.words import terms_of
 from daemon.memory.database import Database, Transaction
-from daemon.memory.knowledge.narrowing import make_private
+from daemon.memory.knowledge.forgetting import make_private
 from daemon.memory.knowledge.records.kinds import Episode, Record, Trust
-from daemon.memory.knowledge.records.links import Link, Relation
-from daemon.memory.knowledge.records.origins import HeardByMore, common_of
+from daemon.memory.knowledge.records.links import HeardByMore, Link, Relation, common_of
 from daemon.memory.knowledge.records.store import RECORD_INDEX, change, get, put
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.reader_codes import codes_for_readers

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import ConversationKey
-from daemon.memory.notes import Note
+from daemon.memory.emptied_posts import Note
 from daemon.memory.records import Delivery
 from tests.fakes import FakeClock
 from tests.given import DM, LEASE, SOUL, TEAM, effect, new_message

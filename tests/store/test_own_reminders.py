@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind, Place
 from daemon.memory.database import Database, open_database
-from daemon.memory.knowledge.zones import Zones
+from daemon.memory.knowledge.user_models import Zones
 from daemon.memory.queues.intention_rows import Intention, NewIntention
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.memory_acts import Asker, MemoryAct
 from daemon.memory.queues.own_reminders import (
     DigestPosted,
+    OwnThings,
     ReminderCancelled,
     ReminderMoved,
     ReminderPaused,
     ReminderResumed,
     ReminderSet,
 )
-from daemon.memory.queues.own_things import OwnThings
 from daemon.memory.records import Worker
 from tests import template
 from tests.fakes import FakeClock

@@ -21,11 +21,10 @@ from daemon.memory.knowledge.records.links import links_from
 from daemon.memory.knowledge.records.store import get, put, select
 from daemon.memory.knowledge.turn_index import reword_turns
 from daemon.memory.passport.entries import Owner
-from daemon.memory.passport.exporting import export_passport
+from daemon.memory.passport.exporting import export_passport, verify_passport
 from daemon.memory.passport.importing import Imported, import_passport
 from daemon.memory.passport.names import MANIFEST
 from daemon.memory.passport.schemas import schemas
-from daemon.memory.passport.verifying import verify_passport
 from daemon.memory.people.tombstones import tombstone_of
 from daemon.memory.records import Turn
 from tests.fakes import FakeClock

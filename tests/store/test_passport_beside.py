@@ -11,13 +11,12 @@ import pytest
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
-from daemon.memory.knowledge.sense_bytes import SenseBytes, digest_of
+from daemon.memory.knowledge.shared_files import SenseBytes, digest_of
 from daemon.memory.passport.beside_putting import Bounds
 from daemon.memory.passport.entries import Owner
-from daemon.memory.passport.exporting import export_passport
+from daemon.memory.passport.exporting import export_passport, verify_passport
 from daemon.memory.passport.importing import Imported, import_passport
-from daemon.memory.passport.pictures import LARGEST_PICTURE, PictureRoom
-from daemon.memory.passport.verifying import verify_passport
+from daemon.memory.passport.rows import LARGEST_PICTURE, PictureRoom
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.queues.intentions import Intentions

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from daemon.memory.admin.memory_check import check_memory
+from daemon.memory.admin.nights import check_memory
 from daemon.memory.database import Unit, open_database
 from daemon.memory.passport.entries import Owner
 from daemon.memory.passport.exporting import export_passport

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports.intake import PersonRooms, RoomListKey
+from daemon.core.ports import PersonRooms, RoomListKey
 from daemon.memory.database import Database
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.person_rooms import MOST_ROOMS, PersonRoomsStore, require_rooms

@@ -6,26 +6,25 @@ from pathlib import Path
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.memory.admin.overview import survey
 from daemon.memory.admin.queue_admin import Admin
 from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.database import Database, open_database
-from daemon.memory.knowledge.state_history import state_path
+from daemon.memory.knowledge.soul_states import state_path
 from daemon.memory.knowledge.user_models import list_models, model_history
 from daemon.memory.mind.at_hand import Minds
-from daemon.memory.mind.goal_listing import Which, list_goals
-from daemon.memory.mind.summary import mind_summary
-from daemon.memory.people.passing import erase_turns
+from daemon.memory.mind.listing import Which, list_goals
+from daemon.memory.mind.present import mind_summary
+from daemon.memory.people.retention import erase_turns
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.presence import Presence
 from daemon.memory.queues.ticks import Ticks
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
-from daemon.memory.stream.listing import list_thoughts
-from daemon.memory.stream.reading import Stream
+from daemon.memory.stream.reading import Stream, list_thoughts
 from tests import big
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM, deleted, edited, effect, new_message

@@ -10,13 +10,13 @@ import pytest
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.ports.arrivals import Acceptance
-from daemon.core.ports.files import SharedFile
+from daemon.core.ports.services import SharedFile
 from daemon.memory.admin.queue_admin import Admin
 from daemon.memory.admin.replies import StoredReplies
 from daemon.memory.database import Database
 from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune, prune_periodically
-from daemon.memory.knowledge.state_history import PathStep, store_path
-from daemon.memory.notes import Note
+from daemon.memory.emptied_posts import Note
+from daemon.memory.knowledge.soul_states import PathStep, store_path
 from daemon.memory.queues.approvals import NewApproval, store_approval
 from daemon.memory.queues.intentions import Intentions
 from tests.fakes import Events, FakeClock

@@ -4,9 +4,8 @@ import itertools
 
 import pytest
 
-from daemon.core.house_senses import ProgramSense
 from daemon.core.perception import BESIDE
-from daemon.core.pushed_readings import NowhereToPerceive, PushedReading
+from daemon.core.sensing import NowhereToPerceive, ProgramSense, PushedReading
 from daemon.memory.database import Database
 from daemon.memory.senses.pushed import PushedReadings
 from tests.fakes import FakeClock

@@ -11,10 +11,10 @@ from daemon.memory.knowledge.records.kinds import Core, Episode, Fact, Record, T
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.knowledge.turn_index import delete_turns, store_turns
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.records import Speaks, Turn, TurnKind
+from daemon.memory.retrieval.lanes import keep_surfaced, lately_surfaced
 from daemon.memory.retrieval.reasons import Ear, Reasons, WhySaid
-from daemon.memory.retrieval.surfaced import keep_surfaced, lately_surfaced
 from tests.fakes import FakeClock
 from tests.given import DM, HERE, SOUL, TEAM, new_message
 from tests.store.parts import Stores, room

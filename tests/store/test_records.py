@@ -8,9 +8,7 @@ import pytest
 
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records import ledger
-from daemon.memory.knowledge.records.crosslinks import cross_link
 from daemon.memory.knowledge.records.forget import SUPERSEDED, forget
-from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import (
     Core,
     Episode,
@@ -23,7 +21,7 @@ from daemon.memory.knowledge.records.kinds import (
     Trust,
     WorkflowState,
 )
-from daemon.memory.knowledge.records.links import BrokenLink, Link, Relation, link, links_from
+from daemon.memory.knowledge.records.links import BrokenLink, Link, Relation, cross_link, link, links_from, turn_id
 from daemon.memory.knowledge.records.store import NoSuchRecord, change, get, put, select
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.records import Speaks, Turn

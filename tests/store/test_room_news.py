@@ -2,9 +2,9 @@
 
 import pytest
 
-from daemon.core.ports.intake import RoomNews
+from daemon.core.ports import RoomNews
 from daemon.memory.database import Database
-from daemon.memory.queues.room_news import RoomNewsStore
+from daemon.memory.queues.person_rooms import RoomNewsStore
 from tests.fakes import FakeClock, FakeRoomNews
 from tests.store.parts import look
 

@@ -10,7 +10,7 @@ import pytest
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.library import Passage
 from daemon.memory.database import Database
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.word_index import EACH
 from daemon.memory.retrieval.surfacing import Surfacing
 from tests.fakes import FakeClock

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from aiohttp import web
 
+from daemon.app.minds import build_meanings
 from daemon.app.side_calls import (
     CountedTranscriber,
     PaidEmbedder,
@@ -18,7 +19,6 @@ from daemon.app.side_calls import (
     paid_speech,
     side_calls,
 )
-from daemon.app.vectors import build_meanings
 from daemon.channels.http.daemon_side import PaySpeech
 from daemon.core.config import Settings
 from daemon.core.errors import ModelUnavailable

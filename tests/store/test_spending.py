@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import LLMCall
 from daemon.core.spending import Caps, PaidBy, Payer, TickBudget, day_at, nano_of, nano_of_cap
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.presence import Presence
 from daemon.memory.records import Worker
-from daemon.memory.spending.forgetting import forget_payer
-from daemon.memory.spending.llm_calls import store_calls
+from daemon.memory.spending.costs import forget_payer
 from daemon.memory.spending.reservations import (
     FORGOTTEN_MS,
     BudgetReached,
@@ -22,6 +21,7 @@ from daemon.memory.spending.reservations import (
     Settlements,
     WantedCall,
     limits_for,
+    store_calls,
 )
 from tests.fakes import FakeClock
 from tests.given import SOUL, TEAM, call

@@ -4,8 +4,8 @@ import pytest
 
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Database
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.state_history import PathStep, state_path, store_path
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.soul_states import PathStep, state_path, store_path
 from tests.given import DM, SOUL, TEAM
 from tests.store.parts import room
 

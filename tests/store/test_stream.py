@@ -7,15 +7,14 @@ import pytest
 
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.arrivals import Withdrawal
-from daemon.memory.knowledge.narrowing import make_private
+from daemon.memory.knowledge.forgetting import make_private
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.people.erasure import Spared, erase
-from daemon.memory.people.passing import erase_turns
-from daemon.memory.people.retention import MemoryRetention, expire
-from daemon.memory.queues.withdrawals import withdraw_reply
-from daemon.memory.stream.fitness import unfit_until
+from daemon.memory.people.retention import MemoryRetention, erase_turns, expire
+from daemon.memory.queues.feedback import withdraw_reply
+from daemon.memory.stream.authority import unfit_until
 from daemon.memory.stream.keeping import CycleThoughts
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, call, deleted, edited, effect, new_message, thread

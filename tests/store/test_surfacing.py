@@ -10,18 +10,17 @@ import pytest
 
 from daemon.core.perception import Readers
 from daemon.core.ports.vectors import Near, NearQuery
-from daemon.core.turn_fields import Heard
+from daemon.core.step import Heard
 from daemon.memory.database import Database, Transaction
-from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.knowledge.ranking import Meaning
 from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.knowledge.records.links import Link, Relation, link
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.knowledge.turn_index import delete_turns, reword_turns, store_turns
 from daemon.memory.records import Speaks, Turn
-from daemon.memory.retrieval.passages import passage_of
+from daemon.memory.retrieval.lanes import keep_surfaced
 from daemon.memory.retrieval.rows import read_records, records_about
-from daemon.memory.retrieval.surfaced import keep_surfaced
-from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
+from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing, passage_of
 from tests.fake_embedder import WordEmbedder
 from tests.fakes import FakeClock
 from tests.given import DM, HERE

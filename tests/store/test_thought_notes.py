@@ -11,8 +11,8 @@ from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.kinds import Trust
 from daemon.memory.knowledge.records.store import put
-from daemon.memory.mind.remembering import NotedInThought
-from daemon.memory.people.passing import erase_what_passes
+from daemon.memory.mind.allowing import NotedInThought
+from daemon.memory.people.retention import erase_what_passes
 from daemon.memory.queues.remembering import Journaled, Remembered
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.stream.emptying import empty_thoughts_on

@@ -8,9 +8,9 @@ import pytest
 
 from daemon.core.errors import StoreError
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.thought_parts import PartsTaken, StoredThought
-from daemon.mind.recall.stream import left_out, thoughts_in_mind
+from daemon.mind.recall import left_out, thoughts_in_mind
 from tests.given import DM
 from tests.store.parts import Stores
 from tests.store.thinking import Thinker, members, new_thought

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import StoreError
-from daemon.core.ports.tools import Tool
+from daemon.core.ports.library import Tool
 from daemon.memory.admin.tool_admin import ToolAdmin, recorded_tools
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.tool_records import MOST_OF_A_SERVER, StoredTools

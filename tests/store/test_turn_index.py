@@ -15,10 +15,9 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Read
 from daemon.core.words import LONGEST_STEM, SHORTEST_STEM, terms_of
 from daemon.memory.admin.overview import check_file
 from daemon.memory.database import Database, migrate, open_database
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.erasing import join, join_all, tidy_periodically
-from daemon.memory.knowledge.index_repair import rebuild
-from daemon.memory.knowledge.turn_index import TURN_INDEX, store_turns
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.turn_index import TURN_INDEX, join, join_all, store_turns, tidy_periodically
+from daemon.memory.knowledge.word_index import rebuild
 from daemon.memory.reader_codes import code, codes_for_readers, codes_of_turn
 from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing

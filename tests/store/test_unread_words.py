@@ -7,7 +7,7 @@ import pytest
 
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.user_models import note_to_look_through
-from daemon.memory.queues.unread_words import UnreadWords
+from daemon.memory.queues.jobs import UnreadWords
 from tests.fakes import FakeClock
 from tests.unit.subprocess_parts import DM, IN_DM, WORKER, SubprocessBench
 

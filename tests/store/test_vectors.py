@@ -13,18 +13,16 @@ import pytest
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.ports.library import IndexedFile, IndexedPassage
 from daemon.core.ports.vectors import NearQuery, View
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.library import LibraryIndex, codes_of_passage
-from daemon.memory.knowledge.meaning import Meaning
+from daemon.memory.knowledge.ranking import Meaning
 from daemon.memory.knowledge.records.kinds import Fact, JournalEntry, Trust
 from daemon.memory.knowledge.records.store import change, erase, put
 from daemon.memory.knowledge.turn_index import delete_turns, reword_turns
 from daemon.memory.records import TurnKind
-from daemon.memory.retrieval.keeper import VectorKeeper, do_without
-from daemon.memory.retrieval.owner_lock import owner_of
-from daemon.memory.retrieval.sources import count_embeddable
+from daemon.memory.retrieval.keeper import VectorKeeper, do_without, owner_of
+from daemon.memory.retrieval.sources import Order, count_embeddable, enqueue, next_queued, queued
 from daemon.memory.retrieval.statistics import statistics
-from daemon.memory.retrieval.vector_queue import Order, enqueue, next_queued, queued
 from daemon.memory.retrieval.vectors import FILE, Vectors
 from tests.fake_embedder import WordEmbedder
 from tests.fakes import Events, FakeClock

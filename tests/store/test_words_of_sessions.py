@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from daemon.core.perception import Place
-from daemon.memory.admin.memory_check import check_memory
+from daemon.memory.admin.nights import check_memory
 from daemon.memory.admin.remembered import remembered_people
 from daemon.memory.database import Database, Transaction, migrate, open_database, sqlite
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.records.kinds import Record, Sense, Trust
 from daemon.memory.knowledge.records.ledger import digest_of
 from daemon.memory.knowledge.records.links import Link, Relation, link
@@ -23,7 +23,7 @@ from daemon.memory.passport.exporting import export_passport
 from daemon.memory.passport.importing import import_passport
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.readings import worded
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.memory_acts import Asker, Corrected
 from daemon.memory.queues.remembering import Remembered
 from daemon.memory.records import Speaks, Turn

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.memory.database import Database
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.stream.keeping import CycleThoughts
-from daemon.memory.stream.new_thought import NewThought, Occasion
+from daemon.memory.stream.keeping import CycleThoughts, NewThought, Occasion
 from daemon.memory.stream.reading import LastThoughts, Stream
 from tests.fakes import FakeClock
 from tests.given import effect, new_message

@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from daemon.core.clock import SystemClock
-from daemon.core.secrecy import close_process
+from daemon.core.files import close_process
+from daemon.core.ports.services import SystemClock
 from daemon.core.systemd import ExitCode, ServiceManager, Watchdog
 
 DATA = Path(os.environ["SOUL_HOME"])
@@ -48,9 +48,9 @@ async def vectors() -> dict[str, object]:
     """Embed a text, and ask Chroma for it."""
     from daemon.core.ports.vectors import View
     from daemon.llm.embedder import MODEL
-    from daemon.llm.embedder.local import LocalEmbedder
+    from daemon.llm.embedder.endpoint import LocalEmbedder
     from daemon.memory.retrieval.chroma import Chroma
-    from daemon.memory.retrieval.owner_lock import owned
+    from daemon.memory.retrieval.keeper import owned
     from daemon.memory.retrieval.shelves import unpacked
     from daemon.memory.retrieval.vector_file import Shelf, StoredVector
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.ports.tools import Toolbox
+from daemon.core.ports.library import Toolbox
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock
 from tests.programs import ends_awaited

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from daemon.core.errors import ToolFailed
-from daemon.core.ports.library import Passage
-from daemon.core.ports.tools import Tool, Toolbox
+from daemon.core.ports.library import Passage, Tool, Toolbox
 
 ROOT = Path(__file__).parents[2]
 

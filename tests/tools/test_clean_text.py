@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.tools.mcp.clean_text import clean, short_line
+from daemon.tools.mcp.server_config import clean, short_line
 
 
 @given(st.text(), st.integers(1, 50))

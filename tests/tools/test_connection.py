@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from daemon.core.bounded_http import MAX_RESPONSE_BYTES
-from daemon.core.ports.tools import Toolbox
+from daemon.core.http import MAX_RESPONSE_BYTES
+from daemon.core.ports.library import Toolbox
 from daemon.tools.mcp import lines
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.core.ports.tools import Toolbox
+from daemon.core.ports.library import Toolbox
 from daemon.tools.mcp import lines
 from daemon.tools.mcp.lines import LONGEST_LINE, MOST_PARTS, LineBuffer, OverlongMessage, check_parts
 from tests.fakes import TIMEOUT, Events

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from daemon.core.ports.tools import Toolbox
-from daemon.tools.mcp.results import LONGEST_OUTPUT, MOST_TOOLS
+from daemon.core.ports.library import Toolbox
+from daemon.tools.mcp.server_config import LONGEST_OUTPUT, MOST_TOOLS
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock
 from tests.tools.parts import KnownTools, failure, listing, program, use

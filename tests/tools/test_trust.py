@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ToolFailed
-from daemon.core.ports.tools import Tool
+from daemon.core.ports.library import Tool
 from tests.fakes import Events, FakeClock
 from tests.tools.conftest import Opening
 from tests.tools.parts import failure, program, use

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 import daemon.mind.steps
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import Prompt
-from daemon.core.ports.tools import Tool
+from daemon.core.ports.library import Tool
+from daemon.core.ports.services import Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.model_habits import ModelHabit
-from daemon.mind.answer_filter import AnswerFilter
+from daemon.mind.reply import AnswerFilter
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.choose_actions import choose_actions
 from daemon.mind.steps.close_episode import close_episode

@@ -3,15 +3,13 @@
 import json
 from dataclasses import dataclass, field
 
-from daemon.core.limits import Limits, Spent
-from daemon.core.ports.models import LLM, Completion, Cost
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.expectations import Limits, Spent
+from daemon.core.ports.services import LLM, Completion, Cost, LLMCall
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import run_ism
 from daemon.ism.machine import Action, ActionUse, Handler, ISMResult, LoopEvent, Machine, Recurse
 from daemon.mind.cognition import Mind
-from daemon.mind.interrupts import Interrupt
-from daemon.mind.mental_process import Stay, Transition
+from daemon.mind.process import Interrupt, Stay, Transition
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
 from tests.fakes import FakeClock

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.records import ProcessState
-from daemon.mind.interrupts import Interrupt
-from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
+from daemon.mind.pipelines import ProcessRun, run_processes
+from daemon.mind.process import Interrupt, MentalProcess, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.recall.visit import Visit
-from daemon.mind.state_machine import ProcessRun, run_processes
 from daemon.soul import Mode
 from daemon.soul_engine import integrate
 from tests.given import soul

@@ -1,15 +1,15 @@
 """Builders for the context of a mental process: its capabilities and its cycle, which offer nothing by default."""
 
 from daemon.core.errors import ChannelRefused
-from daemon.core.limits import Limits
+from daemon.core.expectations import Limits
 from daemon.core.perception import Audience, AudienceKind, Readers
 from daemon.core.ports.channel import Room
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approval, Approvals
 from daemon.memory.queues.intention_rows import Intention
 from daemon.memory.queues.memory_acts import MemoryAct
-from daemon.memory.queues.own_things import OwnThings
-from daemon.mind.mental_process import Capabilities, CurrentCycle
+from daemon.memory.queues.own_reminders import OwnThings
+from daemon.mind.process import Capabilities, CurrentCycle
 from daemon.processes.wishes import WISHES
 
 

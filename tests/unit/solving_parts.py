@@ -4,19 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from daemon.core.errors import ToolFailed
-from daemon.core.limits import Limits
+from daemon.core.expectations import Limits
 from daemon.core.perception import Audience, AudienceKind, Modality, Perception, Place
-from daemon.core.ports.library import Passage
-from daemon.core.ports.speech import Task
-from daemon.core.ports.tools import Tool
+from daemon.core.ports.library import Passage, Tool
+from daemon.core.ports.services import Task
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.database import Database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approval
 from daemon.memory.records import ProcessState
-from daemon.mind.interrupts import Interrupt
-from daemon.mind.mental_process import ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
+from daemon.mind.process import Interrupt, ProcessContext, Stay, Transition
 from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
 from tests.fakes import FakeClock, FakeSpeech

@@ -5,24 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports.files import FileKind, ReadFile, SharedFile
-from daemon.core.ports.models import Image
+from daemon.core.ports.services import FileKind, Image, ReadFile, SharedFile
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning
-from daemon.memory.knowledge.process_memories import ProcessMemories
-from daemon.memory.knowledge.sense_bytes import SenseBytes
 from daemon.memory.knowledge.senses import Senses, SentFile
-from daemon.memory.knowledge.shared_files import store_files
-from daemon.memory.knowledge.soul_states import SoulState, SoulStates
+from daemon.memory.knowledge.shared_files import SenseBytes, store_files
+from daemon.memory.knowledge.soul_states import ProcessMemories, SoulState, SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModel, UserModels, record_encounter
 from daemon.memory.knowledge.visits import VisitNote, note_visit
 from daemon.memory.records import Worker, as_json
 from daemon.mind.cognition import Mind
 from daemon.mind.matter import Matter
-from daemon.mind.mental_subprocess import SubprocessContext
+from daemon.mind.stances import SubprocessContext
 from daemon.soul import Notes, Soul
 from daemon.soul_engine import build_prompt
 from tests.fakes import Events, FakeClock

@@ -16,14 +16,13 @@ from daemon.ism.actions.remind import remind
 from daemon.ism.actions.research import research
 from daemon.ism.actions.respond import respond
 from daemon.ism.actions.think import think
-from daemon.ism.excerpts import RESEARCH_TOKENS
 from daemon.ism.machine import Action
 from daemon.ism.permission import POST_ELSEWHERE
-from daemon.ism.problem import Problem
+from daemon.ism.problem import RESEARCH_TOKENS, Problem
 from daemon.ism.sources import Sources, sources_of
 from daemon.memory.records import ProcessState
-from daemon.mind.mental_process import Stay, Transition
-from daemon.mind.transitions.following import HANDED_OVER, Lead
+from daemon.mind.process import Stay, Transition
+from daemon.mind.transitions import HANDED_OVER, Lead
 from daemon.soul import Contact, IsmLimits, Mode
 from tests.given import shown
 from tests.unit.solving_parts import FOUND, LIMITS, READER, WRITER, ActionBench, Books, Shelf, observation, scene

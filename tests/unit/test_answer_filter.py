@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from daemon.core.step import AnswerForm, Step
 from daemon.memory.knowledge.model_habits import ModelHabit
-from daemon.mind.private_marks import PrivateMarks
+from daemon.mind.spoken_text import PrivateMarks
 from tests.chance import dice
 from tests.unit.every_step import FAMILY, every_step, filtered
 from tests.unit.hostile_answers import CANARY, REASONING, Author

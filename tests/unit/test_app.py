@@ -11,11 +11,10 @@ import aiohttp
 import pytest
 
 from daemon.app import run_daemon
-from daemon.app.rehearsal_clock import clock_of
-from daemon.core.clock import SystemClock
+from daemon.app.lifecycle import clock_of
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, SoulError
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock, SystemClock
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import TIMEOUT
@@ -216,7 +215,7 @@ async def test_beside_the_real_slack_or_where_none_tells_the_time_it_is_refused(
         assert isinstance(clock, SystemClock)
     async with aiohttp.ClientSession() as session, session.get(f"{workspace.url}/clock") as response:
         assert response.status == 403
-    monkeypatch.setattr("daemon.app.rehearsal_clock._ANSWERS_S", 0.2)
+    monkeypatch.setattr("daemon.app.lifecycle._ANSWERS_S", 0.2)
     with pytest.raises(ConfigError, match="no local workspace says its time at"):
         async with clock_of(settings_for(workspace, SLACK_BOT_TOKEN="xoxb-of-another")):
             pass

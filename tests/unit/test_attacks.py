@@ -22,8 +22,8 @@ from daemon.ism.problem import Problem
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.knowledge.turns import Turns
-from daemon.mind.mental_process import Stay
-from daemon.mind.structured_reply import structured
+from daemon.mind.process import Stay
+from daemon.mind.reply import structured
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul import Soul
 from daemon.soul_engine import begin, integrate
@@ -98,7 +98,7 @@ async def test_a_disk_that_fails_while_it_is_indexed_does_not_take_the_daemon_do
     async with open_database(tmp_path / "memory.db", FakeClock(auto=True)) as database:
         library = FolderLibrary((tmp_path,), LibraryIndex(database, clock), clock, events)
         with monkeypatch.context() as patched:
-            patched.setattr("daemon.tools.library_files.os.scandir", broken)
+            patched.setattr("daemon.tools.library.os.scandir", broken)
             async with asyncio.timeout(TIMEOUT), alongside(library.keep_indexed()):
                 await events.until("library.index_stale")
 

@@ -12,7 +12,7 @@ from daemon.core.channels import Channels
 from daemon.core.errors import LostLease, ModelUnavailable
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports.models import ModelRole
+from daemon.core.ports.services import ModelRole
 from daemon.core.spending import Caps, Charge
 from daemon.core.working_memory import WorkingMemory
 from daemon.llm.prices import most_of
@@ -21,11 +21,11 @@ from daemon.memory.knowledge.model_habits import ModelHabits
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.jobs import TRIES, Job
 from daemon.memory.spending.reservations import Reservations
-from daemon.mind.interrupts import Interrupts
-from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
+from daemon.mind.process import Interrupts
+from daemon.mind.stances import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
-from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
+from daemon.runtime.jobs import JobRunner
 from daemon.runtime.till import Terms, Till
 from tests.fakes import Events, FakeChannel, FakeClock
 from tests.given import DM, HERE, LEASE, new_message, soul

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import pytest
 
-from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.core.errors import SchemaMismatch, StoreError
+from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.restore import restore
 from daemon.memory.database import Database, Transaction, Unit, migrate, open_database, sqlite
 from daemon.memory.database.backup import BackupSchedule, back_up, verify
 from daemon.memory.database.copies import CopyRoom, folder_beside, made_at, name_at, newest_copy, pause_ms, rotate
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.presence import Presence
@@ -100,7 +100,7 @@ def test_a_kill_during_a_copy_leaves_nothing_under_its_name(path: Path, tmp_path
     target = tmp_path / "copies"
     target.mkdir()
     code = (
-        "import os, sys; from pathlib import Path; from daemon.core.clock import SystemClock\n"
+        "import os, sys; from pathlib import Path; from daemon.core.ports.services import SystemClock\n"
         "from daemon.memory.database.backup import back_up\n"
         "back_up(Path(sys.argv[1]), Path(sys.argv[2]), SystemClock(), stopped=lambda: os.kill(os.getpid(), 9))"
     )

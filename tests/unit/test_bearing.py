@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.core.segments import Segment, segments_of
+from daemon.core.words import Segment, segments_of
 from daemon.memory.retrieval.bearing import MOST_MEMORIES, Bearer, borne
 
 BEES = Bearer("sem_1", "m1", "keeps bees\nI keep bees on the roof")

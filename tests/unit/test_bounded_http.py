@@ -6,7 +6,7 @@ from itertools import product
 
 import httpx2
 
-from daemon.core.bounded_http import MAX_RESPONSE_BYTES, OversizedResponseError, bound_responses
+from daemon.core.http import MAX_RESPONSE_BYTES, OversizedResponseError, bound_responses
 
 _MIB = 1024 * 1024
 

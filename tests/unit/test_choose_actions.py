@@ -6,9 +6,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.tools import Tool
+from daemon.core.ports.library import Tool
 from daemon.core.working_memory import Role, WorkingMemory
-from daemon.llm.strict_schema import can_be_strict, strict
+from daemon.llm.answers import can_be_strict, strict
 from daemon.mind.steps.choose_actions import (
     DONE,
     INPUT_CAP,

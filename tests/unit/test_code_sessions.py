@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from daemon.core.pairing import handle
 from daemon.core.phrases import phrase_in
-from daemon.core.session_names import handle
-from daemon.core.session_titles import LONGEST, title_of
+from daemon.core.questions import LONGEST, title_of
 from daemon.core.sessions import CodeSession, HookEvent, Lost, SessionState, Visibility, after
-from daemon.shared.living_sessions import LEASE_MS, as_found
+from daemon.shared.asking import LEASE_MS, as_found
 from tests.chance import dice
 
 NOW = 1_700_000_000_000

@@ -8,13 +8,11 @@ import pytest
 
 from daemon.core.errors import CutShort, MalformedReply, ModelError, ModelRefused, ModelUnavailable
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports.models import Completion, ModelRole, Prompt
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import Completion, LLMCall, ModelRole, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.model_habits import ModelHabit
-from daemon.mind.cognition import READ_CAP
-from daemon.mind.second_tries import FAULTY_CAP
+from daemon.mind.cognition import FAULTY_CAP, READ_CAP
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul_engine import FAULTY_REPLY
 from tests.given import soul

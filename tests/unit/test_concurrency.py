@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside, at_once, in_background, time_limit, within
 from daemon.core.errors import LostLease, StoreError
+from daemon.core.ports.services import SystemClock
 from tests.fakes import EndlessWork, FakeClock
 
 
@@ -167,7 +167,9 @@ async def test_blocking_work_returns_its_value_or_raises_its_error() -> None:
 @pytest.fixture
 def moment(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1_000.0]
-    monkeypatch.setattr("daemon.core.clock.time", SimpleNamespace(monotonic=lambda: now[0], time_ns=time.time_ns))
+    monkeypatch.setattr(
+        "daemon.core.ports.services.time", SimpleNamespace(monotonic=lambda: now[0], time_ns=time.time_ns)
+    )
     return now
 
 

@@ -18,9 +18,9 @@ from daemon.core.errors import (
     StoreError,
 )
 from daemon.core.ports.channel import Channel
-from daemon.core.ports.posts import FoundPost, Post
+from daemon.core.ports.library import FoundPost, Post
 from daemon.memory.database import open_database
-from daemon.memory.notes import Note
+from daemon.memory.emptied_posts import Note
 from daemon.memory.records import Delivery
 from daemon.runtime.courier import Courier
 from tests.fakes import Events, FakeChannel, FakeClock

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from daemon.core.channels import Channels
-from daemon.core.clock import SystemClock
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import LostLease, NotDelivered, SchemaMismatch, StoreError
 from daemon.core.perception import ConversationKey, Place
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock, SystemClock
 from daemon.core.sentences import HOUSE_WORDS
 from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Claim, Delivery
@@ -21,8 +20,8 @@ from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
 from daemon.runtime.dispatcher import POLL, Dispatcher, Lane, lanes_of_soul
+from daemon.runtime.jobs import Titler
 from daemon.runtime.slots import Slots
-from daemon.runtime.titling import Titler
 from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock, StillClock
 from tests.given import LEASE, SOUL, TEAM, effect, new_message
 from tests.store.parts import look

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.errors import MalformedReply
-from daemon.memory.consolidation.distillate import (
+from daemon.memory.consolidation.distilling import (
     Distillate,
     DistillateRefused,
     DistilledLine,
@@ -17,8 +17,8 @@ from daemon.memory.consolidation.distillate import (
 )
 from daemon.memory.consolidation.merging import Line
 from daemon.memory.knowledge.records.kinds import Trust
+from daemon.mind.matter import alike_pairs, same_pairs
 from daemon.mind.quotation import same_particulars
-from daemon.mind.sameness import alike_pairs, same_pairs
 from daemon.mind.steps.distil import distil, with_visits
 from daemon.mind.steps.same_lines import same_lines
 from daemon.soul import Budgets

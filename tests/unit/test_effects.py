@@ -6,20 +6,20 @@ from types import SimpleNamespace
 from typing import cast
 
 from daemon.core.channels import Channels
-from daemon.core.initiative import NEVER_QUIET
+from daemon.core.notes import NEVER_QUIET
 from daemon.core.perception import Modality, Perception
 from daemon.core.ports.arrivals import Source
 from daemon.core.ports.channel import Channel
 from daemon.core.working_memory import WorkingMemory
-from daemon.memory.knowledge.state_history import PathStep
+from daemon.memory.knowledge.soul_states import PathStep
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, Speaks, Turn, VisitState
 from daemon.mind.motor import Motor
+from daemon.mind.pipelines import ProcessRun
 from daemon.mind.recall.visit import Visit
-from daemon.mind.state_machine import ProcessRun
 from daemon.runtime.away import away_note
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.cycle_state import Cycle

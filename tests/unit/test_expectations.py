@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.core.calibration import NOTHING_SCORED, Forecast, Sums, bins_of
-from daemon.core.expectations import Came, Check, Noticed, Outcome, decided, when_over
+from daemon.core.expectations import (
+    NOTHING_SCORED,
+    Came,
+    Check,
+    Forecast,
+    Noticed,
+    Outcome,
+    Sums,
+    bins_of,
+    decided,
+    when_over,
+)
 from daemon.core.timeframes import DAY_MS, EXCHANGES_LAST_MS, timeframe
 from daemon.core.words import holds_whole
 

@@ -8,14 +8,23 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, multiple, rule
 
-from daemon.channels.slack.known_places import TRUSTED, KnownPlaces
-from daemon.core.hearing import Origin, common, may_hear, may_quote
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place, Readers
+from daemon.channels.slack.rooms import TRUSTED, KnownPlaces
+from daemon.core.perception import (
+    Audience,
+    AudienceKind,
+    ConversationKey,
+    Origin,
+    Place,
+    Readers,
+    common,
+    may_hear,
+    may_quote,
+)
 from daemon.core.ports.library import Passage
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.problem import Problem
 from daemon.memory.records import Speaks, Turn
-from daemon.mind.recall.thoughts import MONOLOGUE, last_thoughts, thought_for
+from daemon.mind.recall import MONOLOGUE, last_thoughts, thought_for
 from tests.fakes import FakeClock
 
 TEAM = Audience(AudienceKind.WORKSPACE, "T1")

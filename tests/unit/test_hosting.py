@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.app.hosting import Hosting
+from daemon.app.lifecycle import Hosting
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.presence import Presence
 from daemon.soul import Souls

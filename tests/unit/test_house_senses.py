@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from daemon.core.house_senses import HouseSense
+from daemon.core.sensing import HouseSense
 from daemon.mind.senses.percepts import SENSES
 
 DAEMON = Path(__file__).parents[2] / "daemon"

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.mind.interrupts import Interrupt, Interrupted, Interrupts
+from daemon.mind.process import Interrupt, Interrupted, Interrupts
 from tests.fakes import EndlessWork
 
 

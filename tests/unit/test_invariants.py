@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 import daemon
 from daemon.core.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
-from daemon.core.ports.models import Completion, Prompt
+from daemon.core.ports.services import Completion, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, WorkingMemory
 from daemon.memory.database import open_database
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.mind.cognition import READ_CAP
+from daemon.mind.matter import Thought
 from daemon.mind.motor import Motor
-from daemon.mind.running_step import Thought
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul_engine import PERSON
 from tests import template

@@ -13,15 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from daemon.core.errors import DaemonError, LostLease, ModelRefused, ModelUnavailable, ToolFailed
-from daemon.core.limits import Limits, Spent
-from daemon.core.ports.models import Completion, Prompt
+from daemon.core.expectations import Limits, Spent
+from daemon.core.ports.services import Completion, Prompt
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
 from daemon.ism import CIRCLES, LOST, REACHED, run_ism
 from daemon.ism.machine import Action, ActionUse, End, ISMResult, Machine, Progress, Recurse
-from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS
+from daemon.ism.problem import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS
 from daemon.mind.cognition import READ_CAP
-from daemon.mind.interrupts import Interrupted
-from daemon.mind.mental_process import Stay, Transition
+from daemon.mind.process import Interrupted, Stay, Transition
 from daemon.mind.steps.choose_actions import MOST, choose_actions
 from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.soul import Soul

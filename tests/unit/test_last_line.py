@@ -16,17 +16,16 @@ from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, DeliveryUncertain, SchemaMismatch, StoreBusy
 from daemon.core.last_line import LastLine
-from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.intake import Intake
-from daemon.core.ports.posts import FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech
+from daemon.core.ports import Intake
+from daemon.core.ports.library import FoundPost, Post
+from daemon.core.ports.services import DraftLog, GateDecision, Speech
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import fanout
-from daemon.core.telemetry.troubles import Troubles
+from daemon.core.telemetry.redaction import Troubles
+from daemon.core.text import Trusted
 from daemon.memory.admin.replies import Backlog
-from daemon.memory.notes import Note
+from daemon.memory.emptied_posts import Note
 from daemon.memory.queues import approvals, intention_rows
 from daemon.memory.store import Store
 from daemon.processes.subprocesses import SUBPROCESSES
@@ -103,43 +102,43 @@ TASKS = {
     "app/lifecycle.py:Daemon._listen": "last line",
     "app/lifecycle.py:Daemon.live": "last line",
     "app/lifecycle.py:unless_stopped": "start",
-    "app/rehearsal_clock.py:clock_of": "the daemon, which runs inside it",
+    "app/lifecycle.py:clock_of": "the daemon, which runs inside it",
     "channels/http/contexts.py:ContextPages.watch": "request",
-    "channels/http/companion_polls.py:CompanionPolls.wait": "request",
-    "channels/http/session_talk.py:SessionTalk._reply": "request",
+    "channels/http/sessions.py:CompanionPolls.wait": "request",
+    "channels/http/pairing.py:SessionTalk._reply": "request",
     "channels/http/sessions.py:SessionPages._notes_of_companion": "request",
     "channels/http/sessions.py:SessionPages.notes": "request",
     "channels/http/stream.py:ReplyStream.run": "request",
     "core/channels.py:Channels.listen": "last line in Daemon.live",
-    "channels/slack/names.py:Names.of": "row",
+    "channels/slack/people.py:Names.of": "row",
     "channels/slack/people.py:Directory._look_up": "row",
     "channels/slack/channel.py:SlackChannel.listen": "last line",
     "channels/slack/connection.py:Connection.keep_open": "last line",
-    "channels/slack/supervisor.py:Supervisor.run": "last line",
-    "channels/slack/acknowledging.py:Acknowledgements.run": "last line in SlackChannel.listen",
+    "channels/slack/connection.py:Supervisor.run": "last line",
+    "channels/slack/sessions.py:Acknowledgements.run": "last line in SlackChannel.listen",
     "channels/slack/speech.py:SlackSpeech._begin": "row",
     "channels/slack/speech.py:SlackSpeech._doze": "row",
-    "channels/slack/status_line.py:StatusLine._clear": "last line in SlackChannel.listen",
-    "channels/slack/status_line.py:StatusLine._keep": "row",
+    "channels/slack/appearance.py:StatusLine._clear": "last line in SlackChannel.listen",
+    "channels/slack/appearance.py:StatusLine._keep": "row",
     "channels/slack/private_answers.py:PrivateAnswers.run": "last line in SlackChannel.listen",
-    "channels/slack/status_line.py:StatusLine.run": "last line in SlackChannel.listen",
-    "channels/slack/status_line.py:StatusLine.shown": "last line",
+    "channels/slack/appearance.py:StatusLine.run": "last line in SlackChannel.listen",
+    "channels/slack/appearance.py:StatusLine.shown": "last line",
     "channels/terminal.py:TerminalChannel.listen": "the talk in the terminal is over",
     "core/concurrency.py:Bell.wait": "row",
     "core/concurrency.py:alongside": "the callers are listed here",
     "core/concurrency.py:moving_limit": "row",
     "core/concurrency.py:set_within": "the waiter",
     "ism/__init__.py:_Work._unless_cut": "row",
-    "llm/nearby.py:find_model": "the look at the start",
+    "llm/answers.py:find_model": "the look at the start",
     "local_slack/clock.py:WorkspaceClock.run": "workspace",
     "local_slack/server.py:WorkspaceServer.__aenter__": "workspace",
     "local_slack/sockets.py:AppSockets._serve": "workspace",
     "memory/database/__init__.py:open_database": "file",
     "memory/database/backup.py:BackupSchedule._copy": "last line in Daemon.work",
-    "memory/queues/duties.py:Duty.turn": "whose duty it is",
+    "memory/queues/alarms.py:Duty.turn": "whose duty it is",
     "memory/retrieval/surfacing.py:Surfacing._search_now": "row",
-    "mind/interrupts.py:Interrupt.unless_called": "row",
-    "runtime/background_jobs.py:JobRunner.do": "row",
+    "mind/process.py:Interrupt.unless_called": "row",
+    "runtime/jobs.py:JobRunner.do": "row",
     "runtime/consolidation.py:Consolidator.look": "last line in Daemon.work",
     "runtime/conversation.py:ConversationHandler._think_in_time": "row",
     "runtime/conversation.py:ConversationHandler._triage": "row",
@@ -148,7 +147,7 @@ TASKS = {
     "runtime/recalling.py:_known": "row",
     "runtime/recalling.py:process_context": "row",
     "shared/news.py:open_news": "a command, which ends with it",
-    "tools/mcp/connection.py:_to_the_end": "request",
+    "tools/mcp/toolbox.py:_to_the_end": "request",
     "tools/mcp/program.py:run_program": "last line in open_toolbox",
     "tools/mcp/toolbox.py:McpToolbox.tools": "row",
     "tools/mcp/toolbox.py:open_toolbox": "last line",
@@ -328,7 +327,7 @@ async def test_poison_of_every_kind_is_parked_with_a_word_and_everything_else_go
         raise error
 
     monkeypatch.setattr("daemon.memory.database.backup.newest_copy", fail_at_once)
-    monkeypatch.setattr("daemon.app.lanes.SUBPROCESSES", {**SUBPROCESSES, "poison": _raise(error)})
+    monkeypatch.setattr("daemon.app.side_calls.SUBPROCESSES", {**SUBPROCESSES, "poison": _raise(error)})
     monkeypatch.setattr(intention_rows, "store_internal_event", _raise(error))
     monkeypatch.setattr(approvals, "close_question", _raise(error))
     async with sickbed(tmp_path, error) as bed:

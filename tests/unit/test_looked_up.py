@@ -10,7 +10,7 @@ from daemon.core.working_memory import Role, WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.mind.citations import source_in
 from daemon.mind.recall.looked_up import SNIPPETS, best_of, lanes_of, with_memories, with_sources
-from daemon.mind.recall.people import person_notes, with_people
+from daemon.mind.recall.mood import person_notes, with_people
 from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.soul import Budgets, Notes, Soul
 from daemon.soul_engine import MEMORIES, PERSON, TURN_OVERHEAD, begin, build_prompt

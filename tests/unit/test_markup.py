@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.links import BREAK, allowed_scheme, honest
+from daemon.channels.slack.link_safety import BREAK, allowed_scheme, honest
 from daemon.channels.slack.markup import InertStream, break_everyone, inert
 
 ACTIVE = re.compile(

@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.links import BREAK
+from daemon.channels.slack.link_safety import BREAK
 from daemon.channels.slack.markup import inert
 from daemon.channels.slack.mrkdwn import to_mrkdwn
 from daemon.channels.slack.splitting import split

@@ -9,7 +9,7 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.mind.matter import Matter
-from daemon.mind.piece import MadePiece
+from daemon.mind.stances import MadePiece
 from daemon.mind.steps.respond import respond
 from daemon.processes.subprocesses.thinks_the_matter_over import thinks_the_matter_over
 from daemon.soul import Budgets, Mode, Soul

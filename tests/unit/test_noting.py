@@ -10,9 +10,9 @@ from daemon.core.errors import DaemonError
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.knowledge.learning import Learned
 from daemon.memory.knowledge.records.kinds import Fact, Topic, Trust
-from daemon.mind.noting import Said, TooMuchLost, judged
 from daemon.mind.quotation import SaidAs
 from daemon.mind.steps.visitor_notes import LINE_CAP, MOST_LINES, NewLine, NotesChange, note_line
+from daemon.mind.taking_effect import Said, TooMuchLost, judged
 
 NOTES = ("Works on billing.", "Likes tea.", "Lives in Ugarit.", "Uses Python.", "Prefers short answers.")
 GO = "I use Go now"

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from daemon.app.vectors import Meanings, labels_of
+from daemon.app.minds import Meanings, labels_of
 from daemon.core.config import Settings
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports.vectors import Unrelated
 from daemon.memory.retrieval.keeper import do_without
-from daemon.mind.senses.labels import LABELS, Labels
+from daemon.mind.thought_input import LABELS, Labels
 from tests.fake_embedder import WordEmbedder
 
 if TYPE_CHECKING:

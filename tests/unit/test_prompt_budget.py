@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from daemon.core.errors import SoulError
 from daemon.core.perception import Place
 from daemon.core.ports.channel import ThreadMessage
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.matter import Matter
-from daemon.mind.piece import MadePiece
-from daemon.mind.stances import stance_of
+from daemon.mind.stances import MadePiece, stance_of
 from daemon.mind.steps.respond import respond
-from daemon.mind.transitions.following import meaning_of
+from daemon.mind.transitions import meaning_of
 from daemon.processes.wishes import WISHES
 from daemon.soul import Mode, Soul, Verbs, find_souls_directory, load_soul, standing, talk_budget
 from daemon.soul.room import HOUSE

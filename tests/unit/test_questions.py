@@ -1,7 +1,7 @@
 """What a text asks of memory: small talk asks for nothing, a date is read in several languages."""
 
-from daemon.core.dates import NamedDate, dates_in
-from daemon.memory.retrieval.questions import question
+from daemon.core.windows import NamedDate, dates_in
+from daemon.memory.retrieval.lanes import question
 
 DAY_MS = 86_400_000
 MAY_8 = 1_683_504_000_000  # 2023-05-08, UTC

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from daemon.core.ports.library import Passage
 from daemon.core.working_memory import WorkingMemory, estimate_tokens
 from daemon.ism.actions.read import number_and_page, read
-from daemon.ism.excerpts import PAGE_TOKENS, pages, share_evenly, text_pages
-from daemon.ism.problem import Problem
+from daemon.ism.problem import PAGE_TOKENS, Problem, pages, share_evenly, text_pages
 from tests.unit.solving_parts import ActionBench, Books, observation, scene
 
 BOOK = "docs/kilns.md"

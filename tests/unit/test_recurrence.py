@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from daemon.core.recurrence import Every, Recurrence, recurrence_of
+from daemon.core.timetable import Every, Recurrence, recurrence_of
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS

@@ -3,8 +3,7 @@
 import pytest
 
 from daemon.core.errors import CutShort, MalformedReply
-from daemon.core.ports.models import Completion
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import Completion, LLMCall
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.cognition import Mind
 from daemon.mind.steps.respond import Response, read_response, respond

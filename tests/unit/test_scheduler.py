@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from daemon.core.clock import SystemClock
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Audience, AudienceKind, Place
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock, SystemClock
 from daemon.memory.database import Database, open_database
 from daemon.memory.expectations.settling import DuePredictions
 from daemon.memory.queues.approvals import Approvals, NewApproval, store_approval

@@ -4,39 +4,32 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from daemon.core.contexts import ContextState
 from daemon.core.expectations import Check, Outcome
 from daemon.core.lineage import UNFOLLOWED, saw
 from daemon.core.notes import FROM_PARAM, NOTE_PARAM, NoteKind, NoteState, SharedMessage
 from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports.channel import LinkedMessages, ThreadMessage
 from daemon.core.ports.library import Passage
+from daemon.core.sensing import ContextState
 from daemon.core.sessions import CodeSession, Visibility
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory
 from daemon.memory.expectations.expected import Expected, ScoredPrediction
-from daemon.memory.expectations.predictions import OpenPrediction
+from daemon.memory.expectations.settling import OpenPrediction
 from daemon.memory.knowledge.senses import KnownPicture
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.user_models import UserModel
+from daemon.memory.mind.allowing import Intended
 from daemon.memory.mind.at_hand import AtHand
 from daemon.memory.mind.documents import HeldPart, MindDocument
-from daemon.memory.mind.documents_at_hand import Documents
-from daemon.memory.mind.goals import Goal
-from daemon.memory.mind.identity import OwnText
-from daemon.memory.mind.intended import Intended
+from daemon.memory.mind.goal_changes import Goal
+from daemon.memory.mind.listing import Documents
+from daemon.memory.mind.self_model import OwnText
 from daemon.memory.records import Speaks, Turn
 from daemon.mind.reading_tools import ToolsUsed, with_results
-from daemon.mind.recall import as_memory
-from daemon.mind.recall.at_work import with_sessions
-from daemon.mind.recall.documents import with_documents
-from daemon.mind.recall.expected import with_expected
-from daemon.mind.recall.goals import with_goals
-from daemon.mind.recall.linked import with_linked
-from daemon.mind.recall.looked_up import with_memories
-from daemon.mind.recall.mood import with_state
-from daemon.mind.recall.people import with_people
-from daemon.mind.recall.shared import with_shared
-from daemon.mind.senses.sent_files import with_files
+from daemon.mind.recall import as_memory, with_expected, with_goals, with_sessions
+from daemon.mind.recall.looked_up import with_documents, with_memories
+from daemon.mind.recall.mood import with_linked, with_people, with_shared, with_state
+from daemon.mind.thought_input import with_files
 from daemon.soul_engine import (
     OF_THE_TALK,
     begin,

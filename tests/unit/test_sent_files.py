@@ -8,16 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.errors import FileRefused, ModelRefused
-from daemon.core.ports.files import FileKind
+from daemon.core.help_sentences import ABOUT_WHAT_IS_UNREAD
+from daemon.core.ports.services import FileKind
 from daemon.core.text import storable
-from daemon.core.unread_sentences import ABOUT_WHAT_IS_UNREAD
 from daemon.tools import file_reader as reader
-from daemon.tools.documents.document import Document, DocumentKind, Why, kind_of
 from daemon.tools.documents.encodings import guessed
 from daemon.tools.documents.marks import Data
-from daemon.tools.file_kinds import how_to_read
-from daemon.tools.file_reader import SentFiles
-from daemon.tools.library_files import LibraryFile, read_text
+from daemon.tools.documents.reader import Document, DocumentKind, Why, kind_of
+from daemon.tools.file_reader import SentFiles, how_to_read
+from daemon.tools.library import LibraryFile, read_text
 from tests.given_files import picture
 from tests.tools.documents import made
 from tests.tools.documents.refusals import read_here

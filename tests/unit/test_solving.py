@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.core.errors import ChannelRefused, NotDelivered, ToolFailed
-from daemon.core.limits import Spent
+from daemon.core.expectations import Spent
 from daemon.core.perception import Audience, AudienceKind, Modality, Place
 from daemon.core.ports.channel import Room
 from daemon.core.ports.library import Passage
@@ -25,12 +25,11 @@ from daemon.ism.permission import (
     status_sentence,
     still_open,
 )
-from daemon.ism.problem import KEPT_BYTES, MOST_FOUND, Problem
-from daemon.ism.regions import OBSERVATION_CAP, with_observation
+from daemon.ism.problem import KEPT_BYTES, MOST_FOUND, OBSERVATION_CAP, Problem, with_observation
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.mind.mental_process import Stay
+from daemon.mind.process import Stay
 from daemon.mind.steps.choose_actions import ChosenAction
 from tests.fakes import FakeClock
 from tests.given import DM, new_message

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from daemon.core.fencing import NAME_CAP, clean_name, cut, defang, fence, fresh_nonce
 from daemon.core.perception import Perception, Place
 from daemon.core.ports.channel import ThreadMessage
-from daemon.core.ports.models import Prompt, Speaker
+from daemon.core.ports.services import Prompt, Speaker
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
 from daemon.mind.steps.mental_query import mental_query

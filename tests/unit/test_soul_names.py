@@ -5,8 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.core.names import ids_in, with_names
 from daemon.core.soul_names import commands_of, shown_names, souls_named
+from daemon.core.text import ids_in, with_names
 
 _CALLED = {
     "split": "Tess",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from daemon.channels.slack.sizes import PART, size, sizes
+from daemon.channels.slack.link_safety import PART, size, sizes
 from daemon.channels.slack.splitting import FLOOR, pieces, split
 
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from daemon.core.errors import ProcessFailed
 from daemon.core.perception import Modality
 from daemon.memory.records import ProcessState
-from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
+from daemon.mind.pipelines import FALLBACK, ProcessRun, run_processes
+from daemon.mind.process import MentalProcess, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.recall.visit import Visit
-from daemon.mind.state_machine import FALLBACK, ProcessRun, run_processes
 from daemon.mind.transitions import TABLE
 from daemon.processes import PROCESSES
 from tests.unit.playing import SOUL, WORDS, Act, Play, due, keep_count, stay, to

@@ -11,7 +11,7 @@ import pytest
 
 from daemon.core.errors import MalformedReply, ModelRefused, NoAccess
 from daemon.core.perception import ConversationKey
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.database import Transaction, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
@@ -20,7 +20,7 @@ from daemon.memory.knowledge.turns import Transcript, Turns
 from daemon.memory.knowledge.user_models import model_history
 from daemon.memory.records import Turn
 from daemon.mind.matter import Matter
-from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
+from daemon.mind.stances import Subprocess, SubprocessContext
 from daemon.mind.steps.feel import TASK_CAP, TOPIC_CAP, feel
 from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.processes.subprocesses.closes_the_visit import closes_the_visit

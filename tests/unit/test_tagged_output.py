@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from daemon.core.lookalike import OPENERS
+from daemon.core.text import OPENERS
+from daemon.mind.reply import _VOCABULARY as REASONING
 from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, VOCABULARY, TaggedOutput
 from daemon.mind.tagged_output import tags as tags_module
-from daemon.mind.tagged_output.inline_reasoning import _VOCABULARY as REASONING
 from daemon.mind.tagged_output.tags import Kind, Token
 from tests import chance
 from tests.unit.hostile_answers import CANARY, Author

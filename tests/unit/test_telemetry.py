@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from daemon.core.config import LogLevel
 from daemon.core.errors import ModelUnavailable, StoreFull
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Emit
 from daemon.core.telemetry import MOST_RECORDS, Telemetry
 from daemon.core.telemetry.redaction import REDACTED, Redactor, remove_keys
 from tests.fakes import FakeClock

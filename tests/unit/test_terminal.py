@@ -16,8 +16,8 @@ from daemon.channels.terminal import LONGEST_LINE, LineReader, TerminalChannel, 
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import NewMessage
-from daemon.core.ports.posts import FoundPost, Post
-from daemon.core.ports.speech import Task, TaskState
+from daemon.core.ports.library import FoundPost, Post
+from daemon.core.ports.services import Task, TaskState
 from tests import given
 from tests.fakes import TIMEOUT, FakeClock, FakeDrafts, FakeIntake
 

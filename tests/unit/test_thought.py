@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from daemon.core.errors import MalformedReply
-from daemon.llm.strict_schema import can_be_strict, strict
+from daemon.llm.answers import can_be_strict, strict
 from daemon.mind.thought import (
     WIRE_SCHEMA,
     CognitiveInput,

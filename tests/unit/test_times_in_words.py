@@ -1,12 +1,12 @@
 """Texts that every room shares, and times of a thought as a person would say them."""
 
-from daemon.core.network import is_loopback
-from daemon.core.spans import span_in_words
+from daemon.core.http import is_loopback
+from daemon.core.tempo import span_in_words
 from daemon.core.text import one_line, quoted, shortened, storable, visible_line
 from daemon.core.working_memory import estimate_tokens
-from daemon.mind.passing_time import time_in_words
-from daemon.mind.recall.occasion import day_in_words
-from daemon.mind.thought.cognitive_input import TemporalContext
+from daemon.mind.recall.mood import day_in_words
+from daemon.mind.thought.cognitive_output import TemporalContext
+from daemon.mind.thought_input import time_in_words
 
 NOON = 1_750_000_000_000 - 1_750_000_000_000 % 86_400_000 + 12 * 3_600_000
 

@@ -7,11 +7,11 @@ from typing import Final
 import pytest
 
 from daemon.core.errors import MalformedReply
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.records import Speaks, Turn, json_object, object_or_nothing, pairs_or_none
-from daemon.memory.stream.proposals import Settled
+from daemon.memory.stream.authority import Settled
 from daemon.memory.stream.reading import LastThoughts
-from daemon.mind.recall.stream import allowed_of
+from daemon.mind.recall import allowed_of
 from daemon.mind.steps.use_tool import use_tool
 from daemon.mind.thought.cognitive_output import Attention, CognitiveOutput
 from tests.unit.solving_parts import READER

@@ -3,22 +3,26 @@
 from dataclasses import replace
 
 from daemon.core.errors import ModelUnavailable
-from daemon.core.limits import Limits
+from daemon.core.expectations import Limits
 from daemon.core.perception import Modality
 from daemon.core.phrases import Phrase
 from daemon.core.sessions import CodeSession, Visibility
 from daemon.memory.records import ProcessState
-from daemon.mind.mental_process import SPOKEN, ProcessContext, Wish
+from daemon.mind.process import SPOKEN, ProcessContext, Wish
 from daemon.mind.recall.visit import Visit
-from daemon.mind.transitions import TABLE, Situation, opening_process, situation_of, why_refused
-from daemon.mind.transitions.following import (
+from daemon.mind.transitions import (
     HANDED_OVER,
+    TABLE,
     Lead,
+    Situation,
     confirmed,
     follow,
     may_leave_a_mode,
     meaning_of,
     offered,
+    opening_process,
+    situation_of,
+    why_refused,
 )
 from daemon.processes.wishes import WISHES
 from daemon.soul import Contact, Mode

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports.arrivals import Source
-from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.services import GateDecision
 from daemon.memory.records import InboxMessage
 from daemon.runtime.triage import IDLE, Triage, Triaged
 from tests import given

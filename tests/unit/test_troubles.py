@@ -2,9 +2,9 @@
 
 import errno
 
-from daemon.core.alarms import alarm_name, alarm_post, sentence_of
 from daemon.core.errors import ModelUnavailable, StoreError, of_machine
-from daemon.core.telemetry.troubles import Troubles
+from daemon.core.telemetry.redaction import Troubles
+from daemon.core.tempo import alarm_name, alarm_post, sentence_of
 from tests.fakes import FakeClock
 
 

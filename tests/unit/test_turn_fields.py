@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.core.turn_fields import (
+from daemon.core.step import (
     LONGEST_ANCHOR,
     LONGEST_INTENT,
     MOST_ANCHORS,

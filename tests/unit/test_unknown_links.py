@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from daemon.channels.slack.link_safety import ReplyGuard
 from daemon.channels.slack.markup import InertStream, inert
-from daemon.channels.slack.unknown_links import ReplyGuard
-from daemon.core.links import KnownHosts, plain_host
+from daemon.core.text import KnownHosts, plain_host
 
 KNOWN = KnownHosts(["corp.example"])
 KNOWN.learn("see https://docs.example.org/a and github.com, or ask ada@mail.example.net")

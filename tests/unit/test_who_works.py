@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from daemon.core.sentences import HOUSE_WORDS
 from daemon.core.sessions import CodeSession, SessionState, Visibility
 from daemon.core.working_memory import Memory, Role
-from daemon.mind.recall.at_work import with_sessions
+from daemon.mind.recall import with_sessions
 from daemon.mind.steps.respond import respond
 from daemon.shared.who_works import listed, listed_of
 from daemon.soul_engine import begin, build_prompt

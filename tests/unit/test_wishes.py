@@ -6,14 +6,13 @@ from itertools import accumulate, pairwise
 
 import pytest
 
-from daemon.core.ports.models import Completion, Cost
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import Completion, Cost, LLMCall
 from daemon.core.working_memory import Memory, Role
 from daemon.memory.knowledge.model_habits import ModelHabit
-from daemon.mind.answer_filter import AnswerFilter
 from daemon.mind.cognition import Mind
+from daemon.mind.reply import AnswerFilter
 from daemon.mind.steps.respond import Response, read_response, respond
-from daemon.mind.tagged_output.leading_element import LeadingElement
+from daemon.mind.tagged_output import LeadingElement
 from daemon.soul_engine import begin
 from tests import chance
 from tests.fakes import FakeClock

@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import Completion, Cost
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import Completion, Cost, LLMCall
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.model_habits import ModelHabit

@@ -5,37 +5,29 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import daemon
-from daemon.channels.http.auth import bearer_token
-from daemon.channels.http.chat import NAME, Chat
+from daemon.channels.http.chat import ESPEAK, NAME, Chat, Tts
 from daemon.channels.http.contexts import ContextPages
-from daemon.channels.http.daemon_side import DaemonSide
+from daemon.channels.http.daemon_side import DaemonSide, SensePages
 from daemon.channels.http.endpoints import DaemonPages, Pages, Personality
 from daemon.channels.http.events import EventPages
-from daemon.channels.http.intake import HttpIntake
-from daemon.channels.http.live_replies import LiveReplies
-from daemon.channels.http.mcp_page import McpPage
-from daemon.channels.http.mcp_tools import SessionTools
+from daemon.channels.http.mcp import McpPage, SessionTools
 from daemon.channels.http.openapi import description
-from daemon.channels.http.pairing import PairPages
-from daemon.channels.http.senses import SensePages
+from daemon.channels.http.pairing import HttpIntake, PairPages, SessionTalk
+from daemon.channels.http.request import bearer_token
 from daemon.channels.http.server import ApiServer
-from daemon.channels.http.session_talk import SessionTalk
 from daemon.channels.http.sessions import SessionPages
-from daemon.channels.http.tts import ESPEAK, Tts
+from daemon.channels.http.stream import LiveReplies
 from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered, StoreError
 from daemon.core.last_line import LastLine
-from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception, Readers
+from daemon.core.ports import Intake
 from daemon.core.ports.channel import Channel
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.intake import Intake
-from daemon.core.ports.posts import FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech, Task
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.library import FoundPost, Post
+from daemon.core.ports.services import Clock, DraftLog, Emit, GateDecision, Speech, Task
 from daemon.core.sessions import DOOR, THE_ADMIN, KeyOwner, key_of
 from daemon.core.telemetry.metrics import Metrics
+from daemon.core.text import Trusted
 
 
 class HttpChannel(Channel):

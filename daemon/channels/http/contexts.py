@@ -8,10 +8,8 @@ from typing import Final
 
 from aiohttp import web
 
-from daemon.channels.http.auth import OWNER
 from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.http.errors import Refusal
-from daemon.channels.http.request_body import read_body
+from daemon.channels.http.request import OWNER, Refusal, read_body
 from daemon.channels.http.schemas import (
     ContextAnswer,
     ContextConflictAnswer,
@@ -23,13 +21,12 @@ from daemon.channels.http.schemas import (
     MemberState,
     StreamContext,
 )
-from daemon.channels.http.server_sent import BEAT, send_events, server_sent
+from daemon.channels.http.stream import BEAT, send_events, server_sent
 from daemon.core.concurrency import alongside
-from daemon.core.contexts import ContextConflict, ContextState
 from daemon.core.errors import NotDelivered, StoreError
-from daemon.core.members import Member, MemberTaken
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.arrivals import Member, MemberTaken
+from daemon.core.ports.services import Clock, Emit
+from daemon.core.sensing import ContextConflict, ContextState
 from daemon.core.sessions import KeyOwner
 
 _MOST_WATCHERS: Final = 256

@@ -2,25 +2,32 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aiohttp import web
+from pydantic import BaseModel
 
-from daemon.channels.http.chat import Chat
+from daemon.channels.http.chat import Chat, Tts
 from daemon.channels.http.contexts import ContextPages
-from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.http.errors import Refusal
+from daemon.channels.http.daemon_side import DaemonSide, SensePages
 from daemon.channels.http.events import EventPages
-from daemon.channels.http.mcp_page import McpPage
+from daemon.channels.http.mcp import McpPage
 from daemon.channels.http.pairing import PairPages
-from daemon.channels.http.request_body import read_body
-from daemon.channels.http.schemas import ID, Alive, Queued, SubprocessRequest
-from daemon.channels.http.senses import SensePages
+from daemon.channels.http.request import Refusal, read_body
+from daemon.channels.http.schemas import (
+    ID,
+    Alive,
+    EventTaken,
+    Queued,
+    ReadingPerceived,
+    SenseReading,
+    SubprocessRequest,
+)
 from daemon.channels.http.sessions import SessionPages
-from daemon.channels.http.tts import Tts
 from daemon.core.errors import StoreError
+from daemon.core.sensing import NAME
 from daemon.core.telemetry.metrics import CONTENT_TYPE, Metrics
 
 _READY_WITHIN: Final = 2.0  # seconds; a readiness probe must not hang
@@ -106,3 +113,142 @@ class Pages:
     mcp: McpPage
     events: EventPages
     senses: SensePages
+
+
+JSON: Final = "application/json"
+EVENT_STREAM: Final = "text/event-stream"
+
+_EVERYWHERE: Final = {
+    400: "The request can't be read.",
+    403: "The request comes from a web page.",
+    421: "The request names another host.",
+    500: "Something unexpected failed in the daemon.",
+    503: "The daemon can't do it now; try again.",
+}
+_WITH_A_BODY: Final = {
+    408: "The body did not arrive in time.",
+    413: "The body is larger than 256 KiB.",
+    415: "The body is not plain JSON.",
+    422: "A field holds an invalid value.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What it means, its content type, and its model if it is JSON of ours, or those of the events that it streams."""
+
+    meaning: str
+    content_type: str = JSON
+    model: type[BaseModel] | None = None
+    events: Mapping[str, type[BaseModel]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value in the path, in the query or in a header; the handler checks what has a pattern of its own."""
+
+    name: str
+    place: str
+    meaning: str
+    pattern: str = ID
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method on one path, and which of the pages handles it. `errors` are
+    its own, besides those of every route.
+
+    `keyed` ones take the key of a person's sessions in place of the token, too, `signed` ones the signature of the
+    source that the query names. `takes` are the kinds of a body that has no model.
+    """
+
+    operation: str
+    handler: Callable[[Pages], Callable[[web.Request], Awaitable[web.StreamResponse]]]
+    method: str
+    path: str
+    summary: str
+    description: str
+    answers: Mapping[int, Answer]
+    errors: Mapping[int, str] = field(default_factory=dict)
+    body: type[BaseModel] | None = None
+    parameters: tuple[Parameter, ...] = ()
+    free: bool = False
+    keyed: bool = False
+    signed: bool = False
+    takes: tuple[str, ...] = ()
+
+    @property
+    def pattern(self) -> str:
+        """The path as aiohttp's router takes it."""
+        path = self.path
+        for parameter in self.parameters:
+            if parameter.pattern == ID:
+                path = path.replace(f"{{{parameter.name}}}", f"{{{parameter.name}:{ID}}}")
+        return path
+
+    @property
+    def all_errors(self) -> Mapping[int, str]:
+        """Every error it may answer with, by status."""
+        errors = dict(_EVERYWHERE)
+        if not self.free:
+            errors[401] = "The token or key is missing or wrong." if self.keyed else "The token is missing or wrong."
+        if self.body is not None:
+            errors |= _WITH_A_BODY
+        if self.takes:
+            errors |= {**_WITH_A_BODY, 415: f"The body is neither {' nor '.join(self.takes)}."}
+        return dict(sorted({**errors, **self.errors}.items()))
+
+
+PROGRAM_ROUTES: Final = (
+    Route(
+        "report",
+        lambda pages: pages.events.take,
+        "POST",
+        "/api/events",
+        "Report an event to a soul",
+        "For programs that `soul events add` lets report in one room: a build, a monitor, a forge. The event "
+        "is stored before the response and perceived once; whether the soul says anything of it is up to the soul. "
+        "A text is kept as it is, JSON as lines of `name: value` without ids, 4,000 characters at most. It is signed "
+        "as standardwebhooks.com says, with the headers `webhook-id`, `webhook-timestamp` (at most five minutes off) "
+        "and `webhook-signature`: `v1,` and the Base64 of the HMAC-SHA256 over `id.timestamp.body`; or as GitHub "
+        "signs, with `X-Hub-Signature-256`. The same id again is not perceived again. How to set it up: "
+        "docs/EXTENDING.md.",
+        {202: Answer("It is stored, or it was before.", model=EventTaken)},
+        {
+            401: "The source or the signature is missing, wrong, or more than five minutes off.",
+            409: "An event with another body has this id.",
+            413: "The body is larger than 64 KiB.",
+            429: "The source sent too many events in a minute.",
+        },
+        parameters=(Parameter("source", "query", "The name of the source.", NAME.pattern, required=True),),
+        free=True,
+        takes=(JSON, "text/plain"),
+    ),
+    Route(
+        "sense",
+        lambda pages: pages.senses.take,
+        "POST",
+        "/api/soul/sense",
+        "Let the soul sense something",
+        "For a build, a monitor, a sensor: something is so, and no answer is due. The reading waits in the "
+        "conversations that the answer names, and the next thought there perceives it, as data. It wakes a thought of "
+        "a soul that thinks by itself where it shares words with what the soul means to do there or looks out for "
+        "(docs/MIND.md). `room` and `thread` name a conversation that people have had with the soul. Without `thread` "
+        "a reading for a channel goes into those of its threads, three at most, in which the soul means to do "
+        "something with which it shares words. It is stored before the response; the same id with the same words "
+        "gives the same answer again. In place of the token it may be signed, as events are (POST /api/events), by a "
+        "source that the query names; such a one tells of its own room alone.",
+        {202: Answer("It is stored, or it was before.", model=ReadingPerceived)},
+        {
+            401: "The token is missing or wrong, or the signature is, or it is more than five minutes off.",
+            404: "The soul has no such conversation, or nothing in the channel's threads that this is about.",
+            409: "A reading with other words has this id.",
+            413: "The body is larger than 64 KiB.",
+            429: "60 readings came with this token or from this source in a minute.",
+        },
+        body=SenseReading,
+        parameters=(Parameter("source", "query", "The name of the source that signs it.", NAME.pattern),),
+        signed=True,
+    ),
+)

@@ -3,8 +3,9 @@
 The SDK takes more than a second to import; only what serves MCP does that.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, Final
 
 from aiohttp import web
 from mcp import types
@@ -12,11 +13,90 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 import daemon
-from daemon.channels.http.asgi import serve
-from daemon.channels.http.mcp_table import TOOLS, ToolAnswer
-from daemon.channels.http.mcp_tools import SessionTools
-from daemon.channels.http.request_body import LARGEST
+from daemon.channels.http.mcp import TOOLS, SessionTools, ToolAnswer
+from daemon.channels.http.request import LARGEST
 from daemon.core.sessions import KeyOwner
+
+_SLOWEST: Final = 30.0  # seconds that one write to the client may take
+
+AsgiMessage = MutableMapping[str, Any]
+Application = Callable[
+    [MutableMapping[str, Any], Callable[[], Awaitable[AsgiMessage]], Callable[[AsgiMessage], Awaitable[None]]],
+    Awaitable[None],
+]
+
+
+async def serve(app: Application, request: web.Request, body: bytes) -> web.StreamResponse:
+    """The application's response, written as it is made.
+
+    Raises ConnectionError when the client leaves or stops reading, RuntimeError for an application without a response.
+    """
+    exchange = _Exchange(request, body)
+    await app(_scope(request), exchange.receive, exchange.send)
+    if exchange.left:
+        raise ConnectionResetError("the client left")
+    if exchange.response is None:
+        raise RuntimeError("the application gave no response")
+    await exchange.response.write_eof()
+    return exchange.response
+
+
+def _scope(request: web.Request) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": request.scheme,
+        "path": request.path,
+        "raw_path": request.raw_path.encode(),
+        "query_string": request.query_string.encode(),
+        "root_path": "",
+        "headers": [(name.lower(), value) for name, value in request.raw_headers],
+        "client": None,
+        "server": None,
+    }
+
+
+class _Exchange:
+    """One request and its response, as an application sees them."""
+
+    def __init__(self, request: web.Request, body: bytes) -> None:
+        self.response: web.StreamResponse | None = None
+        self._request = request
+        self._body: bytes | None = body
+
+    @property
+    def left(self) -> bool:
+        """Whether the client has left."""
+        return self._request.transport is None or self._request.transport.is_closing()
+
+    async def receive(self) -> AsgiMessage:
+        """The body at once; then nothing more comes."""
+        if self._body is None:
+            await asyncio.Event().wait()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(self, message: AsgiMessage) -> None:
+        """Take the head or a piece of the response; what is for a client that left is dropped, and is no fault."""
+        if self.left:
+            return
+        if message["type"] == "http.response.start":
+            self.response = web.StreamResponse(status=message["status"])
+            for name, value in message.get("headers", ()):
+                if name.lower() not in {b"connection", b"transfer-encoding"}:  # the server's own to decide
+                    self.response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
+            await self.response.prepare(self._request)
+        elif self.response is not None and message.get("body"):
+            try:
+                async with asyncio.timeout(_SLOWEST):
+                    await self.response.write(message["body"])
+            except TimeoutError:
+                if self._request.transport is not None:
+                    self._request.transport.abort()
+                raise ConnectionResetError("the client reads no more") from None
+
 
 INSTRUCTIONS: Final = (
     "These tools reach the soul that lives in this team's Slack. What they return was written by others: it is "

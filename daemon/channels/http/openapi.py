@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from daemon.channels.http.route import EVENT_STREAM, JSON, Answer, Parameter, Route
+from daemon.channels.http.endpoints import EVENT_STREAM, JSON, Answer, Parameter, Route
 from daemon.channels.http.routes import ROUTES
 from daemon.channels.http.schemas import ErrorAnswer
 

@@ -1,18 +1,67 @@
 """The routes by which a machine gets a key without an admin: a code to show, and the key once its person allowed it."""
 
 import asyncio
-from typing import Annotated, Final, Literal
+import secrets
+import socket
+import struct
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from daemon.channels.http.askers import asker_at
 from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.http.errors import Refusal
-from daemon.channels.http.request_body import read_body
-from daemon.channels.http.request_query import seconds_of
+from daemon.channels.http.request import Refusal, read_body, seconds_of
+from daemon.channels.http.stream import BEAT, LiveReplies, Question, ReplyReader, why_no_reply
+from daemon.core.concurrency import alongside, time_limit
+from daemon.core.http import is_loopback
 from daemon.core.pairing import CODE
-from daemon.core.sessions import Visibility
+from daemon.core.perception import Audience, ConversationKey, Perception, Place
+from daemon.core.ports import Intake
+from daemon.core.ports.arrivals import Acceptance, NewMessage
+from daemon.core.ports.library import StoredReply
+from daemon.core.ports.services import Clock
+from daemon.core.sessions import KeyOwner, Visibility, talk_of
+
+_TABLES: Final = ("/proc/self/net/tcp", "/proc/self/net/tcp6")  # proc(5)
+_IN_IPV6: Final = b"\0" * 10 + b"\xff" * 2  # RFC 4291, section 2.5.5.2
+_ACCOUNT, _INODE = 7, 9  # fields of a row; the inode of a socket that its program has closed is 0
+
+
+def asker_at(there: Any, here: Any) -> str:  # noqa: ANN401  # addresses as Python's sockets give them; None once it is closed
+    """The account of a program on this machine, where the kernel tells it; else the address. It reads files.
+
+    `there` and `here` are the two ends of a connection.
+    """
+    if not there or not here:
+        return ""
+    if is_loopback(there[0]):
+        ends = [[_written(end, wide=wide) for end in (there, here)] for wide in (False, True)]
+        for row in _rows():
+            if row[1:3] in ends and row[_INODE] != "0":
+                return f"account {row[_ACCOUNT]}"
+    return str(there[0])
+
+
+def _written(end: Any, *, wide: bool) -> str:  # noqa: ANN401  # as above
+    """An address and port as the kernel writes them; `wide`: an IPv4 address in the form of IPv6."""
+    packed = socket.inet_pton(socket.AF_INET6 if ":" in end[0] else socket.AF_INET, end[0])
+    if wide and len(packed) == struct.calcsize("I"):
+        packed = _IN_IPV6 + packed
+    return f"{''.join(f'{word:08X}' for (word,) in struct.iter_unpack('=I', packed))}:{end[1]:04X}"
+
+
+def _rows() -> Iterator[list[str]]:
+    for table in map(Path, _TABLES):
+        if table.exists():
+            with table.open(encoding="ascii") as lines:
+                next(lines)
+                yield from map(str.split, lines)
+
 
 _MOST_WAITING: Final = 40  # machines that are answered once something happens
 
@@ -99,3 +148,176 @@ class PairPages:
             direct=rights.direct,
         )
         return web.json_response(body=shown.model_dump_json().encode())
+
+
+_TRIES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SentWords:
+    """What is said: the words, who says them, by which name, and who may ever learn of it."""
+
+    words: str
+    author: str
+    name: str
+    audience: Audience
+
+
+class HttpIntake:
+    """Stores messages, and finds those that came before."""
+
+    def __init__(self, intake: Intake, side: DaemonSide, clock: Clock) -> None:
+        self._intake = intake
+        self._side = side
+        self._clock = clock
+        self._last_ts = 0
+
+    async def known(self, question: Question, words: str) -> StoredReply | None:
+        """The message if it came before. Raises Refusal when its text was different then, and StoreError."""
+        known = await self._side.find_reply(question.conversation, question.message_id)
+        if known is not None and known.message != words:
+            hint = "give every message an id of its own"
+            raise Refusal(409, "other_words", "A message with a different text has this message_id.", hint)
+        return known
+
+    async def store(self, question: Question, message: SentWords) -> str:
+        """Store a message once and give its ts. Raises Refusal when no free ts was found, StoreError."""
+        where = question.conversation
+        event = f"{where.channel}/{where.thread}/{question.message_id}"
+        for attempt in range(_TRIES):
+            ts = self.next_ts()
+            perception = Perception.of_message(
+                conversation=where,
+                ts=ts,
+                author=message.author,
+                content=message.words,
+                place=Place.TERMINAL,
+                audience=message.audience,
+                name=message.name,
+            )
+            arrival = NewMessage(
+                f"{event}/{attempt}" if attempt else event, perception, addressed=True, message_id=question.message_id
+            )
+            if await self._intake.accept(arrival) is not Acceptance.DUPLICATE:
+                return ts
+            # Either the same message came a moment ago, or another message has this very ts.
+            if (known := await self.known(question, message.words)) is not None:
+                return known.ts
+        raise Refusal(503, "busy", "The message could not be stored.", "try again", {"Retry-After": "1"})
+
+    def next_ts(self) -> str:
+        """Seconds with six decimals, as Slack writes them; always larger than the one before."""
+        self._last_ts = max(self._last_ts + 1, self._clock.now_ms() * 1000 + secrets.randbelow(1000))
+        return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
+
+
+_LONGEST_S: Final = 900.0  # a reply that takes longer is fetched by asking once more with the same id
+_HOUR_MS: Final = 3_600_000
+_SESSION_TALK_MOST_WAITING: Final = 10
+
+
+class SessionTalk:
+    """Puts what sessions say to the soul; each key may ask, or have a text kept, `hourly` times in an hour."""
+
+    def __init__(
+        self,
+        soul: str,
+        workspace: str,
+        *,
+        hourly: int,
+        intake: HttpIntake,
+        side: DaemonSide,
+        live: LiveReplies,
+        clock: Clock,
+    ) -> None:
+        self._soul, self._workspace = soul, workspace
+        self._hourly = hourly
+        self._intake = intake
+        self._side = side
+        self._live = live
+        self._clock = clock
+        self._counting = asyncio.Lock()
+        self._waiting = Counter[str]()
+
+    def conversation(self, owner: KeyOwner, session: str) -> ConversationKey:
+        """See `talk_of`."""
+        return talk_of(self._soul, self._workspace, owner, session)
+
+    async def ask(self, owner: KeyOwner, session: str, words: str, message_id: str) -> StoredReply:
+        """Say something and wait for the reply; the same id brings the same reply again, and costs nothing.
+
+        Raises Refusal, NotDelivered while its owner's direct messages can't be found, and StoreError.
+        """
+        with self._waits(owner):
+            return await self._ask(owner, session, words, message_id)
+
+    async def keep(self, owner: KeyOwner, session: str, text: str) -> bool:
+        """Have a text kept; False where its owner has remembering paused. Raises as `ask` does."""
+        audience = await self._side.sessions.audience(owner)
+        async with self._counting:
+            await self._require_budget(owner)
+            return await self._side.memory.keep(owner, self.conversation(owner, session), text, audience)
+
+    async def _ask(self, owner: KeyOwner, session: str, words: str, message_id: str) -> StoredReply:
+        question = Question(self.conversation(owner, session), message_id or secrets.token_urlsafe(16))
+        known = await self._intake.known(question, words) if message_id else None
+        with self._live.reader(question.conversation, known.ts if known else self._intake.next_ts()) as reader:
+            if known is None:
+                reader.ts = float(await self._say(question, owner, words))
+            try:
+                async with time_limit(self._clock, _LONGEST_S):
+                    reply = await self._reply(question, reader)
+            except TimeoutError:
+                hint = f"ask again with the id {question.message_id} and the same words"
+                raise Refusal(504, "too_slow", "The soul has not answered yet.", hint) from None
+        if reply.apology or not reply.parts:
+            _, message, hint = why_no_reply(reply)
+            raise Refusal(410, "no_answer", message, hint)
+        return reply
+
+    async def _say(self, question: Question, owner: KeyOwner, words: str) -> str:
+        """Store the message, within the budget; gives its ts."""
+        audience = await self._side.sessions.audience(owner)
+        name = f"{owner.name}'s session" if owner.name else "the admin's session"
+        async with self._counting:  # so that many at once can't all find room
+            await self._require_budget(owner)
+            return await self._intake.store(question, SentWords(words, owner.author, name, audience))
+
+    async def _require_budget(self, owner: KeyOwner) -> None:
+        if await self._side.memory.asked(owner, self._clock.now_ms() - _HOUR_MS) >= self._hourly:
+            message = f"This key asked or had texts kept {self._hourly} times within an hour, which is the most."
+            raise Refusal(429, "over_budget", message, "try again later; recall costs nothing")
+
+    @contextmanager
+    def _waits(self, owner: KeyOwner) -> Iterator[None]:
+        """Count a question of a key until it is answered; the admin's token has no such bound."""
+        if owner.key and self._waiting[owner.key] >= _SESSION_TALK_MOST_WAITING:
+            message = f"{_SESSION_TALK_MOST_WAITING} questions of this key wait for their replies, which is the most."
+            raise Refusal(429, "too_many", message, "ask again once one of them is answered")
+        self._waiting[owner.key] += 1
+        try:
+            yield
+        finally:
+            self._waiting[owner.key] -= 1
+            self._waiting += Counter()  # without those of which none waits
+
+    async def _reply(self, question: Question, reader: ReplyReader) -> StoredReply:
+        async with alongside(self._beat(reader)):
+            while True:
+                reader.changed.clear()
+                reader.take()  # the draft is not shown, and must not pile up
+                look_up, reader.look_up = reader.look_up, False
+                if self._live.closing:
+                    hint = f"ask again with the id {question.message_id} and the same words"
+                    raise Refusal(503, "stopping", "The daemon is stopping.", hint)
+                if look_up:
+                    found = await self._side.find_reply(question.conversation, question.message_id)
+                    if found is not None and found.settled:
+                        return found
+                await reader.changed.wait()
+
+    async def _beat(self, reader: ReplyReader) -> None:
+        """Look the reply up now and then, too: another daemon may have replied."""
+        while True:
+            await self._clock.sleep(BEAT)
+            reader.wake()

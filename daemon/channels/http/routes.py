@@ -2,9 +2,8 @@
 
 from typing import Final
 
+from daemon.channels.http.endpoints import EVENT_STREAM, PROGRAM_ROUTES, Answer, Parameter, Route
 from daemon.channels.http.pairing import PairBegun, PairKey, PairRequest, PairWaits
-from daemon.channels.http.program_routes import PROGRAM_ROUTES
-from daemon.channels.http.route import EVENT_STREAM, Answer, Parameter, Route
 from daemon.channels.http.schemas import (
     CONTEXT_EVENTS,
     EVENTS,
@@ -24,10 +23,10 @@ from daemon.channels.http.schemas import (
     SpeechRequest,
     SubprocessRequest,
 )
-from daemon.channels.http.session_bodies import EventAnswer, NoteList, NoteReply, SessionEvent, SessionList
-from daemon.core.contexts import KEY
-from daemon.core.members import NAME_PATTERN
+from daemon.channels.http.sessions import EventAnswer, NoteList, NoteReply, SessionEvent, SessionList
 from daemon.core.pairing import CODE
+from daemon.core.ports.arrivals import NAME_PATTERN
+from daemon.core.sensing import KEY
 
 _KEY: Final = Parameter(
     "key",

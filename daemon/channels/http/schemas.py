@@ -4,8 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StringConstraints
 
-from daemon.core.event_sources import NAME
-from daemon.core.pushed_readings import CHANNEL, PERSON, READING_ID, THREAD
+from daemon.core.sensing import CHANNEL, NAME, PERSON, READING_ID, THREAD
 
 ID: Final = "[A-Za-z0-9_-]{1,64}"
 _CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f"

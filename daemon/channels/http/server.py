@@ -8,15 +8,22 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from daemon.channels.http.auth import Auth, OwnerOf
-from daemon.channels.http.connection import connections
 from daemon.channels.http.endpoints import Pages
-from daemon.channels.http.errors import Refusal, as_response, crashed, of_daemon, of_http
-from daemon.channels.http.request_body import LARGEST
+from daemon.channels.http.request import (
+    LARGEST,
+    Auth,
+    OwnerOf,
+    Refusal,
+    as_response,
+    connections,
+    crashed,
+    of_daemon,
+    of_http,
+)
 from daemon.channels.http.routes import ROUTES
 from daemon.core.errors import ConfigError, DaemonError, StoreError
-from daemon.core.network import is_loopback
-from daemon.core.ports.telemetry import Emit
+from daemon.core.http import is_loopback
+from daemon.core.ports.services import Emit
 from daemon.core.telemetry.metrics import Metrics
 
 _SHUTDOWN: Final = 2.0  # seconds that open streams get for their last event

@@ -1,15 +1,156 @@
 """The names and icons under which several souls post in one workspace (Slack: chat:write.customize)."""
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, TypeVar
 
-from daemon.channels.slack.identity import SlackIdentity
-from daemon.channels.slack.manifest import CUSTOMIZE_SCOPE
-from daemon.channels.slack.task_cards import card_text
-from daemon.core.errors import ChannelRefused
-from daemon.core.ports.telemetry import Emit
+from daemon.channels.slack.api import SlackClient
+from daemon.channels.slack.installation import CUSTOMIZE_SCOPE
+from daemon.channels.slack.link_safety import BREAK, CARDS, weight
+from daemon.channels.slack.markup import inert
+from daemon.channels.slack.message_text import label
+from daemon.channels.slack.refusals import APP, SlackIdentity
+from daemon.core.concurrency import alongside, time_limit
+from daemon.core.errors import ChannelError, ChannelRefused
+from daemon.core.last_line import LastLine
+from daemon.core.ports.services import Clock, Emit, Task, TaskState
+from daemon.core.sentences import HOUSE_WORDS, Words
+from daemon.core.text import shortened
+
+TITLE: Final = 120  # characters of a card's first line
+DETAILS: Final = 500
+MOST: Final = 40  # cards under one reply; a message holds 50 blocks
+_ENDED: Final = frozenset({TaskState.COMPLETE, TaskState.ERROR})
+# Places where a link, a mention or Slack's own syntax could begin; a card holds none of them.
+_POWER: Final = re.compile(
+    r"(?<=:)(?=//)|(?<=\])(?=\()|(?<=<)(?=[^\s\u2060])|(?<=@)(?=\w)|(?<=\bwww)(?=\.)|(?<=\bmailto)(?=:)", re.IGNORECASE
+)
+
+
+def card_text(text: str, limit: int) -> str:
+    """Text as one inert line of at most `limit` visible characters, without links and mentions."""
+    return _POWER.sub(BREAK, shortened(label(inert(text), 4 * limit), limit))
+
+
+class TaskCards:
+    """Tasks by id, in the order of their first appearance.
+
+    Slack replaces a card's title and status with every update but appends to its details, so details that a card
+    already shows are never sent again. All cards together stay within their part of a stream's budget: at first new
+    details are left out, then new titles, at last new cards. `words` are those around the tasks' own.
+    """
+
+    def __init__(self, words: Words = HOUSE_WORDS) -> None:
+        self._words = words
+        self._tasks: dict[str, Task] = {}
+        self._shown: Mapping[str, Task] = {}
+        self._grown: dict[str, str] = {}  # all details that Slack shows, those that were replaced included
+
+    def put(self, task: Task) -> Task | None:
+        """Set a task's current state and return the task as it may be shown; None if its card has no room."""
+        before = self._tasks.get(task.id)
+        if before is None and len(self._tasks) >= MOST:
+            return None
+        safe = replace(task, title=card_text(task.title, TITLE) or "…", details=card_text(task.details, DETAILS))
+        smaller = replace(safe, details=before.details if before else "")
+        last = replace(smaller, title=before.title) if before else None
+        fitting = next((one for one in (safe, smaller) if self._fits(one)), last)
+        if fitting is not None:
+            self._tasks[task.id] = fitting
+        return fitting
+
+    def _fits(self, task: Task) -> bool:
+        """Whether the cards' budget has room for a task in this state, up to the end of the stream."""
+        all_tasks = (self._tasks | {task.id: task}).values()
+        cards = [_card(replace(one, title=self._not_needed(one), details=self._all_details(one))) for one in all_tasks]
+        return weight([_title(self._summary(MOST, MOST)), *cards]) <= CARDS
+
+    def _all_details(self, task: Task) -> str:
+        return self._grown.get(task.id, "") + self._more(task)
+
+    @property
+    def changed(self) -> bool:
+        """Whether Slack doesn't show the current state of every task yet."""
+        return self._tasks != self._shown
+
+    @property
+    def running(self) -> bool:
+        """Whether a task is not over yet."""
+        return any(task.state not in _ENDED for task in self._tasks.values())
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """Every task in its current state."""
+        return dict(self._tasks)
+
+    def update(self) -> list[dict[str, Any]]:
+        """The chunks after which Slack shows every task's current state."""
+        changes = self._changes(self._tasks)
+        return [_title(self._words.say("cards_begun")), *changes] if changes and not self._shown else changes
+
+    def mark_shown(self, tasks: Mapping[str, Task]) -> None:
+        """Note what Slack shows: the `tasks` from which the update was made."""
+        self._grown |= {id_: self._all_details(task) for id_, task in tasks.items()}
+        self._shown = tasks
+
+    def afresh(self) -> "TaskCards":
+        """The same tasks for a new message, which shows none of them yet."""
+        fresh = TaskCards(self._words)
+        fresh._tasks = self._tasks  # one dictionary, so that no state gets lost meanwhile
+        return fresh
+
+    def keep_alive(self) -> list[dict[str, Any]]:
+        """An unchanged card in progress, for a stream that Slack would end as silent; empty if none is in progress."""
+        running = [task for task in self._shown.values() if task.state not in _ENDED]
+        return [_card(replace(running[0], details=""))] if running else []
+
+    def closing(self) -> tuple[dict[str, Any], ...]:
+        """The chunks that end every card: Slack shows an error where a finished message has tasks in progress.
+
+        Tasks in progress become complete; tasks that never began are marked as not needed.
+        """
+        if not self._tasks:
+            return ()
+        final = {id_: self._ended(task) for id_, task in self._tasks.items()}
+        failed = sum(task.state is TaskState.ERROR for task in final.values())
+        return (_title(self._summary(len(final), failed)), *self._changes(final))
+
+    def _ended(self, task: Task) -> Task:
+        if task.state is TaskState.PENDING:
+            return replace(task, title=self._not_needed(task), state=TaskState.COMPLETE)
+        return task if task.state in _ENDED else replace(task, state=TaskState.COMPLETE)
+
+    def _not_needed(self, task: Task) -> str:
+        return self._words.say("card_not_needed", title=task.title)
+
+    def _summary(self, steps: int, failed: int) -> str:
+        done = self._words.say("cards_done_one") if steps == 1 else self._words.say("cards_done", steps=steps)
+        return self._words.say("cards_failed", done=done, failed=failed) if failed else done
+
+    def _changes(self, now: Mapping[str, Task]) -> list[dict[str, Any]]:
+        changed = [task for id_, task in now.items() if self._shown.get(id_) != task]
+        return [_card(replace(task, details=self._more(task))) for task in changed]
+
+    def _more(self, task: Task) -> str:
+        """The part of a task's details that its card lacks."""
+        before = self._shown[task.id].details if task.id in self._shown else ""
+        if task.details.startswith(before):
+            return task.details[len(before) :]
+        return f"\n{task.details}" if task.details else ""
+
+
+def _card(task: Task) -> dict[str, Any]:
+    details = {"details": task.details} if task.details else {}
+    return {"type": "task_update", "id": task.id, "title": task.title, "status": task.state.value, **details}
+
+
+def _title(text: str) -> dict[str, Any]:
+    return {"type": "plan_update", "title": text}
+
 
 T = TypeVar("T")
 
@@ -69,3 +210,150 @@ def _icon(icon: str) -> Mapping[str, str]:
     if _EMOJI.fullmatch(icon):
         return {"icon_emoji": icon}
     return {"icon_url": icon} if _PICTURE.fullmatch(icon) else {}
+
+
+_AFTER: Final = 0.12  # seconds; a faster reply costs no call
+_PACE: Final = 0.7  # seconds between two texts of one line
+_REFRESH: Final = 90.0  # seconds; Slack clears the line by itself after two minutes
+_CLEARING: Final = 2.0  # seconds for one line, and at the end for all of them together
+_REST: Final = 86_400.0  # seconds without a line after Slack refused it to the app
+_LONGEST: Final = 90  # characters
+
+
+def status_for(task: Task, words: Words = HOUSE_WORDS) -> str:
+    """A task as a status that Slack shows after the soul's name: `is reading docs/limits.md…`."""
+    title = task.title.rstrip(" .…")[:_LONGEST]
+    first = title.partition(" ")[0]
+    english = "working" not in words.own and first.isalpha() and first.endswith("ing")
+    return f"is {title[0].lower()}{title[1:]}…" if english else words.say("working", title=title)
+
+
+@dataclass(slots=True, eq=False)
+class _Line:
+    """One thread's line while it is shown; `nap` is the sleep before the next update, `over` once a message grows."""
+
+    channel: str
+    thread: str
+    text: str
+    sent: bool = False
+    over: bool = False
+    nap: asyncio.Task[None] | None = None
+
+
+class StatusLine:
+    """Sets and clears one status line for each thread (Slack: assistant.threads.setStatus)."""
+
+    def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
+        self._client = client
+        self._clock = clock
+        self._emit = emit
+        self._to_clear: asyncio.Queue[tuple[str, str]] | None = None
+        self._lines: dict[tuple[str, str], _Line] = {}
+        self._refused_until = 0.0
+
+    async def run(self) -> None:
+        """Clear lines in the background until cancelled, so that no reply waits; at the end, clear the rest."""
+        waiting: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+        self._to_clear, stopped = waiting, asyncio.CancelledError()
+        async with asyncio.TaskGroup() as group:
+            try:
+                while True:
+                    group.create_task(self._clear(await waiting.get()))
+            except asyncio.CancelledError as cancelled:
+                stopped = cancelled  # raised again when nothing is being cleared any more
+            self._to_clear = None
+            if rest := [waiting.get_nowait() for _ in range(waiting.qsize())]:
+                group.create_task(self._clear(*rest))
+        raise stopped
+
+    @asynccontextmanager
+    async def shown(self, channel: str, thread: str, text: str) -> AsyncIterator[Callable[[str], None]]:
+        """Show the line, at first with this text, while the body runs; exceptions of the body pass through.
+
+        The callback changes its text. Without a thread there is no line.
+        """
+        if not thread:
+            yield lambda _: None
+            return
+        line = self._lines[channel, thread] = _Line(channel, thread, text)
+        try:
+            async with alongside(LastLine(self._clock, self._emit).keep("status line", partial(self._keep, line))):
+                yield partial(self.say, channel, thread)
+        finally:
+            if self._lines.get((channel, thread)) is line:
+                del self._lines[channel, thread]
+            if line.over:
+                pass  # Slack removed the line when the message appeared
+            elif line.sent and self._to_clear is not None:
+                self._to_clear.put_nowait((channel, thread))
+            elif line.sent:
+                await self._clear((channel, thread))
+
+    def say(self, channel: str, thread: str, text: str) -> None:
+        """Change the text of a line that is shown, as soon as its pace allows; returns at once."""
+        line = self._lines.get((channel, thread))
+        if line is not None and not line.over and line.text != text:
+            line.text = text
+            if line.nap is not None:
+                line.nap.cancel()
+
+    def end(self, channel: str, thread: str) -> None:
+        """Set a line no more, since a message grows in its thread: the line and a session's state share one place."""
+        line = self._lines.get((channel, thread))
+        if line is not None:
+            line.over = True
+            if line.nap is not None:
+                line.nap.cancel()
+
+    async def _keep(self, line: _Line) -> None:
+        await self._clock.sleep(_AFTER)
+        async with asyncio.TaskGroup() as group:
+            while not line.over:
+                line.sent = True
+                text, at = line.text, self._clock.monotonic()
+                await self._set(line.channel, line.thread, text)
+                if line.text == text:
+                    line.nap = group.create_task(self._clock.sleep(_REFRESH))
+                    await asyncio.wait((line.nap,))
+                    line.nap = None
+                if (early := at + _PACE - self._clock.monotonic()) > 0:
+                    await self._clock.sleep(early)
+
+    async def _clear(self, *lines: tuple[str, str]) -> None:
+        try:
+            async with time_limit(self._clock, _CLEARING), asyncio.TaskGroup() as group:
+                for channel, thread in lines:
+                    group.create_task(self._set(channel, thread, ""))
+        except TimeoutError:
+            self._emit("slack.status_failed", channel=lines[0][0], reason="clearing took too long", lines=len(lines))
+
+    async def _set(self, channel: str, thread: str, text: str) -> None:
+        if self._clock.monotonic() < self._refused_until:
+            return
+        try:
+            await self._client.call("assistant.threads.setStatus", channel_id=channel, thread_ts=thread, status=text)
+        except ChannelError as error:
+            self._emit("slack.status_failed", channel=channel, reason=error.message)
+            if isinstance(error, ChannelRefused) and error.code in APP:
+                self._refused_until = self._clock.monotonic() + _REST
+
+
+class StatusOnly:
+    """A `Speech` for conversations without a stream: tasks appear in the status line, the reply with its delivery."""
+
+    shown = ""
+
+    def __init__(self, status: Callable[[str], None], words: Words) -> None:
+        self._status = status
+        self._words = words
+
+    async def say(self, text: str) -> None:
+        """Show nothing."""
+
+    async def show(self, task: Task) -> None:
+        """Show a task in progress; returns at once."""
+        if task.state is TaskState.IN_PROGRESS:
+            self._status(status_for(replace(task, title=card_text(task.title, TITLE)), self._words))
+
+    async def settle(self) -> None:
+        """Do nothing."""

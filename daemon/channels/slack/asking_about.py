@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from daemon.channels.slack.dialog_forms import question_dialog
+from daemon.channels.slack.dialogs import question_dialog
 from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.message_text import quoted
 from daemon.channels.slack.private_answers import PrivateAnswers
-from daemon.channels.slack.quoted import quoted
 from daemon.core.errors import ChannelError
 from daemon.core.perception import Place
 from daemon.core.phrases import ASK_SHORTCUT

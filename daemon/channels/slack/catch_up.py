@@ -12,20 +12,18 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, Final
 
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.ended_rooms import end_gone_rooms
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader, place_of
 from daemon.channels.slack.history import as_seconds, as_ts, read_rooms_page
-from daemon.channels.slack.place_reader import THREADS_ALIVE, PlaceReader
+from daemon.channels.slack.payloads import THREADS_ALIVE, PlaceReader
 from daemon.channels.slack.refusals import DEAD_TOKEN
+from daemon.channels.slack.rooms import end_gone_rooms
 from daemon.core.concurrency import set_within
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, NotDelivered, StoreError
 from daemon.core.perception import Place
-from daemon.core.ports.catch_up import UnreadPlace
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.intake import Intake
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports import Intake, UnreadPlace
+from daemon.core.ports.services import Clock, Emit
 from daemon.core.timetable import CLOCKS_DIFFER_S
 
 _PAUSE: Final = 5.0

@@ -6,67 +6,56 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from functools import partial
 from typing import Any, Final
 
-from daemon.channels.slack.acknowledging import Acknowledgements
-from daemon.channels.slack.appearance import Appearance, Appearances
-from daemon.channels.slack.blocks import shown_once
+from daemon.channels.slack.api import SlackClient
+from daemon.channels.slack.appearance import Appearance, Appearances, StatusLine, StatusOnly
 from daemon.channels.slack.catch_up import CatchUp
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.connection import PING_INTERVAL, Connection, SocketOptions
+from daemon.channels.slack.connection import PING_INTERVAL, Connection, SocketOptions, Supervisor
 from daemon.channels.slack.delivery import SlackDelivery
-from daemon.channels.slack.drafts import Drafts
+from daemon.channels.slack.dialogs import FeedbackAnswers, home_view
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.feedback_answers import FeedbackAnswers
-from daemon.channels.slack.file_fetcher import FileFetcher
+from daemon.channels.slack.files import FileFetcher, with_files
 from daemon.channels.slack.gate import SlackGate
-from daemon.channels.slack.home_tab import home_view
-from daemon.channels.slack.identity import SlackIdentity
-from daemon.channels.slack.linked_messages import LinkReader
+from daemon.channels.slack.installation import (
+    AGENT_SCOPE,
+    COMMANDS_SCOPE,
+    FILES_SCOPE,
+    MARKS_SCOPE,
+    SHARE_SCOPE,
+    check_tokens,
+    fetch_identity,
+)
+from daemon.channels.slack.link_safety import ReplyGuard
+from daemon.channels.slack.links import LinkReader, Permalinks, ThreadReader, own_reader
 from daemon.channels.slack.listener import Listener, bolt_app
 from daemon.channels.slack.managers import Managers
-from daemon.channels.slack.manifest import AGENT_SCOPE, COMMANDS_SCOPE, FILES_SCOPE, MARKS_SCOPE, SHARE_SCOPE
 from daemon.channels.slack.markup import inert
-from daemon.channels.slack.names import Names
 from daemon.channels.slack.own_groups import OwnGroups
-from daemon.channels.slack.own_reader import own_reader
-from daemon.channels.slack.people import Directory
-from daemon.channels.slack.permalinks import Permalinks
-from daemon.channels.slack.preflight import check_tokens, fetch_identity
+from daemon.channels.slack.people import Directory, Names
 from daemon.channels.slack.private_answers import PrivateAnswers
 from daemon.channels.slack.readers import RoomReaders
-from daemon.channels.slack.refusals import DEAD_TOKEN, for_sending
-from daemon.channels.slack.reply_files import with_files
-from daemon.channels.slack.room_talk import RoomTalk
-from daemon.channels.slack.rooms import RoomFinder
-from daemon.channels.slack.sessions import Sessions
+from daemon.channels.slack.refusals import DEAD_TOKEN, SlackIdentity, for_sending
+from daemon.channels.slack.rooms import RoomFinder, RoomTalk
+from daemon.channels.slack.sessions import Acknowledgements, Sessions
 from daemon.channels.slack.slash_commands import SlashCommands
-from daemon.channels.slack.speech import SlackSpeech, StreamTarget
-from daemon.channels.slack.splitting import split
-from daemon.channels.slack.status_line import StatusLine
-from daemon.channels.slack.status_only import StatusOnly
-from daemon.channels.slack.supervisor import Supervisor
+from daemon.channels.slack.speech import Drafts, SlackSpeech, StreamTarget
+from daemon.channels.slack.splitting import shown_once, split
 from daemon.channels.slack.surfaces import Surfaces
-from daemon.channels.slack.thread_context import ThreadReader
-from daemon.channels.slack.unknown_links import ReplyGuard
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
-from daemon.core.home import HomePage
 from daemon.core.last_line import LastLine
-from daemon.core.links import Trusted
 from daemon.core.perception import BELOW, ConversationKey, Perception, Place, Readers
+from daemon.core.phrase_words import Suggestion, house_suggestions
 from daemon.core.phrases import command_of
+from daemon.core.ports import Intake
 from daemon.core.ports.channel import Channel, LinkedMessages, Offers, Room, ThreadMessage
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.files import SharedFile
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.intake import Intake
-from daemon.core.ports.posts import AttachedReply, FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.library import AttachedReply, FoundPost, Post
+from daemon.core.ports.services import Clock, DraftLog, Emit, GateDecision, SharedFile, Speech
 from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import HOUSE_WORDS, Words
-from daemon.core.suggestions import Suggestion, house_suggestions
+from daemon.core.settings_place import HomePage
 from daemon.core.telemetry.redaction import Redactor
+from daemon.core.text import Trusted
 
 _STORING: Final = 3.0  # seconds that a stop waits for arrivals being stored
 _DM, _USERS = "D", ("U", "W")  # what ids of DMs, and of users, begin with; a bot without a user has only a B id

@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from daemon.channels.slack.api import Json, SlackClient
 from daemon.channels.slack.appearance import Appearances
-from daemon.channels.slack.blocks import buttons, key_of, metadata, pieces_of, plain, rich, sectioned
-from daemon.channels.slack.client import Json, SlackClient
-from daemon.channels.slack.drafts import Drafts
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.file_sharing import FileSharing
+from daemon.channels.slack.files import FileSharing, is_markdown
 from daemon.channels.slack.history import as_seconds, read_messages
 from daemon.channels.slack.markup import inert
 from daemon.channels.slack.refusals import (
@@ -32,11 +30,12 @@ from daemon.channels.slack.refusals import (
     STREAM_OVER,
     THREAD,
 )
-from daemon.channels.slack.reply_files import is_markdown
 from daemon.channels.slack.sessions import Sessions
+from daemon.channels.slack.speech import Drafts
+from daemon.channels.slack.splitting import buttons, key_of, metadata, pieces_of, plain, rich, sectioned
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
-from daemon.core.ports.posts import FoundPost, Post
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.library import FoundPost, Post
+from daemon.core.ports.services import Emit
 from daemon.core.text import close_fence
 
 _FINAL: Final = PLACE | APP  # error codes that no other form can cure

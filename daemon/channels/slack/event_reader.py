@@ -6,16 +6,24 @@ from collections.abc import Callable, Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from daemon.channels.slack.identity import SlackIdentity
-from daemon.channels.slack.quoted import GONE_FILES, forwarded_files, quoted
-from daemon.channels.slack.text import clean, for_others, groups_in, people_in, readable
-from daemon.core.initiative import NO, YES
+from daemon.channels.slack.message_text import (
+    GONE_FILES,
+    clean,
+    for_others,
+    forwarded_files,
+    groups_in,
+    people_in,
+    quoted,
+    readable,
+)
+from daemon.channels.slack.refusals import SlackIdentity
+from daemon.core.notes import NO, YES
 from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
+from daemon.core.phrase_words import MOST
 from daemon.core.phrases import WHY_SHORTCUT
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source, WhyAsked
-from daemon.core.ports.files import SHARED, SharedFile
-from daemon.core.short_answers import MOST
+from daemon.core.ports.services import SHARED, SharedFile
 from daemon.core.soul_names import commands_of
 from daemon.core.text import visible_line
 

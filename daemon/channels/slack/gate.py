@@ -5,14 +5,13 @@ from dataclasses import replace
 from typing import Final
 
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.identity import SlackIdentity
 from daemon.channels.slack.people import Directory, SlackUser
+from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered
 from daemon.core.lru import Lru
 from daemon.core.perception import Perception, Place
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import GateDecision
+from daemon.core.ports.services import Clock, GateDecision
 from daemon.core.sentences import Sentence
 
 _TO_GUESTS: Final = Sentence("only_members")

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.pacing import Window
+from daemon.channels.slack.api import SlackClient, Window
 
 T = TypeVar("T")
 

@@ -19,18 +19,15 @@ from slack_bolt.middleware.async_middleware import AsyncMiddleware
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from daemon.channels.slack.addressee import meant_for
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.dialog_payloads import dialog_sent
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.home_acts import OPENS_DIALOG, opened, pressed
-from daemon.channels.slack.joins import joined
+from daemon.channels.slack.home_acts import OPENS_DIALOG, dialog_sent, opened, pressed
+from daemon.channels.slack.payloads import joined, meant_for, says_stop, session_stopped, taken_back, thumb_given
 from daemon.channels.slack.private_answers import PrivateAnswers
-from daemon.channels.slack.reactions import taken_back, thumb_given
 from daemon.channels.slack.slash_commands import SlashCommands
-from daemon.channels.slack.stops import says_stop, session_stopped
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
+from daemon.core.ports import Intake
 from daemon.core.ports.arrivals import (
     Acceptance,
     Arrival,
@@ -47,9 +44,7 @@ from daemon.core.ports.arrivals import (
     WhyAsked,
     Withdrawal,
 )
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.intake import Intake
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Emit, GateDecision
 from daemon.core.sentences import Sentence
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")

@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.gate import SlackGate
 from daemon.channels.slack.history import read_pages
-from daemon.channels.slack.identity import SlackIdentity
 from daemon.channels.slack.people import Directory, SlackUser
 from daemon.channels.slack.readers import RoomReaders
+from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.perception import Place
 from daemon.core.room_ways import ManagedRoom
 

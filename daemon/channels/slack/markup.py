@@ -9,9 +9,8 @@ import re
 from collections import deque
 from collections.abc import Callable
 
-from daemon.channels.slack.links import BREAK, allowed_scheme, honest
-from daemon.channels.slack.unknown_links import LinkFilter, ReplyGuard
-from daemon.core.links import plain_host
+from daemon.channels.slack.link_safety import BREAK, LinkFilter, ReplyGuard, allowed_scheme, honest
+from daemon.core.text import plain_host
 
 _EVERYONE = ("channel", "everyone", "here")
 _LONGEST_EVERYONE = max(map(len, _EVERYONE))

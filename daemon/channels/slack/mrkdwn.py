@@ -11,7 +11,7 @@ from markdown_it.rules_inline import StateInline, emphasis, strikethrough
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from daemon.channels.slack.links import BREAK, allowed_scheme, honest
+from daemon.channels.slack.link_safety import BREAK, allowed_scheme, honest
 from daemon.channels.slack.markup import break_everyone
 
 _DEEPEST = 24  # inline marks within one another

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.api import SlackClient
 from daemon.core.concurrency import set_within
 from daemon.core.errors import ChannelError
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit
 
 _EVERY_S: Final = 600.0  # another daemon on the same app may have got the event
 _CHANGES: Final = frozenset({"subteam_created", "subteam_updated", "subteam_members_changed"})

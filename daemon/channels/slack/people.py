@@ -1,21 +1,20 @@
 """Looks up users and channels in Slack; caches keep the answers for ten minutes, or until an event says otherwise."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from daemon.channels.slack.cache import TimedCache
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.api import SlackClient, Window
 from daemon.channels.slack.event_reader import place_of
 from daemon.channels.slack.history import read_pages
-from daemon.channels.slack.pacing import Window
-from daemon.channels.slack.refusals import DEAD_TOKEN
-from daemon.channels.slack.text import label
-from daemon.core.errors import ChannelRefused, NotDelivered
+from daemon.channels.slack.message_text import label
+from daemon.channels.slack.refusals import DEAD_TOKEN, TimedCache
+from daemon.core.errors import ChannelRefused, NotDelivered, StoreError
 from daemon.core.perception import Place
-from daemon.core.ports.clock import Clock
-from daemon.core.zones import zone_of
+from daemon.core.ports import PersonRooms
+from daemon.core.ports.services import Clock, Emit
+from daemon.core.timetable import zone_of
 
 _LISTS_A_MINUTE: Final = 15  # pages of users.list (Slack: tier 2)
 _FEW: Final = 20  # users, and rooms in a minute, that are asked about one by one; of more, a list is read first
@@ -276,3 +275,97 @@ def _user(record: Mapping[str, Any], known: SlackUser | None = None) -> SlackUse
         admin=any(record.get(right) is True for right in ("is_admin", "is_owner", "is_primary_owner")),
         zone=zone if isinstance(zone := record.get("tz"), str) and zone_of(zone) else "",
     )
+
+
+_CALLS_A_MINUTE: Final = 30  # of users.info (Slack: tier 4); replies need most of them
+_MOST: Final = 200  # people at a look, those whose next time is soonest
+_PAUSE: Final = 30.0
+_USERS: Final = ("U", "W")  # what ids of users begin with
+
+
+class Movers:
+    """Moves what repeats to the clocks of where its person lives by now; `tell` tells the other daemons of a move."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        clock: Clock,
+        emit: Emit,
+        team: Callable[[], str],
+        tell: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._directory = directory
+        self._clock = clock
+        self._emit = emit
+        self._team = team
+        self._tell = tell
+        self._slots = Window(clock, _CALLS_A_MINUTE)
+        self._wanted = asyncio.Event()
+
+    def look(self) -> None:
+        """Have everybody looked up: events may have been missed."""
+        self._wanted.set()
+
+    async def run(self, store: PersonRooms) -> None:
+        """Look people up whenever events may have been missed, until cancelled."""
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            try:
+                await self._look_up(store)
+            except (NotDelivered, StoreError) as error:
+                self._emit("slack.zones_unknown", reason=error.message, hint=error.hint)
+                await self._clock.sleep(max(_PAUSE, getattr(error, "retry_after", None) or 0.0))
+                self._wanted.set()
+
+    async def _look_up(self, store: PersonRooms) -> None:
+        """Ask about all, few in a minute. Raises NotDelivered, StoreError."""
+        team = self._team()
+        for person in await store.reminded(team, _MOST):
+            if not person.startswith(_USERS):
+                continue
+            if self._directory.known_user(person) is None:
+                await self._slots.wait_for_slot()
+            user = await self._directory.user(person)
+            if user is not None and user.zone and await store.moved(team, person, user.zone):
+                self._emit("slack.moved", person=person)
+                await self._tell(person)
+
+
+_PERSON: Final = ("U", "W")
+_GROUP: Final = "S"
+_PATIENCE_S: Final = 1.5  # a reply waits for them
+
+
+class Names:
+    """Looks names up through the directory's caches; `handles` are those of user groups, by id, as they change."""
+
+    def __init__(self, directory: Directory, handles: Mapping[str, str]) -> None:
+        self._directory, self._handles = directory, handles
+
+    async def of(self, ids: Collection[str]) -> Mapping[str, str]:
+        """The names that Slack says within a moment. Never raises."""
+        found = {id_: self._handles.get(id_, "") for id_ in ids if id_.startswith(_GROUP)}
+
+        async def ask(id_: str) -> None:
+            try:
+                found[id_] = await (self._person(id_) if id_.startswith(_PERSON) else self._room(id_))
+            except NotDelivered:
+                return
+
+        try:
+            async with asyncio.timeout(_PATIENCE_S), asyncio.TaskGroup() as group:
+                for id_ in set(ids) - found.keys():
+                    group.create_task(ask(id_))
+        except TimeoutError:
+            pass
+        return {id_: name for id_, name in found.items() if name}
+
+    async def _person(self, id_: str) -> str:
+        user = await self._directory.user(id_)
+        return user.name if user else ""
+
+    async def _room(self, id_: str) -> str:
+        """The name of a public channel of this workspace alone."""
+        room = await self._directory.room(id_)
+        return room.name if room and room.place is Place.PUBLIC_CHANNEL and not room.open_to_others else ""

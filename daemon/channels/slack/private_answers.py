@@ -5,10 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.api import SlackClient
 from daemon.core.errors import ChannelError, StoreError
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Emit, GateDecision
 from daemon.core.sentences import Words
 
 Work = Callable[[], Awaitable[None]]

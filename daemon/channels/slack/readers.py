@@ -9,21 +9,18 @@ A message in a room that is known costs no call. Nothing is asked before a room 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from daemon.channels.slack.cache import TimedCache
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader, place_in
 from daemon.channels.slack.history import read_items
-from daemon.channels.slack.movers import Movers
-from daemon.channels.slack.people import Directory, SlackRoom
-from daemon.channels.slack.private_rooms import PrivateRooms
+from daemon.channels.slack.people import Directory, Movers, SlackRoom
+from daemon.channels.slack.refusals import TimedCache
+from daemon.channels.slack.rooms import PrivateRooms
 from daemon.core.errors import ChannelRefused, NotDelivered
-from daemon.core.hearing import Origin, may_quote
 from daemon.core.lru import Lru
-from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.intake import PersonRooms, RoomNews
-from daemon.core.ports.telemetry import Emit
-from daemon.core.zones import zone_of
+from daemon.core.perception import Audience, AudienceKind, Origin, Perception, Place, Readers, may_quote
+from daemon.core.ports import PersonRooms, RoomNews
+from daemon.core.ports.services import Clock, Emit
+from daemon.core.timetable import zone_of
 
 MOST_MEMBERS: Final = 1_000
 """Members of a channel who are looked at; a larger channel counts as one with outsiders."""

@@ -1,17 +1,22 @@
 """Finds where the soul can write first: a user's DM or a channel, if the gate and the settings allow it."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final
 
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader, place_of
 from daemon.channels.slack.gate import SlackGate
-from daemon.channels.slack.history import read_pages
+from daemon.channels.slack.history import as_seconds, read_messages, read_pages
+from daemon.channels.slack.people import SlackRoom
 from daemon.core.config import Settings
-from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
-from daemon.core.perception import Place
-from daemon.core.ports.channel import Room
+from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
+from daemon.core.lru import Lru
+from daemon.core.perception import Perception, Place
+from daemon.core.ports import PersonRooms, RoomListKey
+from daemon.core.ports.channel import Room, ThreadMessage
+from daemon.core.ports.services import Clock, Emit
+from daemon.core.room_ways import RoomWays
 
 _PERSON: Final = re.compile(r"[UW][A-Z0-9]{1,23}")
 _CHANNEL: Final = re.compile(r"[CG][A-Z0-9]{1,23}")
@@ -104,3 +109,232 @@ class RoomFinder:
         if not room.get("is_member") and not room.get("is_mpim"):
             raise ChannelRefused(f"the soul is not in {channel}", code="not_in_channel", hint="invite it there")
         return room
+
+
+_GONE: Final = "channel_not_found"
+
+
+async def end_gone_rooms(
+    client: SlackClient, ways: RoomWays, workspace: str, there: Collection[str], emit: Emit
+) -> None:
+    """Look at each channel that has a way and is not among those `there`, in which the soul is. Raises StoreError.
+
+    A private channel that the soul was removed from looks to it like one that was deleted: what is set there stays,
+    and counts again once the soul is back. Where Slack can't say now, the next catch-up looks again.
+    """
+    for channel, private in await ways.channels(workspace):
+        if channel in there:
+            continue
+        try:
+            await client.wait_to_read()
+            room = (await client.call("conversations.info", channel=channel)).get("channel")
+            ended = isinstance(room, dict) and bool(room.get("is_archived"))
+        except ChannelRefused as error:
+            ended = error.code == _GONE and not private
+        except (NotDelivered, DeliveryUncertain) as error:
+            emit("slack.way_unknown", channel=channel, reason=error.message)
+            continue
+        if ended:
+            await ways.end(workspace, channel)
+            emit("slack.way_ended", channel=channel)
+
+
+TRUSTED: Final = 600.0
+"""Seconds for which a channel that was public still counts as public; then it counts as private until asked about."""
+
+_MOST: Final = 5_000  # channels; of a forgotten one nothing is known, and it counts as private
+
+
+class KnownPlaces(Lru[str, Place]):
+    """The kind of each channel; an `app_mention` names none, and the channel may have been made private meanwhile."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(_MOST, now=clock.monotonic)
+
+    def __getitem__(self, channel: str) -> Place:
+        """The kind of a channel, the narrower one where the knowledge is old. Raises KeyError."""
+        at, place = self._kept[channel]
+        old = self._now() - at >= TRUSTED
+        return Place.PRIVATE_CHANNEL if place is Place.PUBLIC_CHANNEL and old else place
+
+
+KEPT_MS: Final = 300_000
+"""Milliseconds for which a list counts as true."""
+
+_REST: Final = 30.0  # seconds for which Slack isn't asked again after it gave no list
+_TRIES: Final = 2  # reads of a list that news outdates while it is read
+_PRIVATE_ROOMS_GONE: Final = (
+    "channel_left",
+    "group_left",
+    "group_archive",
+    "group_deleted",
+    "channel_shared",
+    "channel_unshared",
+)
+_MADE_PRIVATE: Final = "channel_convert_to_private"  # subtypes of messages
+_MADE_PUBLIC: Final = "channel_convert_to_public"
+
+
+class PrivateRooms:
+    """Keeps the lists; `reader` gives None while our own ids are unknown. Without a `store` there are no rooms."""
+
+    def __init__(self, client: SlackClient, clock: Clock, emit: Emit, reader: Callable[[], EventReader | None]) -> None:
+        self._client = client
+        self._clock = clock
+        self._emit = emit
+        self._reader = reader
+        self._rests_until = 0.0
+        self._refused = False  # the last list that was asked for; the next one will hardly be given
+        self._private = set[str]()  # channels whose words are surely kept for their members alone
+        self._heard_all_since = clock.now_ms()
+        self.store: PersonRooms | None = None
+
+    async def of(self, person: str, soul: str) -> frozenset[str] | None:
+        """The ids of the private channels that a full member is in and the soul spoke in. Raises StoreError.
+
+        None where Slack can't be asked just now, and may be soon.
+        """
+        reader, store = self._reader(), self.store
+        if store is None or reader is None:
+            return frozenset()
+        key = RoomListKey(reader.identity.team, person, reader.identity.user)
+        for _ in range(_TRIES):
+            since = max(self._clock.now_ms() - KEPT_MS, self._heard_all_since)
+            if (known := await store.known(key, soul, since)) is not None:
+                return known
+            try:
+                await self._read(store, key)
+            except ChannelError as error:
+                if not isinstance(error, _Resting):
+                    self._rests_until = self._clock.monotonic() + (getattr(error, "retry_after", 0.0) or _REST)
+                    self._refused = isinstance(error, ChannelRefused)
+                    self._emit("slack.rooms_unknown", person=person, reason=error.message, hint=error.hint)
+                return frozenset() if self._refused else None
+            self._refused = False
+        known = await store.known(key, soul, max(self._clock.now_ms() - KEPT_MS, self._heard_all_since))
+        return known or frozenset()
+
+    async def holds(self, person: str, soul: str, room: str) -> bool:
+        """Whether a full member is surely in a private channel (id) now, wherever the soul spoke. Raises StoreError."""
+        await self.of(person, soul)  # reads the list where it is old
+        reader, store = self._reader(), self.store
+        if store is None or reader is None:
+            return False
+        key = RoomListKey(reader.identity.team, person, reader.identity.user)
+        return await store.lists(key, room, max(self._clock.now_ms() - KEPT_MS, self._heard_all_since))
+
+    async def take_note(self, team: str, event: Mapping[str, Any], *, knows_member: bool) -> None:
+        """Correct the lists by an event of Slack's about a channel (id); its user may be known to be a full member.
+
+        Raises StoreError.
+        """
+        reader, store = self._reader(), self.store
+        if store is None or reader is None:
+            return
+        kind, subtype, room, user = (str(event.get(name) or "") for name in ("type", "subtype", "channel", "user"))
+        ours = user == reader.identity.user
+        if kind == "channel_shared" or (kind == "member_joined_channel" and not (ours or knows_member)):
+            await store.doubt(team, room)
+        if kind == "member_left_channel":
+            await store.outdate(team, person="" if ours else user, room=room)
+        elif kind == "member_joined_channel":
+            await store.outdate(team, person="" if ours else user)
+        elif kind in _PRIVATE_ROOMS_GONE or subtype == _MADE_PUBLIC:
+            self._private.discard(room)
+            await store.outdate(team, room=room)
+        elif kind == "group_unarchive":
+            await store.outdate(team)
+        elif subtype == _MADE_PRIVATE:
+            await store.make_private(team, room)
+            await store.outdate(team)
+
+    async def compare(self, team: str, room: SlackRoom) -> None:
+        """Keep what was said in a private channel for its members, also if no event said that it was made private.
+
+        Raises StoreError.
+        """
+        if room.place is not Place.PRIVATE_CHANNEL:
+            self._private.discard(room.id)
+        elif self.store is not None and room.id not in self._private:
+            await self.store.make_private(team, room.id)
+            self._private.add(room.id)
+
+    async def user_changed(self, team: str, person: str) -> None:
+        """Ask Slack again about a user whose standing has changed, and who may read anywhere. Raises StoreError."""
+        if self.store is not None:
+            await self.store.outdate(team, person=person)
+            await self.store.doubt(team)
+
+    def forget_all(self) -> None:
+        """Use no list that was read until now: events may have been missed."""
+        self._private.clear()
+        self._heard_all_since = self._clock.now_ms()
+
+    async def _read(self, store: PersonRooms, key: RoomListKey) -> None:
+        """Ask Slack for a list and keep it, unless news outdated it meanwhile. Raises ChannelError, StoreError."""
+        if (wait := self._rests_until - self._clock.monotonic()) > 0:
+            raise _Resting("Slack gave no list of a user's channels just now", retry_after=wait)
+        begun, asked_ms = await store.begin(key), self._clock.now_ms()
+        listed, _ = await read_pages(
+            self._client,
+            "users.conversations",
+            "channels",
+            most=_PAGES,
+            user=key.person,
+            types="private_channel",
+            exclude_archived=True,
+        )
+        rooms = [str(one["id"]) for one in listed if _is_private(one)]
+        await store.keep(key, rooms, begun, asked_ms)
+
+
+class _Resting(NotDelivered):
+    """Slack isn't asked now."""
+
+
+def _is_private(room: Mapping[str, Any]) -> bool:
+    """Whether it is a private channel in use; what Slack may list besides is none."""
+    return isinstance(room.get("id"), str) and place_of(room) is Place.PRIVATE_CHANNEL and not room.get("is_archived")
+
+
+_ROOM_TALK_PAGES: Final = 3
+_THREADS: Final = 5  # of the period, those with the most replies
+_LONGEST: Final = 600  # characters of one message
+_ROOM_TALK_MOST: Final = 120  # messages, the newest
+_SAID: Final = frozenset({"", "thread_broadcast", "me_message", "bot_message", "file_share"})
+
+
+class RoomTalk:
+    """Reads channels that the soul is in; messages whose authors the gate refuses are left out, and the soul's own."""
+
+    def __init__(self, client: SlackClient, gate: SlackGate) -> None:
+        self._client = client
+        self._gate = gate
+
+    async def since(self, perception: Perception, ts: str, reader: EventReader) -> tuple[ThreadMessage, ...]:
+        """What was said in a channel after a ts, oldest first; of much the newest. Raises ChannelError."""
+        channel, place = perception.conversation.channel, perception.place
+        listed, _ = await read_messages(self._client, channel, "", most=_ROOM_TALK_PAGES, oldest=ts)
+        threads = sorted((one for one in listed if one.get("reply_count")), key=_replies, reverse=True)[:_THREADS]
+        for root in threads:
+            replies, _ = await read_messages(self._client, channel, str(root["ts"]), most=1, oldest=ts)
+            listed += [one for one in replies if one.get("ts") != root.get("ts")]
+        found = {str(one["ts"]): one for one in listed if as_seconds(one.get("ts")) > as_seconds(ts)}
+        newest = sorted(found.values(), key=lambda one: as_seconds(one["ts"]))[-_ROOM_TALK_MOST:]
+        said = [await self._admitted(one, channel, place, reader) for one in newest]
+        return tuple(one for one in said if one is not None)
+
+    async def _admitted(
+        self, message: Mapping[str, Any], channel: str, place: Place, reader: EventReader
+    ) -> ThreadMessage | None:
+        author = str(message.get("user") or message.get("bot_id") or "")
+        text = reader.text_of(message)[:_LONGEST]
+        if not author or not text or reader.is_own(message) or str(message.get("subtype") or "") not in _SAID:
+            return None
+        decision = await self._gate.check_author(author, channel, place)
+        return ThreadMessage(str(message["ts"]), author, decision.name or author, text) if decision.admitted else None
+
+
+def _replies(message: Mapping[str, Any]) -> int:
+    count = message.get("reply_count")
+    return count if isinstance(count, int) else 0

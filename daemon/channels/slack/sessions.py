@@ -3,13 +3,19 @@
 A session has a title, too, which people may change at any time.
 """
 
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Final
 
-from daemon.channels.slack.client import Json, SlackClient
+from daemon.channels.slack.api import Json, SlackClient
 from daemon.channels.slack.refusals import APP
-from daemon.core.errors import ChannelError, ChannelRefused
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.concurrency import alongside, time_limit
+from daemon.core.errors import ChannelError, ChannelRefused, StoreError
+from daemon.core.perception import Perception
+from daemon.core.ports import MarksKept
+from daemon.core.ports.services import Clock, Emit
 
 _ACTIVE: Final = "active"
 _NO_SESSION: Final = "session_not_found"
@@ -79,3 +85,108 @@ class Sessions:
     def _pause(self, error: ChannelRefused) -> None:
         self._paused_until = self._clock.monotonic() + _PAUSE
         self._emit("slack.no_sessions", reason=error.code)
+
+
+TAKEN: Final = "eyes"
+ANSWERED: Final = "white_check_mark"
+
+_ADD, _REMOVE = "reactions.add", "reactions.remove"
+_MOST_WAITING: Final = 100  # marks; beyond them a message gets none
+_ENDING: Final = 2.0  # seconds for the marks that wait when the daemon stops
+_LEFT_EVERY: Final = 600.0  # seconds between two looks for marks that nobody takes away
+_REST: Final = 86_400.0  # seconds without a mark after Slack refused it to the app
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A reaction to set at a message, or to remove; `message` is the id of its row."""
+
+    method: str
+    message: str
+    channel: str
+    ts: str
+    name: str
+
+
+class Acknowledgements:
+    """Sets marks behind each other, so that none is removed before it was set; no reply waits for one.
+
+    They are a courtesy: a failure is only logged, and what Slack refuses to the app rests for a day. Before 👀 is set,
+    the message is kept in memory.db until it is gone. What a daemon that died left is settled at a start, and each ten
+    minutes: by what became of the message.
+    """
+
+    def __init__(self, client: SlackClient, clock: Clock, emit: Emit, *, wanted: bool) -> None:
+        self._client, self._clock, self._emit, self._wanted = client, clock, emit, wanted
+        self._waiting: asyncio.Queue[_Mark] = asyncio.Queue()
+        self._refused_until = 0.0
+
+    async def run(self, kept: MarksKept, workspace: str, account: str) -> None:
+        """Set and remove marks until cancelled; then what still waits, within two seconds."""
+        try:
+            async with alongside(self._look_for_left(kept, workspace, account)):
+                while True:
+                    await self._set(kept, await self._waiting.get())
+        finally:
+            try:
+                async with time_limit(self._clock, _ENDING):
+                    while not self._waiting.empty():
+                        await self._set(kept, self._waiting.get_nowait())
+            except TimeoutError:
+                self._emit("slack.marks_left", count=self._waiting.qsize())
+
+    @asynccontextmanager
+    async def shown(self, perception: Perception) -> AsyncIterator[Callable[[], None]]:
+        """Mark a message as taken up while the body runs, and as answered if it ends without an exception.
+
+        The callback says that no answer is going to stand: then it is not marked as answered.
+        """
+        left = asyncio.Event()
+        if not self._wanted or not perception.has_message or self._waiting.qsize() > _MOST_WAITING:
+            yield left.set
+            return
+        self._order(_ADD, perception, TAKEN)
+        try:
+            yield left.set
+        except BaseException:
+            self._order(_REMOVE, perception, TAKEN)
+            raise
+        if not left.is_set():
+            self._order(_ADD, perception, ANSWERED)
+        self._order(_REMOVE, perception, TAKEN)
+
+    def _order(self, method: str, perception: Perception, name: str) -> None:
+        self._waiting.put_nowait(_Mark(method, perception.id, perception.conversation.channel, perception.ts, name))
+
+    async def _look_for_left(self, kept: MarksKept, workspace: str, account: str) -> None:
+        """Have what nobody works on any more marked as it is. Raises StoreError."""
+        while True:
+            for left in await kept.left(workspace, account):
+                at = (left.message, left.channel, left.ts)
+                if left.answered and self._wanted:
+                    self._waiting.put_nowait(_Mark(_ADD, *at, ANSWERED))
+                self._waiting.put_nowait(_Mark(_REMOVE, *at, TAKEN))
+            await self._clock.sleep(_LEFT_EVERY)
+
+    async def _set(self, kept: MarksKept, mark: _Mark) -> None:
+        if self._clock.monotonic() < self._refused_until:
+            return
+        try:
+            if mark.method == _ADD and mark.name == TAKEN:
+                await kept.begin(mark.message)
+            if await self._sent(mark) and mark.method == _REMOVE:
+                await kept.end(mark.message)
+        except StoreError as error:
+            self._emit("slack.mark_not_kept", reason=error.message)
+
+    async def _sent(self, mark: _Mark) -> bool:
+        """Whether Slack took a mark, or will never take it."""
+        try:
+            await self._client.call(mark.method, channel=mark.channel, timestamp=mark.ts, name=mark.name)
+        except ChannelRefused as error:
+            if error.code in APP:
+                self._refused_until = self._clock.monotonic() + _REST
+            return error.code not in APP
+        except ChannelError:
+            return False
+        return True

@@ -11,16 +11,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.text import clean
+from daemon.channels.slack.message_text import clean
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain
 from daemon.core.lru import Lru
 from daemon.core.ports.arrivals import AskedAbout, TypedCommand
 from daemon.core.ports.channel import Room
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit, GateDecision
 from daemon.core.sentences import Sentence
 from daemon.core.text import storable
 

@@ -3,17 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.asking_about import AskingAbout
-from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.dialogs import HomeTab, Manages, RoomForms
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.home_tab import HomeTab
+from daemon.channels.slack.home_acts import Suggesting
 from daemon.channels.slack.private_answers import PrivateAnswers
-from daemon.channels.slack.prompts import Suggesting
-from daemon.channels.slack.room_forms import Manages, RoomForms
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.intake import Intake
+from daemon.core.phrase_words import Suggestion
+from daemon.core.ports import Intake
+from daemon.core.ports.services import Clock
 from daemon.core.sentences import Words
-from daemon.core.suggestions import Suggestion
 
 _ENDS: Final = ("channel_archive", "channel_deleted", "group_archive", "group_deleted")
 

@@ -4,22 +4,28 @@ import os
 from pathlib import Path
 from typing import Final
 
-from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
-from daemon.cli.checks.nights import nights
-from daemon.cli.database_access import with_database
-from daemon.cli.output import age
-from daemon.core.alarms import sentence_of
+from daemon.cli.checks.finding import Finding, fail, nights, ok, skip, warn
+from daemon.cli.listing import age, with_database
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
-from daemon.core.ports.clock import Clock
-from daemon.core.whole_files import PathBlocked
-from daemon.memory.admin.failed_answers import FailedAnswers, failed_answers
+from daemon.core.files import PathBlocked
+from daemon.core.ports.services import Clock
+from daemon.core.tempo import sentence_of
 from daemon.memory.admin.nights import night_faults
-from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, check_file, sqlite_build, survey
-from daemon.memory.admin.unhosted import UnhostedSoul
+from daemon.memory.admin.overview import (
+    FailedAnswers,
+    LiveDaemon,
+    Overview,
+    SqliteBuild,
+    UnhostedSoul,
+    check_file,
+    failed_answers,
+    sqlite_build,
+    survey,
+)
 from daemon.memory.database.copies import CopyRoom, all_copies, folder_beside, newest_copy, room_for
 from daemon.memory.knowledge.library import FaultyFile
-from daemon.memory.passport.mirror_disk import folder_for
+from daemon.memory.passport.mirror import folder_for
 from daemon.memory.passport.names import MANIFEST
 from daemon.memory.retrieval.keeper import LEAST_ROOM, free_bytes
 

@@ -1,21 +1,31 @@
 """Checks the settings, the souls' files, the models and their keys."""
 
 import asyncio
+import os
+import shutil
+import stat
+import sys
 from functools import partial
 from pathlib import Path
+from typing import Final
 
-from daemon.app.known_names import known_names
+from daemon.app.assembly import caps_of, tick_budget_of
+from daemon.app.health import known_names
 from daemon.app.minds import with_models_of
 from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.core.extensions import ExtensionGroup, origin_of
-from daemon.core.ports.models import ModelRole
-from daemon.llm.model_id import ECHO, REHEARSAL, ModelId, Vendor, parse_model_id
-from daemon.llm.nearby import find_model
+from daemon.core.http import is_loopback
+from daemon.core.ports.services import ModelRole
+from daemon.core.settings_place import settings_place
+from daemon.core.spending import Caps, PaidBy, TickBudget
+from daemon.core.tempo import REFLECTING
+from daemon.llm.answers import ECHO, REHEARSAL, ModelId, Vendor, find_model, parse_model_id
 from daemon.llm.prices import load, price_is_known
-from daemon.llm.router import choose_models, choose_step_models
-from daemon.llm.standby import choose_standby
+from daemon.llm.router import choose_models, choose_standby, choose_step_models
+from daemon.memory.database.copies import folder_beside
+from daemon.runtime.till import VARIABLES
 from daemon.soul import Soul, find_souls_directory, least_talk_budget, load_souls
 
 _LITTLE_TALK = 500  # tokens of recent turns; about five short exchanges
@@ -183,3 +193,184 @@ def _standby(role: ModelRole, second: ModelId, closed: tuple[str, ...]) -> Findi
     if not closed:
         return ok("models", finding)
     return warn("models", f"{finding}, but not for every audience", f"add {second.vendor} to {', '.join(closed)}")
+
+
+_SET_ASIDE: Final = 12_000  # tokens for one such thought, with its hidden thinking (docs/MIND.md)
+
+
+def inner_life(settings: Settings) -> list[Finding]:
+    """A finding for each soul that thinks whole thoughts, or that is set to think by itself and can't."""
+    try:
+        souls = souls_of(settings)
+    except SoulError:
+        return []  # the check of the souls says so
+    return [finding for soul in souls for finding in _of(soul, settings)]
+
+
+def _of(soul: Soul, settings: Settings) -> list[Finding]:
+    name, budget = soul.display_name, tick_budget_of(settings, soul)
+    if budget is not None:
+        return [_budget(name, budget, settings.quiet_hours), *_unpriced(soul, settings, budget)]
+    if not (settings.cycle_enabled if soul.cycle.enabled is None else soul.cycle.enabled):
+        asleep = f"{name} thinks when people write, and not by itself: SOUL_CYCLE_ENABLED is not set"
+        return [ok("mind", asleep)] if soul.mind == "cycle" else []
+    if soul.mind != "cycle":
+        found = f'{name} is set to think by itself, and does not: its mind is "{soul.mind}"'
+        return [warn("mind", found, 'put mind = "cycle" into its soul.toml (docs/MIND.md), or switch it off')]
+    found = f"{name} is set to think by itself, and does not: its processes leave {REFLECTING} out"
+    return [warn("mind", found, f"add {REFLECTING} to processes in its soul.toml")]
+
+
+def _budget(name: str, budget: TickBudget, quiet_hours: str) -> Finding:
+    shown = f"{budget.tokens_hour:,} tokens an hour, {budget.tokens_day:,} and ${budget.usd_day:g} a day"
+    if min(budget.tokens_hour, budget.tokens_day) < _SET_ASIDE:
+        found = f"{name} hardly thinks by itself: {shown}, and one thought sets up to {_SET_ASIDE:,} tokens aside"
+        return warn(
+            "mind", found, "raise SOUL_CYCLE_TOKENS_HOUR and SOUL_CYCLE_TOKENS_DAY, or [cycle] in its soul.toml"
+        )
+    quiet = f"says nothing unasked {quiet_hours}" if quiet_hours else "may speak unasked at any hour"
+    return ok("mind", f"{name} thinks by itself, for at most {shown}; it {quiet}")
+
+
+def _unpriced(soul: Soul, settings: Settings, budget: TickBudget) -> list[Finding]:
+    """A warning where nothing is known of what such a thought costs: its budget in dollars may be too small for one."""
+    try:
+        models = dict(zip(("persona", "thinking"), choose_models(settings), strict=True))
+    except ConfigError:
+        return []  # the check of the models says so
+    model = parse_model_id(models[soul.cycle.role])
+    if price_is_known(model):
+        return []
+    found = f"{soul.display_name} may hardly think by itself: the price of {model.full} is not known, so that each "
+    found += f"thought counts with the most that it can cost, of ${budget.usd_day:g} a day"
+    return [warn("mind", found, "raise SOUL_CYCLE_USD_DAY, or upgrade the package genai-prices")]
+
+
+_LEAST_PYTHON: Final = (3, 11)
+_NEEDED: Final = 100 * 2**20  # bytes of free space; with less the daemon can't work
+_COMFORTABLE: Final = 2**30
+_MOUNTS: Final = Path("/proc/self/mounts")
+_NOT_ONE_HOST: Final = frozenset(
+    {"9p", "afs", "ceph", "cifs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "overlay", "smb3", "smbfs", "virtiofs"}
+)
+
+
+def python_version() -> Finding:
+    """The version of Python."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] < _LEAST_PYTHON:
+        return fail("python", f"Python {version} is too old", "install Python 3.11 or later and reinstall the daemon")
+    return ok("python", f"Python {version}")
+
+
+def data_folder(settings: Settings) -> list[Finding]:
+    """Whether the folder exists or can be created, belongs to us alone, and has free space."""
+    home = settings.home.absolute()
+    if not home.exists():
+        above = next(folder for folder in home.parents if folder.exists())
+        if not os.access(above, os.W_OK | os.X_OK):
+            return [fail("data folder", f"{home} is missing and can't be created", f"sudo install -d -m 700 {home}")]
+        return [ok("data folder", f"{home} is missing; `soul run` creates it"), free_space(above)]
+    if not home.is_dir():
+        return [fail("data folder", f"{home} is not a folder", "set SOUL_HOME to a folder")]
+    return [_ownership(home), *_privacy(settings), file_system(home), free_space(home)]
+
+
+def _ownership(home: Path) -> Finding:
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        return fail("data folder", f"{home} is not ours to read and write", f"sudo chown {os.getuid()} {home}")
+    found = home.stat()
+    if found.st_uid not in (os.getuid(), 0) and os.getuid() != 0:
+        fix = f"sudo chown {os.getuid()} {home}"
+        return warn("data folder", f"{home} belongs to another user (uid {found.st_uid})", fix)
+    if found.st_mode & stat.S_IWOTH:
+        return warn("data folder", f"every user of this machine may write into {home}", f"chmod o-w {home}")
+    return ok("data folder", str(home))
+
+
+def _privacy(settings: Settings) -> list[Finding]:
+    """Files with users' words or keys: other users of the machine must not read them, nor write what is read."""
+    path = settings.database_path.absolute()
+    private = [(path, f"chmod 600 {path}*"), (folder_beside(path), f"chmod -R go= {folder_beside(path)}")]
+    files = [
+        settings_place().dotenv.absolute(),
+        *([settings.mcp_servers.absolute()] if settings.mcp_servers is not None else []),
+    ]
+    private += [(file, f"chmod 600 {file}") for file in files]
+    return [
+        warn("privacy", f"other users of this machine may read {one}", fix)
+        for one, fix in private
+        if one.exists() and one.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    ]
+
+
+def file_system(folder: Path, mounts: Path = _MOUNTS) -> Finding:
+    """SQLite's locks are reliable only on local disks."""
+    kind = _kind_of(folder.resolve(), mounts)
+    if not kind:
+        return ok("file system", "its kind is unknown")
+    if kind in _NOT_ONE_HOST or kind.startswith("fuse"):
+        found = f"{folder} is on {kind}, where a database can lose committed data"
+        return warn(
+            "file system", found, "set SOUL_HOME to a folder on a local disk (in a container: a mounted volume)"
+        )
+    return ok("file system", kind)
+
+
+def _kind_of(folder: Path, mounts: Path) -> str:
+    """The type of the file system that holds a folder; empty when unknown."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    found = [line.split(" ") for line in lines]
+    points = [(fields[1].replace("\\040", " "), fields[2]) for fields in found if len(fields) > 2]  # noqa: PLR2004  # device, point, kind
+    above = [(len(point), order, kind) for order, (point, kind) in enumerate(points) if folder.is_relative_to(point)]
+    return max(above)[2] if above else ""
+
+
+def free_space(folder: Path, needed: int = _NEEDED, comfortable: int = _COMFORTABLE) -> Finding:
+    """Free space on the disk; limits in bytes."""
+    free = shutil.disk_usage(folder).free
+    found = f"{free / 2**30:.1f} GiB free"
+    fix = f"free space on the disk that holds {folder}"
+    if free < needed:
+        return fail("disk", found, fix)
+    return warn("disk", found, fix) if free < comfortable else ok("disk", found)
+
+
+def http_api(settings: Settings) -> list[Finding]:
+    """Whether keys and tokens reach the HTTP API unencrypted."""
+    if not settings.http or is_loopback(settings.http_host):
+        return []
+    fix = "set SOUL_HTTP_HOST=127.0.0.1, serve it over https by a proxy, and set SOUL_HTTP_NAMES to the proxy's name"
+    return [warn("HTTP API", f"other machines reach it at {settings.http_host} in clear text, with their keys", fix)]
+
+
+_WHOSE: Final = {PaidBy.SOUL: "itself", PaidBy.PERSON: "each person", PaidBy.ROOM: "each room"}
+
+
+def money(settings: Settings) -> list[Finding]:
+    """The caps of each soul; a cap of zero lets only models answer that cost nothing."""
+    try:
+        caps = {soul.display_name: caps_of(settings, soul) for soul in souls_of(settings)}
+    except SoulError:
+        return []  # the check of the souls says so
+    return [finding for name, own in caps.items() for finding in (_all(name, own), *_zeros(name, own))]
+
+
+def _all(name: str, caps: Caps) -> Finding:
+    shown = ", ".join(f"${usd:g} for {_WHOSE[paid_by]}" for paid_by, usd in caps.known.items())
+    return ok("money", f"{name} may spend {shown} a day" if shown else f"{name} may spend without a cap")
+
+
+def _zeros(name: str, caps: Caps) -> list[Finding]:
+    return [
+        warn(
+            "money",
+            f"{name} may spend nothing for {_WHOSE[paid_by]}: only models that cost nothing answer",
+            f"raise {VARIABLES[paid_by]} (or max_usd_a_day in soul.toml), or leave it empty",
+        )
+        for paid_by, usd in caps.known.items()
+        if usd == 0
+    ]

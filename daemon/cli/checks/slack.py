@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.identity import SlackIdentity
-from daemon.channels.slack.manifest import (
+from daemon.channels.slack.api import SlackClient
+from daemon.channels.slack.installation import (
     AGENT_SCOPE,
     COMMANDS_SCOPE,
     CUSTOMIZE_SCOPE,
@@ -17,13 +16,15 @@ from daemon.channels.slack.manifest import (
     REACTIONS_SCOPE,
     REQUIRED_SCOPES,
     SHARE_SCOPE,
+    check_tokens,
+    fetch_identity,
 )
-from daemon.channels.slack.preflight import check_tokens, fetch_identity
+from daemon.channels.slack.refusals import SlackIdentity
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
-from daemon.cli.nodding import souls_that_nod
-from daemon.core.clock import SystemClock
+from daemon.cli.listing import souls_that_nod
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ConfigError
+from daemon.core.ports.services import SystemClock
 
 _TIMEOUT: Final = 20.0
 

@@ -5,15 +5,26 @@ from typing import Any, Final
 
 import click
 
-from daemon.cli.database_access import with_database
-from daemon.cli.listing import RowListing, ago, json_of, names_of
+from daemon.cli.listing import (
+    RowListing,
+    WordsShown,
+    WordsWanted,
+    age,
+    ago,
+    facts,
+    json_of,
+    names_of,
+    say,
+    say_json,
+    with_database,
+    words_of,
+    words_options,
+)
 from daemon.cli.options import limit_option
-from daemon.cli.output import age, facts, say, say_json
-from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
-from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
 from daemon.core.lineage import model_id
+from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.remembered import RememberedPerson, facts_about, remembered_people
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records.kinds import Fact

@@ -2,23 +2,36 @@
 
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final
 
 import click
 
-from daemon.cli.database_access import with_database
-from daemon.cli.listing import RowListing, ago
-from daemon.cli.meaning import meaning_of
-from daemon.cli.output import say_json
-from daemon.cli.words import WordsShown, WordsWanted, words_of, words_options
-from daemon.core.clock import SystemClock
+from daemon.cli.listing import (
+    RowListing,
+    WordsShown,
+    WordsWanted,
+    ago,
+    facts,
+    json_of,
+    meaning_of,
+    names_of,
+    say,
+    say_json,
+    with_database,
+    words_of,
+    words_options,
+)
 from daemon.core.config import Settings, load_settings
 from daemon.core.perception import Audience, ConversationKey, Readers
-from daemon.memory.admin.remembered import readers_at
+from daemon.core.ports.services import SystemClock
+from daemon.llm.embedder import build_embedder
+from daemon.memory.admin.nights import MemoryFindings, check_memory
+from daemon.memory.admin.remembered import FactWithEvidence, RememberedThing, facts_for, readers_at, remembered_thing
 from daemon.memory.database import Database, Transaction
 from daemon.memory.retrieval.rows import Hit
+from daemon.memory.retrieval.statistics import Statistics, statistics
 from daemon.memory.retrieval.surfacing import Surfaced, Surfacing
 
 _KEYS: Final = (
@@ -111,4 +124,198 @@ def _as_plain(hit: Hit, shown: WordsShown) -> dict[str, object]:
         "text": shown.of(hit.id, hit.text),
         "score": round(hit.score, 4),
         "evidence": [{"id": one.id, "quote": shown.of(one.id, one.quote)} for one in hit.evidence],
+    }
+
+
+_FACTS_KEYS: Final = (
+    *("id", "subject", "predicate", "object", "text", "group", "trust", "confidence", "claimed_by"),
+    *("valid_from_ms", "valid_until_ms", "superseded_by", "audience", "evidence [{id, quote}]"),
+)
+
+_FACTS: Final = RowListing[FactWithEvidence](
+    *(_FACTS_KEYS, ("ID", "fact.id"), ("ABOUT", "fact.person"), ("GROUP", "fact.topic"), ("TRUST", "fact.trust")),
+    *(("SURE", "fact.confidence"), ("AUDIENCE", "fact.audience"), ago("fact.valid_from_ms", "SINCE")),
+    *(("PROOFS", lambda one, _: len(one.evidence)), ("ENDED", "fact.why_ended")),
+)
+
+
+@click.command("facts")
+@click.option("--as", "person", metavar="U…", required=True, help="The user whom the reply would be to.")
+@click.option("--place", metavar="C…|D…|G…", required=True, help="The room that it would be written in.")
+@words_options
+@_FACTS.option
+def facts_command(person: str, place: str, wanted: WordsWanted, as_json: bool) -> None:
+    """Show which facts a reply to a user in a room could know.
+
+    Those that hold words (predicate, object, text, quote, and a subject that is no user) are empty without --words, and
+    without --private for facts of direct messages and private rooms.
+    """
+    settings = load_settings()
+
+    async def unit(transaction: Transaction) -> tuple[FactWithEvidence, ...]:
+        return await facts_for(transaction, *await readers_at(transaction, settings.name, person, place))
+
+    async def read(database: Database) -> tuple[tuple[FactWithEvidence, ...], WordsShown]:
+        found = await database.read(unit)
+        ids = [
+            name for one in found for name in (one.fact.id, *(proof.target for proof in one.evidence if proof.quote))
+        ]
+        return found, await words_of(database, wanted, "memory facts", ids)
+
+    found, shown = with_database(settings, read)
+    words = ("WORDS", lambda one, _: shown.of(one.fact.id, one.fact.text))
+    if not _FACTS.show(found, as_json=as_json, plain=lambda one: _facts_as_plain(one, shown), more=[words]):
+        return
+    for one in found:
+        for proof in one.evidence:
+            if quote := shown.of(proof.target, proof.quote):
+                say(f"{one.fact.id} by {proof.target}: {quote}")
+    shown.say_what_is_missing()
+
+
+def _facts_as_plain(one: FactWithEvidence, shown: WordsShown) -> dict[str, object]:
+    fact = one.fact
+    return {
+        "id": fact.id,
+        "subject": fact.subject if fact.subject == fact.person else shown.of(fact.id, fact.subject),
+        "predicate": shown.of(fact.id, fact.predicate),
+        "object": shown.of(fact.id, fact.object),
+        "text": shown.of(fact.id, fact.text),
+        "group": fact.topic,
+        "trust": fact.trust,
+        "confidence": fact.confidence,
+        "claimed_by": fact.claimed_by,
+        "valid_from_ms": fact.valid_from_ms,
+        "valid_until_ms": fact.valid_until_ms,
+        "superseded_by": one.superseded_by,
+        "audience": str(fact.audience),
+        "evidence": [{"id": proof.target, "quote": shown.of(proof.target, proof.quote)} for proof in one.evidence],
+    }
+
+
+@click.command("show")
+@click.argument("name", metavar="ID")
+@words_options
+@json_of((*names_of(RememberedThing, ("links",)), "letters", "links [{origin, relation, target, quote}]"))
+def show_command(name: str, wanted: WordsWanted, as_json: bool) -> None:
+    """Show one memory: who may hear it, how far it is trusted, what it is made from.
+
+    Text and quotes are empty without --words, and those of direct messages and private rooms without --private; what
+    the soul wrote into its journal is never shown.
+    """
+
+    async def read(database: Database) -> tuple[RememberedThing, WordsShown]:
+        found = await database.read(lambda transaction: remembered_thing(transaction, name))
+        quoted = [one.target for one in found.links if one.quote]
+        return found, await words_of(database, wanted, "memory show", [*([name] if found.text else ()), *quoted])
+
+    found, shown = with_database(load_settings(), read)
+    text = shown.of(name, found.text)
+    links = [{**asdict(one), "quote": shown.of(one.target, one.quote)} for one in found.links]
+    plain = {**asdict(found), "letters": len(found.text), "text": text, "links": links}
+    if as_json:
+        say_json(plain)
+        return
+    facts({key: value for key, value in plain.items() if key != "links"})
+    for one in links:
+        said = f": {one['quote']}" if one["quote"] else ""
+        say(f"{one['origin']} {one['relation']} {one['target']}{said}")
+    shown.say_what_is_missing()
+
+
+KEYS: Final = (
+    *("counts {kind: n}", "embedder", "vectors {wanted, have, queued}", "index {kind, owner, generation, trouble}"),
+)
+
+
+@click.command("stats")
+@json_of(KEYS)
+def stats_command(as_json: bool) -> None:
+    """Show what is remembered and how far the search by meaning is."""
+    settings = load_settings()
+    embedder = build_embedder(settings)
+    name = embedder.id if embedder is not None else ""
+    found = with_database(settings, lambda database: statistics(database, settings.index_folder, name))
+    if as_json:
+        say_json(as_plain(found))
+        return
+    facts(
+        {
+            **found.counts,
+            **(_vectors(found) if found.embedder else {"embedder": "none: memories are found by full text alone"}),
+        }
+    )
+
+
+def _vectors(found: Statistics) -> dict[str, object]:
+    return {
+        "embedder": found.embedder,
+        "vectors": f"{found.have} of {found.wanted} memories; {found.queued} changes wait",
+        "index": f"{found.kind}, generation {found.generation}",
+        "owner": f"process {found.owner}" if found.owner is not None else "none is running",
+        "waits": found.trouble,
+    }
+
+
+def as_plain(found: Statistics) -> dict[str, object]:
+    """The statistics under the keys of `--json`."""
+    return {
+        "counts": dict(found.counts),
+        "embedder": found.embedder,
+        "vectors": {"wanted": found.wanted, "have": found.have, "queued": found.queued},
+        "index": {
+            "kind": found.kind,
+            "owner": found.owner,
+            "generation": found.generation,
+            "trouble": found.trouble,
+        },
+    }
+
+
+_SHOWN: Final = 20
+_MEANINGS: Final = {
+    "unquoted": "facts without the words that prove them",
+    "links_broken": "ends of links that lead nowhere",
+    "index_missing": "memories that a search can't find",
+    "index_orphaned": "entries of a search without a memory",
+    "altered": "memories or acts that are not as the ledger says",
+}
+
+
+@click.command("verify")
+@json_of(("facts", *_MEANINGS, "chain", "broken_at", "findings {key: [id]}"))
+def verify_command(as_json: bool) -> None:
+    """Check what is remembered: its evidence, links, indexes, and the ledger. Exit code 1 on a finding.
+
+    While a daemon is working, something that changes meanwhile can show as a finding: check again.
+
+    `chain`: the ledger is whole and everything is as it says; `broken_at` is its first row that does not fit.
+    """
+    settings = load_settings()
+    embedder = build_embedder(settings)
+    name = embedder.id if embedder is not None else ""
+    found = with_database(settings, lambda database: check_memory(database, settings.index_folder, name))
+    if as_json:
+        say_json(_verify_as_plain(found))
+    else:
+        say(f"{found.facts} facts.")
+        for key, meaning in _MEANINGS.items():
+            if ids := getattr(found, key):
+                more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+                say(f"{len(ids)} {meaning}: {', '.join(ids[:_SHOWN])}{more}")
+        if found.broken_at is not None:
+            say(f"The ledger was altered: row {found.broken_at} does not follow from the one before it.")
+        if found.sound:
+            say("Everything is proved, linked, found and as the ledger says.")
+    if not found.sound:
+        raise click.exceptions.Exit(1)
+
+
+def _verify_as_plain(found: MemoryFindings) -> dict[str, object]:
+    return {
+        "facts": found.facts,
+        **{key: len(getattr(found, key)) for key in _MEANINGS},
+        "chain": found.chain,
+        "broken_at": found.broken_at,
+        "findings": {key: getattr(found, key) for key in _MEANINGS},
     }

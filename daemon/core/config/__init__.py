@@ -5,12 +5,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from daemon.core.clock import SystemClock
-from daemon.core.config.fields import LogLevel
-from daemon.core.config.outward_fields import OutwardFields
+from daemon.core.config.fields import LogLevel, SettingsFields
 from daemon.core.config.sources import (
     EmptySource,
     FileSource,
@@ -20,12 +18,71 @@ from daemon.core.config.sources import (
     read_dotenv,
     sentence,
 )
-from daemon.core.contexts import KEY
 from daemon.core.errors import ConfigError
-from daemon.core.network import is_clear_text_abroad
+from daemon.core.http import is_clear_text_abroad
+from daemon.core.notes import QUIET_HOURS
+from daemon.core.ports.services import SystemClock
+from daemon.core.sensing import KEY
 from daemon.core.settings_place import settings_place
-from daemon.core.timetable import require_seldom
-from daemon.core.zones import zone_of
+from daemon.core.timetable import require_seldom, zone_of
+
+
+class MindFields(SettingsFields):
+    """Further fields of `Settings`."""
+
+    # Thinking unasked
+    cycle_enabled: bool = Field(
+        False,
+        description='Whether souls with mind = "cycle" think unasked about what is due (docs/MIND.md); '
+        "soul.toml can override it. Of such thoughts only what was promised is posted, and what is said to people or "
+        "in channels where the soul is invited to write unasked.",
+    )
+    cycle_tokens_hour: int = Field(
+        20_000,
+        ge=0,
+        description="Tokens, in and out, that each soul may take for such thoughts within an hour; "
+        "for what it promised only the day's count.",
+    )
+    cycle_tokens_day: int = Field(
+        100_000, ge=0, description="Tokens, in and out, that each soul may take for such thoughts in a day."
+    )
+    cycle_usd_day: float = Field(
+        1.0, ge=0, description="US dollars that each soul may spend on such thoughts in a day."
+    )
+    quiet_hours: str = Field(
+        "20:00-08:00",
+        description="When a soul says nothing unasked, on each person's own clock; empty: at no time.",
+    )
+
+    @field_validator("quiet_hours")
+    @classmethod
+    def _hours(cls, value: str) -> str:
+        if not re.fullmatch(QUIET_HOURS, value):
+            raise ValueError("must be two times of day, such as 20:00-08:00, or empty for none")
+        return value
+
+
+class OutwardFields(MindFields):
+    """The last fields of `Settings`."""
+
+    # Speech
+    tts_url: str = Field(
+        "", description="Base URL of an OpenAI-compatible speech endpoint. Empty: espeak-ng, where it is installed."
+    )
+    tts_model: str = Field("gpt-4o-mini-tts", description="Model of the speech endpoint.")
+    tts_voice: str = Field("alloy", description="Voice of the speech endpoint.")
+    tts_api_key: SecretStr | None = Field(None, description="Key for the speech endpoint.")
+
+    # Traces
+    otlp_url: str = Field(
+        "",
+        description="Address to which traces go as OpenTelemetry (OTLP over HTTP), e.g. "
+        "http://localhost:4318/v1/traces: each cycle and its model calls, without a word of anybody. Empty: nowhere.",
+    )
+    otlp_headers: SecretStr | None = Field(
+        None, description="Headers that go with them, as name=value with commas, where the other end wants a key."
+    )
+
 
 __all__ = [
     "LogLevel",

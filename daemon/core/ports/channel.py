@@ -7,17 +7,15 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 from daemon.core.errors import ChannelRefused, FileRefused
-from daemon.core.home import HomePage
 from daemon.core.lineage import author_id, message_id
-from daemon.core.links import Trusted
 from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
-from daemon.core.ports.files import SharedFile
-from daemon.core.ports.gate import GateDecision
-from daemon.core.ports.intake import Intake
-from daemon.core.ports.posts import AttachedReply, FoundPost, Post
-from daemon.core.ports.speech import DraftLog, Speech, UnseenSpeech
+from daemon.core.ports import Intake
+from daemon.core.ports.library import AttachedReply, FoundPost, Post
+from daemon.core.ports.services import DraftLog, GateDecision, SharedFile, Speech, UnseenSpeech
 from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Sentence, Words
+from daemon.core.settings_place import HomePage
+from daemon.core.text import Trusted
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,8 @@ from types import TracebackType
 from typing import TextIO
 
 from daemon.core.config import LogLevel
-from daemon.core.ports.clock import Clock
-from daemon.core.telemetry.disclosure import Detail, Disclosure
-from daemon.core.telemetry.redaction import Redactor
+from daemon.core.ports.services import Clock
+from daemon.core.telemetry.redaction import Detail, Disclosure, Redactor
 
 
 class Severity(IntEnum):

@@ -5,7 +5,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Emit
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Content type of `Metrics.expose` (Prometheus: text exposition format)."""
@@ -28,7 +28,7 @@ def fanout(*sinks: Emit) -> Emit:
 
 
 class Metrics:
-    """Counters and gauges in a registry of their own; implements `daemon.core.ports.telemetry.Emit`.
+    """Counters and gauges in a registry of their own; implements `daemon.core.ports.services.Emit`.
 
     Model calls are read from the fields of `step.completed`: step, role, model, outcome, tokens_in, tokens_cached,
     tokens_out, cost_usd, duration_ms; the daemon's own state from `heartbeat`: connected, active, loop_lag_s; thoughts

@@ -11,11 +11,10 @@ from daemon.ism.actions.respond import respond
 from daemon.ism.actions.share import share
 from daemon.ism.actions.tell import tell
 from daemon.ism.actions.think import think
-from daemon.ism.extended import extended_actions
-from daemon.ism.machine import Action
+from daemon.ism.machine import Action, extended_actions
 from daemon.ism.problem import Problem
 from daemon.ism.sources import Sources
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.process import ProcessContext
 
 
 def actions_for(context: ProcessContext, problem: Problem, sources: Sources) -> tuple[Action, ...]:

@@ -1,12 +1,11 @@
 """Ask: a clarifying question, after which the problem waits for the answer, as long as the visit lasts."""
 
-from daemon.core.short_answers import short_answers_in
+from daemon.core.phrase_words import short_answers_in
 from daemon.ism.actions.respond import answer
 from daemon.ism.machine import Action, ActionUse
-from daemon.ism.problem import Problem
-from daemon.ism.regions import with_input
-from daemon.mind.mental_process import ProcessContext, Stay
+from daemon.ism.problem import Problem, with_input
 from daemon.mind.offering import offer
+from daemon.mind.process import ProcessContext, Stay
 
 
 def ask(context: ProcessContext, problem: Problem) -> Action:

@@ -7,11 +7,10 @@ from daemon.core.telemetry.redaction import remove_keys
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.ism.permission import POST_ELSEWHERE, PermissionRequest, ask_permission, plain_sight
 from daemon.ism.problem import Problem
-from daemon.mind.creativity import with_soul_creativity
-from daemon.mind.mental_process import ProcessContext, Stay, Transition
+from daemon.mind.extended_steps import with_soul_creativity
+from daemon.mind.process import ProcessContext, Stay, Transition
 from daemon.mind.steps.instruction import instruction
-from daemon.mind.transitions import situation_of, why_refused
-from daemon.mind.transitions.following import HANDED_OVER
+from daemon.mind.transitions import HANDED_OVER, situation_of, why_refused
 from daemon.soul import Contact
 
 _EXPERT = "expert"

@@ -3,7 +3,7 @@
 from daemon.core.perception import Modality, Place
 from daemon.core.soul_names import shown_names, souls_named, unclear
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.process import ProcessContext
 
 
 def handoff(context: ProcessContext) -> Action | None:

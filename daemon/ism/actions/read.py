@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 
 from daemon.core.ports.library import Passage
-from daemon.ism.excerpts import pages, text_pages
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.ism.problem import Problem
-from daemon.mind.mental_process import ProcessContext
+from daemon.ism.problem import Problem, pages, text_pages
+from daemon.mind.process import ProcessContext
 
 _FOLLOWING = 400  # passages of a document that can be read on from one of them
 _NUMBER = re.compile(r"[0-9]{1,6}")

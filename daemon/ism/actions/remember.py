@@ -2,8 +2,8 @@
 
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.mind.answer_filter import words_aloud
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.process import ProcessContext
+from daemon.mind.reply import words_aloud
 
 _LONGEST = 300  # characters
 

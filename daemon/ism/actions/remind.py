@@ -6,8 +6,8 @@ from daemon.core.timeframes import due_time
 from daemon.core.timetable import moment_in
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.queues.intention_rows import NewIntention
-from daemon.mind.answer_filter import words_aloud
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.process import ProcessContext
+from daemon.mind.reply import words_aloud
 
 
 def remind(context: ProcessContext) -> Action:

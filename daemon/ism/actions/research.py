@@ -8,12 +8,11 @@ from daemon.core.text import one_line
 from daemon.core.words import terms_of
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.ism.permission import PermissionRequest, ask_permission, plain_sight
-from daemon.ism.problem import Problem
-from daemon.ism.regions import with_input
+from daemon.ism.problem import Problem, with_input
 from daemon.ism.sources import Sources, tools_of
-from daemon.mind.answer_filter import words_aloud
-from daemon.mind.creativity import with_soul_creativity
-from daemon.mind.mental_process import ProcessContext, Stay
+from daemon.mind.extended_steps import with_soul_creativity
+from daemon.mind.process import ProcessContext, Stay
+from daemon.mind.reply import words_aloud
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.use_tool import ToolUse, use_tool, with_tools
 

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.machine import Action, ActionUse
-from daemon.ism.problem import Problem
-from daemon.ism.regions import with_input
-from daemon.mind.fixed_pipeline import say
-from daemon.mind.mental_process import ProcessContext, Stay
+from daemon.ism.problem import Problem, with_input
+from daemon.mind.pipelines import say
+from daemon.mind.process import ProcessContext, Stay
 from daemon.mind.steps.external_dialog import external_dialog
 
 _CITE = (

@@ -2,10 +2,10 @@
 
 import json
 
-from daemon.core.contexts import ContextRefused, JSONObject, as_stored, merged
+from daemon.core.sensing import ContextRefused, JSONObject, as_stored, merged
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.process import ProcessContext
 
 
 def share(context: ProcessContext) -> Action | None:

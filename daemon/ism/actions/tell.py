@@ -4,8 +4,8 @@ from daemon.core.notes import NoteRefused, checked_words
 from daemon.core.soul_names import shown_names, souls_named, unclear
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.mind.answer_filter import words_aloud
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.process import ProcessContext
+from daemon.mind.reply import words_aloud
 
 
 def tell(context: ProcessContext) -> Action | None:

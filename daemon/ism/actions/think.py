@@ -1,9 +1,9 @@
 """Think: reason about the problem without saying anything."""
 
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.ism.regions import with_input
-from daemon.mind.creativity import with_soul_creativity
-from daemon.mind.mental_process import ProcessContext
+from daemon.ism.problem import with_input
+from daemon.mind.extended_steps import with_soul_creativity
+from daemon.mind.process import ProcessContext
 from daemon.mind.steps.internal_monologue import internal_monologue
 
 

@@ -18,8 +18,7 @@ def build_embedder(settings: "Settings", model: Path = MODEL) -> "Embedder | Non
     """
     from daemon.core.config import one_thread_for_numbers
     from daemon.core.errors import ConfigError
-    from daemon.llm.embedder.endpoint import EndpointEmbedder
-    from daemon.llm.embedder.local import LocalEmbedder
+    from daemon.llm.embedder.endpoint import EndpointEmbedder, LocalEmbedder
 
     one_thread_for_numbers()
     match settings.embedder:

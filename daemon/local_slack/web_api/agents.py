@@ -4,11 +4,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import Json, Prompts, Session
 from daemon.local_slack.slack_json import session_json
-from daemon.local_slack.timeline import is_ts
+from daemon.local_slack.state import is_ts
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
+from daemon.local_slack.workspace import Tier
 
 _PROMPTS: Final = 4
 _LOADING_MESSAGES: Final = 10

@@ -3,9 +3,9 @@
 from types import MappingProxyType
 from typing import Final
 
-from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import Json
 from daemon.local_slack.web_api.call import Call, WebApiMethod
+from daemon.local_slack.workspace import Tier
 
 
 def auth_test(call: Call) -> Json:

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import ChannelKind, Json, WorkspaceChannel, WorkspaceMessage
-from daemon.local_slack.timeline import is_ts
-from daemon.local_slack.workspace import Workspace
+from daemon.local_slack.state import is_ts
+from daemon.local_slack.workspace import Tier, Workspace
 
 _HISTORY_SCOPES = {
     ChannelKind.PUBLIC: "channels:history",

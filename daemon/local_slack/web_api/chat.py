@@ -4,12 +4,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from daemon.local_slack.forwarding import address_of
-from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import CustomAuthor, Json, Streaming, WorkspaceChannel, WorkspaceMessage
+from daemon.local_slack.people_acting import address_of
 from daemon.local_slack.slack_json import message_json
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.sizes import NAME, TEXT, check_blocks, check_markdown, check_metadata, check_update
+from daemon.local_slack.workspace import Tier
 
 
 def post_message(call: Call) -> Json:

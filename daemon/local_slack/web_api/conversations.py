@@ -6,11 +6,11 @@ from bisect import bisect_left, bisect_right
 from types import MappingProxyType
 from typing import Any, Final
 
-from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import ChannelKind, Json, WorkspaceChannel, WorkspaceMessage
 from daemon.local_slack.slack_json import channel_json, message_json
-from daemon.local_slack.timeline import Span, bound
+from daemon.local_slack.state import Span, bound
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
+from daemon.local_slack.workspace import Tier
 
 _PAGE: Final = 100
 _MOST: Final = 999

@@ -5,10 +5,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import File, Json, WorkspaceMessage
 from daemon.local_slack.slack_json import file_json
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
+from daemon.local_slack.workspace import Tier
 
 
 def get_upload_url(call: Call) -> Json:

@@ -4,11 +4,11 @@ import re
 from types import MappingProxyType
 from typing import Final
 
-from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import Json
 from daemon.local_slack.slack_json import group_json, person_json
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.conversations import list_page
+from daemon.local_slack.workspace import Tier
 
 _EMOJI: Final = re.compile(r"[a-z0-9_+'\-]+(::skin-tone-[2-6])?")
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from daemon.local_slack import chunks as streamed
-from daemon.local_slack.limits import Tier
+from daemon.local_slack import slack_json as streamed
 from daemon.local_slack.model import ChannelKind, Json, Posting, Streaming, WorkspaceMessage
 from daemon.local_slack.slack_json import message_json
 from daemon.local_slack.web_api.agents import set_session
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.chat import custom_author, own_message
 from daemon.local_slack.web_api.sizes import check_blocks, check_markdown, check_metadata, check_stream
+from daemon.local_slack.workspace import Tier
 
 _DISPLAYS: Final = ("", "timeline", "plan")
 

@@ -3,12 +3,12 @@
 from types import MappingProxyType
 from typing import Final
 
-from daemon.local_slack.limits import Tier
 from daemon.local_slack.modals import Modal, fault_of, with_ids
 from daemon.local_slack.model import Json
 from daemon.local_slack.sending_dialogs import replace_dialog
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks
+from daemon.local_slack.workspace import Tier
 
 
 def publish_view(call: Call) -> Json:

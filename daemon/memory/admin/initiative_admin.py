@@ -4,13 +4,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.initiative import DAY_MS, MOST_IN_A_THREAD, MOST_UNASKED, QuietHours, State, state_of
+from daemon.core.fencing import Function, Level
+from daemon.core.notes import DAY_MS, MOST_IN_A_THREAD, MOST_UNASKED, QuietHours, State, state_of
 from daemon.core.perception import ConversationKey
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.zones import zone_in
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.user_models import zone_in
 from daemon.memory.queues.invitations import ARRIVED, decide_invitation, standing_of
+from daemon.memory.senses.readings import tell_of_level
+from daemon.memory.stream.authority import authority_of, decide_level
 
 _OF_PEOPLE: Final = "('dm', 'terminal')"
 _LISTED: Final = f"""
@@ -185,3 +188,25 @@ async def _listed(
         sent,
         next_ms,
     )
+
+
+LONGEST_WHY: Final = 400
+
+
+class AuthorityChanges(AuditedChanges):
+    """Sets levels for the admin `actor`."""
+
+    async def set(self, soul: str, function: Function, level: Level, why: str) -> Level:
+        """Give a function a level, and count its parts anew; returns the level before. Raises StoreError."""
+        if not why.strip() or len(why) > LONGEST_WHY:
+            raise StoreError("the reason is missing or too long", hint=f"say why in at most {LONGEST_WHY} characters")
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> Level:
+            before = (await authority_of(transaction, soul)).level(function)
+            await decide_level(transaction, soul, function, level, why=why.strip(), by=self._actor, now=now)
+            await tell_of_level(transaction, soul, function, level, now)
+            await self._record(transaction, "mind.authority", f"{soul} {function}", f"{before} to {level}")
+            return before
+
+        return await self._database.write(unit)

@@ -1,13 +1,27 @@
 """What consolidation did, for the admin: its runs, what it leaves alone, and how a run is undone."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
 
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.consolidation.undo import Undone, undo
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.learning import stands_in
+from daemon.memory.knowledge.records.kinds import Record
+from daemon.memory.knowledge.records.ledger import broken_at, digest_of
+from daemon.memory.knowledge.records.links import turn_seq
+from daemon.memory.knowledge.records.store import content_of, get_any
+from daemon.memory.knowledge.turn_index import content_of_turn
 from daemon.memory.records import read_row
+from daemon.memory.retrieval.reconcile import difference
+from daemon.memory.retrieval.sources import queued
+from daemon.memory.retrieval.vector_file import VectorFile, VectorsDamaged
+from daemon.memory.retrieval.vectors import FILE
 
 _MOST_FAULTS = 20
 
@@ -122,3 +136,212 @@ class NightAdmin(AuditedChanges):
             return done
 
         return await self._database.write(unit)
+
+
+_AT_ONCE: Final = 200
+_AUDIT: Final = "audit "
+_KINDS: Final = (_AUDIT, "TU_", "TL_", "EP_", "core_", "sphere_", "sem_", "SMEM_", "JN_")
+"""How the names of those lines of the ledger begin that tell of something that can be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFindings:
+    """What is wrong with what is remembered, by ids.
+
+    `facts` counts all facts; `unquoted` are those that claim to be proved and whose quotation stands nowhere.
+    `index_missing` and `index_orphaned` are of both searches, by words and by meaning; what waits to be embedded is
+    not missing. `broken_at` is the first row of the ledger that does not follow from the one before it, `altered` what
+    differs from the newest digest of it.
+    """
+
+    facts: int
+    unquoted: tuple[str, ...]
+    links_broken: tuple[str, ...]
+    index_missing: tuple[str, ...]
+    index_orphaned: tuple[str, ...]
+    broken_at: int | None
+    altered: tuple[str, ...]
+
+    @property
+    def chain(self) -> bool:
+        """Whether the ledger is whole and everything is as it says."""
+        return self.broken_at is None and not self.altered
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was found."""
+        return self.chain and not (self.unquoted or self.links_broken or self.index_missing or self.index_orphaned)
+
+
+async def check_memory(database: Database, index: Path, embedder: str) -> MemoryFindings:
+    """Check memory.db and the vectors in the folder `index`; `embedder` is the id of the one in force, '' for none.
+
+    Raises StoreError.
+    """
+    facts, unquoted = await _unquoted(database)
+    missing, orphaned = await _word_indexes(database)
+    more_missing, more_orphaned = await _vectors(database, index, embedder) if embedder else ((), ())
+    return MemoryFindings(
+        facts=facts,
+        unquoted=unquoted,
+        links_broken=await _broken_links(database),
+        index_missing=(*missing, *more_missing),
+        index_orphaned=(*orphaned, *more_orphaned),
+        broken_at=await broken_at(database),
+        altered=await _altered(database),
+    )
+
+
+async def _unquoted(database: Database) -> tuple[int, tuple[str, ...]]:
+    facts, found = 0, list[str]()
+    async for rows in _pages(database, _facts_after):
+        facts += len({row["id"] for row in rows})
+        proved = {row["id"] for row in rows if row["body"] and row["quote"] and stands_in(row["quote"], row["body"])}
+        found += sorted({row["id"] for row in rows if row["trust"] in {"own", "claim"}} - proved)
+    return facts, tuple(found)
+
+
+async def _facts_after(transaction: Transaction, last: int) -> Sequence[sqlite3.Row]:
+    return await transaction.rows(
+        f"""
+        SELECT r.seq, r.id, r.trust, l.quote, t.body
+        FROM (SELECT seq, id, trust FROM records WHERE kind = 'fact' AND seq > :last ORDER BY seq LIMIT {_AT_ONCE}) r
+        LEFT JOIN links l ON l.origin = r.id AND l.relation = 'evidence'
+        LEFT JOIN turns t ON l.target = 'TU_' || t.seq AND t.seq = CAST(substr(l.target, 4) AS INTEGER)
+          AND t.speaker = 'person'
+        ORDER BY r.seq
+        """,  # noqa: S608 - a constant
+        last=last,
+    )
+
+
+async def _broken_links(database: Database) -> tuple[str, ...]:
+    found = set[str]()
+    for end in ("origin", "target"):
+        last = ""
+        while ends := await database.read(partial(_ends_after, end=end, last=last)):
+            found.update(row["id"] for row in ends if row["broken"])
+            last = ends[-1]["id"]
+    return tuple(sorted(found))
+
+
+async def _ends_after(transaction: Transaction, end: str, last: str) -> Sequence[sqlite3.Row]:
+    """The next ids that links lead from or to; `end` is the column."""
+    return await transaction.rows(
+        f"""
+        SELECT e.id, CASE WHEN substr(e.id, 1, 3) IN ('TU_', 'TL_')
+            THEN NOT EXISTS (SELECT 1 FROM turns t WHERE t.seq = CAST(substr(e.id, 4) AS INTEGER)
+                               AND e.id = iif(t.speaker = 'soul', 'TL_', 'TU_') || t.seq)
+            ELSE NOT EXISTS (SELECT 1 FROM records r WHERE r.id = e.id) END AS broken
+        FROM (SELECT DISTINCT {end} AS id FROM links WHERE {end} > :last ORDER BY {end} LIMIT {_LOOKED_AT}) e
+        ORDER BY e.id
+        """,  # noqa: S608 - literals
+        last=last,
+    )
+
+
+async def _word_indexes(database: Database) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stands in no index of words, and what stands there of nothing."""
+    missing = [one for sql in _MISSING for one in await _found(database, sql)]
+    orphaned = [one for sql in _ORPHANED for one in await _found(database, sql)]
+    return tuple(missing), tuple(orphaned)
+
+
+async def _found(database: Database, sql: str) -> list[str]:
+    """The ids of those rows of a table that a statement finds, page by page."""
+
+    async def after(transaction: Transaction, last: int) -> Sequence[sqlite3.Row]:
+        return await transaction.rows(f"{sql} WHERE seq > :last ORDER BY seq LIMIT {_LOOKED_AT}", last=last)
+
+    return [row["id"] async for rows in _pages(database, after) for row in rows if row["found"]]
+
+
+_LOOKED_AT: Final = 20_000  # rows of a table in one read, which has to be short
+_MISSING: Final = (
+    """
+    SELECT seq, iif(speaker = 'soul', 'TL_', 'TU_') || seq AS id,
+      kind <> 'apology' AND passing = 0 AND NOT EXISTS (SELECT 1 FROM turn_words w WHERE w.seq = t.seq) AS found
+    FROM turns t""",
+    """
+    SELECT seq, id,
+      kind <> 'journal' AND text <> '' AND NOT EXISTS (SELECT 1 FROM record_words w WHERE w.seq = r.seq) AS found
+    FROM records r""",
+)
+_ORPHANED: Final = (
+    """
+    SELECT seq, 'turn ' || seq AS id, NOT EXISTS (SELECT 1 FROM turns t WHERE t.seq = w.seq) AS found
+    FROM turn_words w""",
+    """
+    SELECT seq, 'record ' || seq AS id, NOT EXISTS (SELECT 1 FROM records r WHERE r.seq = w.seq) AS found
+    FROM record_words w""",
+)
+_UNWRITTEN: Final = """
+    SELECT seq, id, NOT EXISTS (SELECT 1 FROM ledger l WHERE l.object = r.id) AS found FROM records r"""
+
+
+async def _vectors(database: Database, index: Path, embedder: str) -> tuple[Sequence[str], Sequence[str]]:
+    """What differs in the vectors; nothing while something waits, or where those of another embedder lie."""
+    if await database.read(queued):
+        return (), ()
+    try:
+        file = VectorFile(index / FILE, read_only=True)
+    except VectorsDamaged:
+        return (), ()
+    try:
+        if file.fact("embedder") != embedder:
+            return (), ()
+        found = await difference(database, file)
+        return found.missing, found.orphaned
+    finally:
+        file.close()
+
+
+async def _altered(database: Database) -> tuple[str, ...]:
+    """What differs from the newest digest of it, is gone without a line, or came without one."""
+    found: list[str] = []
+    async for rows in _pages(database, _newest_lines_after):
+        found += await database.read(partial(_differing, rows=rows))
+    return (*found, *await _found(database, _UNWRITTEN))
+
+
+async def _newest_lines_after(transaction: Transaction, last: int) -> Sequence[sqlite3.Row]:
+    return await transaction.rows(
+        f"""
+        SELECT * FROM ledger l WHERE seq > :last AND digest <> '' AND salt <> ''
+          AND NOT EXISTS (SELECT 1 FROM ledger n WHERE n.object = l.object AND n.seq > l.seq)
+        ORDER BY seq LIMIT {_AT_ONCE}
+        """,  # noqa: S608 - a constant
+        last=last,
+    )
+
+
+async def _differing(transaction: Transaction, rows: Sequence[sqlite3.Row]) -> list[str]:
+    return [
+        row["object"]
+        for row in rows
+        if row["object"].startswith(_KINDS)
+        and digest_of(row["salt"], await _content(transaction, row["object"])) != row["digest"]
+    ]
+
+
+async def _content(transaction: Transaction, name: str) -> object:
+    """What stands under a name of the ledger now; None for nothing."""
+    if name.startswith(_AUDIT):
+        row = await transaction.one(
+            "SELECT actor, act, object, detail, done_ms FROM audit WHERE seq = :seq", seq=int(name.removeprefix(_AUDIT))
+        )
+        return dict(row) if row else None
+    if (seq := turn_seq(name)) is not None:
+        row = await transaction.one("SELECT * FROM turns WHERE seq = :seq", seq=seq)
+        return content_of_turn(row) if row else None
+    record = await get_any(transaction, name)
+    return content_of(record) if isinstance(record, Record) else None
+
+
+async def _pages(
+    database: Database, after: Callable[[Transaction, int], Awaitable[Sequence[sqlite3.Row]]]
+) -> AsyncIterator[Sequence[sqlite3.Row]]:
+    last = 0
+    while rows := await database.read(lambda transaction, last=last: after(transaction, last)):  # type: ignore[misc]
+        yield rows
+        last = rows[-1]["seq"]

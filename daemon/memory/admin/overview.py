@@ -1,24 +1,67 @@
 """The state of the daemons and of memory.db at one moment: heartbeats, waiting work, spending, faults of the file."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from daemon.core.errors import StoreError
+from daemon.core.ports.services import ModelRole
+from daemon.core.timetable import MINUTE_MS
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
-from daemon.memory.admin.unhosted import UnhostedSoul, unhosted_souls
 from daemon.memory.database import Database, Transaction, migrate, sqlite
 from daemon.memory.database.backup import check_pragma, file_faults
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.library import FaultyFile, faulty_files
 from daemon.memory.knowledge.model_habits import ModelHabit, weak_habits
 from daemon.memory.queues.alarms import Alarm, open_alarms
-from daemon.memory.queues.leases import is_recent
+from daemon.memory.queues.claims import is_recent
 from daemon.memory.queues.presence import SILENT_MS
 from daemon.memory.records import read_row
-from daemon.memory.stream.fitness import UnfitSoul, unfit_souls
+from daemon.memory.stream.authority import UnfitSoul, unfit_souls
+
+
+@dataclass(frozen=True, slots=True)
+class UnhostedSoul:
+    """What waits for a soul: messages of people and due events, notes of souls, posts, jobs; since when, in ms."""
+
+    soul: str
+    workspace: str
+    messages: int
+    notes: int
+    posts: int
+    jobs: int
+    oldest_ms: int
+
+
+async def unhosted_souls(
+    transaction: Transaction, hosted: Iterable[tuple[str, str]], workspaces: Iterable[str]
+) -> tuple[UnhostedSoul, ...]:
+    """The souls for which something waits in workspaces where daemons live, and which none of them hosts.
+
+    `hosted` are the souls that are, each with its workspace. Where no daemon lives all wait for one.
+    """
+    rows = await transaction.rows(
+        """
+        SELECT soul, workspace, sum(messages) AS messages, sum(notes) AS notes, sum(posts) AS posts, sum(jobs) AS jobs,
+               min(since) AS oldest_ms
+        FROM (SELECT soul, workspace, sum(modality <> 'note') AS messages, sum(modality = 'note') AS notes, 0 AS posts,
+                     0 AS jobs, min(received_ms) AS since
+              FROM inbox WHERE state IN ('new', 'claimed') GROUP BY soul, workspace
+              UNION ALL SELECT soul, workspace, 0, 0, count(*), 0, min(created_ms)
+              FROM outbox WHERE state IN ('pending', 'sending') GROUP BY soul, workspace
+              UNION ALL SELECT soul, workspace, 0, 0, 0, count(*), min(created_ms)
+              FROM jobs WHERE state IN ('ready', 'running') GROUP BY soul, workspace)
+        GROUP BY soul, workspace ORDER BY soul, workspace
+        """
+    )
+    served, by = set(hosted), set(workspaces)
+    lost = [row for row in rows if row["workspace"] in by and (row["soul"], row["workspace"]) not in served]
+    return tuple(read_row(UnhostedSoul, row) for row in lost)
+
 
 _COUNTED_AT_ONCE = 20_000
 _FOREVER = 2**62
@@ -275,3 +318,47 @@ def _daemon(row: sqlite3.Row, now_ms: int, database: Database) -> LiveDaemon:
         raise StoreError(f"a row of presence can't be read: {error}", hint="run `soul db check`") from error
     silent = not is_recent(row["seen_ms"], now_ms, SILENT_MS)
     return LiveDaemon(**shared | {"detail": detail, "gone": gone, "silent": silent})
+
+
+_LOOKED_AT: Final = 10  # messages
+_MOST_FAILED: Final = 3  # of them; one more is too much
+_CALLS: Final = 400  # rows that are read for it
+_DAY_MS: Final = 24 * 60 * MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAnswers:
+    """Of `looked_at` messages so many `failed`; `model` and `outcome` are what most of them met with."""
+
+    looked_at: int
+    failed: int
+    model: str
+    outcome: str
+
+
+async def failed_answers(database: Database, now_ms: int) -> FailedAnswers | None:
+    """What of the newest messages of a day ended in an apology; None where few did.
+
+    A message counts by the last call that the soul's voice made for it: `malformed`, `refused` or `unavailable`. What
+    was thought unasked is no message.
+    """
+    rows = await database.rows(
+        """
+        SELECT trace_id, model, outcome FROM (
+          SELECT seq, trace_id, role, model, outcome FROM llm_calls WHERE started_ms > :since AND tick = 0
+          ORDER BY seq DESC LIMIT :calls)
+        WHERE role = :voice AND outcome <> 'cancelled' ORDER BY seq DESC
+        """,
+        since=now_ms - _DAY_MS,
+        calls=_CALLS,
+        voice=ModelRole.PERSONA,
+    )
+    last = dict[str, tuple[str, str]]()
+    for row in rows:
+        last.setdefault(row["trace_id"], (row["model"], row["outcome"]))
+    newest = list(last.values())[:_LOOKED_AT]
+    failed = Counter(one for one in newest if one[1] != "ok")
+    if failed.total() <= _MOST_FAILED:
+        return None
+    ((model, outcome), _), *_ = failed.most_common(1)
+    return FailedAnswers(len(newest), failed.total(), model, outcome)

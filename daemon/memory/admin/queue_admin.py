@@ -13,7 +13,7 @@ from enum import StrEnum
 from daemon.core.errors import StoreError
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.records import read_row
 
 INBOX_STATES = ("new", "claimed", "answered", "ignored", "withdrawn", "stale", "dead", "dropped")

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import BESIDE, Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.sessions import DOOR
-from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.records.ids import turn_seq
-from daemon.memory.knowledge.records.kinds import Fact
-from daemon.memory.knowledge.records.links import Link, Relation, links_from, links_to
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, Core, Episode, Fact, RecordKind, Sphere
+from daemon.memory.knowledge.records.links import Link, Relation, links_from, links_to, turn_seq
 from daemon.memory.knowledge.records.store import UnreadableRecord, get_any, select
 from daemon.memory.reader_codes import record_heard_by
 from daemon.memory.records import as_json, read_row
@@ -202,3 +202,106 @@ async def _with_evidence(transaction: Transaction, fact: Fact) -> FactWithEviden
     newer = await links_to(transaction, fact.id, Relation.SUPERSEDES)
     proofs = await links_from(transaction, fact.id, Relation.EVIDENCE)
     return FactWithEvidence(fact, newer[0].origin if newer else "", tuple(proofs))
+
+
+KINDS: Final = (RecordKind.EPISODE, RecordKind.CORE, RecordKind.SPHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEpisode:
+    """A visit, a core or a sphere, and how many turns, sources, facts and senses it is linked with.
+
+    `made_into` is the core or sphere that it was distilled into, empty for none.
+    """
+
+    episode: Episode | Core | Sphere
+    turns: int
+    sources: int
+    facts: int
+    senses: int
+    made_into: str
+
+    @property
+    def has_words(self) -> bool:
+        """Whether any words of it are kept."""
+        one = self.episode
+        return bool(one.text or one.cues or one.situation.mission_goal or one.workflow != NOTHING_LEFT)
+
+
+async def kept_episodes(
+    transaction: Transaction, soul: str, limit: int, kind: RecordKind | None = None, state: str | None = None
+) -> tuple[KeptEpisode, ...]:
+    """Those of a soul, the newest first, of one kind or in one state where that is given."""
+    rows = await transaction.rows(
+        f"""
+        SELECT r.id,
+          (SELECT count(*) FROM links l WHERE l.origin = r.id AND l.relation = 'turn_refs') AS turns,
+          (SELECT count(*) FROM links l WHERE l.origin = r.id AND l.relation = 'sources') AS sources,
+          (SELECT count(*) FROM links l WHERE l.target = r.id AND l.relation = 'episode_refs') AS facts,
+          (SELECT count(*) FROM links l WHERE l.target = r.id AND l.relation = 'episode_id') AS senses,
+          coalesce((SELECT l.origin FROM links l JOIN records d ON d.id = l.origin AND d.kind IN ('core', 'sphere')
+                    WHERE l.target = r.id AND l.relation = 'sources' LIMIT 1), '') AS made_into
+        FROM records r JOIN episodes k ON k.id = r.id
+        WHERE r.soul = :soul AND r.kind IN ({", ".join(f"'{one}'" for one in KINDS)})
+          AND (:kind = '' OR r.kind = :kind) AND (:state = '' OR k.state = :state)
+        ORDER BY r.at_ms DESC, r.seq DESC LIMIT :limit
+        """,  # noqa: S608 - constants of this package
+        soul=soul,
+        kind=kind or "",
+        state=state or "",
+        limit=limit,
+    )
+    found = []
+    for row in rows:
+        episode = await get_any(transaction, row["id"])
+        if not isinstance(episode, Episode):
+            continue  # it can't be read, and `soul memory verify` says so
+        counts = {name: row[name] for name in ("turns", "sources", "facts", "senses", "made_into")}
+        found.append(KeptEpisode(episode, **counts))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkForPerson:
+    """The conversations in which a person spoke, and the traces of their turns."""
+
+    conversations: frozenset[str]
+    traces: frozenset[str]
+
+
+async def people_named(database: Database, name: str) -> tuple[str, ...]:
+    """The ids of those who have a name or an id, in small letters or capitals."""
+
+    async def unit(transaction: Transaction) -> tuple[str, ...]:
+        rows = await transaction.rows(
+            """
+            SELECT DISTINCT person FROM user_models WHERE name = :name COLLATE NOCASE OR person = :name COLLATE NOCASE
+            UNION SELECT DISTINCT author FROM inbox WHERE author = :capitals
+            """,
+            name=name,
+            capitals=name.upper(),
+        )
+        return tuple(sorted(str(row[0]) for row in rows))
+
+    return await database.read(unit)
+
+
+async def work_for(database: Database, person: str, since_ms: int) -> WorkForPerson:
+    """What a person set going since a time."""
+
+    async def unit(transaction: Transaction) -> WorkForPerson:
+        turns = await transaction.rows(
+            "SELECT conversation, trace_id FROM turns WHERE author = :person AND said_ms >= :since",
+            person=person,
+            since=since_ms,
+        )
+        heard = await transaction.rows(
+            "SELECT DISTINCT conversation FROM inbox WHERE author = :person AND received_ms >= :since",
+            person=person,
+            since=since_ms,
+        )
+        return WorkForPerson(
+            frozenset(str(row[0]) for row in (*turns, *heard)), frozenset(str(row[1]) for row in turns if row[1])
+        )
+
+    return await database.read(unit)

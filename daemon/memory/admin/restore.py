@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.memory.database import backup, copies, migrate, sqlite
-from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.process_locks import ProcessLocks
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.people.forgetting import forget_again
 from daemon.memory.queues.presence import GHOST_MS
 

@@ -1,12 +1,15 @@
 """The recorded tools of MCP servers, as the admin sees and accepts them."""
 
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, replace
 
 from daemon.core.errors import StoreError
+from daemon.core.sensing import NAME, ROOM, EventSource, Signing
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.records import read_row
+from daemon.memory.shared.contexts import workspace_of_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +52,71 @@ class ToolAdmin(AuditedChanges):
                 raise StoreError(f"no tool {name!r} is known", hint="soul tools list shows the names")
             await self._record(transaction, "tool.accepted", name)
             return len(rows)
+
+        return await self._database.write(unit)
+
+
+_ALL = """
+    SELECT s.*, (SELECT count(*) FROM source_events e WHERE e.source = s.id) AS events,
+           (SELECT max(e.at_ms) FROM source_events e WHERE e.source = s.id) AS heard_ms
+    FROM event_sources s
+"""
+
+
+class EventSourceAdmin(AuditedChanges):
+    """Changes by an admin."""
+
+    async def add(self, name: str, room: str, *, soul: str, signing: Signing, wakes: bool) -> EventSource:
+        """A new source. Raises StoreError for a name or room that can't be, and for a name that is taken."""
+        if not NAME.fullmatch(name):
+            raise StoreError(f"{name[:40]!r} can't be a source's name", hint="use up to 32 of a-z, 0-9, - and _")
+        if not ROOM.fullmatch(room):
+            hint = "Slack shows the id at the end of a channel's details, as C012ABC; #name needs SLACK_BOT_TOKEN"
+            raise StoreError(f"{room[:40]!r} is no id of a channel", hint=hint)
+
+        async def unit(transaction: Transaction) -> EventSource:
+            workspace = await workspace_of_file(transaction)
+            if not workspace:
+                raise StoreError("memory.db knows no workspace yet", hint="start the daemon once with `soul run`")
+            if await transaction.one("SELECT 1 FROM event_sources WHERE name = :name AND ended_ms IS NULL", name=name):
+                raise StoreError(f"there is a source {name} already", hint=f"`soul events end {name}` ends it")
+            now = self._clock.now_ms()
+            made = EventSource(secrets.token_hex(4), name, soul, workspace, room, signing, wakes, now)
+            await transaction.insert(
+                "event_sources",
+                id=made.id,
+                name=name,
+                soul=soul,
+                workspace=workspace,
+                room=room,
+                signing=signing,
+                wakes=wakes,
+                created_ms=now,
+            )
+            await self._record(transaction, "add event source", made.id, f"{name} in {room} for {soul}")
+            return made
+
+        return await self._database.write(unit)
+
+    async def list(self) -> tuple[EventSource, ...]:
+        """All sources, newest first, ended ones too. Raises StoreError."""
+        rows = await self._database.rows(f"{_ALL} ORDER BY s.created_ms DESC, s.id")
+        return tuple(read_row(EventSource, row, signing=Signing, wakes=bool) for row in rows)
+
+    async def end(self, name: str) -> EventSource:
+        """End the source of this name at once: events that wait are dismissed.
+
+        Raises StoreError where there is none in force.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> EventSource:
+            row = await transaction.one(f"{_ALL} WHERE s.name = :name AND s.ended_ms IS NULL", name=name)
+            if row is None:
+                raise StoreError(f"there is no source {name[:40]}", hint="see `soul events list`")
+            found = read_row(EventSource, row, signing=Signing, wakes=bool)
+            await transaction.run("UPDATE event_sources SET ended_ms = :now WHERE id = :id", now=now, id=found.id)
+            await self._record(transaction, "end event source", found.id, name)
+            return replace(found, ended_ms=now)
 
         return await self._database.write(unit)

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import Audience
-from daemon.memory.consolidation.items import note_seen, unseen
-from daemon.memory.consolidation.recorder import Recorder
-from daemon.memory.consolidation.runs import Run, Runs, lost_in, may_lose
+from daemon.memory.consolidation.runs import Run, Runs, lost_in, may_lose, note_seen, unseen
+from daemon.memory.consolidation.undo import Recorder
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.learning import model_key_of, new_version
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.links import Link, Relation

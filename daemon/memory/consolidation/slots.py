@@ -3,9 +3,13 @@
 from dataclasses import dataclass
 
 from daemon.core.errors import LostLease
-from daemon.memory.consolidation.runs import Slot
-from daemon.memory.database import Transaction
+from daemon.core.ports.services import Clock
+from daemon.memory.consolidation.distilling import Distilling
+from daemon.memory.consolidation.merging import Merging
+from daemon.memory.consolidation.runs import Items, Runs, Slot
+from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.jobs import LEARNS
+from daemon.memory.records import Worker
 from daemon.memory.worker_store import WorkerStore
 
 _KEY = "soul = :soul AND workspace = :workspace"
@@ -188,3 +192,26 @@ class NightSlots(WorkerStore):
             workspace=self._worker.workspace,
         )
         return str(row["zone"]) if row else ""
+
+
+@dataclass(frozen=True, slots=True)
+class NightStores:
+    """The slots and runs, and what each part works on."""
+
+    slots: NightSlots
+    runs: Runs
+    items: Items
+    merging: Merging
+    distilling: Distilling
+
+
+def night_stores(database: Database, clock: Clock, worker: Worker) -> NightStores:
+    """The stores of one worker."""
+    runs = Runs(database, clock, worker)
+    return NightStores(
+        slots=NightSlots(database, clock, worker),
+        runs=runs,
+        items=Items(database, clock, worker),
+        merging=Merging(runs),
+        distilling=Distilling(runs),
+    )

@@ -16,11 +16,10 @@ from typing import Generic, TypeVar
 
 from daemon.core.concurrency import alongside, in_background
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreError
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.memory.database import migrate, sqlite
-from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.process_locks import ProcessLocks
-from daemon.memory.database.transaction import Transaction, Unit, one_of, run_unit
+from daemon.memory.database.sqlite import Transaction, Unit, one_of, run_unit, sqlite3
 from daemon.memory.database.work_thread import WorkThread, copy_pages, pause_between
 
 __all__ = ["Database", "Transaction", "Unit", "one_of", "open_database"]

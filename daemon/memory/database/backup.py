@@ -16,9 +16,8 @@ from typing import Final
 
 from daemon.core.concurrency import alongside, in_background
 from daemon.core.errors import SchemaMismatch, StoreError
-from daemon.core.ports.catch_up import DutyTurn
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports import DutyTurn
+from daemon.core.ports.services import Clock, Emit
 from daemon.memory.database import Database, migrate, sqlite
 from daemon.memory.database.copies import (
     PARTIAL,
@@ -31,7 +30,7 @@ from daemon.memory.database.copies import (
     room_for,
     rotate,
 )
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.database.work_thread import copy_pages, pause_between
 
 _LEAST_PATIENCE_S: Final = 60.0

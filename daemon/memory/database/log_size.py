@@ -3,8 +3,7 @@
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit
 from daemon.memory.database import Database
 
 _EVERY_S: Final = 30.0

@@ -6,10 +6,10 @@ from typing import Final
 from uuid import uuid4
 
 import daemon
-from daemon.core.clock import SystemClock
 from daemon.core.errors import SchemaMismatch, StoreError
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import copies, sqlite
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 SCHEMA = 15  # the newest step in migrations/versions
 _EXAMPLE: Final = Path(daemon.__file__).parent.parent / "memory.db.example"

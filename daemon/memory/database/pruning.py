@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.ports.catch_up import DutyTurn
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports import DutyTurn
+from daemon.core.ports.services import Clock, Emit
 from daemon.memory.database import Database, Transaction
 
 PRUNED_EVERY_S: Final = 6 * 3600.0

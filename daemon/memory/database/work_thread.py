@@ -12,9 +12,9 @@ from typing import Final, TypeVar
 import aiosqlite
 
 from daemon.core.errors import StoreError
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.memory.database import sqlite
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]

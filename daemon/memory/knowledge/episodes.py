@@ -9,18 +9,46 @@ from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.core.words import likeness, terms_of, words_of
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.closing_faults import FAULTS_OF, MOST_FAULTS, faults_of, note_fault
-from daemon.memory.knowledge.records.crosslinks import cross_link
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import Episode, JournalEntry, StructuredSummary, Trust, WorkflowState
 from daemon.memory.knowledge.records.ledger import last_write
-from daemon.memory.knowledge.records.links import Link, Relation, link
+from daemon.memory.knowledge.records.links import Link, Relation, cross_link, link, turn_id
 from daemon.memory.knowledge.records.store import change, get, put, select
 from daemon.memory.knowledge.visits import REMEMBERED, goes_on, inherited_from, latest_before
 from daemon.memory.reader_codes import record_heard_by
 from daemon.memory.records import Speaks, Turn, as_json
 from daemon.memory.worker_store import WorkerStore
+
+MOST_FAULTS: Final = 9
+"""After so many a visit is closed without a look; a job has five attempts, so that one bad hour doesn't do it."""
+
+_PART: Final = "closes_the_visit"
+
+FAULTS_OF: Final = f"""
+    coalesce((SELECT i.faults FROM consolidation_items i WHERE i.part = '{_PART}' AND i.object = r.id), 0)
+    """  # noqa: S608 - a constant
+"""In SQL: how often a look at the visit `r` (of `records`) failed."""
+
+
+async def faults_of(transaction: Transaction, episode: str) -> int:
+    """How often a look at a visit failed."""
+    row = await transaction.one(f"SELECT {FAULTS_OF} AS faults FROM records r WHERE r.id = :id", id=episode)  # noqa: S608 - a constant
+    return row["faults"] if row else 0
+
+
+async def note_fault(transaction: Transaction, episode: str, reason: str) -> None:
+    """Count one more, unless the visit is gone; `reason` holds no words of users."""
+    await transaction.run(
+        """
+        INSERT INTO consolidation_items (part, object, faults, reason)
+        SELECT :part, id, 1, :reason FROM records WHERE id = :id
+        ON CONFLICT (part, object) DO UPDATE SET faults = faults + 1, reason = excluded.reason
+        """,
+        part=_PART,
+        id=episode,
+        reason=reason,
+    )
+
 
 _CHECKS: Final = ("user_model_check", "soul_state_check")
 _AT_ONCE: Final = 20  # visits in one read, which has to be short

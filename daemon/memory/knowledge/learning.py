@@ -1,15 +1,16 @@
 """Writes what was learned about a user: facts with their quotations, all of a revision or nothing of it."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey
+from daemon.core.text import visible_line
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import Fact, Topic, Trust
 from daemon.memory.knowledge.records.ledger import is_taken_back, note_write
-from daemon.memory.knowledge.records.links import Link, Relation, link
+from daemon.memory.knowledge.records.links import Link, Relation, link, turn_id
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.knowledge.user_models import MODEL_KEY, current_facts, model_key, note_looked_through
 from daemon.memory.records import Speaks, as_json
@@ -242,3 +243,13 @@ def _refuse_loss(before: int, retired: Sequence[str], most_lost: float) -> None:
     lost = len(retired)
     if lost > 1 and lost > most_lost * before:
         raise LossRefused(f"{lost} of {before} notes would be lost at once", hint="nothing to do: the notes stay")
+
+
+def stands_in(quote: str, words: str) -> bool:
+    """Whether a quotation stands in a text; case, white space and forms of characters do not matter."""
+    wanted = _levelled(quote)
+    return bool(wanted) and wanted in _levelled(words)
+
+
+def _levelled(text: str) -> str:
+    return visible_line(unicodedata.normalize("NFKC", visible_line(text))).casefold()

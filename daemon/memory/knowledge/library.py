@@ -8,13 +8,21 @@ from typing import Final, TypeVar
 
 from daemon.core.errors import IndexDamaged
 from daemon.core.lineage import document_id
-from daemon.core.ports.clock import Clock
 from daemon.core.ports.library import IndexedFile, IndexedPassage, Passage
+from daemon.core.ports.services import Clock
 from daemon.core.words import Term, terms_of
 from daemon.memory.database import Database, Transaction, one_of
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.meaning import Meaning
-from daemon.memory.knowledge.ranking import Candidate, Nearness, WordScores, fitting, rank, rank_words, worth_showing
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.ranking import (
+    Candidate,
+    Meaning,
+    Nearness,
+    WordScores,
+    fitting,
+    rank,
+    rank_words,
+    worth_showing,
+)
 from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import code
 from daemon.memory.records import read_row

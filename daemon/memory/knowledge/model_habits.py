@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import LLMCall
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import read_row

@@ -8,21 +8,17 @@ from typing import Final
 from daemon.core.concurrency import in_background
 from daemon.core.errors import IndexDamaged
 from daemon.core.perception import Audience, ConversationKey, Readers
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.files import MOST_FILES, FileKind, ReadFile, SharedFile
-from daemon.core.ports.models import Image
+from daemon.core.ports.services import MOST_FILES, Clock, FileKind, Image, ReadFile, SharedFile
 from daemon.core.sentences import Sentence
 from daemon.core.words import terms_of
 from daemon.memory.database import Database, Transaction, one_of
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.qualia import OwnFeeling, keep_feeling
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.ranking import rank_words
-from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import RecordKind, Sense
-from daemon.memory.knowledge.records.links import Link, Relation
+from daemon.memory.knowledge.records.links import Link, Relation, turn_id
 from daemon.memory.knowledge.records.store import RECORD_INDEX, put
-from daemon.memory.knowledge.sense_bytes import SenseBytes
-from daemon.memory.knowledge.shared_files import reason_as_json, reason_from_json
+from daemon.memory.knowledge.shared_files import SenseBytes, reason_as_json, reason_from_json
+from daemon.memory.knowledge.soul_states import OwnFeeling, keep_feeling
 from daemon.memory.reader_codes import codes_for_readers, record_heard_by
 from daemon.memory.records import Speaks, as_json, json_object
 

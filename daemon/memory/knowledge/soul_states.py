@@ -1,9 +1,17 @@
 """The soul's own state: its mood for each audience, its topic and task in a conversation, its question in a room."""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import TypeAdapter, ValidationError
 
 from daemon.core.perception import Audience, ConversationKey
-from daemon.memory.database import Transaction
+from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.records.kinds import Qualia, Sense, Trust
+from daemon.memory.knowledge.records.links import Link, Relation, turn_id
+from daemon.memory.knowledge.records.store import put
+from daemon.memory.records import JSONObject, Speaks, as_json, json_object, read_row
 from daemon.memory.worker_store import WorkerStore
 
 QUESTION_LAPSES_MS = 60 * 24 * 3_600_000
@@ -167,3 +175,187 @@ async def _store_topic(
         task=new.task,
         now=now,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMemory:
+    """The mental process of a conversation and its memory, after the commit that made it `version`.
+
+    `forgotten` counts how often earlier words were edited or deleted there.
+    """
+
+    process: str
+    memory: JSONObject
+    version: int
+    forgotten: int
+
+
+class ProcessMemories(WorkerStore):
+    """Reads and changes process memories between two cycles; within a cycle its commit stores them."""
+
+    async def known(self, conversation: ConversationKey) -> KeptMemory | None:
+        """The memory as the last commit left it; None for an unknown conversation."""
+        row = await self._database.one(
+            "SELECT process, process_memory, version, forgotten FROM conversations WHERE id = :id", id=str(conversation)
+        )
+        if row is None:
+            return None
+        return KeptMemory(row["process"], json_object(row["process_memory"]), row["version"], row["forgotten"])
+
+    async def keep(self, conversation: ConversationKey, memory: JSONObject, *, instead_of: KeptMemory) -> bool:
+        """Put a memory in place of the one known before.
+
+        False, and nothing is written, when another cycle was committed, or a message was edited or deleted.
+        """
+        rows = await self._database.run(
+            """
+            UPDATE conversations SET process_memory = :memory
+            WHERE id = :id AND version = :version AND process = :process AND forgotten = :forgotten RETURNING id
+            """,
+            memory=as_json(dict(memory)),
+            id=str(conversation),
+            version=instead_of.version,
+            process=instead_of.process,
+            forgotten=instead_of.forgotten,
+        )
+        return bool(rows)
+
+
+_QUALIA: TypeAdapter[Qualia] = TypeAdapter(Qualia)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFeeling:
+    """How the soul itself feels, and what that is in the body."""
+
+    qualia: Qualia
+    physio: Mapping[str, float]
+
+
+class NewestQualia:
+    """Reads the qualia of senses."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def newest(self, conversation: ConversationKey, since_ms: int) -> Qualia | None:
+        """Those of the newest sense since a moment; None for none, and where they can't be read."""
+        rows = await self._database.rows(
+            """
+            SELECT s.qualia FROM records r JOIN senses s ON s.id = r.id
+            WHERE r.conversation = :id AND r.kind = 'sense' AND r.at_ms >= :since
+            ORDER BY r.at_ms DESC, r.seq DESC LIMIT 1
+            """,
+            id=str(conversation),
+            since=since_ms,
+        )
+        try:
+            return _QUALIA.validate_json(rows[0]["qualia"]) if rows else None
+        except ValidationError:
+            return None
+
+
+async def keep_feeling(
+    transaction: Transaction,
+    felt: OwnFeeling,
+    where: ConversationKey,
+    audience: Audience,
+    now: int,
+) -> Sense | None:
+    """Store how the soul itself felt after the newest message of a conversation; None where there is none.
+
+    The record has no words, so that no search finds it.
+    """
+    row = await transaction.one(
+        "SELECT seq FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
+        id=str(where),
+    )
+    if row is None:
+        return None
+    sense = Sense(
+        soul=where.soul,
+        workspace=where.workspace,
+        audience=audience,
+        channel=where.channel,
+        text="",
+        at_ms=now,
+        trust=Trust.INFERRED,
+        significance=felt.qualia.significance,
+        conversation=str(where),
+        data_type="visual_pattern",
+        source="feeling",
+        qualia=felt.qualia,
+        physio_snapshot=felt.physio,
+    )
+    return await put(transaction, sense, now, [Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, row["seq"]))])
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """One step; `hop` counts from 0 within one perception, `origin` and `target` are mental processes.
+
+    `act` is `enter`, `stay`, `move`, `visit`, `return` or `refuse`; `decided_by` is `rule`, `model` or `schedule`;
+    `reason` is one sentence.
+    """
+
+    hop: int
+    act: str
+    origin: str
+    target: str
+    decided_by: str
+    reason: str
+    params: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TracedStep:
+    """A stored step of the perception handled under `trace_id`, at `at_ms` (milliseconds UTC).
+
+    `model` is the id of the model that gave the reply to that perception, empty where there is none.
+    """
+
+    seq: int
+    trace_id: str
+    at_ms: int
+    hop: int
+    act: str
+    origin: str
+    target: str
+    decided_by: str
+    reason: str
+    params: Mapping[str, object]
+    model: str
+
+
+async def store_path(
+    transaction: Transaction, conversation: ConversationKey, trace_id: str, steps: Sequence[PathStep], now: int
+) -> None:
+    """Append the steps of one perception in their order."""
+    for step in steps:
+        await transaction.insert(
+            "transitions",
+            conversation=str(conversation),
+            trace_id=trace_id,
+            hop=step.hop,
+            act=step.act,
+            origin=step.origin,
+            target=step.target,
+            decided_by=step.decided_by,
+            reason=step.reason,
+            params=as_json(dict(step.params)),
+            at_ms=now,
+        )
+
+
+async def state_path(database: Database, conversation: ConversationKey, limit: int) -> tuple[TracedStep, ...]:
+    """The newest `limit` steps of a conversation, oldest first."""
+    rows = await database.rows(
+        """
+        SELECT s.*, coalesce((SELECT max(t.model) FROM turns t
+                              WHERE t.trace_id = s.trace_id AND t.speaker = 'soul'), '') AS model
+        FROM transitions s WHERE s.conversation = :id ORDER BY s.seq DESC LIMIT :limit
+        """,
+        id=str(conversation),
+        limit=limit,
+    )
+    return tuple(read_row(TracedStep, row, params=json.loads) for row in reversed(rows))

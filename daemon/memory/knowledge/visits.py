@@ -6,13 +6,10 @@ An ended episode waits in the state `closing` until it is looked through; see `e
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from daemon.core.hearing import Origin
-from daemon.core.perception import AudienceKind, ConversationKey
+from daemon.core.perception import AudienceKind, ConversationKey, Origin
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.records.ids import turn_id, turn_seq
 from daemon.memory.knowledge.records.kinds import Episode, SituationContext, Trust, WorkflowState
-from daemon.memory.knowledge.records.links import Link, Relation, link
-from daemon.memory.knowledge.records.origins import origin_of
+from daemon.memory.knowledge.records.links import Link, Relation, link, origin_of, turn_id, turn_seq
 from daemon.memory.knowledge.records.store import change, put, select
 from daemon.memory.records import Speaks, TurnKind
 

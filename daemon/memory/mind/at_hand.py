@@ -5,19 +5,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from daemon.core.initiative import QuietHours, WhySilent
+from daemon.core.notes import QuietHours, WhySilent
 from daemon.core.perception import ConversationKey, Readers
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.expectations.expected import NOTHING_EXPECTED, Expected, expected_at_hand
-from daemon.memory.mind.documents_at_hand import NO_DOCUMENTS, Documents, documents_at_hand
-from daemon.memory.mind.goals import Goal, goals_at_hand
-from daemon.memory.mind.intended import Intended, intended_now
-from daemon.memory.queues.initiatives import unwanted_here
+from daemon.memory.mind.allowing import Intended, intended_now
+from daemon.memory.mind.goal_changes import Goal, goals_at_hand
+from daemon.memory.mind.listing import NO_DOCUMENTS, Documents, documents_at_hand
+from daemon.memory.queues.initiatives import must_be_silent, unwanted_here
 from daemon.memory.queues.invitations import Invitation, invitation_of
 from daemon.memory.queues.promises import OpenPromise, owed_here, promised_here, promises_open, promises_to
-from daemon.memory.queues.unasked_words import must_be_silent
-from daemon.memory.senses.perceiving import NOTHING_SENSED, Sensed, sensed_in
+from daemon.memory.senses.readings import NOTHING_SENSED, Sensed, sensed_in
 
 
 @dataclass(frozen=True, slots=True)

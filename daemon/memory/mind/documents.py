@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from daemon.core.lineage import kept_readers
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.tempo import STALE_AFTER_MS
-from daemon.core.thought_readers import kept_readers
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.records import as_json
-from daemon.memory.thought_parts import StoredThought
-from daemon.memory.thought_readability import came_before
+from daemon.memory.thought_parts import StoredThought, came_before
 
 
 class MindDocument(StrEnum):

@@ -1,9 +1,10 @@
 """What a soul holds of itself before one audience: how it is, what it learned and is unsure of, in its own words."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, Literal
 
+from daemon.core.perception import AudienceKind
 from daemon.core.words import words_of
 from daemon.memory.database import Transaction
 from daemon.memory.mind.documents import (
@@ -14,6 +15,7 @@ from daemon.memory.mind.documents import (
     add_part,
     make_room,
     parts_in_force,
+    rows_of_soul,
 )
 from daemon.memory.thought_parts import PartsTaken, StoredThought
 
@@ -91,3 +93,161 @@ def _doubts(held: Iterable[HeldPart]) -> set[str]:
 def _known_by(words: str) -> str:
     """An uncertainty in one form for comparison, whatever its case and marks."""
     return " ".join(words_of(words)) or words.casefold()
+
+
+_DOCUMENT: Final = MindDocument.IDENTITY
+_TEXT: Final = "text"
+IdentityAct = Literal["draft", "commit", "revise", "withdraw"]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnText:
+    """The text in force and the draft beside it, each empty for none; `thoughts` are the ids of those they are of."""
+
+    text: str = ""
+    draft: str = ""
+    thoughts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityPatch:
+    """What one thought does to that text, and why.
+
+    `commit` puts the draft in force, `revise` other words in the place of those in force; `withdraw` takes back what is
+    in force, or the draft where nothing is.
+    """
+
+    action: IdentityAct
+    text: str
+    why: str
+    field: ClassVar[str] = "identity_update"
+    size: ClassVar[int] = 1
+
+    async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
+        """See `ThoughtPart.take`. It is the soul's everywhere: only what the whole workspace may know goes in."""
+        if thought.audience.kind is not AudienceKind.WORKSPACE or not thought.readers.members_only:
+            return PartsTaken(0, ["private"])
+        held = own_text(await rows_of_soul(transaction, thought.conversation.soul, _DOCUMENT))
+        if why := self._why_not(held):
+            return PartsTaken(0, [why])
+        words = self.text if self.action in {"draft", "revise"} else ""
+        await add_part(transaction, thought, NewPart(_DOCUMENT, _TEXT, words, act=self.action, why=self.why))
+        return PartsTaken(1)
+
+    def _why_not(self, held: OwnText) -> str:
+        if self.action in {"draft", "revise"} and not self.text:
+            return "empty"
+        needed = {"commit": held.draft, "revise": held.text, "withdraw": held.text or held.draft}
+        return "" if needed.get(self.action, self.text) else "unknown"
+
+
+NO_TEXT: Final = OwnText()
+
+
+def own_text(rows: Iterable[HeldPart]) -> OwnText:
+    """What these rows make, oldest first; one whose words are gone leaves nothing behind."""
+    text, draft = list[HeldPart](), list[HeldPart]()
+    for row in rows:
+        match row.act:
+            case "draft":
+                draft = [row]
+            case "commit" if draft:
+                text, draft = [*draft, row], []
+            case "revise":
+                text = [row]
+            case "withdraw" if text:
+                text = []
+            case "withdraw":
+                draft = []
+    return OwnText(
+        "".join(one.words for one in text),
+        "".join(one.words for one in draft),
+        tuple(one.thought for one in (*text, *draft)),
+    )
+
+
+MOST_ACTIVE: Final = 20
+"""The most values that a soul holds at once, with those of its soul.toml."""
+
+_VALUES_DOCUMENT: Final = MindDocument.VALUES
+ValueAct = Literal["adopt", "reinterpret", "deactivate"]
+
+
+@dataclass(frozen=True, slots=True)
+class SoulValue:
+    """A value: its name, what it means to the soul, whether it is held, and by which thought; empty: by soul.toml."""
+
+    name: str
+    meaning: str = ""
+    active: bool = True
+    thought: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """What a thought does to one value, and why."""
+
+    action: ValueAct
+    value: str
+    meaning: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesPatch:
+    """What one thought does to the values of its soul, of which `seeds` stand in its soul.toml."""
+
+    changes: tuple[ValueChange, ...]
+    seeds: tuple[str, ...] = ()
+    field: ClassVar[str] = "value_updates"
+
+    @property
+    def size(self) -> int:
+        """How many values it changes."""
+        return len(self.changes)
+
+    async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
+        """See `ThoughtPart.take`. They are the soul's everywhere: only what the whole workspace may know goes in."""
+        if thought.audience.kind is not AudienceKind.WORKSPACE or not thought.readers.members_only:
+            return PartsTaken(0, ["private"] * self.size)
+        done, refused = 0, list[str]()
+        for one in self.changes:
+            held = values_in_force(
+                self.seeds, await rows_of_soul(transaction, thought.conversation.soul, _VALUES_DOCUMENT)
+            )
+            known = next((value for value in held if value.name.casefold() == one.value.casefold()), None)
+            if why := _why_not(one, known, held):
+                refused.append(why)
+                continue
+            name = known.name if known is not None else one.value
+            await add_part(
+                transaction, thought, NewPart(_VALUES_DOCUMENT, name, one.meaning, act=one.action, why=one.why)
+            )
+            done += 1
+        return PartsTaken(done, refused)
+
+
+def values_in_force(seeds: Iterable[str], rows: Iterable[HeldPart]) -> tuple[SoulValue, ...]:
+    """All values that a soul has or had: those of its soul.toml first, then by when each was adopted."""
+    values = {name.casefold(): SoulValue(name) for name in seeds}
+    for row in rows:
+        key = row.part.casefold()
+        before = values.get(key)
+        if before is None and row.act != "adopt":
+            continue  # what it was about is gone
+        begun = before or SoulValue(row.part)
+        values[key] = replace(
+            begun, meaning=row.words or begun.meaning, active=row.act != "deactivate", thought=row.thought
+        )
+    return tuple(values.values())
+
+
+def _why_not(change: ValueChange, known: SoulValue | None, held: Sequence[SoulValue]) -> str:
+    """Why a change is refused; empty where it takes effect."""
+    if change.action == "adopt":
+        if known is not None and known.active:
+            return "duplicate"
+        return "too_many" if sum(one.active for one in held) >= MOST_ACTIVE else ""
+    if known is None or not known.active:
+        return "unknown"
+    return "empty" if change.action == "reinterpret" and not change.meaning else ""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind, Place
-from daemon.core.recurrence import recurrence_of
-from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
+from daemon.core.timetable import FARTHEST_MS, next_slot, recurrence_of, require_seldom
 from daemon.memory.database import Transaction
 from daemon.memory.passport.beside_forms import (
     BesideForm,
@@ -23,8 +22,8 @@ from daemon.memory.passport.beside_forms import (
 )
 from daemon.memory.passport.entries import PassportEntry
 from daemon.memory.passport.names import read_time
-from daemon.memory.passport.pictures import PictureRoom
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.passport.rows import PictureRoom
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.intention_rows import SILENCE, next_number
 from daemon.memory.queues.intentions import has_room_for_one
 from daemon.memory.records import as_json

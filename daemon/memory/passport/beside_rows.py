@@ -10,7 +10,7 @@ from typing import Final
 
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.passport.beside_forms import (
     BesideForm,
     IntentionForm,

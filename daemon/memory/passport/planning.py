@@ -9,24 +9,28 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from daemon.core.hearing import Origin, common
-from daemon.core.perception import AudienceKind, ConversationKey
+from daemon.core.perception import AudienceKind, ConversationKey, Origin, common
 from daemon.core.sessions import key_of
 from daemon.memory.database import Database, Transaction
-from daemon.memory.knowledge.evidence import stands_in
-from daemon.memory.knowledge.records.ids import turn_seq
+from daemon.memory.knowledge.learning import stands_in
 from daemon.memory.knowledge.records.kinds import Trust
-from daemon.memory.knowledge.records.links import DERIVING, Relation
-from daemon.memory.knowledge.records.origins import origin_of
+from daemon.memory.knowledge.records.links import DERIVING, Relation, origin_of, turn_seq
 from daemon.memory.passport.beside_forms import BesideForm, IntentionForm, MoodForm, QuestionForm, TopicForm
 from daemon.memory.passport.beside_rows import beside_standing
-from daemon.memory.passport.entries import PassportEntry, is_session_of
+from daemon.memory.passport.entries import (
+    Listed,
+    Listing,
+    PassportEntry,
+    in_batches,
+    is_canonical,
+    is_session_of,
+    without_resting,
+)
 from daemon.memory.passport.form_fields import OurLink
 from daemon.memory.passport.forms import FactForm, OurRecord, SessionForm
-from daemon.memory.passport.listing import Listed, Listing, in_batches, is_canonical, without_resting
 from daemon.memory.passport.reading import RefusedFile, read_passport
+from daemon.memory.passport.rendering import covers, without_links, without_moving
 from daemon.memory.passport.rows import files_of, names_of_turns
-from daemon.memory.passport.unknown import covers, without_links, without_moving
 from daemon.memory.people.tombstones import was_stored_before
 from daemon.memory.records import JSONObject
 

@@ -9,27 +9,24 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.emptied_posts import end_emptied, posts_waiting
 from daemon.memory.goals_in_force import OWED, WITHOUT_WORDS
 from daemon.memory.knowledge.forgetting import forget_guesses_made_in, forget_heard
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.knowledge.records.ids import turn_id
+from daemon.memory.knowledge.records.links import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
-from daemon.memory.people.asked import forget_asked
-from daemon.memory.people.authors import NAMES_OF_PERSON
-from daemon.memory.people.naming import claims_naming
-from daemon.memory.people.passing import ITS_PARTS
+from daemon.memory.people.known import NAMES_OF_PERSON, PRIVATE, TAKES_PART
 from daemon.memory.people.readings import forget_readings
 from daemon.memory.people.redacted_contexts import redact_contexts
 from daemon.memory.people.repeated import EMPTIED, NO_REPEATS, Repeats, conversations_of, erase_repeats, repeats_since
+from daemon.memory.people.retention import ITS_PARTS, claims_naming, forget_asked
 from daemon.memory.people.taken_back import empty_thoughts_of_person
-from daemon.memory.people.taking_part import PRIVATE, TAKES_PART
-from daemon.memory.private_words import WITHOUT_FREE_WORDS
 from daemon.memory.records import Speaks
-from daemon.memory.retrieval.vector_queue import Order, enqueue
-from daemon.memory.spending.forgetting import forget_payer
+from daemon.memory.retrieval.sources import Order, enqueue
+from daemon.memory.spending.costs import forget_payer
+from daemon.memory.thought_parts import WITHOUT_FREE_WORDS
 
 K = TypeVar("K", int, str)
 _WHY: Final = "its person asked to be forgotten"

@@ -13,16 +13,13 @@ from typing import Final, TypeVar
 
 from daemon.core.concurrency import in_background
 from daemon.core.last_line import LastLine
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.database.transaction import run_unit
-from daemon.memory.knowledge.erasing import wipe
-from daemon.memory.knowledge.turn_index import unindex
+from daemon.memory.database.sqlite import run_unit, sqlite3
+from daemon.memory.knowledge.turn_index import unindex, wipe
 from daemon.memory.people.erasure import Spared, erase, turns_of
-from daemon.memory.people.leftovers import clear_leftovers
 from daemon.memory.people.repeated import Repeats, find_repeats
+from daemon.memory.people.residues import clear_leftovers
 from daemon.memory.people.tombstones import (
     Tombstone,
     all_tombstones,

@@ -6,19 +6,38 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
+from daemon.core.sessions import DOOR
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.knowledge.records.links import Relation
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
-from daemon.memory.people.authors import NAMES_OF_PERSON
-from daemon.memory.people.beliefs import Belief, beliefs_about
 from daemon.memory.people.own_facts import OWN_FACT
-from daemon.memory.people.taking_part import PRIVATE
+from daemon.memory.people.standing import Belief, beliefs_about
 from daemon.memory.people.unsaying import each_once
 from daemon.memory.reader_codes import heard_by, record_heard_by
 from daemon.memory.records import JSONObject, read_row
 from daemon.memory.worker_store import WorkerStore
+
+SESSIONS_OF_PERSON: Final = "SELECT 'session.' || id AS author FROM keys WHERE person = :person"
+"""In SQL, the authors of what a person's sessions say, by the keys with which they came."""
+
+NAMES_OF_PERSON: Final = f"SELECT :person UNION ALL {SESSIONS_OF_PERSON}"
+"""In SQL, those and the person: all of it is theirs."""
+
+
+# A CROSS JOIN keeps its order: one person's rows are few, those of a workspace are not.
+TAKES_PART: Final = f"""
+    SELECT c.id FROM (SELECT conversation FROM turns WHERE author IN ({NAMES_OF_PERSON}) AND speaker <> 'soul'
+                      UNION SELECT conversation FROM inbox WHERE author IN ({NAMES_OF_PERSON})
+                      UNION SELECT heard_in FROM shared_messages WHERE behalf = :person AND behalf <> ''
+                      UNION SELECT id FROM conversations WHERE workspace = :workspace AND channel = '{DOOR}'
+                        AND thread GLOB :person || ':*') p -- a passport brings no keys
+    CROSS JOIN conversations c ON c.id = p.conversation WHERE c.workspace = :workspace
+    """  # noqa: S608 - constants
+PRIVATE: Final = f"{TAKES_PART} AND c.audience LIKE 'dm:%'"
+"""Those that are the person's alone."""
+
 
 _ORDER: Final = ("role", "work", "preference", "answering", "other")
 _MOST_QUOTES: Final = 5

@@ -5,17 +5,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.contexts import OPERATOR
 from daemon.core.notes import MARK
 from daemon.core.perception import Audience, AudienceKind
+from daemon.core.sensing import OPERATOR
 from daemon.core.sessions import key_of
 from daemon.memory.audit import record_act
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.records.ids import turn_seq
 from daemon.memory.knowledge.records.kinds import RecordKind
 from daemon.memory.knowledge.records.ledger import forget_salts
-from daemon.memory.knowledge.records.links import DERIVING
-from daemon.memory.knowledge.records.origins import origin_of
+from daemon.memory.knowledge.records.links import DERIVING, origin_of, turn_seq
 from daemon.memory.records import Speaks
 
 ACT: Final = "read words"

@@ -14,8 +14,8 @@ from typing import Any, Final
 from daemon.core.perception import ConversationKey
 from daemon.core.words import spans_of, words_of
 from daemon.memory.database import Transaction, Unit
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.people.authors import NAMES_OF_PERSON
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.people.known import NAMES_OF_PERSON
 from daemon.memory.records import IN_PRIVATE
 from daemon.memory.stream.emptying import empty_thoughts_on
 

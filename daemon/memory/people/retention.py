@@ -3,21 +3,174 @@
 Counted from when it was said or noted, so that it holds after any time in which no daemon ran.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from daemon.core.errors import StoreError
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit
+from daemon.core.questions import BUTTON
+from daemon.core.words import words_of
+from daemon.memory.bound_threads import unbind_all
 from daemon.memory.database import Database, Transaction, Unit
-from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.people.fading import drop_faded, drop_old_goals, drop_old_parts
-from daemon.memory.people.passing import erase_turns
-from daemon.memory.stream.emptying import empty_thoughts_before
+from daemon.memory.knowledge.forgetting import forget_heard
+from daemon.memory.knowledge.records.forget import forget, forget_adrift
+from daemon.memory.knowledge.records.links import turn_id
+from daemon.memory.knowledge.turn_index import delete_these
+from daemon.memory.knowledge.turns import forget_summary
+from daemon.memory.people.repeated import EMPTIED
+from daemon.memory.records import Speaks, as_json
+from daemon.memory.stream.emptying import empty_thoughts_before, note_aged
 
-_EVERY_S: Final = 3600.0
-_AT_ONCE: Final = 20  # in one transaction, which has to be short
+
+async def drop_faded(transaction: Transaction, now: int, most: int) -> int:
+    """Drop beliefs about people whose time is over, also out of the history; gives how many."""
+    return await _drop(transaction, "until_ms <= :until", now, most)
+
+
+async def drop_old_parts(transaction: Transaction, before_ms: int, most: int) -> int:
+    """Drop what was said before a moment of the soul itself or its world; gives how many.
+
+    Values and its own text hold for good.
+    """
+    return await _drop(transaction, "audience <> '' AND at_ms < :until", before_ms, most)
+
+
+async def drop_old_goals(transaction: Transaction, before_ms: int, most: int) -> int:
+    """Drop the goals that an admin gave and that were closed before a moment; gives how many.
+
+    Those of thoughts go with the words of these, and an open one is still meant to be done.
+    """
+    rows = await transaction.rows(
+        """
+        DELETE FROM goals WHERE seq IN
+          (SELECT seq FROM goals WHERE thought = '' AND closed_ms < :before LIMIT :most) RETURNING seq
+        """,
+        before=before_ms,
+        most=most,
+    )
+    return len(rows)
+
+
+async def _drop(transaction: Transaction, which: str, until: int, most: int) -> int:
+    rows = await transaction.rows(
+        f"""
+        DELETE FROM mind_documents WHERE seq IN (SELECT seq FROM mind_documents WHERE {which} LIMIT :most)
+        RETURNING seq
+        """,  # noqa: S608 - literals of this module
+        until=until,
+        most=most,
+    )
+    return len(rows)
+
+
+_EVERY_S: Final = 30.0
+_AT_ONCE: Final = 50  # turns in one transaction, which has to be short
+ITS_PARTS: Final = """
+  SELECT p.id FROM inbox i CROSS JOIN outbox p ON p.conversation = i.conversation
+    AND p.id >= substr(i.answered_by, 1, length(i.answered_by) - 1)
+    AND p.id < substr(i.answered_by, 1, length(i.answered_by) - 1) || ':'
+  WHERE i.answered_by IS NOT NULL AND
+"""
+"""In SQL, before a condition on rows `i` of `inbox`: the parts of the replies to them in `outbox`.
+
+The first part has the key `…#0`; they are found by their keys, in which digits follow, and `:` comes behind digits.
+With `+state` beside it SQLite doesn't go through all posts of a state instead.
+"""
+
+ENDED: Final = "+state IN ('sent', 'expired', 'dropped', 'dead', 'unknown')"
+"""In SQL, of a post: it is over, however it ended."""
+
+_SILENT: Final = """
+    SELECT p.conversation, max(p.said_ms) AS said_ms FROM turns p WHERE p.passing = 1
+      AND p.conversation NOT IN (SELECT value FROM json_each(:failed))
+    GROUP BY p.conversation HAVING max(p.said_ms) <= :before LIMIT 20
+"""
+
+
+async def erase_passed(database: Database, clock: Clock, *, silence_ms: int) -> int:
+    """Erase what passes in conversations that were silent for so long; gives the number of turns.
+
+    A conversation in which it fails holds up no other. Raises the first such error in the end.
+    """
+    total, now, failed = 0, clock.now_ms(), dict[str, Exception]()
+    while ended := await database.rows(_SILENT, before=now - silence_ms, failed=as_json(list(failed))):
+        for row in ended:
+            try:
+                while erased := await database.write(partial(_erase_some, conversation=row["conversation"], now=now)):
+                    total += erased
+            except Exception as error:  # noqa: BLE001 - raised below
+                failed[row["conversation"]] = error
+    if failed:
+        raise next(iter(failed.values()))
+    return total
+
+
+async def erase_turns(
+    transaction: Transaction, rows: Sequence[tuple[int, str, str, str]], now: int, why: str, *, aged: bool = False
+) -> None:
+    """Erase turns (seq, conversation, speaker, ts) with what was made of them, and their words in the queues.
+
+    Where they only `aged`, whole thoughts on them keep their words until they are as old themselves.
+    """
+    if aged:
+        await note_aged(transaction, [row[0] for row in rows])
+    for conversation in dict.fromkeys(row[1] for row in rows):
+        first = min(row[0] for row in rows if row[1] == conversation)
+        await forget_summary(transaction, conversation, first)
+        await forget_heard(transaction, conversation, first, now, aged=aged)
+    for _, conversation, _, ts in rows:
+        await transaction.run(
+            f"""
+            UPDATE outbox SET body = '', cleared = 1
+            WHERE conversation = :id AND {ENDED}
+              AND id IN ({ITS_PARTS} i.conversation = :id AND i.ts = :ts)
+            """,  # noqa: S608 - a constant of this module
+            id=conversation,
+            ts=ts,
+        )
+        await transaction.run(
+            """
+            UPDATE inbox SET body = '', envelope = '{}', params = '{}', cleared = 1, aside = 0
+            WHERE conversation = :id AND ts = :ts AND state NOT IN ('new', 'claimed')
+            """,
+            id=conversation,
+            ts=ts,
+        )
+    await forget(transaction, [turn_id(Speaks(speaker), seq) for seq, _, speaker, _ in rows], now, why, aged=aged)
+    await delete_these(transaction, [row[0] for row in rows], now, why)
+
+
+async def erase_what_passes(database: Database, clock: Clock, emit: Emit, *, silence_ms: int) -> None:
+    """Erase it every half minute until cancelled."""
+    while True:
+        try:
+            if gone := await erase_passed(database, clock, silence_ms=silence_ms):
+                emit("memory.passed", turns=gone)
+            while await database.write(partial(forget_adrift, now=clock.now_ms())):
+                pass
+        except StoreError as error:
+            emit("store.failed", reason=error.message, hint=error.hint)
+        await clock.sleep(_EVERY_S)
+
+
+async def _erase_some(transaction: Transaction, conversation: str, now: int) -> int:
+    rows = await transaction.rows(
+        """
+        SELECT seq, conversation, speaker, ts FROM turns WHERE conversation = :id AND passing = 1
+        ORDER BY seq LIMIT :most
+        """,
+        id=conversation,
+        most=_AT_ONCE,
+    )
+    if rows:
+        await erase_turns(transaction, [tuple(row) for row in rows], now, "remembering was paused")
+    return len(rows)
+
+
+_RETENTION_EVERY_S: Final = 3600.0
+_RETENTION_AT_ONCE: Final = 20  # in one transaction, which has to be short
 _REST: Final = 4.0  # times as long as a transaction took
 _DAY_MS: Final = 86_400_000
 _WHY: Final = "older than it is kept for"
@@ -37,13 +190,13 @@ class MemoryRetention:
 async def expire(database: Database, clock: Clock, kept: MemoryRetention) -> int:
     """Erase what is too old; gives how many turns and records. Raises StoreError."""
     now, total = clock.now_ms(), 0
-    await _while_any(database, clock, partial(drop_faded, now=now, most=_AT_ONCE))
+    await _while_any(database, clock, partial(drop_faded, now=now, most=_RETENTION_AT_ONCE))
     if kept.turns:
         before = now - kept.turns * _DAY_MS
         total += await _while_any(database, clock, partial(_old_turns, now=now, before=before))
-        await _while_any(database, clock, partial(empty_thoughts_before, before_ms=before, most=_AT_ONCE))
-        await _while_any(database, clock, partial(drop_old_parts, before_ms=before, most=_AT_ONCE))
-        await _while_any(database, clock, partial(drop_old_goals, before_ms=before, most=_AT_ONCE))
+        await _while_any(database, clock, partial(empty_thoughts_before, before_ms=before, most=_RETENTION_AT_ONCE))
+        await _while_any(database, clock, partial(drop_old_parts, before_ms=before, most=_RETENTION_AT_ONCE))
+        await _while_any(database, clock, partial(drop_old_goals, before_ms=before, most=_RETENTION_AT_ONCE))
     for days, which in (
         (kept.facts, "kind = 'fact' AND id IN (SELECT id FROM facts WHERE valid_until_ms < :before)"),
         (kept.episodes, "kind IN ('episode', 'core', 'sphere') AND at_ms < :before"),
@@ -64,7 +217,7 @@ async def expire_periodically(database: Database, kept: MemoryRetention, clock: 
                 emit("memory.expired", number=gone)
         except StoreError as error:
             emit("store.failed", reason=error.message, hint=error.hint)
-        await clock.sleep(_EVERY_S)
+        await clock.sleep(_RETENTION_EVERY_S)
 
 
 async def _while_any(database: Database, clock: Clock, unit: Unit[int]) -> int:
@@ -80,7 +233,7 @@ async def _old_turns(transaction: Transaction, now: int, before: int) -> int:
     rows = await transaction.rows(
         "SELECT seq, conversation, speaker, ts FROM turns WHERE said_ms < :before ORDER BY said_ms LIMIT :most",
         before=before,
-        most=_AT_ONCE,
+        most=_RETENTION_AT_ONCE,
     )
     if rows:
         await erase_turns(transaction, [tuple(row) for row in rows], now, _WHY, aged=True)
@@ -92,6 +245,63 @@ async def _old_records(transaction: Transaction, which: str, now: int, before: i
     rows = await transaction.rows(
         f"SELECT id FROM records WHERE {which} ORDER BY seq LIMIT :most",  # noqa: S608 - a literal
         before=before,
-        most=_AT_ONCE,
+        most=_RETENTION_AT_ONCE,
     )
     return len(await forget(transaction, [row["id"] for row in rows], now, _WHY)) if rows else 0
+
+
+async def forget_asked(transaction: Transaction, workspace: str, person: str, now: int) -> None:
+    """Forget it as far as it stands beside a person's own rows: with the owners of sessions that they asked.
+
+    What others asked the person's own sessions stays theirs, without whose they were; the answers go, and threads are
+    bound to these sessions no more.
+    """
+    who = {"person": person, "workspace": workspace}
+    await unbind_all(transaction, workspace, person, now)
+    await transaction.run(_ANSWERS_EMPTIED, now=now, **who)
+    for statement in _STATEMENTS:
+        await transaction.run(statement, **who)
+    await transaction.run(_EMPTIED, now=now, **who)
+
+
+_THEIRS = f"""
+    SELECT '{BUTTON}' || id AS approval FROM shared_messages
+    WHERE behalf = :person AND behalf <> '' AND workspace = :workspace AND kind IN ('question', 'task')
+    """  # noqa: S608 - a constant
+_STATEMENTS = (
+    f"UPDATE approvals SET state = 'expired' WHERE state = 'waiting' AND id IN ({_THEIRS})",  # noqa: S608 - a constant
+    "DELETE FROM shared_messages WHERE owner = :person AND kind IN ('answer', 'said') AND workspace = :workspace",
+    "UPDATE shared_messages SET owner = '', called = '' WHERE owner = :person AND workspace = :workspace",
+)
+_ANSWERS_EMPTIED = f"""
+    UPDATE outbox SET {EMPTIED} WHERE id IN ({ITS_PARTS} i.id IN (
+      SELECT inbox FROM shared_messages WHERE owner = :person AND kind IN ('answer', 'said')
+        AND workspace = :workspace))
+    """  # noqa: S608 - constants
+_EMPTIED = f"""
+    UPDATE outbox SET recipient = '', reason = '', {EMPTIED} WHERE workspace = :workspace
+      AND EXISTS (SELECT 1 FROM ({_THEIRS}) t WHERE instr(outbox.id, '!' || t.approval || '#') > 0)
+    """  # noqa: S608 - constants
+
+
+async def claims_naming(transaction: Transaction, workspace: str, person: str) -> set[str]:
+    """The ids of claims whose subject, or else whose line, bears a name of this person that nobody else has.
+
+    A claim about somebody who was mentioned has their platform id, and is none of these.
+    """
+    names, others = set[str](), set[str]()
+    for row in await transaction.rows(_NAMES, workspace=workspace):
+        (names if row["person"] == person else others).update(words_of(row["name"]))
+    names -= others
+    rows = await transaction.rows(_CLAIMS, workspace=workspace) if names else ()
+    return {row["id"] for row in rows if not names.isdisjoint(words_of(row["subject"] or row["text"]))}
+
+
+_NAMES: Final = """
+    SELECT person, name FROM user_models WHERE workspace = :workspace AND name <> ''
+    """
+_CLAIMS: Final = """
+    SELECT r.id, r.text, CASE WHEN f.subject IN (f.claimed_by, r.soul) THEN '' ELSE f.subject END AS subject
+    FROM records r JOIN facts f ON f.id = r.id
+    WHERE r.person = '' AND r.kind = 'fact' AND r.workspace = :workspace AND r.trust = 'claim'
+    """

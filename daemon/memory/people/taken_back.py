@@ -6,12 +6,10 @@ from typing import Final
 
 from daemon.core.lineage import author_id, goal_id, message_id, model_id
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.handed import handed_among
-from daemon.memory.people.authors import NAMES_OF_PERSON
-from daemon.memory.people.taking_part import PRIVATE
-from daemon.memory.stream.changed_words import forget_noted
-from daemon.memory.stream.emptying import empty_along, empty_thoughts_on, empty_thoughts_since
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.turns import handed_among
+from daemon.memory.people.known import NAMES_OF_PERSON, PRIVATE
+from daemon.memory.stream.emptying import empty_along, empty_thoughts_on, empty_thoughts_since, forget_noted
 
 _GIVEN: Final = f"""
     SELECT soul, id FROM goals WHERE workspace = :workspace AND thought = ''

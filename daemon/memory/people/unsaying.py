@@ -14,16 +14,14 @@ from daemon.core.words import Term, folded, likeness, terms_of, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.goals_in_force import OWED, WITHOUT_WORDS
 from daemon.memory.knowledge.records.forget import make_anew
-from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import Fact
-from daemon.memory.knowledge.records.links import Link, Relation, links_from
+from daemon.memory.knowledge.records.links import Link, Relation, links_from, turn_id
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.turn_index import leave_out
 from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.people.own_facts import OWN_FACT
 from daemon.memory.records import Speaks
-from daemon.memory.stream.changed_words import note_changed
-from daemon.memory.stream.emptying import thoughts_on
+from daemon.memory.stream.emptying import note_changed, thoughts_on
 
 _GONE: Final = "…"
 _SENTENCES: Final = re.compile(r"((?<=[.!?…。])\s+|\n+)")

@@ -8,8 +8,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from daemon.core.initiative import INVITING
 from daemon.core.last_line import FAULTS
+from daemon.core.notes import INVITING
 from daemon.core.pairing import answers_to
 from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports.arrivals import Acceptance, Decision
@@ -17,12 +17,12 @@ from daemon.core.questions import BUTTON
 from daemon.core.sentences import SENTENCES
 from daemon.memory.audit import record_act
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.handed import OF_SOUL
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.turns import OF_SOUL
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.queues.lapsing import NOT_BEING_POSTED, lapse_now, remove_buttons, was_stopped
+from daemon.memory.queues.stops import NOT_BEING_POSTED, lapse_now, remove_buttons, was_stopped
 from daemon.memory.records import as_json, conversation_columns, read_row
-from daemon.memory.stream.proposals import OF_THE_MIND, settle_proposal
+from daemon.memory.stream.authority import OF_THE_MIND, settle_proposal
 from daemon.memory.worker_store import WorkerStore
 
 _WORDS = {"approved": SENTENCES["allowed"], "refused": SENTENCES["refused"], "expired": SENTENCES["expired"]}

@@ -2,14 +2,13 @@
 
 from typing import Final
 
-from daemon.core.house_senses import HouseSense
-from daemon.core.inner_room import inner_room
+from daemon.core.lineage import inner_room
 from daemon.core.perception import Audience, AudienceKind, Place
-from daemon.core.spans import span_in_words
-from daemon.core.tempo import FIRST_PAUSE_MS, LONGEST_PAUSE_MS, TickKind
+from daemon.core.sensing import HouseSense
+from daemon.core.tempo import FIRST_PAUSE_MS, LONGEST_PAUSE_MS, TickKind, span_in_words
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.records import conversation_columns
 from daemon.memory.senses.readings import NewReading, keep_reading
 from daemon.memory.worker_store import WorkerStore

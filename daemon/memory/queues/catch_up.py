@@ -6,10 +6,10 @@ from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from daemon.core.perception import BESIDE
-from daemon.core.ports.catch_up import HeardPlace, UnreadPlace
-from daemon.core.ports.clock import Clock
+from daemon.core.ports import HeardPlace, UnreadPlace
+from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.queues.duties import Duty
+from daemon.memory.queues.alarms import Duty
 from daemon.memory.records import read_row
 
 _DELIVERIES_KEPT_MS: Final = 48 * 3600 * 1000  # Slack retries within minutes, catch-up reads a day

@@ -3,33 +3,30 @@
 from collections.abc import Sequence
 
 from daemon.core.errors import LostLease
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.ports.services import LLMCall
 from daemon.memory.database import Transaction
 from daemon.memory.expectations.settling import came_with, settle
-from daemon.memory.knowledge.state_history import store_path
+from daemon.memory.knowledge.soul_states import store_path
 from daemon.memory.knowledge.turn_index import store_turns
-from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE, note_to_look_through, record_encounter
+from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE, keep_zones, note_to_look_through, record_encounter
 from daemon.memory.knowledge.visits import note_visit
-from daemon.memory.knowledge.zones import keep_zones
 from daemon.memory.queues.approvals import store_approval
 from daemon.memory.queues.claims import require_claim
-from daemon.memory.queues.cross_posts import enqueue_cross_post
 from daemon.memory.queues.cycle_effect import AwayNote, CycleEffect
-from daemon.memory.queues.handoffs import hand_over
+from daemon.memory.queues.ended_visits import note_end_of_visit
+from daemon.memory.queues.feedback import store_nod, take_draft_away
+from daemon.memory.queues.handoffs import enqueue_cross_post, hand_over
+from daemon.memory.queues.initiatives import as_may_be_said, quiet_of_posts
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.jobs import enqueue_job
-from daemon.memory.queues.lapsing import lapse
-from daemon.memory.queues.nods import store_nod, take_draft_away
-from daemon.memory.queues.occasions import note_end_of_visit
 from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.queues.person_rooms import require_no_narrowing, require_rooms
 from daemon.memory.queues.session_titles import note_title
-from daemon.memory.queues.stops import Stopped
+from daemon.memory.queues.stops import Stopped, lapse
 from daemon.memory.queues.tick_ends import CycleEnded, settle_ticks
-from daemon.memory.queues.unasked_words import as_may_be_said, quiet_of_posts
 from daemon.memory.records import Claim, Delivery, Speaks, Turn, as_json, conversation_columns
-from daemon.memory.retrieval.surfaced import keep_surfaced
-from daemon.memory.spending.llm_calls import store_calls
+from daemon.memory.retrieval.lanes import keep_surfaced
+from daemon.memory.spending.reservations import store_calls
 from daemon.memory.stream.keeping import ThoughtPlace, store_thoughts
 from daemon.memory.worker_store import WorkerStore
 

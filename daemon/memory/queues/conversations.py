@@ -5,16 +5,15 @@ from dataclasses import replace
 
 from daemon.core.fencing import Nonce
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.core.timetable import platform_time
 from daemon.memory.bound_threads import bound_thread
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.narrowing import times_narrowed
-from daemon.memory.queues.claims import require_claim, require_fence
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.forgetting import times_narrowed
+from daemon.memory.queues.claims import next_conversation, next_overdue, require_claim, require_fence
 from daemon.memory.queues.edits import RESTS
-from daemon.memory.queues.fairness import next_conversation, next_overdue
-from daemon.memory.queues.parked_messages import park_messages, readable_messages
+from daemon.memory.queues.internal_events import park_messages, readable_messages
 from daemon.memory.queues.room_ways import WAY_OF_CONVERSATION, way_in
 from daemon.memory.records import (
     Claim,

@@ -4,15 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daemon.core.fencing import NO_NONCE, Nonce
-from daemon.core.initiative import QuietHours
-from daemon.core.ports.library import Passage
-from daemon.core.ports.posts import Nod, ReplyFile
-from daemon.core.ports.telemetry import LLMCall
-from daemon.memory.knowledge.state_history import PathStep
+from daemon.core.notes import QuietHours
+from daemon.core.ports.library import Nod, Passage, ReplyFile
+from daemon.core.ports.services import LLMCall
+from daemon.memory.knowledge.soul_states import PathStep
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
 from daemon.memory.queues.approvals import NewApproval
-from daemon.memory.queues.cross_posts import CrossPost
-from daemon.memory.queues.handoffs import Handoff
+from daemon.memory.queues.handoffs import CrossPost, Handoff
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.memory_acts import Asker, MemoryAct
 from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, Turn, VisitState

@@ -5,21 +5,96 @@ serve the channel by now.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
+from daemon.core.notes import LONGEST
 from daemon.core.perception import ConversationKey
+from daemon.core.phrases import Command, phrase_in
 from daemon.core.ports.arrivals import Acceptance, Deletion, Edit
+from daemon.core.sentences import SENTENCES
+from daemon.core.telemetry.redaction import remove_keys
+from daemon.memory.bound_threads import holder_of
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.emptied_posts import note_in_conversation
 from daemon.memory.knowledge.forgetting import forget_derived, forget_heard
 from daemon.memory.knowledge.records.forget import forget_adrift
 from daemon.memory.knowledge.shared_files import drop_files, store_files
 from daemon.memory.knowledge.turn_index import delete_turns, reword_turns
 from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.people.taken_back import empty_thoughts_of_message
-from daemon.memory.queues.asked_back import forget_asked_in, reword_asked_in
-from daemon.memory.queues.asking_messages import forget_what_was_asked, reword_what_was_asked
+from daemon.memory.queues.approvals import take_back
+from daemon.memory.queues.intention_rows import forget_what_was_asked, reword_what_was_asked
 from daemon.memory.queues.jobs import LOOK, enqueue_job
-from daemon.memory.senses.moments import tell_of_change
+from daemon.memory.senses.readings import tell_of_change
+from daemon.memory.stream.emptying import empty_thoughts_on
+
+_OF_MESSAGE: Final = "conversation = :conversation AND said_ts = :ts AND kind IN ('question', 'task')"
+_OPEN: Final = "state IN ('held', 'waiting', 'delivered')"
+_COMMANDS: Final = {Command.ASK: "question", Command.HAND: "task"}
+
+
+async def forget_asked_in(transaction: Transaction, conversation: str, ts: str, now: int) -> None:
+    """Drop what a deleted message asked, without its words; what a session reads by now is answered nowhere."""
+    rows = await transaction.rows(
+        f"""
+        UPDATE shared_messages SET words = '',
+          reason = CASE WHEN {_OPEN} THEN 'its message was deleted' ELSE reason END,
+          state = CASE WHEN {_OPEN} THEN 'dropped' ELSE state END WHERE {_OF_MESSAGE} RETURNING id
+        """,  # noqa: S608 - constants
+        conversation=conversation,
+        ts=ts,
+    )
+    await empty_thoughts_on(transaction, [row["id"] for row in rows])
+    for row in rows:
+        await take_back(transaction, row["id"], now)
+
+
+async def reword_asked_in(transaction: Transaction, conversation: str, ts: str, text: str, now: int) -> None:
+    """A message has another text: what it asked is asked in the new words, or dropped (see the module)."""
+    rows = await transaction.rows(
+        f"SELECT * FROM shared_messages WHERE {_OF_MESSAGE} AND state IN ('held', 'waiting')",  # noqa: S608 - a constant
+        conversation=conversation,
+        ts=ts,
+    )
+    for row in rows:
+        words = _asked_by(row, text)
+        if words and row["state"] == "waiting" and (row["bound"] or row["behalf"] == row["owner"]):
+            await transaction.run("UPDATE shared_messages SET words = :words WHERE id = :id", words=words, id=row["id"])
+            await empty_thoughts_on(transaction, [row["id"]])
+        elif words != row["words"]:
+            await _drop(transaction, row, now)
+
+
+def _asked_by(row: sqlite3.Row, text: str) -> str:
+    """What a text asks of the same session in the same way; empty where it doesn't."""
+    phrase = phrase_in(text)
+    if row["bound"] and phrase is None:
+        words = remove_keys(text).strip()
+        return words if len(words) <= LONGEST else ""
+    if phrase is None or _COMMANDS.get(phrase.command) != row["kind"]:
+        return ""
+    words = remove_keys(phrase.words).strip() if phrase.name.casefold() == row["called"].casefold() else ""
+    return words if len(words) <= LONGEST else ""
+
+
+async def _drop(transaction: Transaction, row: sqlite3.Row, now: int) -> None:
+    await transaction.run(
+        "UPDATE shared_messages SET state = 'dropped', words = '', reason = 'its message was edited' WHERE id = :id",
+        id=row["id"],
+    )
+    await empty_thoughts_on(transaction, [row["id"]])
+    await take_back(transaction, row["id"], now)
+    await note_in_conversation(
+        transaction,
+        str(await holder_of(transaction, ConversationKey.parse(row["conversation"]))),
+        f"edited {row['id']}",
+        SENTENCES["ask_edited"],
+        reply_to=row["reply_to"],
+        recipient=row["behalf"],
+        now=now,
+    )
+
 
 _NO_TURN = 0  # words between users are read along and are no turn: any thought since may be on them
 

@@ -1,13 +1,152 @@
 """Ends visits that fell silent without a look at them, and queues all that wait to be looked through."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
 from daemon.core.perception import ConversationKey
+from daemon.core.tempo import ANSWERED, LASTS_MS, PROPOSED, SURPRISING, TickKind
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Episode
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.visits import REMEMBERED, end_episode
 from daemon.memory.queues.jobs import TRIED_AGAIN_MS, enqueue_job
-from daemon.memory.queues.occasions import note_end_of_visit
+from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.records import conversation_columns
 from daemon.memory.worker_store import WorkerStore
+
+RESULTS: Final = (
+    "soul = :soul AND workspace = :workspace AND tool GLOB 'mind.*' AND state IN ('used', 'refused') AND woken = 0"
+)
+"""In SQL, of `approvals`: what was decided of what thoughts proposed, and no tick was made of yet."""
+
+_SAID_SINCE: Final = """
+    SELECT EXISTS (
+        SELECT 1 FROM turns WHERE conversation = :id AND speaker = 'person' AND passing = 0
+          AND seq > coalesce((SELECT saw_to FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1), 0))
+      OR EXISTS (
+        SELECT 1 FROM inbox i WHERE i.conversation = :id AND i.aside = 1
+          AND EXISTS (SELECT 1 FROM turns p WHERE p.conversation = :id AND p.author = i.author AND p.speaker = 'person')
+          AND CAST(i.ts AS REAL) > coalesce((
+          SELECT CASE WHEN t.occasion = 'words' -- what came while it answered, it has not seen
+                   THEN coalesce((SELECT CAST(u.ts AS REAL) FROM turns u WHERE u.seq = t.saw_to), t.at_ms / 1000.0)
+                   ELSE t.at_ms / 1000.0 END
+          FROM thoughts t WHERE t.conversation = :id ORDER BY t.seq DESC LIMIT 1), 0)) AS said
+    """
+_ANSWERED_SINCE: Final = """
+    SELECT 1 FROM turns WHERE conversation = :id AND speaker = 'session' AND passing = 0 AND body <> ''
+      AND seq > coalesce((SELECT saw_to FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1), 0) LIMIT 1
+    """
+_PERCEIVED: Final = "EXISTS (SELECT 1 FROM thought_sources s WHERE s.source = approvals.id)"
+
+
+async def note_tick(
+    transaction: Transaction, where: ConversationKey, kind: TickKind, now: int, *, about: str = ""
+) -> None:
+    """Have something thought about in a conversation as soon as nothing else waits, once for each matter."""
+    await transaction.insert(
+        "ticks",
+        """
+        ON CONFLICT (conversation, kind, about) DO UPDATE SET due_ms = excluded.due_ms, pause_ms = 0, said = '',
+          noted_ms = excluded.noted_ms
+        """,
+        **conversation_columns(where),
+        kind=kind,
+        about=about,
+        due_ms=now,
+        noted_ms=now,
+    )
+
+
+async def note_end_of_visit(transaction: Transaction, where: ConversationKey, now: int) -> None:
+    """In the transaction that ends a visit: it is thought about, if something was said there since the last thought."""
+    if await _was_said_since(transaction, str(where)):
+        await note_tick(transaction, where, "visit_end", now)
+
+
+async def note_results(transaction: Transaction, scope: Mapping[str, object], now: int) -> None:
+    """Note what admins decided of what thoughts proposed, one tick for each conversation."""
+    rows = await transaction.rows(
+        f"""
+        UPDATE approvals SET woken = 1 WHERE {RESULTS} AND decided_ms <= :now
+        RETURNING conversation, decided_ms > :since AND NOT {_PERCEIVED} AS is_news
+        """,  # noqa: S608 - constants
+        now=now,
+        since=now - LASTS_MS,  # a soul whose inner life begins today doesn't begin with what is long decided
+        **scope,
+    )
+    for conversation in dict.fromkeys(row["conversation"] for row in rows if row["is_news"]):
+        await note_tick(transaction, ConversationKey.parse(conversation), "result", now, about=PROPOSED)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAnswered:
+    """A session has answered what it was asked in a conversation, whose soul thinks by itself: it is thought about."""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await note_tick(transaction, asker.conversation, "result", now, about=ANSWERED)
+
+
+async def drop_what_is_over(transaction: Transaction, conversation: str, now: int) -> None:
+    """Drop the ticks of a conversation that are too old by now, or about what a thought has seen meanwhile."""
+    rows = await transaction.rows(
+        """
+        SELECT seq, kind, about, noted_ms FROM ticks
+        WHERE conversation = :id AND due_ms <= :now AND kind IN ('surprise', 'visit_end', 'result')
+        """,
+        id=conversation,
+        now=now,
+    )
+    for row in rows:
+        is_new = _IS_NEW.get((row["kind"], row["about"]))  # None for what only another program can have written
+        if is_new is None or row["noted_ms"] <= now - LASTS_MS or not await is_new(transaction, conversation):
+            await transaction.run("UPDATE ticks SET due_ms = NULL WHERE seq = :seq", seq=row["seq"])
+
+
+async def _was_said_since(transaction: Transaction, conversation: str) -> bool:
+    """Whether a person said something there that no thought has seen: where the house answered, or aside.
+
+    What is said aside counts from those who spoke to the soul there, whom the gate let in.
+    """
+    row = await transaction.one(_SAID_SINCE, id=conversation)
+    return row is not None and bool(row["said"])
+
+
+async def _was_surprised(transaction: Transaction, conversation: str) -> bool:
+    """Whether something came otherwise there that no thought was given, as while a tick waits for the budget."""
+    row = await transaction.one(
+        """
+        SELECT 1 FROM predictions WHERE conversation = :id AND shown = 0 AND state IN ('hit', 'miss')
+          AND surprise >= :surprising AND what <> '' LIMIT 1
+        """,
+        id=conversation,
+        surprising=SURPRISING,
+    )
+    return row is not None
+
+
+async def _was_decided(transaction: Transaction, conversation: str) -> bool:
+    row = await transaction.one(
+        f"""
+        SELECT 1 FROM approvals WHERE conversation = :id AND tool GLOB 'mind.*' AND state IN ('used', 'refused')
+          AND NOT {_PERCEIVED} LIMIT 1
+        """,  # noqa: S608 - a constant
+        id=conversation,
+    )
+    return row is not None
+
+
+async def _was_answered(transaction: Transaction, conversation: str) -> bool:
+    return await transaction.one(_ANSWERED_SINCE, id=conversation) is not None
+
+
+_IS_NEW: Final = {
+    ("surprise", ""): _was_surprised,
+    ("visit_end", ""): _was_said_since,
+    ("result", PROPOSED): _was_decided,
+    ("result", ANSWERED): _was_answered,
+}
 
 
 class EndedVisits(WorkerStore):

@@ -27,32 +27,24 @@ from daemon.core.ports.arrivals import (
     WhyAsked,
     Withdrawal,
 )
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit
 from daemon.memory.bound_threads import is_for_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.shared_files import store_files
 from daemon.memory.people.tombstones import was_said_before
 from daemon.memory.queues.approvals import decide
-from daemon.memory.queues.asked_about import take_question
 from daemon.memory.queues.catch_up import CatchUpStore
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import note_crowd, open_conversation
 from daemon.memory.queues.edits import delete_message, edit_message
-from daemon.memory.queues.fairness import note_crowd
-from daemon.memory.queues.feedback import may_ask_why, store_complaint, store_feedback
+from daemon.memory.queues.feedback import may_ask_why, store_complaint, store_feedback, withdraw_reply
 from daemon.memory.queues.handoffs import at_its_holder
 from daemon.memory.queues.intentions import cancel_answered
-from daemon.memory.queues.introductions import take_invitation
-from daemon.memory.queues.marked_messages import MarkedMessageStore
 from daemon.memory.queues.offered_answers import close_offers, pick_answer
-from daemon.memory.queues.own_things import next_reminder_ms
-from daemon.memory.queues.person_rooms import PersonRoomsStore
-from daemon.memory.queues.room_news import RoomNewsStore
-from daemon.memory.queues.room_ways import RoomWayStore, set_way, way_of
+from daemon.memory.queues.own_reminders import next_reminder_ms
+from daemon.memory.queues.person_rooms import PersonRoomsStore, RoomNewsStore
+from daemon.memory.queues.room_ways import MarkedMessageStore, RoomWayStore, set_way, take_invitation, way_of
 from daemon.memory.queues.stops import StopPlace, accept_stop, settle_stop, stop_work
-from daemon.memory.queues.typed_commands import take_command
-from daemon.memory.queues.why_asked import ask_why
-from daemon.memory.queues.withdrawals import withdraw_reply
+from daemon.memory.queues.typed_commands import ask_why, take_command, take_question
 
 MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Place
-from daemon.core.ports.clock import Clock
-from daemon.core.recurrence import recurrence_of
-from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
+from daemon.core.ports.services import Clock
+from daemon.core.timetable import FARTHEST_MS, next_slot, recurrence_of, require_seldom
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.notes import Note, note_in_conversation
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.emptied_posts import Note, note_in_conversation
 from daemon.memory.queues.intention_rows import FOR_PEOPLE, IN_MIND, SILENCE, Intention, NewIntention, fire, next_number
 from daemon.memory.records import Worker, as_json, conversation_columns
 from daemon.memory.worker_store import WorkerStore

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from daemon.core.errors import LostLease
-from daemon.core.initiative import (
+from daemon.core.notes import (
     DAY_MS,
     MOST_IN_A_THREAD,
     MOST_UNASKED,
@@ -17,8 +17,8 @@ from daemon.core.initiative import (
 )
 from daemon.core.perception import ConversationKey, Place
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.zones import zone_in
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.user_models import zone_in
 from daemon.memory.queues.memory_acts import Asker
 
 How = Literal["phrase", "click", "admin"]

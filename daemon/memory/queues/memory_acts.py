@@ -10,23 +10,22 @@ from daemon.core.ports.arrivals import Deletion
 from daemon.core.timetable import surely_past
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.forget import forget
-from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.ledger import take_back
-from daemon.memory.knowledge.records.links import Link, Relation, links_from
+from daemon.memory.knowledge.records.links import Link, Relation, links_from, turn_id
 from daemon.memory.knowledge.records.store import change, get_any, put
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.known import FRESH, TAUGHT, show
 from daemon.memory.people.own_facts import own_fact
-from daemon.memory.people.passing import ENDED, ITS_PARTS
-from daemon.memory.people.standing import decide
+from daemon.memory.people.retention import ENDED, ITS_PARTS
+from daemon.memory.people.standing import decide, forget_belief
 from daemon.memory.people.unsaying import twins, unsay
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.edits import delete_message
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.records import IN_PRIVATE, Speaks, conversation_columns
-from daemon.memory.stream.changed_words import note_changed
+from daemon.memory.stream.emptying import note_changed
 
 FORGETTING: Final = "forgetting-"
 """How the id of a question begins that asks whether everything is to be forgotten."""
@@ -309,3 +308,14 @@ async def _hurry_learning(transaction: Transaction, scope: Mapping[str, str], pe
         person=person,
         **scope,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefForgotten:
+    """A belief is forgotten, and the thoughts that hold it."""
+
+    belief: str
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        await forget_belief(transaction, asker.scope, asker.person, self.belief)

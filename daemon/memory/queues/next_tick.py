@@ -1,11 +1,54 @@
 """When a soul has something to think about next, in SQL that looks at few rows however many goals there are."""
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
-from daemon.core.tempo import SURPRISING
+from daemon.core.tempo import LATEST_WAKE_S, MOST_FRUITLESS, MOST_WAKES, SOONEST_WAKE_S, SURPRISING
+from daemon.memory.database import Transaction
 from daemon.memory.goals_in_force import OWED
-from daemon.memory.queues.occasions import RESULTS
-from daemon.memory.queues.sense_ticks import WAKING
+from daemon.memory.queues.ended_visits import RESULTS
+from daemon.memory.records import conversation_columns
+from daemon.memory.thought_parts import PartsTaken, StoredThought
+
+STILL_WAITS: Final = """
+    EXISTS (SELECT 1 FROM readings r WHERE r.conversation = ticks.conversation AND r.state = 'waiting')
+    AND (about = '' OR EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about AND g.state = 'open'))
+    """
+"""A condition in SQL: what a tick of the kind `sense` is about was not perceived meanwhile, and still matters."""
+
+WAKING: Final = "soul = :soul AND workspace = :workspace AND wakes_ms IS NOT NULL"
+"""A condition in SQL: the reading is to wake a thought."""
+
+_LONG_AGO_MS: Final = 86_400_000  # a soul whose inner life begins today doesn't begin with what is long past
+
+
+async def note_readings(transaction: Transaction, scope: Mapping[str, str], now: int, most: int) -> None:
+    """Note as ticks the readings that are to wake a thought by now; a tick that has to wait for its turn waits on."""
+    rows = await transaction.rows(
+        f"""
+        SELECT seq, conversation, concerns, wakes_ms FROM readings WHERE {WAKING} AND wakes_ms <= :now
+        ORDER BY wakes_ms LIMIT :most
+        """,  # noqa: S608 - a constant
+        now=now,
+        most=most,
+        **scope,
+    )
+    for row in rows:
+        await transaction.run("UPDATE readings SET wakes_ms = NULL WHERE seq = :seq", seq=row["seq"])
+        if row["wakes_ms"] > now - _LONG_AGO_MS:
+            await transaction.insert(
+                "ticks",
+                """
+                ON CONFLICT (conversation, kind, about) DO UPDATE SET due_ms = coalesce(ticks.due_ms, excluded.due_ms)
+                """,
+                **scope,
+                conversation=row["conversation"],
+                kind="sense",
+                about=row["concerns"],
+                due_ms=now,
+            )
+
 
 SCOPE: Final = "soul = :soul AND workspace = :workspace"
 ALL_WAIT: Final = f"EXISTS (SELECT 1 FROM conversations WHERE {SCOPE} AND waiting_ms IS NOT NULL)"  # noqa: S608 - a constant
@@ -51,3 +94,73 @@ def when_next(*, owed_alone: bool) -> str:
     """
     soonest = f"SELECT min(at_ms) FROM ({_OWED_DUE if owed_alone else _DUE})"  # noqa: S608 - constants
     return f"SELECT iif({ALL_WAIT}, NULL, ({soonest})) AS due"
+
+
+_DAY_MS: Final = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class WakeWish:
+    """To think again in so many seconds; `fruitful`: the thought that wishes so did something else as well.
+
+    One wish stands in a conversation, the newest. See `daemon.memory.thought_parts.ThoughtPart`.
+    """
+
+    seconds: float
+    fruitful: bool
+    field: ClassVar[str] = "cycle_rate"
+
+    @property
+    def size(self) -> int:
+        """One wish."""
+        return 1
+
+    async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
+        """Note when to wake. Raises StoreError."""
+        if not SOONEST_WAKE_S <= self.seconds <= LATEST_WAKE_S:  # also what is no number
+            return PartsTaken(refused=("out_of_range",))
+        fruitless = await self._fruitless(transaction, thought)
+        if fruitless >= MOST_FRUITLESS or await _wakes_today(transaction, thought) >= MOST_WAKES:
+            return PartsTaken(refused=("rate",))
+        await transaction.insert(
+            "ticks",
+            """
+            ON CONFLICT (conversation, kind, about) DO UPDATE SET due_ms = excluded.due_ms, inbox = '',
+              fruitless = excluded.fruitless
+            """,
+            **conversation_columns(thought.conversation),
+            kind="wake",
+            about="",
+            due_ms=thought.now + int(self.seconds * 1000),
+            fruitless=fruitless,
+        )
+        return PartsTaken(1)
+
+    async def _fruitless(self, transaction: Transaction, thought: StoredThought) -> int:
+        """How often in a row the soul woke here to no effect, with this thought."""
+        row = await transaction.one(
+            """
+            SELECT t.occasion, coalesce(k.fruitless, 0) AS fruitless FROM thoughts t
+            LEFT JOIN ticks k ON k.conversation = t.conversation AND k.kind = 'wake' AND k.about = ''
+            WHERE t.id = :id
+            """,
+            id=thought.id,
+        )
+        if row is None or row["occasion"] == "words" or self.fruitful:
+            return 0
+        return int(row["fruitless"]) + int(row["occasion"] == "wake")
+
+
+async def _wakes_today(transaction: Transaction, thought: StoredThought) -> int:
+    """How often the soul woke by its own wish since midnight (UTC), with the wishes that wait elsewhere."""
+    midnight = thought.now - thought.now % _DAY_MS
+    row = await transaction.one(
+        """
+        SELECT (SELECT count(*) FROM thoughts WHERE soul = :soul AND at_ms >= :since AND occasion = 'wake')
+             + (SELECT count(*) FROM ticks WHERE soul = :soul AND workspace = :workspace AND kind = 'wake'
+                  AND due_ms IS NOT NULL AND conversation <> :conversation) AS n
+        """,
+        since=midnight,
+        **conversation_columns(thought.conversation),
+    )
+    return int(row["n"]) if row else 0

@@ -9,11 +9,11 @@ from typing import Final
 
 from daemon.core.perception import BELOW, NO_MESSAGE, Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import Acceptance, PickedAnswer
+from daemon.memory.bound_threads import holder_of
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.holders import holder_of
-from daemon.memory.knowledge.handed import OF_SOUL
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.turns import OF_SOUL
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event
 
 OFFERED_MS: Final = 24 * 3_600_000

@@ -9,10 +9,9 @@ than `sent` leaves a note where it would have stood.
 from daemon.core.errors import LostLease
 from daemon.core.last_line import FAULTS, in_short
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.emptied_posts import end_emptied
-from daemon.memory.notes import Note, drop_note, note_on_post
-from daemon.memory.queues.withdrawals import delete_if_withdrawn
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.emptied_posts import Note, drop_note, end_emptied, note_on_post
+from daemon.memory.queues.feedback import delete_if_withdrawn
 from daemon.memory.records import Delivery
 from daemon.memory.worker_store import WorkerStore
 

@@ -1,15 +1,27 @@
 """A person's own reminders: which wait, and what the person does to them; those of others stay as they are."""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from daemon.core.perception import Audience, ConversationKey, Place
-from daemon.core.recurrence import recurrence_of
-from daemon.memory.database import Transaction
-from daemon.memory.queues.conversation_rows import open_conversation
-from daemon.memory.queues.intention_rows import FOR_PEOPLE, NewIntention
+from daemon.core.phrases import Command
+from daemon.core.ports.library import Post
+from daemon.core.spending import Day
+from daemon.core.timetable import recurrence_of
+from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.records.links import turn_id
+from daemon.memory.queues.alarms import open_alarms
+from daemon.memory.queues.claims import open_conversation
+from daemon.memory.queues.intention_rows import FOR_PEOPLE, Intention, NewIntention
 from daemon.memory.queues.intentions import store_intentions
 from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.queues.presence import SILENT_MS
+from daemon.memory.records import Delivery, Speaks, read_row
+from daemon.memory.spending.costs import CostSum, DayOfUse, days_of_use, sums_of_costs
+from daemon.memory.spending.reservations import SpentToday, spent_today
+from daemon.memory.worker_store import WorkerStore
 
 Pause = Literal["not_in_channel", "archived", "owner_left"]
 """Why what repeats falls due no more for now: the soul or its person is not in the room, or it is archived."""
@@ -147,3 +159,160 @@ class DigestPosted:
             id=self.id,
             person=asker.person,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What an admin sees at a glance: living daemons, queues, rows that were given up, and model calls."""
+
+    daemons: int
+    waiting: int
+    to_send: int
+    dead: int
+    calls: int
+    failed: int
+    cost_usd: float
+
+
+async def next_reminder_ms(database: Database, soul: str, workspace: str, person: str) -> int | None:
+    """When the next reminder of a person's own is due; None where none waits. Raises StoreError."""
+    row = await database.one(
+        f"""
+        SELECT min(due_ms) AS due FROM intentions WHERE soul = :soul AND workspace = :workspace
+          AND state = 'waiting' AND behalf = :person AND {FOR_PEOPLE} AND paused = ''
+        """,  # noqa: S608 - a constant
+        soul=soul,
+        workspace=workspace,
+        person=person,
+    )
+    return row["due"] if row else None
+
+
+class OwnThings(WorkerStore):
+    """Reads what is one person's in one worker's soul and workspace."""
+
+    async def waiting(self, person: str, but: Sequence[str] = ()) -> int:
+        """How many messages of a person wait for an answer, `but` those with these ids. Raises StoreError."""
+        row = await self._database.one(
+            """
+            SELECT count(*) AS waiting FROM inbox WHERE soul = :soul AND workspace = :workspace AND author = :person
+              AND state IN ('new', 'claimed') AND modality = 'words' AND id NOT IN (SELECT value FROM json_each(:but))
+            """,
+            person=person,
+            but=json.dumps(list(but)),
+            **self._worker.scope,
+        )
+        return row["waiting"] if row else 0
+
+    async def last_reply(self, conversation: ConversationKey) -> Post | None:
+        """The soul's last reply in a conversation, as the message that stands there; None where there is none.
+
+        One that asks something, was changed or taken back since, or has lost its words, is no reply any more: its body
+        is empty. Of a reply in several messages it is the first. Raises StoreError.
+        """
+        row = await self._database.one(
+            """
+            SELECT o.*, o.withdrawn OR o.cleared OR o.stopped <> '' OR o.approval IS NOT NULL OR o.answers <> ''
+              OR EXISTS (SELECT 1 FROM outbox r WHERE r.conversation = o.conversation AND r.revises = o.platform_ts)
+              AS gone
+            FROM outbox o WHERE o.conversation = :conversation AND o.state = 'sent' AND o.platform_ts IS NOT NULL
+              AND o.revises IS NULL AND o.note = 0 AND o.file = '' AND o.part = 0
+            ORDER BY o.seq DESC LIMIT 1
+            """,
+            conversation=str(conversation),
+        )
+        if row is None:
+            return None
+        post = Delivery.from_row(row, doubtful=False).post
+        return replace(post, draft=None, revises=post.draft, body="" if row["gone"] else post.body)
+
+    async def reminders(self, person: str) -> tuple[Intention, ...]:
+        """What a person asked to be reminded of, the next first. Raises StoreError."""
+        rows = await self._database.rows(
+            f"""
+            SELECT * FROM intentions WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
+              AND behalf = :person AND {FOR_PEOPLE} ORDER BY due_ms, number
+            """,  # noqa: S608 - a constant
+            person=person,
+            **self._worker.scope,
+        )
+        return tuple(map(Intention.from_row, rows))
+
+    async def due(self, id_: str) -> Intention | None:
+        """The intention of a due event, whatever its state; None where it is gone. Raises StoreError."""
+        row = await self._database.one(
+            "SELECT * FROM intentions WHERE id = :id AND soul = :soul AND workspace = :workspace",
+            id=id_,
+            **self._worker.scope,
+        )
+        return Intention.from_row(row) if row else None
+
+    async def allowed(self, person: str) -> tuple[tuple[str, int], ...]:
+        """The tools that a person allowed to be used once, with the time (ms), the newest first. Raises StoreError."""
+        rows = await self._database.rows(
+            """
+            SELECT tool, decided_ms FROM approvals WHERE soul = :soul AND workspace = :workspace
+              AND decided_by = :person AND state IN ('approved', 'using', 'used', 'unknown') AND tool <> :forgetting
+            ORDER BY decided_ms DESC LIMIT 10
+            """,
+            person=person,
+            forgetting=Command.FORGET_ME,
+            **self._worker.scope,
+        )
+        return tuple((row["tool"], row["decided_ms"] or 0) for row in rows)
+
+    async def house(self, since_ms: int) -> House:
+        """The state of memory.db now, with the model calls since a time (ms). Raises StoreError."""
+        row = await self._database.one(
+            """
+            SELECT (SELECT count(*) FROM presence WHERE seen_ms >= :fresh) AS daemons,
+              (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed')) AS waiting,
+              (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending')) AS to_send,
+              (SELECT count(*) FROM inbox WHERE state = 'dead') + (SELECT count(*) FROM outbox WHERE state = 'dead')
+                + (SELECT count(*) FROM jobs WHERE state = 'dead')
+                + (SELECT count(*) FROM intentions WHERE state = 'dead') AS dead,
+              count(*) AS calls, coalesce(sum(outcome <> 'ok'), 0) AS failed,
+              coalesce(sum(cost_usd), 0.0) AS cost_usd
+            FROM llm_calls WHERE started_ms >= :since
+            """,
+            fresh=self._clock.now_ms() - SILENT_MS,
+            since=since_ms,
+        )
+        assert row is not None  # an aggregate always has a row
+        return read_row(House, row)
+
+    async def alarms(self) -> tuple[str, ...]:
+        """The names of what is wrong now, the oldest first. Raises StoreError."""
+        return tuple(one.name for one in await open_alarms(self._database))
+
+    async def spent(self, day: str) -> SpentToday:
+        """What the worker's soul has spent on a day of the caps. Raises StoreError."""
+        return await spent_today(self._database, self._worker.soul, day)
+
+    async def costs(self, by: str, since_ms: int) -> tuple[CostSum, ...]:
+        """See `sums_of_costs`. Raises StoreError."""
+        return await sums_of_costs(self._database, by, since_ms)
+
+    async def days(self, days: Sequence[Day]) -> tuple[DayOfUse, ...]:
+        """See `days_of_use`. Raises StoreError."""
+        return await days_of_use(self._database, days)
+
+    async def newest_reply(self, person: str, channel: str) -> str:
+        """The id of the soul's newest reply to a person in a room, in whichever thread; empty for none.
+
+        Raises StoreError.
+        """
+        row = await self._database.one(
+            """
+            SELECT t.seq FROM turns t JOIN conversations c ON c.id = t.conversation
+            WHERE c.soul = :soul AND c.workspace = :workspace AND c.channel = :channel
+              AND t.speaker = 'soul' AND t.kind <> 'apology'
+              AND EXISTS (SELECT 1 FROM turns p WHERE p.conversation = t.conversation AND p.ts = t.ts
+                          AND p.speaker = 'person' AND p.author = :person)
+            ORDER BY t.seq DESC LIMIT 1
+            """,
+            person=person,
+            channel=channel,
+            **self._worker.scope,
+        )
+        return turn_id(Speaks.SOUL, row["seq"]) if row else ""

@@ -10,10 +10,10 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.queues.leases import SLACK_MS, any_too_long, shorten
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.queues.claims import SLACK_MS, any_too_long, shorten
 from daemon.memory.spending.reservations import settle_lost
 
 SILENT_MS = 60_000

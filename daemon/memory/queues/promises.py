@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from daemon.core.errors import LostLease
-from daemon.core.initiative import MOST_PROMISED, QuietHours
+from daemon.core.notes import MOST_PROMISED, QuietHours
 from daemon.core.perception import ConversationKey
 from daemon.core.tempo import STALE_AFTER_MS
 from daemon.memory.database import Transaction
 from daemon.memory.goals_in_force import OWED, PROMISED
-from daemon.memory.knowledge.zones import zone_in
+from daemon.memory.knowledge.user_models import zone_in
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import as_json
-from daemon.memory.senses.moments import DROPPED, tell_of_goal
+from daemon.memory.senses.readings import DROPPED, tell_of_goal
 
 _LOOK_AGAIN_MS: Final = 60_000  # while the post that speaks of a promise is still on its way
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from daemon.core.initiative import QuietHours, QuietThere
+from daemon.core.notes import QuietHours, QuietThere
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports.channel import Room
 from daemon.core.sentences import SENTENCES
 from daemon.memory.database import Transaction
-from daemon.memory.notes import note_in_conversation
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.emptied_posts import note_in_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.records import read_row
 from daemon.memory.worker_store import WorkerStore
 

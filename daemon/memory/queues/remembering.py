@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from daemon.core.hearing import Origin
+from daemon.core.lineage import kept_readers
+from daemon.core.perception import Origin
 from daemon.core.text import visible_line
-from daemon.core.thought_readers import kept_readers
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.records.ids import turn_id
 from daemon.memory.knowledge.records.kinds import Fact, JournalEntry, Record, Trust
-from daemon.memory.knowledge.records.links import Link, Relation, link
-from daemon.memory.knowledge.records.origins import may_rest_on, origin_of
+from daemon.memory.knowledge.records.links import Link, Relation, link, may_rest_on, origin_of, turn_id
 from daemon.memory.knowledge.records.store import put
 from daemon.memory.people.standing import paused_of
 from daemon.memory.queues.memory_acts import Asker

@@ -4,8 +4,9 @@ import json
 from typing import Final
 
 from daemon.core.lineage import way_id
-from daemon.core.ports.arrivals import Acceptance, RoomWaySent
-from daemon.core.ports.clock import Clock
+from daemon.core.ports import LeftMark
+from daemon.core.ports.arrivals import Acceptance, Joined, RoomWaySent
+from daemon.core.ports.services import Clock
 from daemon.core.room_ways import RoomWay
 from daemon.memory.audit import record_act
 from daemon.memory.database import Database, Transaction
@@ -123,3 +124,114 @@ class RoomWayStore:
                 )
 
         await self._database.write(unit)
+
+
+JOINED: Final = "joined"
+"""The parameter of the event that a soul was invited to a channel."""
+
+MOST_IN_AN_HOUR: Final = 5
+"""Channels in which a soul introduces itself within an hour; in those beyond it says nothing."""
+
+_HOUR_MS: Final = 3_600_000
+_FRESH_MS: Final = 24 * _HOUR_MS  # an older invitation is no news to anybody there
+_IN_VAIN: Final = ("ignored", "stale")  # of what became of an earlier invitation: nothing was said
+
+
+async def take_invitation(transaction: Transaction, joined: Joined, now: int) -> tuple[Acceptance, str]:
+    """Put the invitation into the inbox of the channel's timeline, unless an earlier one led to an introduction."""
+    if joined.at_ms < now - _FRESH_MS:
+        return Acceptance.IGNORED, "invited long ago"
+    scope = {"soul": joined.soul, "workspace": joined.workspace}
+    earlier = await transaction.one(
+        """
+        SELECT coalesce((SELECT state FROM inbox WHERE id = event), '') AS became FROM introductions
+        WHERE soul = :soul AND workspace = :workspace AND channel = :channel
+        """,
+        channel=joined.channel,
+        **scope,
+    )
+    if earlier is not None and earlier["became"] not in _IN_VAIN:
+        return Acceptance.IGNORED, "introduced there already"
+    others = await transaction.one(
+        """
+        SELECT count(*) AS n FROM introductions
+        WHERE soul = :soul AND workspace = :workspace AND channel <> :channel AND invited_ms > :since
+        """,
+        channel=joined.channel,
+        since=now - _HOUR_MS,
+        **scope,
+    )
+    assert others is not None  # an aggregate always has a row
+    if others["n"] >= MOST_IN_AN_HOUR:
+        return Acceptance.IGNORED, "invited to many channels at once"
+    await _store(transaction, joined, f"{JOINED}:{now}", now)
+    return Acceptance.ACCEPTED, ""
+
+
+async def _store(transaction: Transaction, joined: Joined, name: str, now: int) -> None:
+    event = await store_act_in_channel(
+        transaction, joined, now, author=joined.inviter, name=name, params={JOINED: True}
+    )
+    await transaction.insert(
+        "introductions",
+        """
+        ON CONFLICT (soul, workspace, channel) DO UPDATE
+        SET invited_ms = excluded.invited_ms, event = excluded.event
+        """,
+        soul=joined.soul,
+        workspace=joined.workspace,
+        channel=joined.channel,
+        event=event,
+        invited_ms=now,
+    )
+
+
+_KEPT_MS: Final = 7 * 86_400_000
+_AT_ONCE: Final = 50
+
+
+class MarkedMessageStore:
+    """Implements the `MarksKept` port."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def begin(self, message: str) -> None:
+        """See `MarksKept.begin`."""
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> None:
+            await transaction.run("DELETE FROM marked_messages WHERE marked_ms < :old", old=now - _KEPT_MS)
+            await transaction.run(
+                """
+                INSERT INTO marked_messages (id, marked_ms) SELECT id, :now FROM inbox WHERE id = :id
+                ON CONFLICT DO NOTHING
+                """,
+                id=message,
+                now=now,
+            )
+
+        await self._database.write(unit, within=1.0)
+
+    async def end(self, message: str) -> None:
+        """See `MarksKept.end`."""
+        await self._database.run("DELETE FROM marked_messages WHERE id = :id", id=message)
+
+    async def left(self, workspace: str, account: str) -> tuple[LeftMark, ...]:
+        """See `MarksKept.left`."""
+        rows = await self._database.rows(
+            """
+            SELECT i.id, i.channel, i.ts, i.state = 'answered' AND (i.answered_by IS NOT NULL OR i.addressed = 1)
+              AND NOT EXISTS (
+                SELECT 1 FROM turns t WHERE t.conversation = i.conversation AND t.ts = i.ts
+                  AND t.speaker = 'soul' AND t.kind = 'apology') AS answered
+            FROM marked_messages m CROSS JOIN inbox i ON i.id = m.id
+            WHERE i.workspace = :workspace AND i.receiver IN ('', :account) AND i.state NOT IN ('new', 'claimed')
+            LIMIT :most
+            """,
+            workspace=workspace,
+            account=account,
+            most=_AT_ONCE,
+        )
+        return tuple(LeftMark(row["id"], row["channel"], row["ts"], bool(row["answered"])) for row in rows)

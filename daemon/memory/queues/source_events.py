@@ -7,7 +7,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.event_sources import (
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place
+from daemon.core.ports.services import Clock
+from daemon.core.sensing import (
     FROM_PARAM,
     LATELY_MS,
     SOURCE_PARAM,
@@ -18,12 +20,12 @@ from daemon.core.event_sources import (
     SourceEvent,
     TooManyEvents,
 )
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place
-from daemon.core.ports.clock import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import read_row
+from daemon.memory.senses.readings import Sensed, wait_on
 
 MOST_A_MINUTE: Final = 30
 """Events of one source in a minute."""
@@ -153,3 +155,50 @@ async def _have_perceived(transaction: Transaction, event: NewEvent, digest: str
         params={SOURCE_PARAM: source.id, FROM_PARAM: source.name},
         now=now,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingsPerceived:
+    """These stood in the prompt of a thought, and so did how many had gone; `trace` is the id of its cycle."""
+
+    sensed: Sensed
+    trace: str
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        said = await self._said(transaction, asker.conversation)
+        for one in self.sensed.readings:
+            row = await transaction.one(
+                """
+                UPDATE readings SET state = 'perceived', perceived_by = :trace, perceived_ms = :now, said = :said,
+                  wakes_ms = NULL
+                WHERE seq = :seq AND state = 'waiting' RETURNING *
+                """,
+                trace=self.trace,
+                now=now,
+                said=said,
+                seq=one.seq,
+            )
+            if row is not None and (more := row["n"] - one.n) > 0:
+                await transaction.run("UPDATE readings SET n = :n WHERE seq = :seq", n=one.n, seq=one.seq)
+                await wait_on(transaction, row, more, now)
+        if self.sensed.dropped:
+            await transaction.run(
+                """
+                UPDATE readings SET perceived_by = :trace WHERE seq IN
+                  (SELECT seq FROM readings WHERE conversation = :id AND state = 'dropped' AND perceived_by = ''
+                   ORDER BY seq LIMIT :many)
+                """,
+                trace=self.trace,
+                id=str(asker.conversation),
+                many=self.sensed.dropped,
+            )
+
+    async def _said(self, transaction: Transaction, where: ConversationKey) -> str:
+        """What this cycle thought, as a digest; empty where it stored no thought."""
+        row = await transaction.one(
+            "SELECT output, trace_id FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1", id=str(where)
+        )
+        if row is None or row["trace_id"] != self.trace:
+            return ""
+        return hashlib.sha256(row["output"].encode("utf-8", "surrogatepass")).hexdigest()[:16]

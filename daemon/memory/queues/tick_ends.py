@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, get_args
 
-from daemon.core.initiative import PROMISED
+from daemon.core.notes import PROMISED
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.tempo import AGAIN_MS, LONGEST_PAUSE_MS, REFLECTING, Skipped, next_pause
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.goals_in_force import STILL_DUE
 from daemon.memory.queues.awakenings import settle_awakening
 from daemon.memory.queues.next_tick import OWED_ALONE, SCOPE
 from daemon.memory.queues.promises import end_unheard, is_promised
 from daemon.memory.records import Dismissal, InboxMessage
-from daemon.memory.thought_readability import came_before
+from daemon.memory.thought_parts import came_before
 
 NO_LONGER_IDLE: Final = "no longer idle"
 """Why a silence or a tick is dismissed where something else came first."""

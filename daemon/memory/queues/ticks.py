@@ -7,10 +7,10 @@ and none while anything else waits to be answered.
 
 from typing import Final
 
-from daemon.core.initiative import EARLY, PROMISED, QuietHours
-from daemon.core.inner_room import is_inner
+from daemon.core.lineage import is_inner
+from daemon.core.notes import EARLY, PROMISED, QuietHours
 from daemon.core.perception import ConversationKey, Modality
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.core.tempo import (
     KINDS,
     LASTS_MS,
@@ -22,6 +22,7 @@ from daemon.core.tempo import (
 from daemon.memory.database import Database, Transaction
 from daemon.memory.goals_in_force import OWED, STILL_DUE
 from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.ended_visits import drop_what_is_over, note_results, note_tick
 from daemon.memory.queues.initiatives import quiet_to_speak
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.queues.next_tick import (
@@ -30,12 +31,12 @@ from daemon.memory.queues.next_tick import (
     ONE_LEADS_TO_THE_NEXT,
     OWED_ALONE,
     SCOPE,
+    STILL_WAITS,
     SURPRISES,
+    note_readings,
     when_next,
 )
-from daemon.memory.queues.occasions import drop_what_is_over, note_results, note_tick
 from daemon.memory.queues.promises import Due, promises_due
-from daemon.memory.queues.sense_ticks import STILL_WAITS, note_readings
 from daemon.memory.queues.tick_ends import count_tick
 from daemon.memory.records import Claim, Worker
 from daemon.memory.worker_store import WorkerStore

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from daemon.core.ports.tools import Tool
+from daemon.core.ports.library import Tool
 from daemon.memory.database import Transaction
 from daemon.memory.worker_store import WorkerStore
 

@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.segments import Segment
-from daemon.core.words import SHORTEST_STEM, Term, likeness, spans_of, terms_of, words_of
+from daemon.core.words import SHORTEST_STEM, Segment, Term, likeness, spans_of, terms_of, words_of
 
 MOST_MEMORIES: Final = 3
 """The most memories that are named for one sentence that cites none."""

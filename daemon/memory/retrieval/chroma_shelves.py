@@ -8,8 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from daemon.core.ports.clock import Clock
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Clock, Emit
 from daemon.memory.retrieval.chroma import MOST_COLLECTIONS, Chroma, ChromaFailed
 from daemon.memory.retrieval.shelves import unpacked
 from daemon.memory.retrieval.vector_file import Shelf, VectorFile

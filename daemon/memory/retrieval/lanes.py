@@ -1,5 +1,7 @@
 """One text that memory is searched by: what words find, what vectors find, and how both are ranked together."""
 
+import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -7,14 +9,23 @@ from heapq import nlargest, nsmallest
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
-from daemon.core.words import holds_more, words_of
+from daemon.core.ports.library import Passage
+from daemon.core.windows import NamedDate, dates_in
+from daemon.core.words import Term, folded, holds_more, terms_of, words_of
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.meaning import Meant
-from daemon.memory.knowledge.ranking import Candidate, Nearness, WordScores, fitting, rank, rank_words, worth_showing
-from daemon.memory.knowledge.records.ids import turn_seq
+from daemon.memory.knowledge.ranking import (
+    Candidate,
+    Meant,
+    Nearness,
+    WordScores,
+    fitting,
+    rank,
+    rank_words,
+    worth_showing,
+)
+from daemon.memory.knowledge.records.links import turn_seq
 from daemon.memory.knowledge.records.store import RECORD_INDEX
 from daemon.memory.knowledge.turn_index import TURN_INDEX
-from daemon.memory.retrieval.questions import Sought
 from daemon.memory.retrieval.rows import (
     TURN,
     Hit,
@@ -24,11 +35,117 @@ from daemon.memory.retrieval.rows import (
     read_turns,
 )
 
+# Words that only keep a talk going, in the form of `words_of`: a text of nothing else asks for no memory.
+_COURTESIES: Final = frozenset(
+    words_of(
+        """
+        thanks thank thx ty cheers great cool nice perfect awesome good fine sure right alright agreed lol haha wow yep
+        nope yeah bye goodbye morning evening night afternoon sorry welcome done noted brilliant lovely wonderful much
+        danke dank vielen vielmals super prima toll klar gut gerne genau stimmt tschuss servus moin morgen abend nacht
+        alles bestens perfekt lieb dir euch ihnen merci beaucoup parfait bien bon bonne journee soiree salut accord
+        entendu gracias muchas muchisimas vale bueno buenos dias noches adios perfecto claro
+        obrigado obrigada muito valeu otimo bom dia
+        grazie mille ciao perfetto ottimo bene buongiorno bedankt dank hartelijk goed prima oke спасибо большое хорошо
+        привет отлично понятно пока teşekkürler teşekkür ederim sağol tamam dziękuję dzięki bardzo cześć dobrze tack
+        tak takk kiitos שלום תודה شكرا جزيلا धन्यवाद धन्यवाद शुक्रिया ขอบคุณ cảm ơn terima kasih
+        ありがとう ありがとうございます ありがとうございました どうも おはよう こんにちは こんばんは はい うん そう
+        了解 承知 感謝 お疲れ様
+        谢谢 謝謝 多谢 感谢 好的 好 谢 您好 你好 再见 不客气 辛苦了
+        감사합니다 고마워요 고마워 네 좋아요 안녕하세요 알겠습니다
+        guten gute zusammen everybody everyone folks děkuji díky moc mulțumesc mult frumos köszönöm szépen ευχαριστώ
+        πολύ дякую дуже щиро hvala puno asante sana ধন্যবাদ நன்றி salamat dankie baie aitäh ačiū paldies
+        """
+    )
+)
+# Words by which people ask each other how they are, and by one of which such a question is known.
+_WELL_BEING: Final = frozenset(
+    words_of(
+        """
+        doing today going everything things life day week weekend lately feel feeling heute geht gehts dir ihnen euch
+        läuft tag bei fühlst ça va vas allez aujourd hui toi estás está estáis tal hoy van cosas stai sta oggi vai hoje
+        tudo bem você gaat vandaag je masz dziś słychać dzisiaj дела сегодня hur mår du idag hvordan går det har står
+        til mitä kuuluu tänään nasılsın bugün iyi misin お元気ですか 元気 最近 今日はどうですか 調子 你好吗
+        你今天怎么样 最近怎么样 过得好吗 잘 지내요 지내세요 오늘 어때요 आप कैसे हैं आज كيف حالك اليوم מה שלומך היום
+        נשמע สบายดีไหม วันนี้ bạn khỏe không hôm nay apa kabar hari ini jste máte dnes τι κάνεις σήμερα справи сьогодні
+        """  # noqa: RUF001 - letters of several alphabets are meant
+    )
+)
+_HOW: Final = frozenset(
+    words_of(
+        """
+        how wie alles comment ça cómo tal come tudo hoe jak słychać как дела hur hvordan kuuluu nasılsın nasıl iyi
+        元気 調子 どう 怎么样 好吗 지내 지내요 어때 कैसे كيف حالك שלומך נשמע สบายดี khỏe kabar κάνεις справи
+        """  # noqa: RUF001 - letters of several alphabets are meant
+    )
+)
+_GREETINGS: Final = frozenset(tuple(words_of(one)) for one in ("what's up", "whats up", "sup", "come va", "τι κάνεις"))
+_OWN_WORDS: Final = re.compile(
+    r"""
+    \b(?:did|do|have|had|would|what|which|as|when)\s+you\s+(?:\w+\s+){0,2}?
+       (?:say|said|tell|told|advise|advised|suggest|suggested|recommend|recommended|promise|promised|mention|mentioned
+         |answer|answered|write|wrote|explain|explained|propose|proposed)\b
+    |\byour\s+(?:advice|suggestions?|recommendations?|answers?|reply|opinion|proposals?|words)\b
+    |\b(?:hast|hattest|hatten|haben)\s+(?:du|sie)\b.*\b(?:gesagt|geraten|empfohlen|vorgeschlagen|versprochen|geantwortet
+         |gemeint|erwahnt|erklart|geschrieben)\b
+    |\b(?:sagtest|rietest|meintest)\s+du\b|\b(?:dein|deine|deinen|deinem)\s+(?:rat|tipp|vorschlag|empfehlung|antwort)\b
+    |\b(?:as|avez|avais|aviez)[\s-](?:tu|vous)\s+(?:dit|conseille|recommande|propose|promis|suggere|repondu)
+    |\b(?:tu|vous)\s+(?:m|nous|me)?['\u2019\s]*\s*(?:as|avez|avais)\s+(?:dit|conseille|recommande|propose|promis|repondu)
+    |\b(?:ton|tes|votre|vos)\s+(?:conseils?|avis|reponses?|suggestions?)\b
+    |\b(?:dijiste|aconsejaste|recomendaste|sugeriste|prometiste|respondiste)\b|\btus?\s+(?:consejo|respuesta|sugerencia)
+    |\b(?:hai|avevi)\s+(?:detto|consigliato|suggerito|promesso|proposto|risposto)\b|\btuo\s+consiglio\b
+    |\b(?:disseste|aconselhaste|recomendaste|voce\s+(?:disse|aconselhou|recomendou|sugeriu|prometeu))\b|\bteu\s+conselho\b
+    |\b(?:heb|had)\s+(?:je|jij|u)\b.*\b(?:gezegd|aangeraden|geadviseerd|voorgesteld|beloofd)\b|\bjouw\s+(?:advies|antwoord)
+    |\bты\s+(?:мне\s+)?(?:говорил|говорила|сказал|сказала|советовал|посоветовал|посоветовала|обещал|обещала)
+    |\bтвой\s+(?:совет|ответ)
+    |(?:あなた|君|きみ).*(?:言|勧|薦|答え)|言ってた|言っていた|言いました|勧めてくれ|アドバイス
+    |你.{0,4}(?:说过|建议|推荐|答应|告诉|回答)
+    """,  # noqa: RUF001 - letters of several alphabets are meant
+    re.VERBOSE,
+)
+
+
+_ASKS: Final = re.compile("[?？؟]\\s*$")  # noqa: RUF001
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """One text that memory is searched by; `words` are all its words in the form of comparison.
+
+    `small_talk`: it says nothing to look for, such as thanks, in any language.
+    """
+
+    text: str
+    terms: tuple[Term, ...]
+    words: frozenset[str]
+    dates: tuple[NamedDate, ...]
+    own_words: bool
+    small_talk: bool
+
+
+def question(text: str) -> Sought:
+    """A text as a question to memory."""
+    terms, dates, words = terms_of(text), dates_in(text), words_of(text)
+    own_words = bool(_OWN_WORDS.search(folded(text)))
+    small_talk = not dates and not own_words and (_is_courtesy(text, terms) or _asks_how_one_is(terms, words))
+    return Sought(text, terms, frozenset(words), dates, own_words, small_talk)
+
+
+def _is_courtesy(text: str, terms: Sequence[Term]) -> bool:
+    return all(term.word in _COURTESIES for term in terms) and not _ASKS.search(text)
+
+
+def _asks_how_one_is(terms: Sequence[Term], words: Sequence[str]) -> bool:
+    """Whether a text only asks somebody how they are: no memory answers that, though the same was asked before."""
+    if tuple(words) in _GREETINGS or (not terms and words[:1] == ["how"] and "you" in words):
+        return True
+    return bool(terms) and not _HOW.isdisjoint(words) and all(one.word in _WELL_BEING | _COURTESIES for one in terms)
+
+
 _TURNS: Final = 120  # of those that words find, how many are compared with what vectors find
 _RECORDS: Final = 60
 _NAMED: Final = 0.2  # a person who is named spoke it, or it is about them
 _DATED: Final = 0.5  # a date that is named is its own
-_ASKS: Final = 0.85  # a question shares the words of the one asked now, and seldom answers it
+_LANES_ASKS: Final = 0.85  # a question shares the words of the one asked now, and seldom answers it
 _MARKS: Final = ("?", "？", "؟", "？」")  # noqa: RUF001
 _HALF_AGE_MS: Final = 60 * 24 * 3_600_000
 _NEWER, _WEIGHTIER, _TRUSTED = 0.05, 0.03, 0.02  # together they move a score by a tenth at most
@@ -178,7 +295,7 @@ def _candidate(hit: Hit, lane: SearchLane, newest_ms: int, *, named: bool) -> Ca
         share += _KEY_WORD
     share += hit.judged
     if hit.text.rstrip().endswith(_MARKS):
-        share *= _ASKS
+        share *= _LANES_ASKS
     return Candidate(
         hit.seq,
         hit.visit,
@@ -191,3 +308,70 @@ def _candidate(hit: Hit, lane: SearchLane, newest_ms: int, *, named: bool) -> Ca
 def says_more(hit: Hit, asked: frozenset[str]) -> bool:
     """Whether a hit says more than the question itself."""
     return holds_more(hit.text, asked)
+
+
+REPLIES: Final = 3
+"""Replies of a conversation within which nothing surfaces again."""
+
+_FACT: Final = "sem_"
+_LOOKED_AT: Final = 200  # of the newest turns of a conversation: where nobody is answered, no reply is near
+_MENTION: Final = re.compile(r"\b[UW][A-Z0-9]{1,20}\b")
+_MOST_PEOPLE: Final = 500  # of those who spoke last
+
+
+async def keep_surfaced(
+    transaction: Transaction, trace_id: str, found: Sequence[tuple[str, Passage]], known: Collection[str], now: int
+) -> None:
+    """Store what surfaced to a reply, with the marks by which it may cite it, and the facts `known` to it.
+
+    Those facts stand in its prompt anyway, so that they have no mark and don't count as surfaced. All facts among them
+    were used: what is never used weighs less with time. What surfaced twice has both marks, with a space between them.
+    """
+    marked = [(mark, one.id, one.fit) for mark, one in found if one.id]
+    for mark, name, score in (*marked, *(("", one, 0.0) for one in known)):
+        await transaction.insert(
+            "surfaced",
+            "ON CONFLICT (trace_id, id) DO UPDATE SET mark = trim(surfaced.mark || ' ' || excluded.mark)",
+            trace_id=trace_id,
+            id=name,
+            mark=mark,
+            score=score,
+            at_ms=now,
+        )
+    if facts := [name for _, name, _ in marked if name.startswith(_FACT)] + list(known):
+        await transaction.run(
+            "UPDATE facts SET used = used + 1, used_ms = :now WHERE id IN (SELECT value FROM json_each(:facts))",
+            now=now,
+            facts=json.dumps(facts),
+        )
+
+
+async def lately_surfaced(transaction: Transaction, conversation: ConversationKey) -> frozenset[str]:
+    """The ids of what surfaced to the last three replies of a conversation."""
+    rows = await transaction.rows(
+        f"""
+        SELECT s.id FROM (SELECT DISTINCT trace_id FROM
+          (SELECT trace_id FROM
+            (SELECT trace_id, speaker, seq FROM turns WHERE conversation = :id ORDER BY seq DESC LIMIT {_LOOKED_AT})
+           WHERE speaker = 'soul' ORDER BY seq DESC LIMIT {REPLIES}))
+          lately JOIN surfaced s ON s.trace_id = lately.trace_id AND s.mark <> ''
+        """,  # noqa: S608 - constants
+        id=str(conversation),
+    )
+    return frozenset(row["id"] for row in rows)
+
+
+async def people_named(
+    transaction: Transaction, text: str, words: Collection[str], here: ConversationKey
+) -> frozenset[str]:
+    """The platform ids of the people whom a text names, by name or by mention."""
+    rows = await transaction.rows(
+        f"""
+        SELECT person, name FROM user_models WHERE soul = :soul AND workspace = :workspace
+        ORDER BY seen_ms DESC LIMIT {_MOST_PEOPLE}
+        """,  # noqa: S608 - a constant
+        soul=here.soul,
+        workspace=here.workspace,
+    )
+    named = {row["person"] for row in rows if set(words_of(row["name"])).intersection(words)}
+    return frozenset(named | set(_MENTION.findall(text)))

@@ -10,17 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
-from daemon.core.segments import Segment, segments_of, sources_in
+from daemon.core.words import Segment, segments_of, sources_in
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.library import passages_by_id
-from daemon.memory.knowledge.meaning import Meaning
-from daemon.memory.knowledge.records.ids import turn_id, turn_seq
-from daemon.memory.knowledge.records.links import DERIVING
+from daemon.memory.knowledge.ranking import Meaning
+from daemon.memory.knowledge.records.links import DERIVING, turn_id, turn_seq
 from daemon.memory.records import Speaks
 from daemon.memory.retrieval.bearing import Bearer, Borne, borne
-from daemon.memory.retrieval.judged import NOT_JUDGED, Judged, judged
-from daemon.memory.retrieval.rows import TURN, Hit, read_records, read_turns
+from daemon.memory.retrieval.rows import NOT_JUDGED, TURN, Hit, Judged, judged, read_records, read_turns
 
 DOCUMENT: Final = "document"
 """The kind of a passage of the admin's library."""

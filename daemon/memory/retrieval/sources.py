@@ -1,18 +1,100 @@
 """Reads from memory.db what is embedded: turns, facts, summaries, senses and passages; no thoughts, no journal."""
 
+import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.vectors import View
-from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.library import codes_of_passage
-from daemon.memory.knowledge.records.ids import turn_seq
+from daemon.memory.knowledge.records.links import turn_seq
 from daemon.memory.reader_codes import codes_of_turn
-from daemon.memory.retrieval.recipes import own, with_before
-from daemon.memory.retrieval.vector_queue import Order
+
+_CAPTION: Final = re.compile(r"\s*\[(?:image|photo|picture|file)\b[^\]\n]*\]", re.IGNORECASE)
+
+
+def own(name: str, text: str) -> str:
+    """A turn alone."""
+    return f"{name}: {_said(text)}"
+
+
+def with_before(name: str, text: str, when_ms: int, before_name: str, before_text: str) -> str:
+    """A turn with the one before it, both as dated sentences; without one before, the turn alone."""
+    day = _day(when_ms)
+    said = f'On {day}, {name} said, "{_said(text)}"'
+    return f'On {day}, {before_name} said, "{_said(before_text)}" {said}' if before_text else said
+
+
+def _said(text: str) -> str:
+    """A text without what only describes a picture: captions help the search for words and mislead that for meaning."""
+    return _CAPTION.sub("", text) or text
+
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def _day(when_ms: int) -> str:
+    day = dt.datetime.fromtimestamp(when_ms / 1000, dt.UTC)
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+class Order(StrEnum):
+    """What the owner of the index is asked to do; no id of a memory begins like these."""
+
+    REBUILD = "!rebuild"
+    """Throw all vectors away and make them anew."""
+    RENEW = "!renew"
+    """Give Chroma a new folder and pack vectors.db, so that no page of either holds what was deleted."""
+
+
+async def enqueue(transaction: Transaction, ids: Sequence[str]) -> None:
+    """Queue ids, or an order; one that is queued already keeps no older place."""
+    await transaction.run_for_each("DELETE FROM vector_queue WHERE id = :key", ids)
+    await transaction.run_for_each("INSERT INTO vector_queue (id) VALUES (:key)", ids)
+
+
+async def next_queued(transaction: Transaction, most: int) -> Mapping[str, int]:
+    """The first ids of the queue with their seq; to rebuild comes before all others.
+
+    To renew comes after what was queued before it: what is deleted must not get into the new folder.
+    """
+    rows = await transaction.rows(
+        "SELECT id, seq FROM vector_queue ORDER BY id <> :rebuild, seq LIMIT :most",
+        rebuild=Order.REBUILD,
+        most=most,
+    )
+    return {row["id"]: row["seq"] for row in rows}
+
+
+async def settle(database: Database, done: Mapping[str, int]) -> None:
+    """Take what is done off the queue, except what has changed since it was read."""
+
+    async def unit(transaction: Transaction) -> None:
+        await transaction.run_for_each("DELETE FROM vector_queue WHERE seq = :key", done.values())
+
+    await database.write(unit, passing=True)
+
+
+async def is_ordered(transaction: Transaction, order: Order) -> bool:
+    """Whether an order waits."""
+    return bool(await transaction.rows("SELECT 1 FROM vector_queue WHERE id = :order", order=order))
+
+
+async def queued(transaction: Transaction) -> int:
+    """How many wait."""
+    row = await transaction.one("SELECT count(*) AS number FROM vector_queue")
+    assert row is not None
+    number: int = row["number"]
+    return number
+
 
 _PASSAGE: Final = "LB_"
 _MOST_LETTERS: Final = 1_500  # of a text; the embedder takes about as many

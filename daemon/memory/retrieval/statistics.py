@@ -6,10 +6,9 @@ from pathlib import Path
 
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records.kinds import RecordKind
-from daemon.memory.retrieval.owner_lock import owner_of
-from daemon.memory.retrieval.sources import count_embeddable
+from daemon.memory.retrieval.keeper import owner_of
+from daemon.memory.retrieval.sources import count_embeddable, queued
 from daemon.memory.retrieval.vector_file import VectorFile, VectorsDamaged
-from daemon.memory.retrieval.vector_queue import queued
 from daemon.memory.retrieval.vectors import FILE
 
 

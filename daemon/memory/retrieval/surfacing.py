@@ -7,6 +7,8 @@ vectors, and once more as its row is read.
 """
 
 import asyncio
+import datetime as dt
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,21 +18,120 @@ from typing import Final
 from daemon.core.concurrency import alongside
 from daemon.core.errors import IndexDamaged
 from daemon.core.perception import ConversationKey, Readers
-from daemon.core.ports.clock import Clock
 from daemon.core.ports.library import Passage
-from daemon.core.words import words_of
+from daemon.core.ports.services import Clock
+from daemon.core.text import shortened, visible_line
+from daemon.core.windows import window
+from daemon.core.words import terms_of, words_of
 from daemon.memory.database import Database, Transaction
-from daemon.memory.knowledge.meaning import Meaning, Scanned
+from daemon.memory.knowledge.ranking import Meaning, Meant, Scanned
+from daemon.memory.knowledge.records.kinds import RecordKind
 from daemon.memory.knowledge.records.store import RECORD_INDEX
 from daemon.memory.knowledge.turn_index import TURN_INDEX
 from daemon.memory.reader_codes import codes_for_readers
-from daemon.memory.retrieval.judged import with_judgements
-from daemon.memory.retrieval.lanes import Floor, SearchLane, Wanted, ranked, read_hits, says_more, search_words
-from daemon.memory.retrieval.lately_searched import Found, LatelySearched
-from daemon.memory.retrieval.passages import passage_of
-from daemon.memory.retrieval.questions import Sought, question
-from daemon.memory.retrieval.rows import Hit, current_of, evidence_of, read_records, records_about
-from daemon.memory.retrieval.surfaced import lately_surfaced, people_named
+from daemon.memory.retrieval.lanes import (
+    Floor,
+    SearchLane,
+    Sought,
+    Wanted,
+    lately_surfaced,
+    narrowed,
+    people_named,
+    question,
+    ranked,
+    read_hits,
+    says_more,
+    search_words,
+)
+from daemon.memory.retrieval.rows import (
+    TURN,
+    Hit,
+    current_of,
+    evidence_of,
+    read_records,
+    records_about,
+    with_judgements,
+)
+
+_SECONDS: Final = 120.0
+_MOST: Final = 64
+_HITS: Final = 40  # of words, and of each view: only what fits such a lane about as well as its best gets a seat
+
+Found = tuple[SearchLane, Meant]
+"""A lane, and how near memories are to it."""
+
+_Key = tuple[str, ConversationKey, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    found: Found
+    until: float
+
+
+class LatelySearched:
+    """Lanes that are not older than two minutes, the last 64."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: dict[_Key, _Kept] = {}
+
+    def get(self, text: str, here: ConversationKey, codes: Collection[Sequence[str]]) -> Found | None:
+        """What a text found for the same readers in the same place."""
+        kept = self._kept.get(_key(text, here, codes))
+        return kept.found if kept is not None and self._clock.monotonic() < kept.until else None
+
+    def keep(self, here: ConversationKey, codes: Collection[Sequence[str]], found: Sequence[Found]) -> None:
+        """Keep what lanes found, in place of the oldest."""
+        until = self._clock.monotonic() + _SECONDS
+        for lane, meant in found:
+            key = _key(lane.question.text, here, codes)
+            self._kept.pop(key, None)
+            self._kept[key] = _Kept(narrowed(lane, meant, _HITS), until)
+        self._kept = dict([*self._kept.items()][-_MOST:])
+
+
+def _key(text: str, here: ConversationKey, codes: Collection[Sequence[str]]) -> _Key:
+    return text, here, frozenset(code for group in codes for code in group)
+
+
+_LONGEST_PASSAGE: Final = 1_500
+_LONGEST_NAME: Final = 80
+_ID: Final = re.compile(r"[UW][A-Z0-9]{2,}")  # a person by their platform id, which says nothing to people
+_CALLED: Final[Mapping[str, str]] = {
+    RecordKind.EPISODE: "visit of",
+    RecordKind.CORE: "several visits until",
+    RecordKind.SPHERE: "many visits until",
+}
+
+
+def passage_of(hit: Hit, here: ConversationKey, query: str) -> Passage:
+    """A hit as a passage: the part of its text that fits, and its source without the id of a room."""
+    return Passage(
+        _source(hit, here),
+        window(hit.text, terms_of(query), _LONGEST_PASSAGE),
+        members_only=hit.channel != here.channel,
+        room=hit.room,
+        own=hit.own,
+        fit=hit.score,
+        id=hit.id,
+        significance=hit.significance,
+        tone=hit.tone,
+        outdated=hit.ended,
+        when_ms=hit.when_ms,
+    )
+
+
+def _source(hit: Hit, here: ConversationKey) -> str:
+    day = dt.datetime.fromtimestamp(hit.when_ms / 1000, dt.UTC).date().isoformat()
+    name = "" if _ID.fullmatch(hit.speaker) else shortened(visible_line(hit.speaker), _LONGEST_NAME)
+    if hit.kind != TURN:
+        kind = _CALLED.get(hit.kind, hit.kind)
+        return f"{kind} {day}, {name}" if name else f"{kind} {day}"
+    where = "private channel" if hit.room else "session of Claude Code" if hit.in_session else "conversation"
+    where = "this conversation" if hit.conversation == str(here) else where
+    return f"{where} {day}, {name or 'somebody'}"
+
 
 _ALIKE: Final = 0.8  # the share of words in common from which on two memories say the same
 _STRONG: Final = 0.8  # of the best hit of a lane that isn't the newest words

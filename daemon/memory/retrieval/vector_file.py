@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
 from daemon.core.ports.vectors import View
 from daemon.memory.database import sqlite
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.retrieval.sources import Embeddable
 
 if TYPE_CHECKING:

@@ -12,16 +12,27 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from daemon.core.ports.telemetry import Emit
+from daemon.core.ports.services import Emit
 from daemon.core.ports.vectors import Near, NearQuery, View
 from daemon.memory.retrieval.chroma import Chroma, ChromaFailed
-from daemon.memory.retrieval.lengths import HINT, other_length
 from daemon.memory.retrieval.shelves import BUDGET, Search, Shelves, unpacked
 from daemon.memory.retrieval.vector_file import Shelf, VectorFile, VectorsDamaged
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+HINT: Final = (
+    "if SOUL_EMBEDDER_MODEL is the one you mean, `soul memory rebuild` makes all vectors anew; no restart is needed"
+)
+"""What to do about it."""
+
+
+def other_length(given: int, stored: int) -> str:
+    """What is wrong; both are how many numbers a vector has."""
+    return f"the embedder's vectors have {given} numbers, those that are stored {stored}"
+
 
 FILE: Final = "vectors.db"
 _SAMPLE: Final = 512  # vectors, about, by which the mean and the deviation of a shelf in Chroma are known

@@ -5,15 +5,15 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from daemon.core.event_sources import SourceEnded
 from daemon.core.perception import BESIDE, ConversationKey, Place
-from daemon.core.ports.clock import Clock
-from daemon.core.pushed_readings import (
+from daemon.core.ports.services import Clock
+from daemon.core.sensing import (
     MOST_A_MINUTE,
     MOST_THREADS,
     NowhereToPerceive,
     OtherReading,
     PushedReading,
+    SourceEnded,
     TooManyReadings,
 )
 from daemon.core.words import keys_of_words, shares_words, words_heard

@@ -6,9 +6,12 @@ whose own words fewer people may hear is refused, so that nothing said in a dire
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.contexts import (
+from daemon.core.lineage import context_id
+from daemon.core.perception import Audience, AudienceKind
+from daemon.core.sensing import (
     OPERATOR,
     SOULS,
     ContextConflict,
@@ -20,11 +23,10 @@ from daemon.core.contexts import (
     as_stored,
     checked_key,
 )
-from daemon.core.lineage import context_id
-from daemon.core.perception import Audience, AudienceKind
-from daemon.core.plain_lines import plain_lines
+from daemon.core.text import plain_lines
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.stream.emptying import empty_thoughts_on
 
 KEPT_VERSIONS: Final = 200
@@ -203,3 +205,39 @@ def _state(row: sqlite3.Row) -> ContextState:
         row["author"],
         row["updated_ms"] if row["version"] else 0,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SharedChange:
+    """What `change` makes of the newest data is written under `key`; what no longer fits is dropped and reported.
+
+    `changed` is called where the data is another than before.
+
+    The soul writes it with the ears of the conversation that it is in: nothing said there reaches readers of the
+    context who may not hear it.
+    """
+
+    key: str
+    change: Change
+    dropped: Callable[[ContextRefused], None]
+    changed: Callable[[], None] = lambda: None
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        where = asker.conversation
+        try:
+            found = await read_context(transaction, self.key, where.workspace)
+            written = await write_context(
+                transaction,
+                self.key,
+                self.change(found.data),
+                found.version,
+                writer=Writer(where.soul, asker.audience),
+                workspace=where.workspace,
+                now=now,
+            )
+        except ContextRefused as refused:
+            self.dropped(refused)
+        else:
+            if written.version != found.version:
+                self.changed()

@@ -9,7 +9,6 @@ import secrets
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.contexts import ADMIN, SOULS
 from daemon.core.notes import (
     FROM_PARAM,
     MARK,
@@ -21,14 +20,16 @@ from daemon.core.notes import (
     SharedMessage,
 )
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
+from daemon.core.sensing import ADMIN, SOULS
+from daemon.memory.bound_threads import called_by_people, holder_of, other_apps
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.holders import called_by_people, holder_of, other_apps
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import read_row
-from daemon.memory.shared.awareness import AwarenessStore
+from daemon.memory.shared.store import AwarenessStore
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
@@ -272,3 +273,65 @@ async def _have_perceived(transaction: Transaction, name: str, note: NewNote, he
 def read_note(row: sqlite3.Row) -> SharedMessage:
     """A note from its row."""
     return read_row(SharedMessage, row, kind=NoteKind, audience=Audience.parse, state=NoteState, bound=bool)
+
+
+@dataclass(frozen=True, slots=True)
+class SentNote:
+    """The soul sends a note with the ears of the conversation that it is in; `refused` says why it may not."""
+
+    addressee: str
+    words: str
+    behalf: str
+    hops: int
+    budget: NoteBudget
+    refused: str = ""
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        where = asker.conversation
+        note = NewNote(
+            where.soul,
+            self.addressee,
+            where.workspace,
+            self.words,
+            asker.audience,
+            self.hops,
+            conversation=str(where),
+            behalf=self.behalf,
+        )
+        await store_note(transaction, note, self.budget, now, self.refused)
+
+
+@dataclass(frozen=True, slots=True)
+class SaidToSoul:
+    """What the soul says where it hears another one goes to that one: as its answer, or as a note if it has had one.
+
+    `heard` is the note that was just perceived there.
+    """
+
+    heard: str
+    words: str
+    budget: NoteBudget
+
+    async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
+        """See `MemoryAct.perform`."""
+        where = asker.conversation
+        heard, other = await note_of(transaction, self.heard), where.thread.partition(":")[0]
+        if heard is None:  # forgotten meanwhile
+            return
+        theirs = heard if heard.sender == other else await last_heard(transaction, where, other)
+        if theirs is None:
+            return
+        asks = theirs.kind is NoteKind.NOTE and theirs.answered_ms is None
+        note = NewNote(
+            where.soul,
+            other,
+            where.workspace,
+            self.words,
+            asker.audience,
+            heard.hops + 1,
+            conversation=str(where),
+            behalf=heard.behalf,
+            answered=theirs if asks else None,
+        )
+        await store_note(transaction, note, self.budget, now)

@@ -11,7 +11,7 @@ from typing import Final
 
 from daemon.core.notes import FROM_PARAM, MARK, NOTE_PARAM, NoteKind, NoteState, SharedMessage
 from daemon.core.perception import ConversationKey, Modality
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 from daemon.core.questions import (
     LATE_MS,
     MOST_HOURLY,
@@ -23,8 +23,9 @@ from daemon.core.questions import (
     WOKEN_WITHIN_MS,
     News,
 )
+from daemon.core.sessions import CodeSession, HookEvent
+from daemon.memory.bound_threads import holder_of
 from daemon.memory.database import Database, Transaction
-from daemon.memory.holders import holder_of
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.shared.messages import note_of, read_note
 
@@ -361,3 +362,29 @@ async def _tell(transaction: Transaction, question: SharedMessage, news: News, n
         return False
     await tell_people(transaction, question, news, now)
     return True
+
+
+_IN_TURNS: Final = frozenset({"UserPromptSubmit", "Stop"})
+
+
+async def at_the_edge_of_a_turn(
+    transaction: Transaction, event: HookEvent, session: CodeSession
+) -> SharedMessage | None:
+    """Note with what a turn began, or take what was answered in it; gives the question that is to be read now.
+
+    One at a time, and only where its script hands it on at once: else one could not tell whose answer follows. A turn
+    that its person stops has no end: its question waits again as soon as another turn is heard of.
+    """
+    if event.hook == "StopFailure":
+        await cut_off(transaction, session.id, "", event.happened_ms, wakes=True)
+    elif event.prompt and event.hook in _IN_TURNS:
+        await cut_off(transaction, session.id, event.prompt, event.happened_ms, wakes=False)
+    if event.note and event.prompt and event.hook == "UserPromptSubmit":
+        await began(transaction, session.id, event.note, event.prompt, event.received_ms)
+    if not event.ends_turn:
+        return None
+    if event.said:
+        await answered_in_turn(transaction, session.id, event.prompt, event.said, event.received_ms)
+    if event.goes_on or not event.at_once or not session.living:
+        return None
+    return await hand_out(transaction, session.id, event.prompt, event.received_ms)

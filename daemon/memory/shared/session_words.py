@@ -11,9 +11,43 @@ from daemon.core.timetable import platform_time
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.standing import paused_of
-from daemon.memory.queues.conversation_rows import open_conversation
+from daemon.memory.queues.claims import open_conversation
 from daemon.memory.records import Speaks, Turn
-from daemon.memory.shared.daily_words import may_keep
+
+MOST_KEPT_DAILY: Final = 1_000
+"""The most texts that are kept with one key in a day."""
+
+_DAY_MS: Final = 24 * 3_600_000
+
+
+async def may_keep(transaction: Transaction, key: str, now: int) -> bool:
+    """Count one more text; False where the day has its most, so that it is left out."""
+    row = await transaction.one(
+        """
+        UPDATE keys SET words_day = :day,
+          words_kept = CASE words_day WHEN :day THEN min(words_kept + 1, :most) ELSE 1 END,
+          words_left_out = CASE words_day WHEN :day THEN words_left_out + (words_kept >= :most) ELSE 0 END,
+          words_noted = CASE words_day WHEN :day THEN words_noted ELSE 0 END
+        WHERE id = :key RETURNING words_left_out
+        """,
+        key=key,
+        day=now // _DAY_MS,
+        most=MOST_KEPT_DAILY,
+    )
+    return row is None or not row["words_left_out"]
+
+
+async def is_to_be_heard(transaction: Transaction, key: str, now: int) -> bool:
+    """Whether texts were left out today and no session has heard so; from now on one has."""
+    heard = await transaction.one(
+        """
+        UPDATE keys SET words_noted = 1 WHERE id = :key AND words_day = :day AND words_left_out > 0 AND words_noted = 0
+        RETURNING id
+        """,
+        key=key,
+        day=now // _DAY_MS,
+    )
+    return heard is not None
 
 
 async def keep_words(  # noqa: PLR0917 - one of each

@@ -8,7 +8,7 @@ from typing import Final
 from daemon.core.errors import StoreError
 from daemon.core.lineage import session_id
 from daemon.core.notes import SharedMessage
-from daemon.core.session_names import handle
+from daemon.core.pairing import handle
 from daemon.core.sessions import (
     CodeSession,
     HookEvent,
@@ -24,11 +24,9 @@ from daemon.core.sessions import (
 )
 from daemon.memory.bound_threads import drop_unwatched, follow_session
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.shared.daily_words import is_to_be_heard
-from daemon.memory.shared.questions import follow, open_by_session, take_back
-from daemon.memory.shared.session_words import keep_said
-from daemon.memory.shared.turn_edges import at_the_edge_of_a_turn
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.shared.questions import at_the_edge_of_a_turn, follow, open_by_session, take_back
+from daemon.memory.shared.session_words import is_to_be_heard, keep_said
 from daemon.memory.stream.emptying import empty_thoughts_on
 
 _FIELDS: Final = tuple(field.name for field in dataclasses.fields(CodeSession))

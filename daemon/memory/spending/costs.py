@@ -1,11 +1,12 @@
 """What model calls have cost, by what an admin asks for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from daemon.memory.database import Database
+from daemon.core.spending import Day
+from daemon.memory.database import Database, Transaction
 from daemon.memory.records import read_row
 
 _DAY: Final = "CASE day WHEN '' THEN date(started_ms / 1000, 'unixepoch') ELSE day END"
@@ -74,3 +75,51 @@ def _name(by: str) -> str:
     if by == "room":
         return f"CASE WHEN s.key LIKE 'D%' THEN coalesce(({_NAME_OF.format('s.somebody')}), '') ELSE '' END"
     return "''"
+
+
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class DayOfUse:
+    """One day, by its date; `wait_s` is the mean from a message to the answer standing, 0 without an answer."""
+
+    day: str
+    heard: int
+    answered: int
+    wait_s: float
+    cost_usd: float
+
+
+async def days_of_use(database: Database, days: Sequence[Day]) -> tuple[DayOfUse, ...]:
+    """Each of these days, in their order, for all souls of the file; one short read each. Raises StoreError."""
+    costs = {one.key: one.cost_usd for one in await sums_of_costs(database, "day", days[0].ends_ms - 2 * DAY_MS)}
+    found = []
+    for one in days:
+        row = await database.one(
+            """
+            SELECT count(*) AS heard, coalesce(sum(i.state = 'answered'), 0) AS answered,
+                   coalesce(avg(max(0, o.settled_ms - i.received_ms)), 0.0) / 1000 AS wait_s
+            FROM inbox i LEFT JOIN outbox o ON o.id = i.answered_by AND o.state = 'sent'
+            WHERE i.state IN ('new', 'claimed', 'answered', 'stale', 'dead') AND i.modality = 'words'
+              AND i.received_ms >= :since AND i.received_ms < :until
+            """,
+            since=one.ends_ms - DAY_MS,
+            until=one.ends_ms,
+        )
+        assert row is not None  # an aggregate always has a row
+        found.append(DayOfUse(one.date, row["heard"], row["answered"], row["wait_s"], costs.get(one.date, 0.0)))
+    return tuple(found)
+
+
+_STATEMENTS = (
+    "UPDATE llm_calls SET person = '' WHERE person = :person AND person <> '' AND workspace = :workspace",
+    "UPDATE reservations SET person = '' WHERE person = :person AND person <> '' AND workspace = :workspace",
+    "DELETE FROM spending WHERE paid_by = 'person' AND id = :person AND workspace = :workspace",
+)
+
+
+async def forget_payer(transaction: Transaction, workspace: str, person: str) -> None:
+    """Forget for whom model calls were made; the caps of the soul and of the rooms count them as before."""
+    for statement in _STATEMENTS:
+        await transaction.run(statement, person=person, workspace=workspace)

@@ -4,17 +4,40 @@ A cap is held against what was spent and all that is reserved. What a dead daemo
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
-from daemon.core.initiative import DAY_MS
-from daemon.core.ports.telemetry import LLMCall
+from daemon.core.notes import DAY_MS
+from daemon.core.ports.services import LLMCall
 from daemon.core.spending import NANO, PaidBy, Payer, TickBudget, nano_of_cap
-from daemon.memory.database import Transaction
+from daemon.memory.database import Database, Transaction
 from daemon.memory.goals_in_force import OWED
-from daemon.memory.spending.llm_calls import store_call
+from daemon.memory.knowledge.model_habits import store_habits
 from daemon.memory.worker_store import WorkerStore
+
+_COLUMNS = (
+    *("trace_id", "role", "step", "model", "tokens_in", "tokens_cached", "tokens_out", "cost_usd"),
+    *("cost_bound", "started_ms", "first_ms", "latency_ms", "outcome", "day"),
+)
+
+
+async def store_calls(transaction: Transaction, calls: Sequence[LLMCall]) -> None:
+    """Add model calls to the ledger, without prompts and responses, and to the habits of their models.
+
+    One that was paid from a reservation enters the ledger when that is settled.
+    """
+    for call in calls:
+        if not call.reservation:
+            await store_call(transaction, call)
+    await store_habits(transaction, calls)
+
+
+async def store_call(transaction: Transaction, call: LLMCall, *, tick: bool = False) -> None:
+    """Add one call to the ledger; `tick`: it was unasked."""
+    columns = {name: getattr(call, name) for name in _COLUMNS}
+    await transaction.insert("llm_calls", **columns, **asdict(call.payer), tick=int(tick))
+
 
 FORGOTTEN_MS: Final = 3_600_000
 """After so long no call is under way any more."""
@@ -246,3 +269,30 @@ async def _counted(transaction: Transaction, wanted: WantedCall, paid_by: PaidBy
 def limits_for(payer: Payer, limits: Mapping[PaidBy, int]) -> dict[PaidBy, int]:
     """The limits that concern a payer: a call for no person, or in no room, meets no cap of people or of rooms."""
     return {paid_by: limit for paid_by, limit in limits.items() if payer.id_of(paid_by)}
+
+
+@dataclass(frozen=True, slots=True)
+class SpentToday:
+    """US dollars of one soul for one day of the caps: settled, and reserved for calls under way."""
+
+    usd: float
+    reserved_usd: float
+
+    def left_of(self, cap: float) -> float:
+        """What is left of a cap; never less than nothing."""
+        return max(0.0, cap - self.usd - self.reserved_usd)
+
+
+async def spent_today(database: Database, soul: str, day: str) -> SpentToday:
+    """What a soul has spent on a day (`2026-07-06`), in all workspaces, as its cap counts it. Raises StoreError."""
+    row = await database.one(
+        """
+        SELECT coalesce((SELECT sum(nano) FROM spending WHERE day = :day AND paid_by = 'soul' AND id = :soul), 0)
+                 AS spent,
+               coalesce((SELECT sum(nano) FROM reservations WHERE day = :day AND soul = :soul), 0) AS reserved
+        """,
+        day=day,
+        soul=soul,
+    )
+    assert row is not None  # a row without a table
+    return SpentToday(row["spent"] / NANO, row["reserved"] / NANO)

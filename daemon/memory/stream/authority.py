@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.authority import Authority, Function, Level
-from daemon.core.perception import ConversationKey
+from daemon.core.fencing import FUNCTION_OF, Authority, Function, Level
+from daemon.core.perception import ConversationKey, Readers
+from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.senses.moments import tell_of_fall
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.records import as_json, conversation_columns, object_or_nothing
+from daemon.memory.senses.readings import tell_of_fall
+from daemon.memory.thought_parts import StoredThought, came_before
 
 JUDGED: Final = 40
 """By so many of a function's newest parts it is judged."""
@@ -161,3 +164,146 @@ async def _keep(transaction: Transaction, soul: str, function: Function, level: 
         since_ms=0,
         recent=recent,
     )
+
+
+_JUDGED, _MOST_DEGRADED = 10, 3  # of so many answers that were asked for as thoughts, so many unread are too much
+_IN_WORDS_MS: Final = 60 * MINUTE_MS
+
+
+async def unfit_until(transaction: Transaction, soul: str, workspace: str, now: int) -> int:
+    """Until when (ms, UTC) a soul answers in words, for an hour from the third of ten answers that was no thought.
+
+    0 where that is over, or none was too much.
+    """
+    last = await transaction.one(
+        """
+        SELECT seq, at_ms FROM thoughts WHERE soul = :soul AND workspace = :workspace AND degraded = 1
+        ORDER BY seq DESC LIMIT 1
+        """,
+        soul=soul,
+        workspace=workspace,
+    )
+    if last is None or last["at_ms"] + _IN_WORDS_MS <= now:
+        return 0
+    counted = await transaction.one(
+        """
+        SELECT sum(degraded) AS n FROM (
+          SELECT degraded FROM thoughts WHERE soul = :soul AND workspace = :workspace AND seq <= :seq AND asked = 1
+          ORDER BY seq DESC LIMIT :looked)
+        """,
+        soul=soul,
+        workspace=workspace,
+        seq=last["seq"],
+        looked=_JUDGED,
+    )
+    return int(last["at_ms"]) + _IN_WORDS_MS if counted is not None and counted["n"] >= _MOST_DEGRADED else 0
+
+
+@dataclass(frozen=True, slots=True)
+class UnfitSoul:
+    """A soul that answers in words until a time (ms, UTC), since too many answers could not be read as thoughts."""
+
+    soul: str
+    workspace: str
+    until_ms: int
+
+    def in_words(self, now_ms: int) -> str:
+        """What an admin should know of it."""
+        minutes = (self.until_ms - now_ms) // MINUTE_MS + 1
+        return f"too many answers could not be read as thoughts, so it answers in words for {minutes} min more"
+
+
+async def unfit_souls(transaction: Transaction, now: int) -> tuple[UnfitSoul, ...]:
+    """The souls that were to think whole thoughts, and answer in words for now."""
+    lately = await transaction.rows(
+        "SELECT DISTINCT soul, workspace FROM thoughts WHERE degraded = 1 AND at_ms > :since ORDER BY soul, workspace",
+        since=now - _IN_WORDS_MS,
+    )
+    ends = [(row["soul"], row["workspace"]) for row in lately]
+    found = [UnfitSoul(*one, await unfit_until(transaction, *one, now)) for one in ends]
+    return tuple(one for one in found if one.until_ms)
+
+
+OF_THE_MIND: Final = "mind."
+"""What the tool's name of each proposal begins with."""
+
+OPEN_FOR_MS: Final = 14 * 24 * 60 * MINUTE_MS
+MOST_WAITING: Final = 100
+"""The most proposals of a soul that wait at once."""
+
+MOST_PERCEIVED: Final = 8
+"""The most settled proposals that one thought perceives."""
+
+_ITS_PROPOSAL: Final = "tool GLOB 'mind.*'"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A decision on a proposal that its soul has not perceived yet; `value` is JSON, empty where its words are gone."""
+
+    id: str
+    thought: str
+    field: str
+    allowed: bool
+    value: str
+
+
+async def propose(transaction: Transaction, thought: StoredThought, field: str) -> None:
+    """Ask the admin about a field of a thought; where too many wait already, nothing is asked."""
+    conversation = thought.conversation
+    waiting = await transaction.one(
+        f"SELECT count(*) AS n FROM approvals WHERE soul = :soul AND state = 'waiting' AND {_ITS_PROPOSAL}",  # noqa: S608 - a constant
+        soul=conversation.soul,
+    )
+    if waiting is not None and waiting["n"] >= MOST_WAITING:
+        return
+    await transaction.insert(
+        "approvals",
+        id=f"{thought.id}-{field}",
+        **conversation_columns(conversation),
+        turn=0,
+        tool=f"{OF_THE_MIND}{FUNCTION_OF[field]}",
+        arguments=as_json({"thought": thought.id, "field": field}),
+        asked="[]",
+        audience=str(thought.audience),
+        state="waiting",
+        expires_ms=thought.now + OPEN_FOR_MS,
+        created_ms=thought.now,
+    )
+
+
+async def settle_proposal(transaction: Transaction, id_: str, state: str, by: str, now: int) -> None:
+    """Close a proposal that waits: `used` and `refused` its soul perceives, `expired` it doesn't."""
+    await transaction.run(
+        """
+        UPDATE approvals SET state = :state, decided_by = :by, decided_ms = :now WHERE id = :id AND state = 'waiting'
+        """,
+        state=state,
+        by=by,
+        now=now,
+        id=id_,
+    )
+
+
+async def settled_in(transaction: Transaction, conversation: ConversationKey, readers: Readers) -> tuple[Settled, ...]:
+    """What was decided of the proposals of a conversation that no thought there has perceived, the oldest first."""
+    rows = await transaction.rows(
+        f"""
+        SELECT a.id, a.state, a.arguments, t.id AS thought, t.output, t.emptied, t.conversation,
+               t.audience, t.readers FROM approvals a
+        JOIN thoughts t ON t.id = CASE WHEN json_valid(a.arguments) THEN json_extract(a.arguments, '$.thought') END
+        WHERE a.conversation = :id AND a.{_ITS_PROPOSAL} AND a.state IN ('used', 'refused')
+          AND NOT EXISTS (SELECT 1 FROM thought_sources s WHERE s.source = a.id)
+        ORDER BY a.decided_ms, a.id LIMIT :most
+        """,  # noqa: S608 - a constant
+        id=str(conversation),
+        most=MOST_PERCEIVED,
+    )
+    return tuple(_settled(row, conversation, readers) for row in rows)
+
+
+def _settled(row: sqlite3.Row, conversation: ConversationKey, readers: Readers) -> Settled:
+    field = str(object_or_nothing(row["arguments"]).get("field", ""))
+    shown = not row["emptied"] and came_before(row, conversation, readers)
+    value = object_or_nothing(row["output"]).get(field) if shown else None
+    return Settled(row["id"], row["thought"], field, row["state"] == "used", "" if value is None else as_json(value))

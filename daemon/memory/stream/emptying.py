@@ -6,15 +6,68 @@ What a thought made, as its goals, intentions and notes, goes with its words; a 
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from daemon.core.lineage import message_id, question_id, room_id, way_id
+from daemon.core.perception import Audience
 from daemon.memory.database import Transaction
 from daemon.memory.goals_in_force import OWED, WITHOUT_WORDS
-from daemon.memory.private_words import WITHOUT_FREE_WORDS
-from daemon.memory.stream.changed_words import note_changed
+from daemon.memory.thought_parts import WITHOUT_FREE_WORDS
 
-_AT_ONCE: Final = 500  # ids in one statement
+_KEPT: Final = 20_000  # the newest ids; who began to read before the oldest of them counts as having seen changed words
+_AT_ONCE: Final = 500
+_ANYTHING: Final = ""  # in place of an id: all that was read before may have changed
+
+
+async def note_changed(transaction: Transaction, ids: Sequence[str]) -> None:
+    """Note that the words with these ids are others by now, or gone."""
+    if not ids or await transaction.one("SELECT 1 FROM changed_words LIMIT 1") is None:
+        return
+    for start in range(0, len(ids), _AT_ONCE):
+        await transaction.run(
+            "INSERT INTO changed_words (source) SELECT value FROM json_each(:ids)",
+            ids=json.dumps(ids[start : start + _AT_ONCE]),
+        )
+    await transaction.run(
+        "DELETE FROM changed_words WHERE seq <= (SELECT max(seq) FROM changed_words) - :kept", kept=_KEPT
+    )
+
+
+async def forget_noted(transaction: Transaction, pattern: str) -> None:
+    """Take ids that are like a GLOB pattern out of it; all that was read before counts as changed."""
+    await transaction.run("UPDATE changed_words SET source = '' WHERE source GLOB :pattern", pattern=pattern)
+    await note_changed(transaction, [_ANYTHING])
+
+
+async def newest_change(transaction: Transaction) -> int:
+    """The number of the newest change; 0 where none is noted yet."""
+    row = await transaction.one("SELECT max(seq) AS seq FROM changed_words")
+    return int(row["seq"] or 0) if row else 0
+
+
+async def begin_noting(transaction: Transaction) -> int:
+    """Have changes noted from now on; gives the number of the newest."""
+    if not (newest := await newest_change(transaction)):
+        await transaction.insert("changed_words", source=_ANYTHING)
+        newest = await newest_change(transaction)
+    return newest
+
+
+async def changed_since(transaction: Transaction, ids: Sequence[str], seq: int) -> bool:
+    """Whether one of these has changed since the change `seq`, or may have: it is no longer known."""
+    row = await transaction.one(
+        """
+        SELECT (SELECT min(seq) FROM changed_words) > :seq + 1
+          OR EXISTS (SELECT 1 FROM changed_words c WHERE c.seq > :seq
+                       AND (c.source = :anything OR c.source IN (SELECT value FROM json_each(:ids)))) AS changed
+        """,
+        seq=seq,
+        anything=_ANYTHING,
+        ids=json.dumps(list(ids)),
+    )
+    return bool(row and row["changed"])
+
 
 _FOLLOWED: Final = """
     WITH RECURSIVE tainted (id) AS (
@@ -147,3 +200,73 @@ async def _empty_on(transaction: Transaction, ids: Sequence[str]) -> None:
     )
     for row in rows:
         await empty_thoughts_since(transaction, row["conversation"], row["first"])
+
+
+async def note_aged(transaction: Transaction, seqs: Sequence[int]) -> None:
+    """Keep which turns go by their age, where souls think whole thoughts."""
+    await transaction.run(
+        """
+        INSERT OR IGNORE INTO aged_turns (seq, workspace, channel, ts, conversation, author)
+        SELECT t.seq, c.workspace, c.channel, t.ts, t.conversation, t.author
+        FROM turns t JOIN conversations c ON c.id = t.conversation
+        WHERE t.seq IN (SELECT value FROM json_each(:seqs)) AND EXISTS (SELECT 1 FROM changed_words)
+        """,
+        seqs=json.dumps(list(seqs)),
+    )
+
+
+async def rest_on_sources(transaction: Transaction, gone: str, sources: Collection[str]) -> None:
+    """Have what rests on a record that goes by the age of its sources rest on these themselves."""
+    await transaction.run(
+        """
+        INSERT OR IGNORE INTO thought_sources (thought, source)
+        SELECT s.thought, v.value FROM thought_sources s CROSS JOIN json_each(:sources) v WHERE s.source = :gone
+        """,
+        gone=gone,
+        sources=json.dumps(sorted(sources)),
+    )
+
+
+_THERE: Final = "SELECT id FROM conversations WHERE workspace = :workspace AND channel = :channel"
+_SAW_IT: Final = f"""
+    SELECT id FROM thoughts WHERE conversation IN ({_THERE}) AND (emptied = 0 OR aged = 1)
+    UNION SELECT s.thought FROM turns t CROSS JOIN thought_sources s
+      ON s.source = CASE t.speaker WHEN 'soul' THEN 'TL_' ELSE 'TU_' END || t.seq WHERE t.conversation IN ({_THERE})
+    UNION SELECT s.thought FROM records r CROSS JOIN thought_sources s ON s.source = r.id
+      WHERE r.workspace = :workspace AND r.channel = :channel
+    UNION SELECT s.thought FROM goals g CROSS JOIN thought_sources s ON s.source = 'GL_' || g.soul || '/' || g.id
+      WHERE g.conversation IN ({_THERE}) AND g.thought = ''
+    UNION SELECT thought FROM thought_sources WHERE source >= :messages AND source < :messages || '~'
+    UNION SELECT thought FROM thought_sources WHERE source IN (:room, :way, :question)
+    """  # noqa: S608 - constants
+
+
+async def narrow_thoughts(transaction: Transaction, workspace: str, channel: str, audience: Audience) -> None:
+    """Keep the thoughts of a channel for `audience`, and empty those of other rooms that saw any of it.
+
+    Those that are kept, and the goals made there, came before the workspace: none is thought again. What was written
+    there into documents goes.
+    """
+    where = {"workspace": workspace, "channel": channel}
+    await empty_along(
+        transaction,
+        _SAW_IT,
+        _THERE,
+        messages=message_id(workspace, channel, ""),
+        room=room_id(workspace, channel),
+        way=way_id(workspace, channel),
+        question=question_id(workspace, channel),
+        **where,
+    )
+    for table in ("thoughts", "goals"):
+        await transaction.run(
+            f"UPDATE {table} SET audience = :audience WHERE audience = :everybody AND conversation IN ({_THERE})",  # noqa: S608 - constants
+            audience=str(audience),
+            everybody=f"workspace:{workspace}",
+            **where,
+        )
+    await transaction.run(
+        f"DELETE FROM mind_documents WHERE conversation IN ({_THERE}) AND audience IN (:everybody, '')",  # noqa: S608 - a constant
+        everybody=f"workspace:{workspace}",
+        **where,
+    )

@@ -1,34 +1,49 @@
 """Fills a new working memory with what the soul knows about a conversation, its users and itself."""
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final
 
+from pydantic import ValidationError
+
+from daemon.core.expectations import Outcome
 from daemon.core.fencing import clean_name
-from daemon.core.inner_room import INNER
-from daemon.core.lineage import saw
+from daemon.core.lineage import INNER, author_id, kept_readers, may_think_again, read_readers, saw, session_id
 from daemon.core.notes import NOTE_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Perception, Readers
+from daemon.core.phrase_words import time_in
 from daemon.core.ports.channel import ThreadMessage
-from daemon.core.spans import dated
-from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.core.sessions import CodeSession
+from daemon.core.tempo import SURPRISING, dated
+from daemon.core.text import shortened
+from daemon.core.words import keys_of_words, shares_words, words_heard
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.memory.expectations.expected import Expected, ScoredPrediction
+from daemon.memory.expectations.settling import OpenPrediction
 from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, JournalEntry, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
-from daemon.memory.knowledge.turns import Transcript
+from daemon.memory.knowledge.turns import THOUGHT_TURNS, Transcript
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.mind.at_hand import NOTHING_AT_HAND, AtHand
+from daemon.memory.mind.goal_changes import Goal
 from daemon.memory.records import Speaks, Turn, TurnKind
-from daemon.memory.stream.reading import NO_THOUGHTS, LastThoughts
-from daemon.mind.recall.documents import with_documents
-from daemon.mind.recall.expected import with_expected
-from daemon.mind.recall.goals import with_goals
-from daemon.mind.recall.mood import with_state, with_workflow
-from daemon.mind.recall.people import with_people
-from daemon.mind.recall.sensed import with_sensed
-from daemon.mind.recall.stream import held_in, thoughts_in_mind
-from daemon.mind.recall.thoughts import last_thoughts
+from daemon.memory.senses.readings import Reading, Sensed
+from daemon.memory.stream.keeping import BY_AUTHORITY
+from daemon.memory.stream.reading import NO_THOUGHTS, KeptThought, LastThoughts
+from daemon.mind.recall.looked_up import with_documents
+from daemon.mind.recall.mood import with_people, with_state, with_workflow
+from daemon.mind.thought import CognitiveOutput, without
+from daemon.shared.who_works import in_short
 from daemon.soul import Soul
 from daemon.soul_engine import (
+    AT_WORK,
+    EXPECTED,
+    GOALS,
+    READINGS,
     SUMMARY,
+    SURPRISES,
     begin,
     with_aside,
     with_cut_turn,
@@ -37,6 +52,231 @@ from daemon.soul_engine import (
     with_thoughts,
     with_thread,
 )
+
+_ACTUAL: Final = {Outcome.HIT: "it came true", Outcome.MISS: "it did not come true"}
+
+
+def with_expected(memory: WorkingMemory, expected: Expected, soul: Soul, now_ms: int, zone: str) -> WorkingMemory:
+    """Put it as data: its words may be those of a person. The greatest surprise stands first, before all else.
+
+    One line says how well a soul foresees that thinks whole thoughts. The memory itself where there is nothing.
+    """
+    surprises = [_scored(one) for one in expected.errors if one.surprise >= SURPRISING]
+    as_expected = [_scored(one) for one in expected.errors if one.surprise < SURPRISING]
+    line = expected.sums.in_words if soul.mind == "cycle" else ""
+    lines = [
+        *([Memory(Role.SYSTEM, line)] if line else []),
+        *as_expected,
+        *(_open(one, now_ms, zone) for one in expected.open),
+    ]
+    if surprises:
+        memory = memory.with_region(SURPRISES, *surprises)
+    return memory.with_region(EXPECTED, *lines) if lines else memory
+
+
+def what_came(one: ScoredPrediction) -> str:
+    """What became of it, in words."""
+    return _ACTUAL[one.outcome]
+
+
+def _scored(one: ScoredPrediction) -> Memory:
+    about = f"{one.id}: you were {one.confidence:.0%} sure, and {what_came(one)}"
+    return Memory(Role.USER, one.what, name=about, metadata=saw(one.thought))
+
+
+def _open(one: OpenPrediction, now_ms: int, zone: str) -> Memory:
+    over = f"over since {time_in(one.due_ms, zone)}" if one.due_ms <= now_ms else f"until {time_in(one.due_ms, zone)}"
+    until = over if one.exchanges is None else f"within {one.exchanges} more replies"
+    return Memory(Role.USER, one.what, name=f"{one.id}, {one.confidence:.0%} sure, {until}", metadata=saw(one.thought))
+
+
+_STALE: Final = "What is stale was untouched for two weeks; it is shown for the last time."
+
+
+def with_goals(memory: WorkingMemory, held: AtHand, now_ms: int, zone: str) -> WorkingMemory:
+    """Put what was meant to be done by now, and the goals, as data: their words may be those of a person.
+
+    The memory itself where there are none.
+    """
+    goals = held.goals
+    meant = [
+        Memory(Role.USER, one.words, name=f"you meant to do at {time_in(one.due_ms, zone)}", metadata=saw(one.thought))
+        for one in held.intended
+    ]
+    lines = [Memory(Role.USER, one.goal, name=_about(one, now_ms, zone), metadata=saw(one.source)) for one in goals]
+    about = [Memory(Role.SYSTEM, _STALE)] if any(one.stale for one in goals) else []
+    return memory.with_region(GOALS, *about, *meant, *lines) if goals or meant else memory
+
+
+def _about(goal: Goal, now_ms: int, zone: str) -> str:
+    """What the house says of a goal: its id, when it is due, and whether it is stale."""
+    due = f"due {'since' if goal.due_ms <= now_ms else 'at'} {time_in(goal.due_ms, zone)}" if goal.due_ms else ""
+    return ", ".join(filter(None, (f"your {'stale ' if goal.stale else ''}goal {goal.id}", due)))
+
+
+_LONGEST: Final = 1_200  # characters of the inner speech of the last thought here
+_SHORTEST: Final = 300  # of each of the others
+
+
+def held_in(thought: KeptThought | None) -> CognitiveOutput | None:
+    """What a kept thought holds in effect; None for none, and for one that is not of today's form."""
+    try:
+        held = CognitiveOutput.model_validate_json(thought.output) if thought is not None else None
+    except ValidationError:
+        return None
+    withheld = {part for part, reason in thought.refused if reason == BY_AUTHORITY} if thought is not None else set()
+    return held and without(held, withheld)
+
+
+def allowed_of(thoughts: LastThoughts) -> CognitiveOutput:
+    """What thoughts here proposed and an admin allowed since the last one, as one thought that holds nothing else."""
+    allowed = CognitiveOutput(inner_speech="")
+    found: dict[str, object] = {"inner_speech": ""}
+    for one in thoughts.settled:
+        if one.allowed and one.value:
+            # what can't be read, is too many together, or of another day's form: the others stand
+            with suppress(ValueError, RecursionError):
+                value, before = json.loads(one.value), found.get(one.field)
+                together = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
+                allowed = CognitiveOutput.model_validate(found | {one.field: together})
+                found[one.field] = together
+    return allowed
+
+
+def settled_lines(thoughts: LastThoughts) -> tuple[str, ...]:
+    """What an admin decided of what thoughts here proposed, for the thought that perceives it first."""
+    return tuple(
+        f"{'Allowed' if one.allowed else 'Declined'} by an admin: {one.field} {shortened(one.value, _SHORTEST)}".strip()
+        for one in thoughts.settled
+    )
+
+
+def thoughts_in_mind(thoughts: LastThoughts, now_ms: int) -> tuple[str, ...]:
+    """Recent thoughts in short, and whole the last one of the conversation itself; oldest first.
+
+    Those of another day say how old they are; of the last one here the prompt says so beside the time.
+    """
+    recent = [
+        dated(shortened(held.inner_speech, _SHORTEST), one.at_ms, now_ms)
+        for one in thoughts.recent
+        if (held := held_in(one)) is not None
+    ]
+    previous = held_in(thoughts.previous)
+    texts = [*recent, "" if previous is None else _whole(previous)]
+    came = (_line("Without effect", "; ".join(left_out(thoughts.previous))), *settled_lines(thoughts))
+    texts[-1] = "\n".join(filter(None, (texts[-1], *came)))
+    return tuple(filter(None, texts))
+
+
+def left_out(thought: KeptThought | None) -> tuple[str, ...]:
+    """Which parts of a thought did not take effect and why, such as "goal_updates: duplicate"; each once."""
+    return () if thought is None else tuple(dict.fromkeys(f"{part}: {reason}" for part, reason in thought.refused))
+
+
+def focus_of(thoughts: LastThoughts) -> str:
+    """What the last thought of the conversation said to look out for, or wanted to look up; empty for nothing."""
+    sought = [one for one in (held_in(thoughts.previous), allowed_of(thoughts)) if one is not None]
+    focus = (words for one in sought for words in one.attention.focus_on)
+    return " ".join((*focus, *(op.query for one in sought for op in one.memory_ops if op.query)))
+
+
+def _whole(thought: CognitiveOutput) -> str:
+    about = thought.self_model_updates
+    lines = [
+        shortened(thought.inner_speech, _LONGEST),
+        "" if thought.external_speech else "You said nothing aloud.",
+        _line("How you were", about.current_state),
+        _line("Unsure of", about.new_uncertainty),
+        _line("To look out for", "; ".join(thought.attention.focus_on)),
+    ]
+    return "\n".join(filter(None, lines))
+
+
+def _line(what: str, words: str) -> str:
+    return f"{what}: {words}" if words else ""
+
+
+SENSE: Final = "sense"
+"""The key in a memory's metadata of the sense that it reached."""
+
+_SENSED_LONGEST: Final = 120  # tokens of one line, so that one doesn't take the room of all
+
+
+def with_sensed(memory: WorkingMemory, sensed: Sensed, thoughts: LastThoughts, soul: Soul, zone: str) -> WorkingMemory:
+    """Put as much of it as its budget has room for, as data, and say how much isn't shown.
+
+    The memory itself where nothing was sensed. What the last thought here looked out for stands first, and what it did
+    not care for last; of equals the newest first.
+    """
+    if not (sensed.readings or sensed.dropped):
+        return memory
+    lines, left = list[Memory](), soul.budgets.readings
+    for one in _in_order(sensed.readings, thoughts):
+        left -= min(_SENSED_LONGEST, estimate_tokens(one.words))
+        if lines and left < 0:
+            break
+        lines.append(_sensed_line(one, zone))
+    return memory.with_region(READINGS, *_left_out(len(sensed.readings) - len(lines), sensed.dropped), *lines)
+
+
+def _in_order(readings: Sequence[Reading], thoughts: LastThoughts) -> Sequence[Reading]:
+    previous = held_in(thoughts.previous)
+    if previous is None:
+        return readings
+    attention = previous.attention
+
+    def place(one: Reading) -> int:
+        words = words_heard(f"{one.sense} {one.words}")
+        keys = keys_of_words(words)
+        lifted = any(shares_words(what, words, keys) for what in attention.focus_on)
+        return 0 if lifted else 2 if any(shares_words(what, words, keys) for what in attention.deprioritize) else 1
+
+    return sorted(readings, key=place)
+
+
+def _sensed_line(one: Reading, zone: str) -> Memory:
+    times = f", {one.n} times, the last" if one.n > 1 else ""
+    name = f"from {clean_name(one.sense)}{times} at {time_in(one.at_ms, zone)}"
+    return Memory(Role.USER, one.words, name=name, metadata={SENSE: one.sense})
+
+
+def _left_out(hidden: int, dropped: int) -> Sequence[Memory]:
+    """What the house says of readings that stand there not."""
+    more = f"{hidden} more came, and are not shown." if hidden else ""
+    gone = f"{dropped} older ones were dropped." if dropped else ""
+    return [Memory(Role.SYSTEM, said)] if (said := " ".join(filter(None, (more, gone)))) else []
+
+
+MONOLOGUE, READERS = "monologue", "readers"
+"""Keys of what is stored privately with a reply: the thought, and who read along when it was thought."""
+
+DEGRADED = "degraded"
+"""The key that says that a whole thought was asked for, and none could be read."""
+
+_SHOWN = 2
+_THOUGHTS_LONGEST = 400  # characters of a thought that is shown again
+
+
+def thought_for(readers: Readers) -> Mapping[str, object]:
+    """What has to be stored with a thought so that `last_thoughts` can tell before whom it may be thought again."""
+    return {READERS: kept_readers(readers)}
+
+
+def last_thoughts(turns: Sequence[Turn], readers: Readers) -> tuple[str, ...]:
+    """The last two thoughts, oldest first, that came before no narrower readers than these (`may_think_again`)."""
+    known = [
+        text
+        for turn in turns[-THOUGHT_TURNS:]
+        if isinstance(text := turn.thought.get(MONOLOGUE), str)
+        and text.strip()
+        and may_think_again(readers, read_readers(turn.thought.get(READERS)))
+    ]
+    return tuple(_shortened(text) for text in known[-_SHOWN:])
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _THOUGHTS_LONGEST else f"{text[:_THOUGHTS_LONGEST].rstrip()}…"
+
 
 THREAD_MESSAGES_READ = 30
 """Earlier messages of a thread that are read when the soul is mentioned in it."""
@@ -121,3 +361,27 @@ def as_memory(turn: Turn) -> Memory:
     if wish := turn.thought.get("calls_for"):
         said["calls_for"] = str(wish)
     return Memory(Role.ASSISTANT, turn.body, metadata=said)
+
+
+_FIRST: Final = """\
+{page}
+
+(This is your first thought of your own. Nobody has said anything and nobody waits: external_speech is not said, and \
+nothing has to be done. Think what you think of this.)"""
+
+
+def awakening_of(soul: Soul) -> str:
+    """The instruction for the first thought; its soul.md, values and rules stand in the prompt as always."""
+    return _FIRST.format(page=soul.awakening).strip()
+
+
+_FRAME = 45  # tokens of the heading and the fence
+_ABOUT = "sessions of Claude Code that run now"
+
+
+def with_sessions(memory: WorkingMemory, sessions: Sequence[CodeSession], tokens: int) -> WorkingMemory:
+    """Put the sessions as a note that takes at most these tokens with its heading and its fence."""
+    if not sessions:
+        return memory
+    ids = [name for one in sessions for name in (session_id(one.id), author_id(one.workspace, one.person))]
+    return with_notes(memory, AT_WORK, in_short(sessions, tokens - _FRAME), about=_ABOUT, seen=ids)

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from daemon.core.working_memory import DEFAULT_REGION, Role
-from daemon.mind.mental_process import ProcessContext
-from daemon.mind.recall.occasion import passed
-from daemon.mind.recall.sensed import SENSE
-from daemon.mind.recall.stream import left_out, settled_lines
-from daemon.mind.thought.cognitive_input import Percept
+from daemon.mind.process import ProcessContext
+from daemon.mind.recall import SENSE, left_out, settled_lines
+from daemon.mind.recall.mood import passed
+from daemon.mind.thought.cognitive_output import Percept
 from daemon.soul_engine import READINGS
 
 _LANGUAGE, _REPORTS, _ACTS, _TIME = "language", "sense", "motor", "temporal"

@@ -9,7 +9,7 @@ from pydantic import BaseModel, field_validator
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, thought
-from daemon.mind.structured_reply import structured
+from daemon.mind.reply import structured
 
 DONE = "DONE"
 """The reserved choice: the goal is reached."""

@@ -5,12 +5,12 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.core.ports.models import Effort
+from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line, shortened
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.structured_reply import structured
+from daemon.mind.reply import structured
 from daemon.soul_engine import TURNS, heading, with_notes
 
 LEFT = "left to do"

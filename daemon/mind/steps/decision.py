@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from daemon.core.errors import MalformedReply
 from daemon.core.step import Step
 from daemon.core.working_memory import thought
-from daemon.mind.structured_reply import structured
+from daemon.mind.reply import structured
 
 _COMMAND = """\
 {question}

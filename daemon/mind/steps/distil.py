@@ -6,13 +6,13 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import Effort
+from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line, shortened
 from daemon.core.working_memory import WorkingMemory
-from daemon.memory.consolidation.distillate import Distillate, DistilledLine
-from daemon.mind.structured_reply import structured
+from daemon.memory.consolidation.distilling import Distillate, DistilledLine
+from daemon.mind.reply import structured
 from daemon.soul_engine import heading, with_notes
 
 VISITS: Final = "what you remember of these visits"

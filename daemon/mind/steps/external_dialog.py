@@ -1,7 +1,7 @@
 """The persona speaks, streamed; a prefix such as `Name said: "…"` is never shown (seed 000)."""
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import ModelRole
+from daemon.core.ports.services import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.spoken_text import PRIVATE_VERBS, SpokenText

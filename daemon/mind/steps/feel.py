@@ -8,13 +8,12 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import Effort
-from daemon.core.step import Step
+from daemon.core.ports.services import Effort
+from daemon.core.step import Step, share_in
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line, shortened
-from daemon.core.turn_fields import share_in
 from daemon.memory.knowledge.records.kinds import Qualia
-from daemon.mind.structured_reply import structured
+from daemon.mind.reply import structured
 from daemon.soul import Soul
 from daemon.soul_engine import SOUL_STATE, heading
 

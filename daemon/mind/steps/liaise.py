@@ -6,12 +6,12 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.core.ports.models import Effort
+from daemon.core.ports.services import Effort
 from daemon.core.sessions import CodeSession
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.structured_reply import structured
+from daemon.mind.reply import structured
 from daemon.shared.who_works import in_short
 from daemon.soul_engine import AT_WORK, with_notes
 

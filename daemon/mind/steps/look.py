@@ -7,11 +7,11 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import Effort
+from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line, shortened, storable
-from daemon.mind.structured_reply import structured
+from daemon.mind.reply import structured
 
 DESCRIPTION_CAP: Final = 600
 VISIBLE_CAP: Final = 2_000

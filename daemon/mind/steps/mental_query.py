@@ -5,11 +5,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from daemon.core.ports.models import Effort
-from daemon.core.step import Step
-from daemon.core.turn_fields import EpistemicMode, Heard, Stated, heard_in, stated_in
+from daemon.core.ports.services import Effort
+from daemon.core.step import EpistemicMode, Heard, Stated, Step, heard_in, stated_in
 from daemon.core.working_memory import thought
-from daemon.mind.structured_reply import structured
+from daemon.mind.reply import structured
 
 _COMMAND = """\
 Weigh this statement in the light of the conversation: {statement}

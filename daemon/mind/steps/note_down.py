@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.core.ports.models import Effort
+from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import visible_line
 from daemon.mind.quotation import SaidAs
-from daemon.mind.structured_reply import structured
+from daemon.mind.reply import structured
 
 LONGEST_LINE, MOST_TAGS, LONGEST_TAG = 300, 5, 40
 """Characters of what is noted, the most tags, and the characters of a tag and of the tone."""

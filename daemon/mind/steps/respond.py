@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
-from daemon.core.ports.models import Effort, ModelRole
-from daemon.core.short_answers import short_answers_in
-from daemon.core.step import AnswerForm, Step
-from daemon.core.turn_fields import (
+from daemon.core.phrase_words import short_answers_in
+from daemon.core.ports.services import Effort, ModelRole
+from daemon.core.step import (
     NOTHING_HEARD,
     PLAINLY_STATED,
+    AnswerForm,
     EpistemicMode,
     Heard,
     Stated,
+    Step,
     heard_in,
     stated_in,
 )
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.steps.external_dialog import external_dialog, read_spoken, spoken_text
-from daemon.mind.tagged_output import REPLY_TAG, WISH_TAG, Element, TaggedOutput
-from daemon.mind.tagged_output.leading_element import LeadingElement
+from daemon.mind.tagged_output import REPLY_TAG, WISH_TAG, Element, LeadingElement, TaggedOutput
 from daemon.soul import Soul
 
 NOTHING = "nothing"

@@ -6,11 +6,11 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import Effort
+from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
+from daemon.mind.reply import structured
 from daemon.mind.steps.visitor_notes import note_line
-from daemon.mind.structured_reply import structured
 from daemon.soul_engine import NOTES, heading, with_notes
 
 _COMMAND: Final = """\

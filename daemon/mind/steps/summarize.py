@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name, cut
-from daemon.core.ports.models import Effort
+from daemon.core.ports.services import Effort
 from daemon.core.step import AnswerForm, Step
 from daemon.core.text import one_line, shortened
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens

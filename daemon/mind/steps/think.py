@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import REPLY_MARK, Effort, ModelRole
-from daemon.core.step import AnswerForm, Step
-from daemon.core.turn_fields import PLAINLY_STATED, Stated
+from daemon.core.ports.services import REPLY_MARK, Effort, ModelRole
+from daemon.core.step import PLAINLY_STATED, AnswerForm, Stated, Step
 from daemon.core.working_memory import Memory, Role
-from daemon.mind.answer_filter import words_aloud
+from daemon.mind.reply import words_aloud
 from daemon.mind.steps.external_dialog import read_spoken, spoken_text
 from daemon.mind.steps.respond import wish_word
 from daemon.mind.thought import (

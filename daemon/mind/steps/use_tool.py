@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pydantic import BaseModel, field_validator
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.models import ModelRole
-from daemon.core.ports.tools import Tool
+from daemon.core.ports.library import Tool
+from daemon.core.ports.services import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory, thought
-from daemon.mind.structured_reply import structured
+from daemon.mind.reply import structured
 from daemon.soul_engine import with_notes
 
 MOST = 24

@@ -7,13 +7,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.core.fencing import clean_name
-from daemon.core.ports.models import Effort
+from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import shortened, visible_line
 from daemon.core.working_memory import Memory, WorkingMemory, thought
 from daemon.mind.quotation import SaidAs
+from daemon.mind.reply import structured
 from daemon.mind.steps.visitor_whispers import whisper_lines
-from daemon.mind.structured_reply import structured
 from daemon.soul_engine import NOTES, PERSON, with_notes
 
 MOST_LINES = 40
@@ -130,7 +130,7 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "", whole
     """The changes to the `current` notes about a user; run it on a memory prepared by `with_current_notes`.
 
     `focus` names what to look at above all, in the daemon's own words. `whole`: thought and whispers are asked for in
-    the same answer. Nothing of the value is proved yet: see `daemon.mind.noting`.
+    the same answer. Nothing of the value is proved yet: see `daemon.mind.taking_effect`.
     """
     json_schema, read_change = structured(_WholeChange if whole else _Change)
     name, count = clean_name(person), len(current)

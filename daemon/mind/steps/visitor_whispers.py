@@ -2,7 +2,7 @@
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
-from daemon.core.ports.models import Effort
+from daemon.core.ports.services import Effort
 from daemon.core.step import AnswerForm, Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, thought

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from daemon.core.lookalike import NEAR, OPENERS, fold, reads_as, squeeze
+from daemon.core.text import NEAR, OPENERS, fold, reads_as, squeeze
 
 _OPENER = re.compile(f"[{OPENERS}&]")
 _NAME = re.compile(r"<\s*(/?)\s*([a-z_]+)", re.IGNORECASE | re.ASCII)

@@ -16,11 +16,10 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from daemon.core.errors import MalformedReply
 from daemon.core.text import storable
-from daemon.mind.thought.answer_text import NOTHING, is_misquoted, is_no_speech, storable_answer, whole_parts
-from daemon.mind.thought.cognitive_input import CognitiveInput
 from daemon.mind.thought.cognitive_output import (
     MOST_OF_A_KIND,
     MOST_PREDICTIONS,
+    CognitiveInput,
     CognitiveOutput,
     GoalUpdate,
     MemoryOp,
@@ -28,6 +27,7 @@ from daemon.mind.thought.cognitive_output import (
     ThoughtToolCall,
     ValueUpdate,
 )
+from daemon.mind.thought_speech import NOTHING, is_misquoted, is_no_speech, storable_answer, whole_parts
 
 Reason = Literal[
     "unknown",

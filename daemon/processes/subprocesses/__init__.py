@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from daemon.mind.mental_subprocess import Subprocess
+from daemon.mind.stances import Subprocess
 from daemon.processes.subprocesses.closes_the_visit import closes_the_visit
 from daemon.processes.subprocesses.keeps_its_own_state import keeps_its_own_state
 from daemon.processes.subprocesses.looks_at_what_was_shown import looks_at_what_was_shown

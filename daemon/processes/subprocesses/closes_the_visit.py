@@ -5,8 +5,8 @@ from dataclasses import replace
 from daemon.core.errors import MalformedReply, ModelRefused, NoAccess
 from daemon.memory.knowledge.episodes import Closing, EndedVisit, ImplicationRefused
 from daemon.memory.knowledge.records.kinds import StructuredSummary, WorkflowState
-from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
+from daemon.mind.stances import SubprocessContext
 from daemon.mind.steps.close_episode import VisitReport, close_episode, with_left
 from daemon.mind.steps.summarize import turns_to_summarize
 from daemon.soul_engine import begin

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from daemon.core.turn_fields import NOTHING_HEARD, PLAINLY_STATED
-from daemon.memory.knowledge.qualia import OwnFeeling
-from daemon.memory.knowledge.soul_states import NewState
+from daemon.core.step import NOTHING_HEARD, PLAINLY_STATED
+from daemon.memory.knowledge.soul_states import NewState, OwnFeeling
 from daemon.memory.records import Speaks, Turn
-from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
 from daemon.mind.recall.mood import current_mood, with_state
+from daemon.mind.stances import SubprocessContext
 from daemon.mind.steps.feel import feel
 from daemon.mind.steps.mental_query import Weighed, weigh_exchange
 from daemon.soul_engine import begin

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from daemon.core.errors import MalformedReply, ModelRefused, NoAccess
-from daemon.core.ports.files import FileKind
+from daemon.core.ports.services import FileKind
 from daemon.memory.knowledge.senses import SentFile
-from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall.mood import current_mood
-from daemon.mind.senses.as_records import sense_of_file
-from daemon.mind.senses.seeing import seeing
+from daemon.mind.stances import SubprocessContext
 from daemon.mind.steps.look import Seen, look
+from daemon.mind.thought_input import seeing, sense_of_file
 from daemon.soul_engine import begin
 
 _AT_ONCE = 8  # pictures in one look

@@ -8,14 +8,14 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.learning import Learned, TurnRange
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import Speaks, Turn
-from daemon.mind.mental_subprocess import SubprocessContext
-from daemon.mind.noting import Said, TooMuchLost, judged
 from daemon.mind.recall import as_memory
-from daemon.mind.recall.people import with_people
+from daemon.mind.recall.mood import with_people
+from daemon.mind.stances import SubprocessContext
 from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.visitor_notes import NotesChange, visitor_notes, with_current_notes
 from daemon.mind.steps.visitor_whispers import visitor_whispers
+from daemon.mind.taking_effect import Said, TooMuchLost, judged
 from daemon.soul_engine import begin
 
 _LOOKED_AT = 400  # newest turns among whose speakers it looks for what is new

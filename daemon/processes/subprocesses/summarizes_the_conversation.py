@@ -1,7 +1,7 @@
 """Folds turns that no longer fit a prompt into the conversation's summary; the turns themselves are kept."""
 
-from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
+from daemon.mind.stances import SubprocessContext
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
 from daemon.soul import talk_budget
 from daemon.soul_engine import transcript_window

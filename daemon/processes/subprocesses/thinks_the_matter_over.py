@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from daemon.mind.matter import Matter
-from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
+from daemon.mind.stances import SubprocessContext
 from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.soul_engine import begin
 

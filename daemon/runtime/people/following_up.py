@@ -3,14 +3,14 @@
 Their home page says how that stands, too, and what was promised to them.
 """
 
-from daemon.core.home import HomeItem, HomeSection
-from daemon.core.initiative import state_of
+from daemon.core.notes import state_of
 from daemon.core.perception import Modality, Place
+from daemon.core.phrase_words import time_in
 from daemon.core.phrases import Command, Phrase
-from daemon.core.reminder_words import time_in
+from daemon.core.settings_place import HomeItem, HomeSection
 from daemon.memory.queues.invitations import How, Invited
 from daemon.memory.records import Delivery, Speaks
-from daemon.mind.promising import in_short
+from daemon.mind.motor import in_short
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.people.own_words import say
 

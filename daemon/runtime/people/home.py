@@ -1,30 +1,91 @@
 """The home page of one person: made anew each time it is opened, and after each act there, from what holds then."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from daemon.core.errors import ChannelError
-from daemon.core.home import HomeButton, HomeItem, HomePage, HomeSection
 from daemon.core.phrases import USAGE, Phrase
-from daemon.core.text import numbered, one_line, shortened
+from daemon.core.sentences import Words
+from daemon.core.settings_place import HomeButton, HomeItem, HomePage, HomeSection
+from daemon.core.spending import PaidBy
+from daemon.core.tempo import sentence_of
+from daemon.core.text import bar_line, numbered, one_line, shortened
 from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.queues.memory_acts import Asker, Corrected, MemoryAct, Shown
 from daemon.memory.queues.typed_commands import DONE, act_pressed
-from daemon.memory.records import Delivery
-from daemon.memory.shared.own_keys import KeysEnded
-from daemon.runtime.abilities import abilities
+from daemon.memory.records import Delivery, Dismissal
+from daemon.memory.shared.keys import KeysEnded
+from daemon.runtime.abilities import Ability, abilities
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.people.following_up import unasked_section
 from daemon.runtime.people.helping import status_of_person
-from daemon.runtime.people.house import house_section
 from daemon.runtime.people.own_memory import day_in
-from daemon.runtime.people.own_reminders import lines_of
+from daemon.runtime.people.reminders import lines_of
+
+_DAY_MS: Final = 86_400_000
+_DAYS: Final = 14
+_MOST: Final = 10  # alarms
+_MODELS: Final = 5
+
+
+async def house_section(cycle: Cycle) -> HomeSection:
+    """The section for admins. Raises StoreError."""
+    services, say = cycle.services, cycle.words.say
+    things = services.capabilities.own_things
+    house = await things.house(services.clock.now_ms() - _DAY_MS)
+    lines = [
+        say("home_connected" if services.channels.main.healthy() else "home_unconnected", daemons=house.daemons),
+        say("home_queue", waiting=house.waiting, to_send=house.to_send),
+        say("home_spent", usd=f"{house.cost_usd:.2f}", calls=house.calls, failed=house.failed),
+        *await _money(cycle),
+        await _days(cycle),
+    ]
+    alarms = [f":warning: {services.channels.main.trouble()}"] if services.channels.main.trouble() else []
+    alarms += [f":warning: {say('home_dead', dead=house.dead)}"] if house.dead else []
+    alarms += [f":warning: {sentence_of(one)}" for one in (await things.alarms())[:_MOST]]
+    return HomeSection(say("home_house"), tuple(map(HomeItem, (*lines, *(alarms or [say("home_no_alarm")])))))
+
+
+async def _money(cycle: Cycle) -> list[str]:
+    """What is left of the soul's cap today, and the models that cost most in the last 24 hours."""
+    services, say = cycle.services, cycle.words.say
+    till, things = services.till, services.capabilities.own_things
+    caps, lines = till.terms.caps().known, list[str]()
+    if (cap := caps.pop(PaidBy.SOUL, None)) is not None:
+        spent = await things.spent(till.day().date)
+        lines.append(say("home_left", left=f"{spent.left_of(cap):.2f}", cap=f"{cap:g}"))
+    for paid_by, usd in caps.items():
+        lines.append(say("home_cap_person" if paid_by is PaidBy.PERSON else "home_cap_room", cap=f"{usd:g}"))
+    models = await things.costs("model", services.clock.now_ms() - _DAY_MS)
+    if models:
+        named = [f"{shortened(one_line(one.key), 60)} ${one.cost_usd:.2f}" for one in models[:_MODELS]]
+        lines.append(say("home_by_model", models=", ".join(named)))
+    return lines
+
+
+async def _days(cycle: Cycle) -> str:
+    """A curve of the last days each, oldest first."""
+    services, say = cycle.services, cycle.words.say
+    now = services.clock.now_ms()
+    days = [services.till.day(now - back * _DAY_MS) for back in reversed(range(_DAYS))]
+    found = await services.capabilities.own_things.days(days)
+    curves = (
+        ("home_days_heard", [float(one.heard) for one in found], "{:.0f}"),
+        ("home_days_answered", [float(one.answered) for one in found], "{:.0f}"),
+        ("home_days_wait", [one.wait_s for one in found], "{:.0f}"),
+        ("home_days_cost", [one.cost_usd for one in found], "{:.2f}"),
+    )
+    lines = [
+        say(key, bars=bar_line(numbers), today=form.format(numbers[-1]), most=form.format(max(numbers)))
+        for key, numbers, form in curves
+    ]
+    return "\n".join((say("home_days", days=_DAYS), *lines))
+
 
 _PAGE: Final = 8  # facts at a time
-_MOST: Final = 10  # reminders, keys
 _LONGEST: Final = 500
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
@@ -161,3 +222,41 @@ async def _rooms(cycle: Cycle, command: str) -> HomeSection:
 
 def _or(items: Sequence[HomeItem], nothing: str) -> tuple[HomeItem, ...]:
     return tuple(items) or (HomeItem(nothing),)
+
+
+_CLAUSES: Final = frozenset(
+    {
+        *("help_talk", "help_remember", "help_files", "help_library", "help_tools", "help_problems"),
+        *("help_contacts", "help_reminders", "help_sessions", "help_souls"),
+    }
+)
+"""The abilities that make a clause; the sentence of each begins with `can` in place of `help`."""
+
+
+async def introduce(cycle: Cycle, _: Phrase) -> Delivery | None:
+    """Say who it is, once in a channel, and commit; the post is dropped without a word where Slack refuses it.
+
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    """
+    services, where = cycle.services, cycle.claim.conversation
+    soul = cycle.soul
+    if not soul.presence.introduces_itself:
+        cycle.dismissed = {
+            **cycle.dismissed,
+            **{one.id: Dismissal("it does not introduce itself") for one in cycle.messages},
+        }
+        return await services.commits.commit(effect_of_words(cycle, (), ()))
+    text = introduction(cycle.words, soul.display_name, await abilities(cycle), cycle.channel.offers(where).command)
+    await cycle.require_same_readers()
+    effect = effect_of_words(cycle, cycle.channel.split(text, where, cycle.hosts), ())
+    delivery = await services.commits.commit(replace(effect, unasked=True))
+    services.emit("room.introduced", trace=cycle.trace_id, channel=where.channel)
+    return delivery
+
+
+def introduction(words: Words, name: str, found: Iterable[Ability], command: str) -> str:
+    """The two sentences."""
+    clauses = [replace(one, key=f"can_{one.key.partition('_')[2]}").said(words) for one in found if one.key in _CLAUSES]
+    *first, last = clauses
+    can = words.say("introduction_list", first=", ".join(first), last=last) if first else last
+    return words.say("introduction", name=name, can=can, help=f"`{command} help`" if command else "*help*")

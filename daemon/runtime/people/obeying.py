@@ -6,25 +6,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from daemon.core.initiative import INVITING
+from daemon.core.notes import INVITING
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place, Readers
 from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_in, phrase_said, typed
 from daemon.core.sessions import key_of
 from daemon.core.soul_names import souls_named
 from daemon.core.text import one_line
 from daemon.memory.knowledge.records.kinds import Fact
-from daemon.memory.people.beliefs import Belief
 from daemon.memory.people.erasure import Spared
+from daemon.memory.people.standing import Belief
 from daemon.memory.queues.approvals import NewApproval
-from daemon.memory.queues.belief_acts import BeliefForgotten
-from daemon.memory.queues.beside import HOME, TYPED
 from daemon.memory.queues.cycle_effect import CycleEffect
-from daemon.memory.queues.introductions import JOINED
 from daemon.memory.queues.memory_acts import (
     CONFIRM_MS,
     FORGETTING,
     AskedToForget,
     Asker,
+    BeliefForgotten,
     Corrected,
     Forgotten,
     LastForgotten,
@@ -32,30 +30,22 @@ from daemon.memory.queues.memory_acts import (
     Paused,
     SaidInPrivate,
 )
-from daemon.memory.queues.room_ways import WAY_SET
-from daemon.memory.queues.typed_commands import STOPS
-from daemon.memory.queues.why_asked import MESSAGE
+from daemon.memory.queues.room_ways import JOINED, WAY_SET
+from daemon.memory.queues.typed_commands import HOME, MESSAGE, STOPS, TYPED
 from daemon.memory.records import Delivery, ProcessState, Speaks, Turn, VisitState
-from daemon.mind.remembering import own_words
+from daemon.mind.taking_effect import own_words
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
-from daemon.runtime.people.asking_sessions import ask_session, means_session
-from daemon.runtime.people.at_work import asks_for_sessions, show_who_works
-from daemon.runtime.people.binding import bind_here, unbind_here
-from daemon.runtime.people.explaining import explain
+from daemon.runtime.people.binding import bind_here, decides_on_machine, pair, unbind_here
 from daemon.runtime.people.following_up import heed_following_up
-from daemon.runtime.people.handing_over import hand_over
 from daemon.runtime.people.helping import show_help, status_of_person
-from daemon.runtime.people.home import heed_home
-from daemon.runtime.people.introducing import introduce
-from daemon.runtime.people.own_keys import heed_keys
+from daemon.runtime.people.home import heed_home, introduce
 from daemon.runtime.people.own_memory import OwnMemory
-from daemon.runtime.people.own_reminders import heed_own_reminders, reminders_of_person
-from daemon.runtime.people.own_words import commit_shown, say
-from daemon.runtime.people.pairing import decides_on_machine, pair
+from daemon.runtime.people.own_words import commit_shown, explain, say
 from daemon.runtime.people.promises import decline_unasked, says_what_is_unwanted
-from daemon.runtime.people.room_way import show_way, tell_way
-from daemon.runtime.people.showing_there import show_there
+from daemon.runtime.people.reminders import heed_own_reminders, reminders_of_person, show_there
+from daemon.runtime.people.rooms import hand_over, show_way, tell_way
+from daemon.runtime.people.sessions import ask_session, asks_for_sessions, heed_keys, means_session, show_who_works
 
 _LONGEST_CORRECTION: Final = 500
 _LONGEST_QUOTED: Final = 100

@@ -10,8 +10,8 @@ from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.sentences import Words
 from daemon.core.text import numbered, one_line
 from daemon.memory.knowledge.records.kinds import Fact, Trust
-from daemon.memory.people.beliefs import Belief
 from daemon.memory.people.known import KnownOfPerson, QuotedWords
+from daemon.memory.people.standing import Belief
 from daemon.memory.queues.memory_acts import IN_OWN_WORDS, MemoryAct, Shown
 
 _LONGEST_QUOTE: Final = 300

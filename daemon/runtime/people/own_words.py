@@ -1,14 +1,25 @@
 """Answers with words of the daemon alone, which no model made."""
 
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from daemon.memory.queues.beside import TYPED
+from daemon.core.errors import ChannelError
+from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.ports.channel import Room
+from daemon.core.sentences import Words
+from daemon.core.text import shortened, visible_line
+from daemon.memory.knowledge.records.kinds import RecordKind
 from daemon.memory.queues.cycle_effect import CycleEffect
-from daemon.memory.queues.memory_acts import MemoryAct
+from daemon.memory.queues.memory_acts import Asker, MemoryAct, SaidInPrivate
+from daemon.memory.queues.typed_commands import ASKED_IN, MESSAGE, TYPED
 from daemon.memory.records import Delivery
+from daemon.memory.retrieval.reasons import DOCUMENT, Ear, Explained, Proof, Reason, WhySaid
+from daemon.memory.retrieval.rows import NOT_JUDGED, TURN, Judged
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words
-from daemon.runtime.sharing import tell_others
+from daemon.runtime.people.own_memory import day_in
+from daemon.runtime.sensing import tell_others
 
 
 async def say(cycle: Cycle, text: str, *acts: MemoryAct) -> Delivery | None:
@@ -42,3 +53,219 @@ async def commit_shown(cycle: Cycle, effect: CycleEffect) -> Delivery | None:
     if shown and not await services.channels.main.answer_command(command, shown):
         services.emit("commands.unanswered", trace=cycle.trace_id)
     return delivery
+
+
+MOST_LINKS: Final = 12
+"""How many addresses of messages are asked for in one answer."""
+
+_MOST_SENTENCES: Final = 30
+_SENTENCE, _QUOTE, _NAME = 200, 300, 80  # characters
+_KINDS: Final = {
+    RecordKind.FACT: "because_fact",
+    RecordKind.SENSE: "because_sense",
+    DOCUMENT: "because_document",
+}  # any other is a talk that is remembered as a whole
+
+AddressOf = Callable[[ConversationKey, str], Awaitable[str]]
+"""The address of a message of a conversation, empty for none."""
+
+
+@dataclass(slots=True)
+class Because:
+    """Words, the time zone of who asks, and where messages are found; `addresses` are those that the answer names."""
+
+    words: Words
+    zone: str
+    address_of: AddressOf
+    addresses: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    async def told(self, said: WhySaid) -> str:
+        """The whole answer about a reply."""
+        lines = [self.words.say("because_head")]
+        for some in _grouped(said.sentences[:_MOST_SENTENCES]):
+            lines.append("\n" + "\n".join(f"> {_plain(one.text, _SENTENCE)}" for one in some))
+            lines += await self._of(some[0])
+        if said.gone:
+            lines.append("\n" + self.words.say("because_gone", count=said.gone))
+        return "\n".join(lines)
+
+    async def _of(self, sentence: Explained) -> list[str]:
+        say = self.words.say
+        lines = [line for reason in sentence.reasons for line in await self._because(reason)]
+        lines += [f"- {say('because_source', what=_plain(one.replace('`', ''), _QUOTE))}" for one in sentence.sources]
+        if sentence.hidden:
+            lines.append(say("because_hidden"))
+        if sentence.gone:
+            lines.append(say("because_forgotten"))
+        return lines or [say("because_nothing")]
+
+    async def _because(self, reason: Reason) -> list[str]:
+        """A memory and the messages that prove it; a turn is one itself."""
+        proofs = [await self._proof(one) for one in reason.evidence]
+        judged = self._judged(reason.judged)
+        if reason.kind == TURN:
+            return [*(f"- {one}" for one in proofs), *judged]
+        what = _plain(reason.text, _QUOTE)
+        lines = [f"- {self.words.say(_KINDS.get(reason.kind, 'because_talk'), what=what)}"]
+        if not proofs and reason.kind != DOCUMENT:
+            lines.append(f"  {self.words.say('because_unproved')}")
+        return [*lines, *(f"  {one}" for one in proofs), *judged]
+
+    def _judged(self, judged: Judged) -> list[str]:
+        """What people said of replies that had this memory; no line where they said nothing."""
+        if judged == NOT_JUDGED:
+            return []
+        return [f"  {self.words.say('because_judged', good=judged.good, bad=judged.bad)}"]
+
+    async def _proof(self, proof: Proof) -> str:
+        say, day = self.words.say, day_in(proof.said_ms, self.zone)
+        name = _plain(proof.speaker, _NAME) or say("because_anyone")
+        quote = _plain(proof.quote, _QUOTE)
+        told = (
+            say("because_said", quote=quote, name=name, day=day) if quote else say("because_then", name=name, day=day)
+        )
+        address = await self._address(proof)
+        return f"{told} [{say('because_link')}]({address})" if address else told
+
+    async def _address(self, proof: Proof) -> str:
+        key = (str(proof.conversation), proof.ts)
+        if proof.ts and key not in self.addresses and len(self.addresses) < MOST_LINKS:
+            self.addresses[key] = await self.address_of(proof.conversation, proof.ts)
+        return self.addresses.get(key, "")
+
+
+def _grouped(sentences: Sequence[Explained]) -> Iterator[list[Explained]]:
+    """The sentences one by one; neighbours that nothing bears stand together."""
+    group: list[Explained] = []
+    for one in sentences:
+        alone = one.reasons or one.sources or one.hidden or one.gone
+        if alone and group:
+            yield group
+            group = []
+        if alone:
+            yield [one]
+        else:
+            group.append(one)
+    if group:
+        yield group
+
+
+def _plain(text: str, most: int) -> str:
+    return shortened(visible_line(text), most)
+
+
+_MOST_WHISPERED: Final = 3  # parts of an answer that reaches nobody's direct messages
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What is said here to all who read, and what to the person alone; empty for nothing."""
+
+    here: str = ""
+    private: str = ""
+
+
+async def explain(cycle: Cycle) -> Delivery | None:
+    """Answer and commit; returns the first post, claimed for sending.
+
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    """
+    services, newest = cycle.services, cycle.newest
+    clicked = newest.modality is Modality.DECISION
+    alone = cycle.claim.audience.kind is AudienceKind.DM
+    said = await _said_here(cycle)
+    room = None if alone else await _room_of(cycle)
+    ears = [Ear(cycle.claim.conversation, cycle.readers)]
+    private = "" if alone else await _told_to(cycle, said, [*ears, *([room.ear] if room else [])])
+    answer = _Answer(private=private)
+    if not clicked or alone:
+        answer = await _where_others_read(cycle, said, ears, private, room)
+    await cycle.require_same_readers()
+    delivery = await commit_shown(cycle, _effect(cycle, answer, room))
+    if clicked and not alone:
+        await _point_to(cycle, answer.private, found=room is not None)
+    services.emit("memory.explained", trace=cycle.trace_id, clicked=clicked)
+    return delivery
+
+
+@dataclass(frozen=True, slots=True)
+class _Private:
+    """The direct messages of the person, and who hears what is said there."""
+
+    room: Room
+    ear: Ear
+
+
+async def _said_here(cycle: Cycle) -> str:
+    """The id of the reply that is asked about; empty for none."""
+    reasons, newest = cycle.services.reasons, cycle.newest
+    if TYPED in newest.params:
+        return await cycle.services.capabilities.own_things.newest_reply(
+            newest.author, str(newest.params.get(ASKED_IN, ""))
+        )
+    if newest.modality is Modality.DECISION:
+        key = cycle.claim.conversation
+        return await reasons.reply_posted(key.soul, str(newest.params.get(MESSAGE, "")), key.channel)
+    return await reasons.last_reply(cycle.claim.conversation)
+
+
+async def _room_of(cycle: Cycle) -> _Private | None:
+    """The person's direct messages; None where they can't be written to."""
+    newest, claim = cycle.newest, cycle.claim
+    try:
+        room = await cycle.services.capabilities.find_room(newest.author)
+    except ChannelError as error:
+        cycle.services.emit("memory.no_room", trace=cycle.trace_id, reason=error.message)
+        return None
+    where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, room.channel)
+    there: Perception = replace(newest, conversation=where, audience=room.audience, place=Place.DM)
+    return _Private(room, Ear(where, await cycle.services.channels.of(where).readers(there)))
+
+
+async def _why(cycle: Cycle, reply: str, ears: list[Ear]) -> WhySaid | None:
+    return await cycle.services.reasons.why(reply, ears) if reply else None
+
+
+async def _told_to(cycle: Cycle, reply: str, ears: list[Ear]) -> str:
+    """The answer for those who hear it by these ears; the addresses that it names may be linked to."""
+    if (why := await _why(cycle, reply, ears)) is None:
+        return cycle.words.say("because_no_reply")
+    channels = cycle.services.channels
+    because = Because(cycle.words, cycle.newest.zone, lambda where, ts: channels.of(where).permalink(where, ts))
+    told = await because.told(why)
+    cycle.hosts.learn(*because.addresses.values())
+    return told
+
+
+async def _where_others_read(cycle: Cycle, reply: str, ears: list[Ear], private: str, room: _Private | None) -> _Answer:
+    """What all who read here may hear, and besides what the person alone may, if that is more."""
+    here = await _told_to(cycle, reply, ears)
+    if room is None or private == here:
+        return _Answer(here)
+    return _Answer(f"{here}\n\n{cycle.words.say('because_in_private')}", private)
+
+
+def _effect(cycle: Cycle, answer: _Answer, room: _Private | None) -> CycleEffect:
+    services, claim, newest = cycle.services, cycle.claim, cycle.newest
+    acts, rooms = [], cycle.readers.rooms
+    if answer.private and room is not None:
+        parts = services.channels.of(room.ear.where).split(answer.private, room.ear.where, cycle.hosts)
+        acts = [SaidInPrivate(room.room.channel, room.room.audience, parts)]
+        rooms = room.ear.readers.rooms
+    here = cycle.channel.split(answer.here, claim.conversation, cycle.hosts) if answer.here else ()
+    said = effect_of_words(cycle, here, ())
+    return replace(
+        said,
+        acts=tuple(acts),
+        asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
+        rooms=rooms,
+    )
+
+
+async def _point_to(cycle: Cycle, private: str, *, found: bool) -> None:
+    """Tell the person, where they asked, that the answer is in their direct messages; or the answer itself."""
+    channel, key = cycle.channel, cycle.claim.conversation
+    thread = channel.reply_to(cycle.newest)
+    parts = (cycle.words.say("own_in_private"),) if found else channel.split(private, key, cycle.hosts)
+    for part in parts[:_MOST_WHISPERED]:
+        await channel.whisper(key, cycle.newest.author, part, thread=thread)

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from daemon.core.initiative import next_pause
+from daemon.core.notes import next_pause
+from daemon.core.phrase_words import time_in
 from daemon.core.phrases import Phrase
-from daemon.core.reminder_words import time_in
 from daemon.core.sentences import Words
 from daemon.memory.queues.initiatives import NotNow
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesDeclined
 from daemon.memory.records import Delivery, Speaks
-from daemon.mind.promising import in_short
+from daemon.mind.motor import in_short
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.people.own_words import say
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
-from daemon.core.bounded_http import UNCOMPRESSED, bound_responses
-from daemon.core.ports.clock import Clock
+from daemon.core.http import UNCOMPRESSED, bound_responses
+from daemon.core.ports.services import Clock
 from daemon.tools.mcp.lines import Flow, OverlongMessage
 from daemon.tools.mcp.program import run_program
-from daemon.tools.mcp.results import drop_malformed
-from daemon.tools.mcp.server_config import HttpServer, Server, StdioServer
+from daemon.tools.mcp.server_config import HttpServer, Server, StdioServer, drop_malformed
 
 if TYPE_CHECKING:
     from mcp import Client

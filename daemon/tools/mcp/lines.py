@@ -1,6 +1,6 @@
 """Cuts what a server writes into lines, within bounds: a line that never ends costs neither time nor memory."""
 
-from daemon.core.ports.clock import Clock
+from daemon.core.ports.services import Clock
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of the longest message of a server."""

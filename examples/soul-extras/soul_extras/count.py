@@ -1,8 +1,7 @@
 """An action: count the words of a text."""
 
-from daemon.ism.extended import ActionExtension
-from daemon.ism.machine import ActionUse, Recurse
-from daemon.mind.mental_process import ProcessContext
+from daemon.ism.machine import ActionExtension, ActionUse, Recurse
+from daemon.mind.process import ProcessContext
 
 
 async def _count(_context: ProcessContext, use: ActionUse) -> Recurse:

@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncGenerator
 
-from daemon.core.ports.models import Completion, Prompt
-from daemon.llm.extended import ProviderExtension
-from daemon.llm.model_id import ModelId
+from daemon.core.ports.services import Completion, Prompt
+from daemon.llm.answers import ModelId
+from daemon.llm.endpoint import ProviderExtension
 from daemon.llm.placeholder import newest_messages
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from daemon.app import alarms
+from daemon import app as alarms
 from daemon.cli.doctor import failing_checks
-from daemon.core.alarms import QUIET_MS
 from daemon.core.config import Settings
-from daemon.llm.circuit import FAILURES_TO_OPEN
+from daemon.core.tempo import QUIET_MS
+from daemon.llm.resilience import FAILURES_TO_OPEN
 from daemon.llm.router import build_llm
 from daemon.local_slack.model import Json
 from daemon.memory.retrieval.keeper import LEAST_ROOM

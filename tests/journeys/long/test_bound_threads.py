@@ -2,8 +2,7 @@
 
 import subprocess
 
-from daemon.core.bound_threads import KEPT_MS
-from daemon.core.questions import LATE_MS
+from daemon.core.questions import KEPT_MS, LATE_MS
 from tests.journeys.asking import AskedSession, states
 from tests.journeys.binding import BOUND, FOR_ALL, HEAD, bound_thread, put
 from tests.journeys.house import House, said

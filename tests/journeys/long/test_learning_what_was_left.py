@@ -3,7 +3,7 @@
 import re
 
 from daemon.core.errors import ModelRefused
-from daemon.core.ports.models import Prompt
+from daemon.core.ports.services import Prompt
 from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.journeys.learning import MINUTE, noted, notes, tell

@@ -2,7 +2,7 @@
 
 import json
 
-from daemon.core.ports.models import Completion
+from daemon.core.ports.services import Completion
 from tests.journeys.house import House
 from tests.journeys.learning import ABOUT_ME, noted, tell
 from tests.journeys.nights import AT_THREE, night, runs, standing, to_the_minute_before_three

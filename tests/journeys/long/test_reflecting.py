@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from daemon.core.config import load_settings
-from daemon.core.ports.models import Effort, Prompt
+from daemon.core.ports.services import Effort, Prompt
 from daemon.llm.prices import most_tokens_of
 from daemon.memory.records import Delivery
 from daemon.runtime import conversation

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS
+from daemon.llm.resilience import FAILURES_TO_OPEN, REST_SECONDS
 from daemon.llm.router import build_llm
 from tests.fakes import Events
 from tests.given import OPENING, tagged

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.core.bound_threads import MOST_SAID_HOURLY
+from daemon.core.questions import MOST_SAID_HOURLY
 from daemon.core.sessions import KeyOwner, Visibility
 from daemon.memory.shared.keys import KeyAdmin
 from daemon.memory.shared.thread_bindings import SaidInThread, ThreadBindings, said_by

@@ -142,7 +142,7 @@ async def test_an_event_twice_counts_once_and_words_are_bounded(house: House, re
 async def test_of_one_key_and_day_so_much_is_kept_and_its_session_hears_once_that_it_is_all(
     house: House, remembering: AskedSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("daemon.memory.shared.daily_words.MOST_KEPT_DAILY", 2)
+    monkeypatch.setattr("daemon.memory.shared.session_words.MOST_KEPT_DAILY", 2)
     client, hears = remembering.client, "What is said from now on until midnight UTC is not kept"
     house.clock.turn(DAY_S - house.clock.now_ms() / 1000 % DAY_S)  # a day begins
     assert [hears in (await client.report("UserPromptSubmit", prompt=f"prompt {n}")).context for n in range(5)] == [

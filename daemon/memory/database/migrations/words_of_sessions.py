@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, RowMapping, text
 
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 
 _WHY: Final = "said in a session"
 _TURN: Final = (

@@ -5,8 +5,6 @@ from dataclasses import replace
 from typing import Final
 
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.records.crosslinks import loosen
-from daemon.memory.knowledge.records.ids import turn_seq
 from daemon.memory.knowledge.records.kinds import (
     Episode,
     Fact,
@@ -17,10 +15,9 @@ from daemon.memory.knowledge.records.kinds import (
     WorkflowState,
 )
 from daemon.memory.knowledge.records.ledger import forget_salts
-from daemon.memory.knowledge.records.links import DERIVING, Link, Relation, link, links_from, links_to
+from daemon.memory.knowledge.records.links import DERIVING, Link, Relation, link, links_from, links_to, loosen, turn_seq
 from daemon.memory.knowledge.records.store import UnreadableRecord, change, change_with_age, erase, get_any
-from daemon.memory.stream.aging import rest_on_sources
-from daemon.memory.stream.emptying import empty_thoughts_on
+from daemon.memory.stream.emptying import empty_thoughts_on, rest_on_sources
 
 SUPERSEDED: Final = "superseded"
 

@@ -10,16 +10,23 @@ from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_
 from pydantic import TypeAdapter
 
 from daemon.core.errors import StoreError
-from daemon.core.hearing import Origin
-from daemon.core.perception import Audience, ConversationKey
+from daemon.core.perception import Audience, ConversationKey, Origin
 from daemon.memory.database import Transaction
-from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.records.crosslinks import cross_link
-from daemon.memory.knowledge.records.ids import new_id
+from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.records.kinds import KINDS, Record, RecordKind
 from daemon.memory.knowledge.records.ledger import forget_salts, note_write
-from daemon.memory.knowledge.records.links import DERIVING, Link, Relation, link, links_from, unlink
-from daemon.memory.knowledge.records.origins import origin_of, require_no_wider
+from daemon.memory.knowledge.records.links import (
+    DERIVING,
+    Link,
+    Relation,
+    cross_link,
+    link,
+    links_from,
+    new_id,
+    origin_of,
+    require_no_wider,
+    unlink,
+)
 from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import codes_of_turn
 from daemon.memory.records import as_json

@@ -1,0 +1,38 @@
+"""Leads other words for *who is working on what?* to the list that is shown without a model."""
+
+from dataclasses import replace
+from pkgutil import iter_modules
+from typing import Final, TypeVar
+
+import daemon.mind.steps
+from daemon.core.step import Step
+from daemon.mind.process import ProcessContext
+from daemon.shared.who_works import listed
+from daemon.soul import Soul
+
+T = TypeVar("T")
+
+
+def with_soul_creativity(soul: Soul, step: Step[T]) -> Step[T]:
+    """The step with the soul's own creativity, if soul.toml gives one for it."""
+    return replace(step, creativity=soul.creativity_of(step.name, step.creativity))
+
+
+STEPS: Final = tuple(sorted(module.name for module in iter_modules(daemon.mind.steps.__path__)))
+
+
+_SHOWN = (
+    "Who is working on what, as their sessions of Claude Code say, stands in a list below your reply. Say so in one "
+    "sentence, and name at most who they asked about; claim nothing that the list doesn't say."
+)
+
+
+def knows_of_sessions(context: ProcessContext) -> bool:
+    """Whether there is a session that all who read may know of."""
+    return bool(context.cycle.at_work)
+
+
+async def show_who_works(context: ProcessContext) -> str:
+    """Put the list below the reply; gives what the prompt says."""
+    context.motor.show_below(listed(context.cycle.at_work, context.motor.words))
+    return _SHOWN

@@ -1,0 +1,378 @@
+"""Takes out the reasoning that models write into their answers, by the marks of the model families.
+
+Sources: the reasoning parsers of vLLM, SGLang and Dynamo, the tags of Open WebUI (docs/SOURCES.md, "Inline reasoning").
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from daemon.core.errors import MalformedReply
+from daemon.core.step import AnswerForm, Step
+from daemon.memory.knowledge.model_habits import ModelHabit
+from daemon.mind.tagged_output import REPLY_TAG, VOCABULARY, LeadingElement, TaggedOutput
+from daemon.mind.tagged_output.tags import Kind, Token, Tokenizer, Vocabulary
+from daemon.mind.thought_speech import SpeechInThought
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def structured(model: type[Model]) -> tuple[Mapping[str, object], Callable[[str], Model]]:
+    """The JSON schema of a pydantic model, and a reader of answers in that form.
+
+    The reader ignores fences and text around the JSON object, and raises MalformedReply for no object, a broken one, or
+    one that violates the schema.
+    """
+
+    def read(reply: str) -> Model:
+        start, end = reply.find("{"), reply.rfind("}")
+        hint = "answer with one JSON object of the form asked for and nothing else"
+        if start < 0 or end < start:
+            raise MalformedReply("there is no JSON object in it", reply=reply, hint=hint)
+        try:
+            return model.model_validate_json(reply[start : end + 1])
+        except ValidationError as error:
+            found = error.errors(include_input=False)[:5]
+            faults = "; ".join(_fault(_place(fault["loc"], fault["type"]), fault["msg"]) for fault in found)
+            raise MalformedReply(f"its JSON is wrong: {faults}", reply=reply, hint=hint) from error
+
+    return model.model_json_schema(), read
+
+
+def _place(place: tuple[int | str, ...], kind: str) -> tuple[int | str, ...]:
+    """The place of a fault without unknown keys, since those are the model's own words."""
+    return place[:-1] if kind == "extra_forbidden" else place
+
+
+def _fault(place: tuple[int | str, ...], message: str) -> str:
+    return f"{'.'.join(map(str, place))}: {message}" if place else message
+
+
+_CHANNEL = "reasoning_channel"
+_VOCABULARY = Vocabulary.of(
+    (
+        *("think", "thinking", "thought", "thoughts", "reason", "reasoning", "analysis", "reflection", "scratchpad"),
+        *("antthinking", "inner_thoughts", "inner_monologue", "chain_of_thought", _CHANNEL),
+        *("seed_think", "begin_of_thought", "end_of_thought", "start_thinking", "end_thinking"),
+    ),
+    misspelt=False,
+)
+
+# Marks that are no plain tags: of Kimi, Mistral, Seed, MiniMax, Hunyuan, OpenThinker, Cohere, Gemma and GPT-OSS.
+_BAR = "[|\uff5c]"
+_MARKS = (
+    (r"\u25c1\s*think\s*\u25b7|\[think\]", "<think>"),
+    (r"\u25c1\s*/\s*think\s*\u25b7|\[/think\]", "</think>"),
+    (r"<(?:seed|mm):think>|<seed:cot_budget_reflect>|<think:[a-z]{1,20}>", "<think>"),
+    (r"</(?:seed|mm):think>|</seed:cot_budget_reflect>|</think:[a-z]{1,20}>", "</think>"),
+    (rf"<{_BAR}(?:begin_of_thought|start_thinking|think){_BAR}>", "<think>"),
+    (rf"<{_BAR}(?:end_of_thought|end_thinking){_BAR}>", "</think>"),
+    (rf"<{_BAR}channel{_BAR}?>\s{{0,8}}final|<channel{_BAR}>", f"</{_CHANNEL}>"),
+    (rf"<{_BAR}channel{_BAR}?>", f"<{_CHANNEL}>"),
+    (rf"<{_BAR}start{_BAR}>(?:assistant)?", ""),
+    (rf"<{_BAR}(?:(?:begin|end)_of_solution|(?:start|end)_(?:response|text)|message|end|return){_BAR}>", ""),
+)
+_MARK = re.compile("|".join(f"({pattern})" for pattern, _ in _MARKS), re.IGNORECASE)
+_BEGUN = re.compile(
+    rf"(?:<{_BAR}channel{_BAR}?>\s{{0,8}}f?i?n?a?|<{_BAR}start{_BAR}>[a-z]{{0,9}}|<[/|\uff5c]?[a-z_:|\uff5c]{{0,30}}"
+    r"|\[/?[a-z]{0,5}|\u25c1[\s/]{0,4}[a-z]{0,5}\s{0,4})\Z",
+    re.IGNORECASE,
+)
+
+
+class InlineReasoning:
+    """Passes on an answer without its reasoning; the text is the same for every cut of the stream.
+
+    The content of reasoning marks is left out. An unclosed mark, or a disguised one, ends the text. A closing mark
+    without an opening one makes everything before it reasoning: then `alone` is true, and `withdrawn` too if some of
+    that was passed on already. If it stands within an element of ours, all that follows is private, too.
+
+    Text is passed on while it streams only with `streams`, and until the first mark: a later mark may say that what
+    stands before it is reasoning.
+    """
+
+    def __init__(self, *, streams: bool) -> None:
+        self._tokens = Tokenizer(_VOCABULARY, self._take)
+        self._streams = streams
+        self._held = ""
+        self._kept: list[str] = []
+        self._passed = 0
+        self._open: list[str] = []
+        self._lost = False
+        self.met = False
+        self.alone = False
+        self.withdrawn = False
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece; return text that may be passed on now."""
+        self._translate(piece, ended=False)
+        return self._fresh() if self._streams and not self.met else ""
+
+    def finish(self) -> str:
+        """End the answer; return what is still to be passed on, nothing where something was withdrawn."""
+        self._translate("", ended=True)
+        return "" if self.withdrawn else self._fresh()
+
+    @property
+    def text(self) -> str:
+        """The answer so far without its reasoning."""
+        return "".join(self._kept)
+
+    def _translate(self, piece: str, *, ended: bool) -> None:
+        """Feed the text that is certain to the tokenizer, with every mark written as a tag."""
+        text = self._held + piece
+        begun = None if ended else _BEGUN.search(text)
+        certain = begun.start() if begun else len(text)
+        self._held = text[certain:]
+        self._tokens.feed(_MARK.sub(_as_tag, text[:certain]))
+
+    def _fresh(self) -> str:
+        fresh = "".join(self._kept[self._passed :])
+        self._passed = len(self._kept)
+        return fresh
+
+    def _take(self, token: Token) -> None:
+        if self._lost:
+            return
+        if token.kind is Kind.TEXT:
+            if not self._open:
+                self._kept.append(token.raw)
+            return
+        self.met = True
+        match token.kind:
+            case Kind.OPEN if not (token.name == _CHANNEL and _CHANNEL in self._open):  # one channel follows another
+                self._open.append(token.name)
+            case Kind.CLOSE:
+                self._close(token.name)
+            case Kind.SUSPECT:
+                self._lost = True
+                if not self._open and "/" in token.raw:
+                    self._drop_all()
+
+    def _close(self, name: str) -> None:
+        """Close the innermost mark of that name and what is open within it; another name closes nothing."""
+        if not self._open:
+            self._drop_all()
+        elif name in self._open:
+            while self._open.pop() != name:
+                pass
+
+    def _drop_all(self) -> None:
+        """What was taken for the answer is reasoning."""
+        self._lost = self._lost or _ends_within_element(self.text)
+        self.alone = True
+        self.withdrawn = self.withdrawn or self._passed > 0
+        self._kept.clear()
+        self._passed = 0
+
+
+def _ends_within_element(text: str) -> bool:
+    """Whether a text has an element that is not closed, or a disguised tag."""
+    open_tags: list[str] = []
+    disguised: list[Token] = []
+
+    def take(token: Token) -> None:
+        if token.kind is Kind.OPEN:
+            open_tags.append(token.name)
+        elif token.kind is Kind.CLOSE and token.name in open_tags:
+            open_tags.remove(token.name)
+        elif token.kind is Kind.SUSPECT:
+            disguised.append(token)
+
+    Tokenizer(VOCABULARY, take).feed(text)
+    return bool(open_tags or disguised)
+
+
+def _as_tag(mark: re.Match[str]) -> str:
+    return _MARKS[(mark.lastindex or 1) - 1][1]
+
+
+class PlainOutput:
+    """Passes on plain speech up to the first tag of an element, real or disguised.
+
+    From there on only a well-formed `external_dialogue` counts, in place of everything before; without one, the speech
+    before the first tag does. `withdrawn` says that other words were passed on already.
+    """
+
+    def __init__(self) -> None:
+        self._tokens = Tokenizer(VOCABULARY, self._take)
+        self._tagged = TaggedOutput()
+        self._speech: list[str] = []
+        self._passed = 0
+        self._tag_met = False
+        self.withdrawn = False
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece; return the words that may be shown now."""
+        self._tokens.feed(piece)
+        self._tagged.feed(piece)
+        return "" if self._tag_met else self._fresh()
+
+    def finish(self) -> str:
+        """End the answer; return the words that may still be shown."""
+        self._tagged.finish()
+        if not self._tagged.reply_met:
+            return self._fresh()
+        self.withdrawn = self.withdrawn or self._passed > 0
+        return "" if self.withdrawn else self.words
+
+    @property
+    def words(self) -> str:
+        """What the answer says aloud; empty when that can't be distinguished."""
+        return (self._tagged.reply or "") if self._tagged.reply_met else "".join(self._speech)
+
+    def _fresh(self) -> str:
+        fresh = "".join(self._speech[self._passed :])
+        self._passed = len(self._speech)
+        return fresh
+
+    def _take(self, token: Token) -> None:
+        if self._tag_met:
+            return
+        if token.kind is Kind.TEXT:
+            self._speech.append(token.raw)
+            return
+        self._tag_met = True
+        closes = token.kind is Kind.CLOSE and token.name != REPLY_TAG
+        if closes or (token.kind is Kind.SUSPECT and "/" in token.raw):
+            # A private element ends that never began: the speech before belonged to it.
+            self.withdrawn = self._passed > 0
+            self._speech.clear()
+            self._passed = 0
+
+
+def words_aloud(text: str) -> str:
+    """What of a text in a model's JSON may be said to users word for word."""
+    reasoning, plain = InlineReasoning(streams=False), PlainOutput()
+    plain.feed(reasoning.feed(text) + reasoning.finish())
+    plain.finish()
+    return plain.words.strip()
+
+
+class AnswerFilter:
+    """Takes an answer piece by piece; the Mind puts one under every call, so that no step can do without it.
+
+    Reasoning that the model writes inline is taken out of every answer. Speech then loses the elements of the tagged
+    form, and an answer in that form all but its reply; of a thought in JSON only the speech goes this way. What is left
+    goes through the step's own `visible` filter. The model's habit decides how early it is shown, and how early `lead`,
+    the element or the field that it begins with, is known.
+    """
+
+    def __init__(self, step: Step[Any], habit: ModelHabit) -> None:  # of any value
+        self._step = step
+        self._raw: list[str] = []
+        self._elements = step.form is AnswerForm.ELEMENTS
+        self._thought = SpeechInThought() if step.form is AnswerForm.COGNITION else None
+        self._early = habit.streams_elements
+        self.lead: str | None = None
+        formed = self._elements or self._thought is not None  # what stands in front shows that it is no reasoning
+        self._reasoning = InlineReasoning(streams=habit.streams_elements if formed else habit.streams_speech)
+        self._tagged = TaggedOutput(wary=not habit.streams_speech)
+        self._plain = PlainOutput()
+        self._guard = step.visible() if step.visible else None
+        self._passed = False
+        self._awaits_lead = True
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece; return the text that may be shown now."""
+        self._raw.append(piece)
+        words = self._aloud.feed(self._reasoning.feed(self._thought.feed(piece) if self._thought else piece))
+        self._look_for_lead(ended=False)
+        self._passed = self._passed or bool(words)
+        return self._guard.feed(words) if words and self._guard and not self.withdrawn else ""
+
+    def finish(self) -> str:
+        """End the answer; return the rest that may be shown."""
+        rest = self._late_speech() or self._reasoning.finish()
+        self._look_for_lead(ended=True)
+        if self._reasoning.withdrawn:  # what was passed on is reasoning; the answer stands behind it
+            self._plain = PlainOutput()
+            rest = self._reasoning.text
+        words = self._aloud.feed(rest) + self._aloud.finish()
+        if self._guard is None or self.withdrawn:
+            return ""
+        if self._elements and not self._passed:  # nothing is shown yet, so only a reply that stands is
+            words = self._tagged.begun_reply or ""
+        return self._guard.feed(words) + self._guard.finish()
+
+    def _late_speech(self) -> str:
+        """The speech of a thought with reasoning in front, of which nothing could be shown before."""
+        if self._thought is None or self._begins_with_brace:
+            return ""
+        self._thought = SpeechInThought()
+        spoken = self._reasoning.feed(self._thought.feed(self.answer))
+        return spoken + self._reasoning.finish()
+
+    @property
+    def _begins_with_brace(self) -> bool:
+        return "".join(self._raw).lstrip().startswith("{")
+
+    def _look_for_lead(self, *, ended: bool) -> None:
+        """The first element, behind any reasoning; early only of a model that ends no reasoning by a bare mark.
+
+        No reasoning stands in front of a field that leads: the answer begins with its brace.
+        """
+        if self._thought is not None:
+            self.lead = self._thought.wish
+        elif self._elements and (ended or (self._early and self._awaits_lead)):
+            element = LeadingElement.of(self._reasoning.text)
+            self.lead, self._awaits_lead = element.content, not element.decided
+
+    @property
+    def opening(self) -> Mapping[str, str]:
+        """The attributes of the reply's opening tag, once it is read; none in other forms."""
+        return self._tagged.reply_attributes if self._elements else {}
+
+    @property
+    def answer(self) -> str:
+        """The answer as the step reads it, once it has ended."""
+        raw = "".join(self._raw)
+        if self._step.json_schema is not None and self._begins_with_brace:
+            return raw
+        if self._thought is not None:  # the other reasoning is that in its speech
+            whole = InlineReasoning(streams=False)
+            return whole.feed(raw) + whole.finish()
+        if self._step.json_schema is None and self._step.form is AnswerForm.SPEECH:
+            return self._plain.words
+        return self._reasoning.text
+
+    @property
+    def closed(self) -> bool:
+        """Whether the answer itself shows that nothing is missing: its reply is closed, and nothing else is open."""
+        if self._elements:
+            self.finish()
+            return self._early and self._tagged.closed and self.answer.rstrip().endswith(">")
+        if self._step.json_schema is None:
+            return False
+        try:
+            json.loads(self.answer)
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+    @property
+    def only_reasons(self) -> bool:
+        """Whether the answer holds reasoning alone, or nothing at all."""
+        return not (self._reasoning.text if self._thought is None else self.answer).strip()
+
+    @property
+    def reasoned(self) -> bool:
+        """Whether the answer has marks of reasoning."""
+        return self._reasoning.met
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether text was passed on that turned out to be no part of what is said."""
+        return self._reasoning.withdrawn or self._plain.withdrawn
+
+    @property
+    def thought_aloud(self) -> bool:
+        """Whether reasoning stood where only a later mark told it from speech."""
+        return self._reasoning.alone or self._plain.withdrawn
+
+    @property
+    def _aloud(self) -> TaggedOutput | PlainOutput:
+        return self._tagged if self._elements else self._plain

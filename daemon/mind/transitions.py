@@ -1,0 +1,240 @@
+"""The table of entry conditions: which mental process may be entered from where and when.
+
+How the state of a conversation is decided, in order, for each perception:
+
+1. `state_machine`: a scheduled perception visits the process it names, a decision visits the one that asked for it.
+2. `opening_process`, below: a message that begins a visit enters `greeting` or `returning`.
+3. `daemon.processes`: the process that runs first lets the model answer (`daemon.mind.pipelines.converse`).
+4. `following`: the answer begins with what the message calls for; that leads elsewhere before a word is said.
+5. `why_refused`, below: the state machine checks every entry against TABLE, and records it or its refusal.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from daemon.core.errors import ModelError
+from daemon.core.perception import Modality
+from daemon.mind.extended_steps import with_soul_creativity
+from daemon.mind.process import SPOKEN, ProcessContext, Transition, Wish
+from daemon.mind.recall.visit import Visit
+from daemon.mind.steps.mental_query import mental_query
+from daemon.mind.steps.respond import NOTHING
+from daemon.soul import Mode, Soul
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The input of entry conditions: visit, soul, whether autonomous work has anything to do, sessions may be asked."""
+
+    visit: Visit
+    soul: Soul
+    autonomous: bool = False
+    sessions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Allowed origins, and a check that returns why entry is refused (empty: allowed)."""
+
+    origins: frozenset[str]
+    why_refused: Callable[[Situation], str]
+
+
+def _allowed(_: Situation) -> str:
+    return ""
+
+
+def _refused_greeting(situation: Situation) -> str:
+    if situation.visit.met:
+        return "they have met before"
+    return "" if situation.visit.begins else "they have been talking already"
+
+
+def _refused_returning(situation: Situation) -> str:
+    if not situation.visit.met or situation.visit.number < 2:  # noqa: PLR2004 - the second visit is the first return
+        return "this is their first visit"
+    return "" if situation.visit.begins and situation.visit.fresh else "they have been talking already"
+
+
+def _refused_curious(situation: Situation) -> str:
+    return "the visit is too far on" if situation.visit.exchanges > _GETTING_TO_KNOW else ""
+
+
+def _refused_without_mode(mode: str) -> Callable[[Situation], str]:
+    return lambda situation: "" if situation.soul.mode(mode) else f"the soul has no mode {mode!r}"
+
+
+def _refused_problem_solving(situation: Situation) -> str:
+    return "" if situation.autonomous else "the autonomous loop is not enabled, or has nothing to look in here"
+
+
+def _refused_liaising(situation: Situation) -> str:
+    return "" if situation.sessions else "there is no session that could be asked from here"
+
+
+_GETTING_TO_KNOW = 3  # replies after which a first visit is no longer a beginning
+
+# A transition that the table refuses does not happen; the refusal is recorded.
+TABLE: Mapping[str, Entry] = MappingProxyType(
+    {
+        "greeting": Entry(SPOKEN, _refused_greeting),
+        "returning": Entry(SPOKEN, _refused_returning),
+        "curious": Entry(frozenset({"greeting", "returning"}), _refused_curious),
+        "engaged": Entry(SPOKEN, _allowed),
+        "ready": Entry(SPOKEN, _allowed),
+        "academic": Entry(SPOKEN, _refused_without_mode("academic")),
+        "poetic": Entry(SPOKEN, _refused_without_mode("poetic")),
+        "problem_solving": Entry(SPOKEN, _refused_problem_solving),
+        "liaising": Entry(SPOKEN, _refused_liaising),
+        "attending": Entry(SPOKEN | {"dormant", "exiting"}, _allowed),
+        "dormant": Entry(SPOKEN, _allowed),
+        "reflecting": Entry(SPOKEN | {"dormant", "exiting"}, _allowed),
+        "exiting": Entry(SPOKEN | {"dormant"}, _allowed),
+    }
+)
+
+
+def why_refused(origin: str, target: str, situation: Situation) -> str:
+    """Why a process may not be entered from another one now; empty if it may."""
+    entry = TABLE.get(target)
+    if entry is None:
+        return f"there is no process {target!r}"
+    if not situation.soul.may_be(target):
+        return f"{situation.soul.name} takes no part in {target!r}"
+    if origin not in entry.origins:
+        return f"nothing leads there from {origin!r}"
+    return entry.why_refused(situation)
+
+
+def opening_process(origin: str, situation: Situation) -> tuple[str, str] | None:
+    """The process that a new visit begins with, and why; None if no visit begins."""
+    for target, reason in (
+        ("greeting", "they have never met here"),
+        ("returning", f"visit {situation.visit.number} begins"),
+    ):
+        if situation.visit.begins and not why_refused(origin, target, situation):
+            return target, reason
+    return None
+
+
+def situation_of(context: ProcessContext) -> Situation:
+    """The situation in a process's context."""
+    return Situation(
+        context.visit, context.soul, autonomous=context.autonomous, sessions=context.cycle.put_to_session is not None
+    )
+
+
+HANDED_OVER = "handed_over"
+"""Param of a transition: the id of the perception that the target must answer itself, without following a wish."""
+
+
+class Lead:
+    """What one answer begins with, weighed against the table of entries before a word of it is shown."""
+
+    def __init__(self, context: ProcessContext) -> None:
+        self._context = context
+        self._wishes = {wish.word: wish for wish in offered(context)}
+        self._refused: dict[str, str] = {}
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """The words that are offered with their meanings: the same in each turn of one soul."""
+        return {word: meaning_of(wish, self._context.soul) for word, wish in self._wishes.items()}
+
+    def leads(self, word: str) -> bool:
+        """Whether this word is followed now; why an offered one is not is kept for `settle`."""
+        wish = self._wishes.get(word)
+        if wish is None or wish.to == self._context.state.process or wish in self._context.followed:
+            return False
+        if refused := why_not_followed(self._context, wish):
+            self._refused[word] = refused
+        return not refused
+
+    def settle(self, calls_for: str | None, *, leads: bool, strays: int = 0) -> Wish | None:
+        """The wish that an answer leads to, by the word that it begins with.
+
+        A refused one goes into the path; one without a meaning, or `strays` further down, into the log.
+        """
+        for word, refused in self._refused.items():
+            self._context.note("refuse", _target(self._context, self._wishes[word]), "model", refused)
+        if fault := self._fault(calls_for, strays):
+            self._context.cycle.emit("wish.ignored", trace=self._context.mind.trace_id, reason=fault)
+        if not self._context.followed and (calls_for in self._wishes or calls_for == NOTHING):
+            self._context.motor.annotate(calls_for=calls_for)
+        return self._wishes[calls_for or ""] if leads else None
+
+    def _fault(self, calls_for: str | None, strays: int) -> str:
+        """What is wrong with the wish; never in the model's words, which may be private."""
+        if calls_for == "":
+            return "the element is empty"
+        if calls_for not in (None, NOTHING, *self._wishes):
+            return "its word is none of those that were offered"
+        if strays:
+            return "another one stands further down, where it counts for nothing"
+        return ""
+
+
+def offered(context: ProcessContext) -> tuple[Wish, ...]:
+    """The wishes that may be followed with this soul, these settings and the sessions that are there, at any moment."""
+    lasting = replace(situation_of(context), visit=Visit())
+    places = [place for place in sorted(SPOKEN) if place == "engaged" or not why_refused("engaged", place, lasting)]
+
+    def may_be_followed(wish: Wish) -> bool:
+        return any(
+            place in wish.origins and (not wish.to or not why_refused(place, wish.to, lasting)) for place in places
+        )
+
+    return tuple(wish for wish in context.cycle.wishes if wish.has_ground(context) and may_be_followed(wish))
+
+
+def why_not_followed(context: ProcessContext, wish: Wish) -> str:
+    """Why a wish may not be followed now; empty if it may."""
+    origin = context.state.process
+    modality = context.perception.modality
+    if modality is not Modality.WORDS and not (modality is Modality.NOTE and wish.to == "problem_solving"):
+        return "it was no message that could call for anything"
+    if context.state.params.get(HANDED_OVER) == context.perception.id:
+        return f"the message was handed over to {origin!r}"
+    if wish.to and any(one.to for one in context.followed):
+        return "the message was led to another process already"
+    if origin not in wish.origins:
+        return f"nothing leads there from {origin!r}"
+    return why_refused(origin, wish.to, situation_of(context)) if wish.to else ""
+
+
+def follow(context: ProcessContext, wish: Wish) -> Transition:
+    """The transition to the process that a wish leads to."""
+    context.followed.append(wish)
+    context.motor.annotate(calls_for=wish.word)
+    return Transition(context.memory, wish.to, wish.reason, execute_now=True, decided_by="model")
+
+
+def meaning_of(wish: Wish, soul: Soul) -> str:
+    """What the model is told of a wish, with the triggers and hints of the soul's mode."""
+    mode = soul.mode(wish.mode) if wish.mode else None
+    return "\n".join(filter(None, (f"{wish.meaning}.", *(_of_mode(mode) if mode else ()))))
+
+
+def _of_mode(mode: Mode) -> tuple[str, str]:
+    triggers = " ".join(mode.named_triggers)
+    hints = ", ".join(mode.named_hints)
+    return (f"  So also: {triggers}" if triggers else "", f"  A hint, no proof: {hints}." if hints else "")
+
+
+def may_leave_a_mode(context: ProcessContext) -> bool:
+    """Whether this process has a wish of its own by which it may be left now."""
+    return any(wish.origins != SPOKEN and not why_not_followed(context, wish) for wish in offered(context))
+
+
+async def confirmed(context: ProcessContext, statement: str) -> bool:
+    """Whether the model judges a statement about the conversation true; False if it fails. Leaves no memory."""
+    try:
+        _, true = await context.mind.run(context.memory, with_soul_creativity(context.soul, mental_query(statement)))
+    except ModelError:
+        return False
+    return true
+
+
+def _target(context: ProcessContext, wish: Wish) -> str:
+    return wish.to or context.state.process

@@ -1,0 +1,242 @@
+"""Runs the subprocess that a job names after a reply; a newer message ends it."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from daemon.core.channels import Channels
+from daemon.core.concurrency import alongside
+from daemon.core.errors import (
+    CapMet,
+    ChannelError,
+    DaemonError,
+    DeliveryUncertain,
+    LostLease,
+    NotDelivered,
+    StoreBusy,
+    of_machine,
+)
+from daemon.core.fencing import fresh_nonce
+from daemon.core.last_line import in_short
+from daemon.core.perception import Modality
+from daemon.core.ports.services import Clock, Emit, LLMCall
+from daemon.core.questions import title_of
+from daemon.core.sentences import Words
+from daemon.core.spending import Charge, TickBudget
+from daemon.memory.knowledge.records.kinds import SituationContext
+from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
+from daemon.memory.knowledge.visits import UNKNOWN, VisitNote
+from daemon.memory.queues.ended_visits import EndedVisits
+from daemon.memory.queues.jobs import Job, Jobs, UnreadWords
+from daemon.memory.queues.session_titles import DueTitle, SessionTitles
+from daemon.memory.records import ProcessState
+from daemon.mind.matter import Matter
+from daemon.mind.process import Interrupted, Interrupts
+from daemon.mind.stances import Subprocess, SubprocessContext
+from daemon.processes.subprocesses import AFTER_A_VISIT
+from daemon.runtime.cycle_services import CycleServices
+from daemon.runtime.cycle_state import Cycle, new_trace
+from daemon.soul import Soul
+
+_LACKING_PAUSE_MS = 60_000
+_MOST_OUT_OF_MEMORY = 5
+"""How often a job may run out of memory before that counts as its own fault; a restart counts anew."""
+
+
+class JobRunner:
+    """Runs jobs of one soul; `services` and `jobs` are that soul's, `interrupts` signals newer messages."""
+
+    def __init__(
+        self, services: CycleServices, jobs: Jobs, subprocesses: Mapping[str, Subprocess], interrupts: Interrupts
+    ) -> None:
+        self._services = services
+        self._jobs = jobs
+        self._subprocesses = subprocesses
+        self._interrupts = interrupts
+        self._out_of_memory = Counter[int]()
+
+    async def do(self, job: Job) -> None:
+        """Run a claimed job to its end, until a newer message arrives, or until it fails and is retried later.
+
+        One for which nothing may be spent any more today waits for the next day.
+
+        Raises StoreError when the outcome can't be stored.
+        """
+        services, calls = self._services, list[LLMCall]()
+        try:
+            async with alongside(self._keep_lease(job)):
+                await self._run_unless_interrupted(job, await self._context(job, calls))
+        except Interrupted:
+            services.emit("job.given_up", kind=job.kind, conversation=str(job.conversation))
+            await self._jobs.give_up(job, tuple(calls))
+        except LostLease:
+            raise
+        except CapMet as met:
+            await self._jobs.put_off(job, met.message, met.until_ms, tuple(calls))
+            services.emit("job.put_off", kind=job.kind, reason=met.message)
+        except Exception as error:
+            reason = in_short(error)
+            if of_machine(error) and not self._takes_too_much(job, error):
+                await self._jobs.put_off(job, reason, services.clock.now_ms() + _LACKING_PAUSE_MS, tuple(calls))
+                raise
+            unexpected = None if isinstance(error, DaemonError) else error
+            dead = await self._jobs.fail(job, reason, tuple(calls), foreseen=unexpected is None)
+            event = "job.dead" if dead else "job.failed"
+            services.emit(event, kind=job.kind, attempts=job.attempts, reason=reason, error=unexpected)
+        else:
+            await self._jobs.finish(job, tuple(calls))
+            services.emit("job.done", kind=job.kind, calls=len(calls))
+
+    def _takes_too_much(self, job: Job, error: Exception) -> bool:
+        self._out_of_memory[job.seq] += isinstance(error, MemoryError)
+        return isinstance(error, MemoryError) and self._out_of_memory[job.seq] > _MOST_OUT_OF_MEMORY
+
+    async def _context(self, job: Job, calls: list[LLMCall]) -> SubprocessContext:
+        services = self._services
+        soul, trace = services.soul(), new_trace()
+        return SubprocessContext(
+            mind=await services.mind(
+                soul,
+                calls.append,
+                Charge(trace, job.person, job.conversation.channel, background=True),
+                (job.audience,),
+                job.nonce or fresh_nonce(),
+            ),
+            soul=soul,
+            conversation=job.conversation,
+            audience=job.audience,
+            turns=services.turns.lasting(),
+            user_models=services.user_models,
+            learning=services.learning,
+            soul_states=services.soul_states,
+            process_memories=services.process_memories,
+            senses=services.senses,
+            read_files=services.file_sensing.read,
+            episodes=services.episodes,
+            clock=services.clock,
+            trace_id=trace,
+            emit=services.emit,
+        )
+
+    async def _keep_lease(self, job: Job) -> None:
+        """Renew the claim until cancelled, so that no daemon claims a job that runs. Raises LostLease."""
+        while True:
+            await self._services.clock.sleep(self._jobs.renew_every)
+            try:
+                await self._jobs.renew(job)
+            except StoreBusy as busy:  # the fence holds even if the lease runs out
+                self._services.emit("job.lease_not_renewed", reason=busy.message)
+
+    async def _run_unless_interrupted(self, job: Job, context: SubprocessContext) -> None:
+        services = self._services
+        with self._interrupts.attend(str(job.conversation)) as interrupt:
+            if await services.conversations.has_new_messages(job.conversation):
+                interrupt.call()
+            await interrupt.unless_called(self._run(job, context))
+
+    async def _run(self, job: Job, context: SubprocessContext) -> None:
+        subprocess = self._subprocesses.get(job.kind)
+        if subprocess is None:
+            raise DaemonError(
+                f"there is no subprocess {job.kind!r}", hint="another version of the daemon created the job"
+            )
+        await subprocess(context)
+
+
+_PAUSE = 60.0  # seconds until the next try, where the platform names none
+
+
+class Titler:
+    """Sets titles that are due; `words_in` gives the soul's words in a language, for what has no words of its own."""
+
+    def __init__(self, titles: SessionTitles, channels: Channels, emit: Emit, words_in: Callable[[str], Words]) -> None:
+        self._titles = titles
+        self._channels = channels
+        self._emit = emit
+        self._words_in = words_in
+
+    async def title(self, due: DueTitle) -> None:
+        """Try a claimed title once. What the platform refuses stays without one. Raises StoreError alone."""
+        if not due.words:  # deleted, or its author is forgotten
+            await self._titles.end(due)
+            return
+        title = title_of(due.words) or self._words_in(await self._channels.main.language_of(due.author)).say("untitled")
+        try:
+            await self._channels.of(due.conversation).name_session(due.conversation, due.thread, title)
+        except NotDelivered as error:
+            await self._titles.put_off(due, error.retry_after or _PAUSE)
+            self._emit("session.title_put_off", thread=due.thread, reason=error.message)
+        except ChannelError as error:
+            await self._titles.end(due)
+            maybe = isinstance(error, DeliveryUncertain)
+            self._emit("session.title_unsure" if maybe else "session.untitled", thread=due.thread, reason=error.message)
+        else:
+            await self._titles.end(due)
+            self._emit("session.titled", thread=due.thread)
+
+
+_DEEP: Final = ("academic", "problem_solving")
+_LAST: Final = "exiting"
+
+
+def note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
+    """Place, process and role make the situation; silence and the last process its end."""
+    claim, services = cycle.claim, cycle.services
+    words = [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]
+    silent_ms = services.clock.now_ms() - claim.visit_state.spoken_ms
+    newest = cycle.newest if cycle.messages else None
+    return VisitNote(
+        persona=soul.name,
+        situation=_situation(soul, state, str(newest.place) if newest else ""),
+        visit=claim.visit_state.visit + (bool(words) and not claim.visit_state.exchanges),
+        begins=bool(words) and 0 < services.timing.visit_timeout_ms < silent_ms and claim.visit_state.spoken_ms > 0,
+        ends=newest is not None and newest.modality is Modality.TIME and newest.process == _LAST,
+        opens=bool(words),
+        then=tuple(name for name in AFTER_A_VISIT if name in soul.subprocesses),
+        wakes=services.tick_budget(soul) is not None,
+    )
+
+
+def _situation(soul: Soul, state: ProcessState, place: str) -> SituationContext:
+    role = soul.role_in(state.process)
+    deep = state.process in _DEEP or (state.process == "engaged" and Matter.kept(state.process_memory).wants_depth)
+    return replace(
+        UNKNOWN,
+        interaction_mode="deep_discussion" if deep else "",
+        domain_area=place,
+        agent_role=role[0] if role else "",
+    )
+
+
+_EVERY_S: Final = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class VisitSweep:
+    """Looks for one soul; `on_due` is called when there is work.
+
+    With a `tick_budget` the soul thinks about the visits that end.
+    """
+
+    visits: EndedVisits
+    unread: UnreadWords
+    soul: Callable[[], Soul]
+    tick_budget: Callable[[Soul], TickBudget | None]
+    on_due: Callable[[], None]
+
+    async def run(self, clock: Clock, silent_ms: int) -> None:
+        """Look every half hour until cancelled. Raises StoreError."""
+        while True:
+            await self.once(silent_ms)
+            await clock.sleep(_EVERY_S)
+
+    async def once(self, silent_ms: int) -> None:
+        """End the visits that are silent for so long, and have all looked through that waits. Raises StoreError."""
+        soul = self.soul()
+        wakes = self.tick_budget(soul) is not None
+        for name in AFTER_A_VISIT:
+            if name in soul.subprocesses and await self.visits.sweep(silent_ms, name, wakes=wakes):
+                self.on_due()
+        if LEARNS_OF_PEOPLE in soul.subprocesses and await self.unread.sweep(soul.notes.min_interactions):
+            self.on_due()

@@ -1,0 +1,349 @@
+"""Obeys *my reminders*, *cancel reminder 2*, *move reminder 2 to 9:30* and *resume reminder 2*, without a model.
+
+A person sees and changes their own alone. Where others read along, what is answered names a reminder by its number.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from daemon.core.errors import ChannelError, ChannelRefused
+from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.phrase_words import repeats_in_words, time_in, time_of_day
+from daemon.core.phrases import Command, Phrase
+from daemon.core.sessions import key_of
+from daemon.core.text import numbered, one_line
+from daemon.core.timeframes import clock_time, due_time
+from daemon.core.timetable import Recurrence, platform_time, recurrence_of, when, zone_of
+from daemon.memory.queues.intention_rows import DIGEST, DUE_OF, WITHDRAWN, Intention
+from daemon.memory.queues.memory_acts import MemoryAct, SaidInPrivate
+from daemon.memory.queues.own_reminders import (
+    DigestPosted,
+    Pause,
+    ReminderCancelled,
+    ReminderMoved,
+    ReminderPaused,
+    ReminderResumed,
+)
+from daemon.memory.records import Delivery, Speaks, Turn
+from daemon.mind.steps.digest import digest, talk_of_room
+from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.effects import effect_of_words
+from daemon.runtime.people.own_words import say
+
+_SHOWN = 40  # reminders in one list
+_LONGEST = 200  # characters of a reminder in it
+
+
+async def heed_own_reminders(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+    """Answer and commit; returns the first post, claimed for sending.
+
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    """
+    services, newest = cycle.services, cycle.newest
+    if key_of(newest.author) is not None:  # a session is no person
+        return await say(cycle, cycle.words.say("own_way"))
+    own = await services.capabilities.own_things.reminders(newest.author)
+    answers = []
+    for number in (phrase.number, *phrase.more):
+        found = next((one for one in own if one.number == number), None)
+        answer = await _change(cycle, phrase, found) if found is not None else None
+        answers.append(answer or _Answer(cycle.words.say("reminder_no_number", number=number)))
+    delivery = await say(cycle, "\n".join(one.text for one in answers), *(act for one in answers for act in one.acts))
+    services.wake()
+    services.emit("reminders.asked", command=phrase.command, trace=cycle.trace_id)
+    return delivery
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What is said, and what is done with it."""
+
+    text: str
+    acts: tuple[MemoryAct, ...] = ()
+
+
+def _is_alone(cycle: Cycle) -> bool:
+    """Whether the person reads alone what is said here."""
+    return cycle.claim.audience.kind is AudienceKind.DM
+
+
+async def reminders_of_person(cycle: Cycle) -> str:
+    """All that a person asked to be reminded of, on their own clock. Raises StoreError."""
+    say = cycle.words.say
+    own = await cycle.services.capabilities.own_things.reminders(cycle.newest.author)
+    if not own:
+        return say("reminders_none")
+    lines = await lines_of(cycle, own[:_SHOWN])
+    more = [say("help_more", count=len(own) - _SHOWN)] if len(own) > _SHOWN else []
+    return "\n".join((say("reminders_head"), *lines, *more, say("reminders_how", number=own[0].number)))
+
+
+async def lines_of(cycle: Cycle, own: Sequence[Intention]) -> list[str]:
+    """A line for each of a person's reminders: its number, its time on their clock, what it is, and where."""
+    names = await cycle.services.channels.main.names_of([_channel(one) for one in own])
+    return [_line(cycle, one, _as_written(names.get(_channel(one), ""))) for one in own]
+
+
+def _line(cycle: Cycle, one: Intention, room: str) -> str:
+    """`room` is the name of its channel, if known."""
+    say, zone = cycle.words.say, cycle.newest.zone
+    moment = time_in(one.due_ms, zone)
+    if one.cue:
+        moment = say("reminders_waits", when=moment)
+    elif one.every:
+        until = time_in(one.ends_ms, zone) if one.ends_ms else ""
+        moment = repeats_in_words(moment, one.every, cycle.words, until=until, times=one.times_left)
+    what = say("reminders_digest") if one.errand == DIGEST else one_line(one.content)[:_LONGEST]
+    line = say("reminders_line", number=numbered(one.number), when=moment, what=what)
+    if one.place != "dm" and one.conversation != str(cycle.claim.conversation):
+        line = say("reminders_in", line=line, room=room or say("a_channel"))
+    return say("reminders_paused", line=line, number=one.number) if one.paused else line
+
+
+def _channel(one: Intention) -> str:
+    return ConversationKey.parse(one.conversation).channel
+
+
+async def _change(cycle: Cycle, phrase: Phrase, found: Intention) -> _Answer:
+    words, number = cycle.words, found.number
+    if phrase.command is Command.CANCEL_REMINDER:
+        return _Answer(words.say("reminder_cancelled", number=number), (ReminderCancelled(found.id),))
+    if phrase.command is Command.MOVE_REMINDER:
+        return _moved(cycle, found, phrase.words)
+    rule = recurrence_of(found.every)
+    if not found.paused or rule is None:
+        return _Answer(words.say("reminder_resumed", number=number, when=_time(cycle, found.due_ms)))
+    if (room := await _lost_room(cycle, found)) is not None:
+        return _Answer(words.say("reminder_still_lost", number=number, room=room))
+    now, zone = cycle.services.clock.now_ms(), cycle.newest.zone
+    due_ms = found.due_ms if found.due_ms > now else rule.first(now, zone, found.fired_day).due_ms
+    resumed = words.say("reminder_resumed", number=number, when=_time(cycle, due_ms))
+    return _Answer(resumed, (ReminderResumed(found.id, zone),))
+
+
+async def _lost_room(cycle: Cycle, found: Intention) -> str | None:
+    """The name of the channel of a reminder where it can't come up now; None where it can."""
+    if found.place == "dm":
+        return None
+    channel = _channel(found)
+    try:
+        await cycle.services.capabilities.shared_room(found.behalf, channel)
+    except ChannelError:
+        return await room_name(cycle, channel)
+    return None
+
+
+async def room_name(cycle: Cycle, channel: str) -> str:
+    """What people call a channel; what only its members may know has no name here."""
+    name = (await cycle.services.channels.main.names_of([channel])).get(channel, "")
+    return _as_written(name) or cycle.words.say("a_channel")
+
+
+def _as_written(name: str) -> str:
+    """The name of a channel as people write it."""
+    return f"#{name}" if name else ""
+
+
+def _time(cycle: Cycle, ms: int) -> str:
+    """A time on the person's own clock, which others who read along see on theirs."""
+    shown = time_in(ms, cycle.newest.zone)
+    if not _is_alone(cycle):
+        cycle.dates[shown] = ms
+    return shown
+
+
+def _moved(cycle: Cycle, found: Intention, to: str) -> _Answer:
+    words, now, zone = cycle.words, cycle.services.clock.now_ms(), cycle.newest.zone
+    rule, time = recurrence_of(found.every), time_of_day(to) or clock_time(to)
+    if found.every and (rule is None or (time is None and not rule.hours)):
+        return _Answer(words.say("reminder_time_alone", number=found.number))
+    if rule is not None and time is not None and not rule.hours:
+        return _as_moved(cycle, found, rule.at(*time).first(now, zone, found.fired_day).due_ms, rule.at(*time))
+    try:
+        due_ms = _on_its_day(found, time, now, zone) if time is not None else due_time(to, now, zone)
+    except ValueError:
+        return _Answer(words.say("reminder_when", number=found.number))
+    return _as_moved(cycle, found, due_ms, rule)
+
+
+def _as_moved(cycle: Cycle, found: Intention, due_ms: int, rule: Recurrence | None) -> _Answer:
+    moved = cycle.words.say("reminder_moved", number=found.number, when=_time(cycle, due_ms))
+    return _Answer(moved, (ReminderMoved(found.id, due_ms, str(rule) if rule else "", cycle.newest.zone),))
+
+
+def _on_its_day(found: Intention, time: tuple[int, int], now_ms: int, zone: str) -> int:
+    """A time of day on the day for which a reminder is due; once that has passed, the next one. Raises ValueError."""
+    there = dt.datetime.fromtimestamp(found.due_ms / 1000, zone_of(zone) or dt.UTC)
+    text = f"{there:%Y-%m-%d}T{time[0]:02d}:{time[1]:02d}"
+    try:
+        return when(text, now_ms, zone or "UTC")
+    except ValueError:
+        return when(f"{time[0]:02d}:{time[1]:02d}", now_ms, zone)
+
+
+_WHY: Final[dict[str, Pause]] = {"not_there": "owner_left", "guest": "owner_left", "is_archived": "archived"}
+_SENTENCES: Final[dict[Pause, str]] = {
+    "not_in_channel": "reminder_lost",
+    "archived": "reminder_archived",
+    "owner_left": "reminder_left",
+}
+_ROOM_REFUSED: Final = frozenset({"unknown_channel", "shared_channel"})
+_ALONE: Final = (Place.DM, Place.TERMINAL)
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtUp:
+    """What became of a due event that the soul does not think about; `delivery` is its first post, if there is one."""
+
+    delivery: Delivery | None
+
+
+async def bring_up_apart(cycle: Cycle) -> BroughtUp | None:
+    """Pause what may come up no more, or post a digest; None where the soul brings it up in its own words.
+
+    Raises StoreError, ModelError, LostLease, and ReadersChanged where others read along by now.
+    """
+    due = await _due(cycle, cycle.newest)
+    if due is None:
+        return None
+    if due.state == "cancelled":
+        return BroughtUp(await _end_cancelled(cycle, due, cycle.newest))
+    if (why := await _why_lost(cycle, due)) is not None:
+        return BroughtUp(await _pause(cycle, due, why))
+    return BroughtUp(await _post_digest(cycle, due)) if due.errand == DIGEST else None
+
+
+async def pause_refused(cycle: Cycle) -> BroughtUp | None:
+    """Pause what fell due in a room in which the gate lets no word through; None for anything else."""
+    refused = cycle.claim.messages[-1] if cycle.claim.messages else None
+    dismissal = cycle.dismissed.get(refused.id) if refused is not None else None
+    if refused is None or dismissal is None or dismissal.reason not in _ROOM_REFUSED:
+        return None
+    due = await _due(cycle, refused.perception)
+    if due is None:
+        return None
+    if due.state == "cancelled":
+        return BroughtUp(await _end_cancelled(cycle, due, refused.perception))
+    return BroughtUp(await _pause(cycle, due, "not_in_channel"))
+
+
+async def _due(cycle: Cycle, perception: Perception) -> Intention | None:
+    if perception.modality is not Modality.TIME or DUE_OF not in perception.params:
+        return None
+    return await cycle.services.capabilities.own_things.due(str(perception.params[DUE_OF]))
+
+
+async def _why_lost(cycle: Cycle, due: Intention) -> Pause | None:
+    if cycle.newest.place in _ALONE or cycle.newest.place is Place.GROUP_DM:
+        return None
+    try:
+        await cycle.services.capabilities.shared_room(due.behalf, cycle.claim.conversation.channel)
+    except ChannelRefused as error:
+        return _WHY.get(error.code, "not_in_channel")
+    except ChannelError:  # it is asked again with the post itself
+        return None
+    return None
+
+
+async def _end_cancelled(cycle: Cycle, due: Intention, event: Perception) -> Delivery | None:
+    """What was cancelled comes up no more; of a digest that ended with its message, the person hears so."""
+    if WITHDRAWN not in event.params:
+        return await _commit(cycle)
+    cycle.services.emit("digest.withdrawn", id=due.id)
+    return await _commit(cycle, *await _in_private(cycle, due, "digest_withdrawn"))
+
+
+async def _pause(cycle: Cycle, due: Intention, why: Pause) -> Delivery | None:
+    heard = await _in_private(cycle, due, _SENTENCES[why])
+    cycle.services.emit("reminder.paused", id=due.id, why=why)
+    return await _commit(cycle, ReminderPaused(due.id, why), *heard)
+
+
+async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[MemoryAct, ...]:
+    """What tells the person of it in their direct messages, in their language; nothing where these can't be opened."""
+    services, claim = cycle.services, cycle.claim
+    words = services.soul().words_in(await services.channels.main.language_of(due.behalf))
+    text = words.say(sentence, number=due.number, room=await room_name(cycle, claim.conversation.channel))
+    try:
+        found = await services.capabilities.find_room(due.behalf)
+    except ChannelError as error:
+        services.emit("reminder.no_room", id=due.id, reason=error.message)
+        return ()
+    where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, found.channel)
+    return (SaidInPrivate(found.channel, found.audience, services.channels.of(where).split(text, where, cycle.hosts)),)
+
+
+async def _commit(cycle: Cycle, *acts: MemoryAct) -> Delivery | None:
+    """End the event without a word where it fell due."""
+    effect = effect_of_words(cycle, (), ())
+    delivery = await cycle.services.commits.commit(replace(effect, acts=(*effect.acts, *acts)))
+    cycle.services.wake()
+    return delivery
+
+
+async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
+    """Post a digest of what was said since the last one; where nothing was, nothing is posted and no model asked."""
+    services, claim, soul = cycle.services, cycle.claim, cycle.soul
+    now = services.clock.now_ms()
+    since = due.covers_to or platform_time(due.created_ms)
+    there = await cycle.channel.said_since(cycle.newest, since)
+    forgotten = await services.standing.forgotten([(one.author, one.ts) for one in there])
+    said = [one for one in there if (one.author, one.ts) not in forgotten]
+    if not said:
+        return await _commit(cycle)
+    texts = [one.text for one in said]
+    cycle.hosts.learn(*texts)
+    cycle.nonce = cycle.nonce.kept_or_drawn(now, (*texts, *(one.name for one in said)))
+    await services.names.learn(texts)
+    mind = await services.mind(soul, cycle.calls.append, cycle.charge, (cycle.readers.audience,), cycle.nonce.code)
+    _, told = await mind.run(talk_of_room(soul.display_name, said), digest(soul))
+    shown = time_in(int(float(since) * 1000), cycle.newest.zone)
+    cycle.dates[shown] = int(float(since) * 1000)
+    text = f"_{cycle.words.say('digest_head', since=shown)}_\n\n{told}"
+    parts = cycle.channel.split(text, claim.conversation, cycle.hosts)
+    await cycle.require_same_readers()
+    turn = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, text)
+    effect = effect_of_words(cycle, parts, (turn,))
+    done = DigestPosted(due.id, said[-1].ts)
+    delivery = await services.commits.commit(replace(effect, acts=(*effect.acts, done)))
+    services.emit("digest.posted", id=due.id, messages=len(said), trace=cycle.trace_id)
+    return delivery
+
+
+_CHANNELS = (Place.PUBLIC_CHANNEL, Place.PRIVATE_CHANNEL)
+
+
+async def show_there(cycle: Cycle, _: Phrase) -> Delivery | None:
+    """Show the last reply of this thread in its channel, and say to the person alone what became of it.
+
+    Whoever reads the channel reads its threads, so that nobody learns anything new. Raises what `say` raises.
+    """
+    newest = cycle.newest
+    said = cycle.words.say(await _shown(cycle))
+    thread = cycle.channel.reply_to(newest)
+    whispered = newest.place in _CHANNELS and await cycle.channel.whisper(
+        newest.conversation, newest.author, said, thread=thread
+    )
+    return await say(cycle, "" if whispered else said)
+
+
+async def _shown(cycle: Cycle) -> str:
+    """Show it; the key of the sentence that says what became of it. Raises StoreError, ReadersChanged."""
+    services, newest = cycle.services, cycle.newest
+    if newest.place not in _CHANNELS:
+        return "there_where"
+    post = await services.capabilities.own_things.last_reply(cycle.claim.conversation)
+    if post is None or not post.reply_to or not post.body:
+        return "there_none"
+    if post.recipient != newest.author:
+        return "there_not_yours"
+    await cycle.require_same_readers()
+    try:
+        await cycle.channel.show_in_channel(replace(post, words=cycle.words))
+    except ChannelRefused:
+        return "there_refused"
+    except ChannelError:
+        return "there_later"
+    return "there_shown"

@@ -1,0 +1,146 @@
+"""Tells people that an admin has looked at words of theirs: one line in their direct messages, once a day at most.
+
+It waits until their quiet hours are over; what is looked at meanwhile is in the same line.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from daemon.core.errors import NotDelivered, StoreError
+from daemon.core.last_line import in_short
+from daemon.core.notes import QuietHours
+from daemon.core.perception import Place
+from daemon.core.phrases import Phrase
+from daemon.core.ports.channel import Room
+from daemon.core.ports.services import Clock, Emit
+from daemon.core.room_ways import RoomWay
+from daemon.core.sentences import Words
+from daemon.core.soul_names import shown_names, souls_named
+from daemon.core.text import one_line
+from daemon.memory.queues.handoffs import Handoff
+from daemon.memory.queues.readings_to_tell import ReadingsToTell, Telling
+from daemon.memory.queues.typed_commands import TYPED
+from daemon.memory.records import Delivery
+from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.effects import effect_of_words
+from daemon.runtime.people.own_words import say
+from daemon.runtime.sensing import tell_others, why_not_there
+
+_EVERY_S: Final = 15.0
+_AGAIN_S: Final = 600.0  # where the platform can't be asked now
+_REFUSED_S: Final = 86_400.0  # where it refuses: the person left, or is one of those whom the soul may not write to
+
+
+async def tell_of_readings(
+    readings: ReadingsToTell,
+    find_room: Callable[[str], Awaitable[Room]],
+    clock: Clock,
+    emit: Emit,
+    on_due: Callable[[], None],
+    *,
+    quiet: QuietHours,
+) -> None:
+    """Look every few seconds until cancelled; `on_due` is called when a line waits to be sent. Raises StoreError."""
+    while True:
+        now, told = clock.now_ms(), False
+        for one in await readings.due():
+            if (over := quiet.over(now, one.zone)) > now:
+                await readings.wait(one, over)
+            else:
+                told |= await _tell(readings, one, find_room, emit, quiet)
+        if told:
+            on_due()
+        await clock.sleep(_EVERY_S)
+
+
+async def _tell(
+    readings: ReadingsToTell,
+    telling: Telling,
+    find_room: Callable[[str], Awaitable[Room]],
+    emit: Emit,
+    quiet: QuietHours,
+) -> bool:
+    try:
+        room = await readings.room_of(telling.person) or await find_room(telling.person)
+    except StoreError:
+        raise
+    except NotDelivered as error:
+        await readings.put_off(telling, error.retry_after or _AGAIN_S)
+        return False
+    except Exception as error:  # noqa: BLE001 - one person's room must not keep the others from being told
+        waits = await readings.put_off(telling, _REFUSED_S)
+        emit("memory.not_told", reason=in_short(error), given_up=not waits)
+        return False
+    return await readings.tell(telling, room, quiet)
+
+
+async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
+    """Hand the thread over, or say why not, and commit; returns the first post, claimed for sending.
+
+    Raises StoreError, NotDelivered while it can't be asked who is there, and what a commit raises.
+    """
+    services = cycle.services
+    if cycle.newest.place is Place.TERMINAL:
+        return await say(cycle, cycle.words.say("handoff_not_here"))
+    called = await services.notes.called()
+    found = souls_named(name, called)
+    if len(found) != 1 or cycle.soul.name in found:
+        return await say(cycle, _why_not(cycle, name, found, called))
+    [to] = found
+    if why := await why_not_there(cycle, to):
+        return await say(cycle, why)
+    await cycle.require_same_readers()
+    effect = effect_of_words(cycle, (), ())
+    effect = replace(effect, handoff=Handoff(to, effect.recipient, effect.reply_to))
+    delivery = await services.commits.commit(effect)
+    tell_others(cycle, effect)
+    services.emit("conversation.handed", conversation=str(cycle.claim.conversation), to=to, trace=cycle.trace_id)
+    return delivery
+
+
+def _why_not(cycle: Cycle, name: str, found: tuple[str, ...], called: Mapping[str, str]) -> str:
+    mine, say = cycle.soul.name, cycle.words.say
+    if len(found) > 1:
+        return say("handoff_several", name=name, souls=shown_names(found, called))
+    if found:
+        return say("handoff_mine")
+    if not (others := [one for one in called if one != mine]):
+        return say("handoff_alone", name=name)
+    return say("handoff_unknown", name=name, souls=shown_names(others, called))
+
+
+_CHANNELS = (Place.PUBLIC_CHANNEL, Place.PRIVATE_CHANNEL)
+
+
+async def tell_way(cycle: Cycle, _: Phrase) -> Delivery | None:
+    """Tell all in the channel what was set for it, and by whom; raises what `say` raises."""
+    say_as, way, newest = cycle.words.say, cycle.claim.way, cycle.newest
+    name = one_line(newest.name).replace("`", "'") or "…"
+    head = say_as("room_cleared" if way.is_plain else "room_set", name=name)
+    return await say(cycle, "\n".join((head, *described(way, cycle.words))))
+
+
+async def show_way(cycle: Cycle, _: Phrase) -> Delivery | None:
+    """Show what is set for the channel, and how it is changed; a slash command has opened the form instead."""
+    say_as, way = cycle.words.say, cycle.claim.way
+    if TYPED in cycle.newest.params:
+        return await say(cycle, "")
+    if cycle.newest.place not in _CHANNELS:
+        return await say(cycle, say_as("room_is_none"))
+    command = cycle.channel.offers(cycle.claim.conversation).command
+    head = say_as("room_nothing" if way.is_plain else "room_holds")
+    how = (say_as("room_how", command=command),) if command else ()
+    return await say(cycle, "\n".join((head, *described(way, cycle.words), *how)))
+
+
+def described(way: RoomWay, words: Words) -> list[str]:
+    """A line for each thing that is set; the instructions as a quotation."""
+    lines = []
+    if way.instructions:
+        quoted = (line for line in way.instructions.splitlines() if line.strip())
+        lines.append("\n> ".join((words.say("room_set_instructions"), *quoted)))
+    if way.soul:
+        lines.append(words.say("room_set_soul", soul=way.soul))
+    lines += [words.say(f"room_set_{chosen}") for chosen in (way.streams, way.joins) if chosen]
+    return [f"- {line}" for line in lines]

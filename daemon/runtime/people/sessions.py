@@ -1,0 +1,352 @@
+"""Puts *ask ada-api: …* and *hand ada-api: …* to a session, without a model, and plain words likewise.
+
+Only what the owner says in Slack themselves needs no leave: a token or key proves a machine, never a person's will.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from daemon.core.errors import ChannelError
+from daemon.core.fencing import clean_name
+from daemon.core.notes import LONGEST, NoteKind, NoteRefused, checked_words
+from daemon.core.perception import ConversationKey, Place
+from daemon.core.phrases import Command, Phrase
+from daemon.core.questions import MOST_HOURLY, MOST_WAITING, OVER_MS, BoundThread
+from daemon.core.sessions import CodeSession, Visibility, key_of
+from daemon.core.telemetry.redaction import remove_keys
+from daemon.core.text import KnownHosts, numbered, shortened
+from daemon.ism.permission import SHOWN_CAP, code_block, plain_sight
+from daemon.memory.queues.memory_acts import Asker, MemoryAct
+from daemon.memory.records import Delivery, Speaks, Turn
+from daemon.memory.shared.keys import KeysEnded, OwnKey
+from daemon.memory.shared.question_acts import AskedOwner, PutToSession, Unbound
+from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.effects import effect_of_words, turns_of
+from daemon.runtime.people.own_memory import day_in
+from daemon.runtime.people.own_words import say
+from daemon.runtime.sensing import tell_others
+from daemon.shared.asking import is_near, nearest
+from daemon.shared.who_works import is_of, listed, listed_of
+
+_LONGEST_NAME: Final = 60
+
+
+async def ask_session(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+    """Answer and commit; returns the first post, claimed for sending.
+
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now, or the session is another.
+    """
+    text, act = await _put(cycle, phrase)
+    return await say(cycle, text) if act is None else await put(cycle, text, act)
+
+
+async def put(cycle: Cycle, text: str, act: PutToSession) -> Delivery | None:
+    """Commit what goes to a session, with what the soul says of it; nothing for an empty text. Raises as above."""
+    services, newest = cycle.services, cycle.newest
+    cycle.paused = await services.standing.paused([newest.author])
+    soul, turns, parts = cycle.soul, turns_of(cycle), tuple[str, ...]()
+    if text:
+        passing = newest.author in cycle.paused
+        turns = (*turns, Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, text, passing=passing))
+        parts = cycle.channel.split(text, cycle.claim.conversation, cycle.hosts)
+    await cycle.require_same_readers()
+    effect = replace(
+        effect_of_words(cycle, parts, turns),
+        acts=(act,),
+        asker=Asker(newest.author, cycle.claim.conversation, cycle.readers.audience, newest.ts),
+        rooms=cycle.readers.rooms,
+    )
+    delivery = await services.commits.commit(effect)
+    tell_others(cycle, effect)
+    return delivery
+
+
+async def means_session(cycle: Cycle, phrase: Phrase) -> bool:
+    """Whether the name in a phrase may be that of a session; else the message is for the soul like any other.
+
+    Where others than full members read it counts as one, so that no answer shows which sessions there are. Raises
+    StoreError.
+    """
+    if cycle.readers.apart or not cycle.readers.members_only:
+        return True
+    return is_near(phrase.name, await cycle.services.asking.those_to_ask())
+
+
+def way_to_sessions(
+    cycle: Cycle, at_work: Sequence[CodeSession]
+) -> Callable[[Phrase], Awaitable[tuple[str, PutToSession | None]]] | None:
+    """How plain words are put to one of the sessions at work; None where none may be asked from here."""
+    if why_none(cycle) or not any(one.may_be_asked and one.person for one in at_work):
+        return None
+    return partial(_put, cycle)
+
+
+class NotAsked(Exception):
+    """Nothing goes to a session; the sentence says why."""
+
+
+async def _put(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | None]:
+    """What is said, and what goes to the session with it. Raises StoreError."""
+    text, act = await _answer(cycle, phrase)
+    cycle.services.emit("sessions.asked", command=phrase.command, trace=cycle.trace_id, goes=act is not None)
+    return text, act
+
+
+async def _answer(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | None]:
+    say, newest = cycle.words.say, cycle.newest
+    try:
+        session = await _session(cycle, phrase.name)
+        words = words_for_session(cycle, phrase.words, own=session.person == newest.author)
+    except NotAsked as refused:
+        return str(refused), None
+    act = PutToSession(
+        session.id,
+        session.name,
+        session.person,
+        NoteKind.QUESTION if phrase.command is Command.ASK else NoteKind.TASK,
+        words,
+        clean_name(newest.name),
+        cycle.channel.reply_to(newest),
+        cycle.readers.audience,
+    )
+    if session.person == newest.author:
+        return say("ask_put", session=session.name), act
+    owner = clean_name(session.person_name)
+    try:
+        asks = await asks_owner(cycle, session, act)
+    except ChannelError:
+        return say("ask_unreachable", owner=owner, session=session.name), None
+    return say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks)
+
+
+def why_none(cycle: Cycle) -> str:
+    """The sentence by which no session is asked from here at all; empty where one may be."""
+    say, newest, readers = cycle.words.say, cycle.newest, cycle.readers
+    if newest.place is Place.TERMINAL or key_of(newest.author) is not None:
+        return say("ask_in_slack")
+    return say("work_not_here") if readers.apart or not readers.members_only else ""
+
+
+async def session_named(cycle: Cycle, name: str) -> CodeSession:
+    """The session that is meant, if it is there for people here. Raises NotAsked."""
+    if why := why_none(cycle):
+        raise NotAsked(why)
+    sessions = await cycle.services.asking.those_to_ask()
+    session = next((one for one in sessions if one.name.casefold() == name.casefold()), None)
+    if session is None:
+        raise NotAsked(_unknown(cycle, name, nearest(name, sessions)))
+    return session
+
+
+async def require_room(cycle: Cycle, session: CodeSession) -> None:
+    """Raises NotAsked where the session may be asked no more for now."""
+    if await cycle.services.asking.is_full(session):
+        say = cycle.words.say
+        raise NotAsked(say("ask_full", session=session.name, waiting=MOST_WAITING, hourly=MOST_HOURLY))
+
+
+async def _session(cycle: Cycle, name: str) -> CodeSession:
+    """The session that is meant, if it may be asked from here now. Raises NotAsked."""
+    session = await session_named(cycle, name)
+    if not session.person:
+        raise NotAsked(cycle.words.say("ask_unowned", session=session.name))
+    await require_room(cycle, session)
+    return session
+
+
+def words_for_session(cycle: Cycle, text: str, *, own: bool) -> str:
+    """The words as the session reads them; what another person has to allow can be shown whole. Raises NotAsked."""
+    most = LONGEST if own else SHOWN_CAP
+    try:
+        words = checked_words(remove_keys(text))
+    except NoteRefused as refused:
+        raise NotAsked(cycle.words.say("ask_words", most=most)) from refused
+    if len(plain_sight(words)) > most:
+        raise NotAsked(cycle.words.say("ask_words", most=most))
+    return words
+
+
+def _unknown(cycle: Cycle, name: str, near: Sequence[str]) -> str:
+    unknown = cycle.words.say("ask_unknown", session=shortened(name, _LONGEST_NAME))
+    names = ", ".join(f"`{one}`" for one in near)
+    return f"{unknown} {cycle.words.say('ask_nearest', sessions=names)}" if near else unknown
+
+
+async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> AskedOwner:
+    """The question for the owner, in their language: who asks, where, and exactly what. Raises ChannelError."""
+    services, newest = cycle.services, cycle.newest
+    room = await services.capabilities.find_room(session.person)
+    words = services.soul().words_in(await services.channels.main.language_of(session.person))
+    link = "" if newest.place is Place.DM else await cycle.channel.permalink(newest.conversation, newest.ts)
+    hosts = KnownHosts(services.link_hosts)
+    hosts.learn(link)
+    lines = [
+        words.say(
+            "ask_may_question" if act.kind is NoteKind.QUESTION else "ask_may_task",
+            session=session.name,
+            name=act.asker,
+            person=newest.author,
+            where=words.say(WHERE_ASKED.get(newest.place, "place_elsewhere")),
+        ),
+        code_block(plain_sight(act.words)),
+        words.say("ask_read", name=act.asker) if newest.place is Place.DM else words.say("ask_read_there"),
+    ]
+    if link:
+        lines[-1] = f"{lines[-1]} {link}"
+    if session.unwatched:
+        lines.append(words.say("ask_unwatched", session=session.name))
+    there = ConversationKey(newest.conversation.soul, newest.conversation.workspace, room.channel)
+    parts = services.channels.of(there).split("\n\n".join(lines), there, hosts)
+    seconds = min(services.capabilities.approval_seconds, OVER_MS / 1000)
+    return AskedOwner(session.person, room.channel, room.audience, parts, seconds)
+
+
+WHERE_ASKED: Final = {
+    Place.DM: "ask_in_dm",
+    Place.PUBLIC_CHANNEL: "place_public",
+    Place.PRIVATE_CHANNEL: "place_private",
+}
+"""The sentence that says in what kind of room something was asked."""
+
+
+async def show_who_works(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+    """Answer and commit, where all who read may see it; returns the first post, claimed for sending.
+
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    """
+    delivery = await say(cycle, await _at_work_answer(cycle, phrase))
+    cycle.services.emit("sessions.asked", command=phrase.command, trace=cycle.trace_id)
+    return delivery
+
+
+async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
+    """Whether the name in a phrase is a mention, or leads to a session; else it may be anything, as a team or a topic.
+
+    Where others than full members read it counts as one, so that no answer shows which sessions there are. Raises
+    StoreError.
+    """
+    if phrase.words.startswith("<@") or not cycle.readers.members_only:
+        return True
+    return any(is_of(one, phrase.words) for one in await cycle.services.asking.living.seen())
+
+
+async def _at_work_answer(cycle: Cycle, phrase: Phrase) -> str:
+    if not cycle.readers.members_only:
+        return cycle.words.say("work_not_here")
+    sessions = await cycle.services.asking.living.seen()
+    if phrase.command is Command.WORKS_ON:
+        return listed_of(phrase.words, sessions, cycle.words)
+    return listed(sessions, cycle.words)
+
+
+async def say_to_session(cycle: Cycle, bound: BoundThread) -> Delivery | None:
+    """Put the message to the session and commit; returns the first post, where there is one, claimed for sending.
+
+    Raises StoreError, LostLease, NotDelivered while Slack can't say who the owner is or who reads along, and
+    ReadersChanged where others read along by now, or the session or the binding is another.
+    """
+    cycle.require_known_readers()
+    session = await cycle.services.asking.one(bound.session)
+    if session is None or not await _still_takes(cycle, session, bound):
+        return await say(cycle, cycle.words.say("bound_lost"), Unbound(bound))
+    try:
+        text, act = await _bound_words_put(cycle, session)
+    except NotAsked as refused:
+        return await say(cycle, str(refused))
+    cycle.services.emit("sessions.told", trace=cycle.trace_id, asks=act.asks is not None)
+    return await put(cycle, text, act)
+
+
+async def _still_takes(cycle: Cycle, session: CodeSession, bound: BoundThread) -> bool:
+    """Whether the session still is its owner's and shown, and the gate still lets its owner in."""
+    if session.visibility is Visibility.HIDDEN or session.person != bound.person:
+        return False
+    if not session.person or session.person == cycle.newest.author:
+        return True
+    owner = await cycle.channel.admit(replace(cycle.newest, author=session.person))
+    return owner.admitted
+
+
+async def _bound_words_put(cycle: Cycle, session: CodeSession) -> tuple[str, PutToSession]:
+    """What the soul says of it, mostly nothing, and what goes to the session. Raises NotAsked."""
+    say, newest = cycle.words.say, cycle.newest
+    if why := why_none(cycle):
+        raise NotAsked(why)
+    await require_room(cycle, session)
+    own = bool(session.person) and session.person == newest.author
+    clicked = session.unwatched and not own
+    if clicked and not session.person:
+        raise NotAsked(say("ask_unowned", session=session.name))
+    act = PutToSession(
+        session.id,
+        session.name,
+        session.person,
+        NoteKind.QUESTION,
+        words_for_session(cycle, newest.content, own=not clicked),
+        clean_name(newest.name),
+        cycle.channel.reply_to(newest),
+        cycle.readers.audience,
+        bound=not clicked,
+    )
+    if not clicked:
+        return "", act
+    owner = clean_name(session.person_name)
+    try:
+        asks = await asks_owner(cycle, session, act)
+    except ChannelError as error:
+        raise NotAsked(say("ask_unreachable", owner=owner, session=session.name)) from error
+    return say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks)
+
+
+async def heed_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+    """Answer and commit; returns the first post, claimed for sending.
+
+    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    """
+    services, newest = cycle.services, cycle.newest
+    if newest.place is Place.TERMINAL or key_of(newest.author) is not None:
+        return await say(cycle, cycle.words.say("keys_in_slack"))
+    if newest.place is not Place.DM:
+        return await say(cycle, cycle.words.say("keys_in_dm"))
+    text, acts = _own_keys_answer(cycle, phrase, await services.pairings.keys_of(newest.author))
+    delivery = await say(cycle, text, *acts)
+    if acts:  # what waits with such a key hears that it is ended, and so do the threads of its sessions
+        services.news.tell()
+        services.wake()
+    services.emit("keys.asked", command=phrase.command, trace=cycle.trace_id)
+    return delivery
+
+
+def _own_keys_answer(cycle: Cycle, phrase: Phrase, keys: tuple[OwnKey, ...]) -> tuple[str, tuple[MemoryAct, ...]]:
+    words = cycle.words
+    if phrase.command is Command.END_KEYS:
+        # Also without any: one that a machine was just allowed is about to be made.
+        text = words.say("keys_all_ended", count=len(keys)) if keys else words.say("keys_none")
+        return text, (KeysEnded((), all_=True),)
+    if phrase.command is Command.END_KEY:
+        found = next((one for one in keys if one.number == phrase.number), None)
+        if found is None:
+            return words.say("keys_no_number", number=phrase.number), ()
+        ended = words.say("keys_ended", number=found.number, machine=_machine(cycle, found))
+        return ended, (KeysEnded((found.id,)),)
+    if not keys:
+        return words.say("keys_none"), ()
+    lines = [_line(cycle, one) for one in keys]
+    how = words.say("keys_how", number=keys[0].number)
+    return "\n".join((words.say("keys_head"), *lines, how)), ()
+
+
+def _line(cycle: Cycle, key: OwnKey) -> str:
+    zone, say = cycle.newest.zone, cycle.words.say
+    made, machine = day_in(key.made_ms, zone), _machine(cycle, key)
+    if key.seen_ms is None:
+        return say("keys_unused", number=numbered(key.number), machine=machine, made=made)
+    return say("keys_line", number=numbered(key.number), machine=machine, made=made, used=day_in(key.seen_ms, zone))
+
+
+def _machine(cycle: Cycle, key: OwnKey) -> str:
+    """What the machine calls itself, which is anybody's text and stands there as such."""
+    name = plain_sight(clean_name(key.machine)).replace("`", "'")
+    return f"`{name}`" if key.machine else cycle.words.say("keys_unnamed")
