@@ -79,7 +79,6 @@ async def _disk(home: Path) -> Sequence[str]:
 
 
 async def _budgets(settings: Settings, database: Database, clock: Clock, souls: Souls) -> Sequence[str]:
-    """The souls that have spent what they may spend today, or nearly."""
     day, found = day_at(clock.now_ms(), settings.cap_zone).date, list[str]()
     for name in souls.names:
         cap = caps_of(settings, souls.current(name)).soul
@@ -257,7 +256,6 @@ def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "S
 
 
 async def _local_workspace(settings: Settings, soul: Soul, minds: str, stack: AsyncExitStack) -> "WorkspaceServer":
-    """A workspace of our own, served with the stack; its page shows who thinks."""
     from daemon.local_slack.server import serve_workspace
 
     souls = {name: name for name in settings.souls} | {settings.name: soul.display_name}
@@ -266,7 +264,6 @@ async def _local_workspace(settings: Settings, soul: Soul, minds: str, stack: As
 
 
 def _joining(settings: Settings, workspace: "WorkspaceServer") -> Settings:
-    """The settings with which a daemon joins a workspace of its own."""
     joined = {
         "slack_bot_token": SecretStr(workspace.bot_token),
         "slack_app_token": SecretStr(workspace.app_token),

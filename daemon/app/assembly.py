@@ -155,7 +155,6 @@ async def assemble(
 
 
 def _wake(homes: Sequence[Home]) -> None:
-    """Have the souls of this daemon look for what waits."""
     for home in homes:
         home.bell.ring()
 
@@ -178,8 +177,6 @@ def _store(
 
 
 def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str], None]:
-    """What a new message in a conversation sets going."""
-
     def accepted(conversation: str) -> None:
         interrupts.call(conversation)
         for bell in bells:
@@ -253,7 +250,6 @@ def _chores(
 
 
 async def _mirror(settings: Settings, store: Store, clock: Clock, emit: Emit) -> None:
-    """Keep memory's mirror in files; what writes them is imported where there is or was one."""
     while not settings.mirror and not await in_background(partial(mirrors_in, settings.home)):
         await clock.sleep(_NO_MIRROR_S)
     mirror = await in_background(_mirrors)
@@ -267,7 +263,6 @@ def _mirrors() -> "type[Mirror]":
 
 
 def _kept(settings: Settings) -> MemoryRetention:
-    """For how long each kind of memory is kept."""
     return MemoryRetention(
         settings.turn_days, settings.fact_days, settings.episode_days, settings.sense_days, settings.journal_days
     )

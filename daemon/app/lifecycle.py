@@ -147,7 +147,6 @@ class Daemon:
         return self._kept({**self.chores, **loops})
 
     def _kept(self, loops: Mapping[str, Chore]) -> tuple[Coroutine[object, object, None], ...]:
-        """Loops, each with the last line under it."""
         last_line = LastLine(self.clock, self.emit)
         return tuple(last_line.keep(*loop) for loop in loops.items())
 
@@ -187,7 +186,6 @@ class Daemon:
             raise
 
     async def _claim(self) -> None:
-        """Import what messages need, then claim them; the last line tries again where the machine lacks something."""
         try:
             await in_background(partial(load_for_messages, self.settings))
         except Exception as error:
@@ -220,7 +218,6 @@ class Daemon:
             await self.clock.sleep(_LOOK_FOR_THE_DEAD)
 
     async def _beat_once(self) -> None:
-        """Write a heartbeat out of turn, if that can be; what is wrong shows at the next."""
         with suppress(Exception):
             await self._beat()
 

@@ -142,12 +142,10 @@ class Meanings:
 
     @property
     def meaning(self) -> Meaning:
-        """The search by meaning, which serves nothing where there is no embedder."""
         return Meaning(self.embedder, self.index, SLOW_S)
 
     @property
     def patient(self) -> Meaning:
-        """The same for a question that nobody's reply waits for, so that load doesn't change its answer."""
         return Meaning(self.embedder, self.index, _PATIENCE_S)
 
 

@@ -184,20 +184,16 @@ class PaidEmbedder:
 
     @property
     def id(self) -> str:
-        """See `Embedder.id`."""
         return self.inner.id
 
     @property
     def unrelated(self) -> Unrelated | None:
-        """See `Embedder.unrelated`."""
         return self.inner.unrelated
 
     async def embed(self, texts: Sequence[str]) -> "Sequence[Vector]":
-        """See `Embedder.embed`."""
         return await self.calls.paid(self.to, texts, lambda: self.inner.embed(texts))
 
     async def aclose(self) -> None:
-        """See `Embedder.aclose`."""
         await self.inner.aclose()
 
 
@@ -210,11 +206,9 @@ class CountedTranscriber:
     to: SideEndpoint
 
     async def transcribe(self, name: str, data: bytes) -> str:
-        """See `Transcriber.transcribe`."""
         return await self.calls.paid(self.to, (), lambda: self.inner.transcribe(name, data))
 
     async def aclose(self) -> None:
-        """See `Transcriber.aclose`."""
         await self.inner.aclose()
 
 

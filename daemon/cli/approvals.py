@@ -93,8 +93,6 @@ def approve(names: tuple[str, ...]) -> None:
 
 
 def _parts_by(values: Mapping[str, tuple[str, ...]]) -> Callable[[Proposal], tuple[ThoughtPart, ...]]:
-    """Gives the parts of a proposal; `values` are those of the soul.toml of each soul."""
-
     def parts(proposal: Proposal) -> tuple[ThoughtPart, ...]:
         output = CognitiveOutput.model_validate_json(proposal.output)
         moment = Moment(proposal.now_ms, proposal.zone, values=values.get(proposal.soul, ()))

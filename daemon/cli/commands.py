@@ -101,7 +101,6 @@ _OF_THEIR_OWN: Final = frozenset({"run", "manifest", "setup", "upgrade"})
 
 
 def _service() -> SettingsPlace | None:
-    """The settings of the installed service, for every command but those that begin something of their own."""
     from daemon.cli.installing import place_of_service
 
     context = click.get_current_context(silent=True)

@@ -181,8 +181,6 @@ def watch(key: str, as_json: bool) -> None:
 
 
 def _with_contexts(work: Callable[[SharedContexts], Awaitable[T]]) -> T:
-    """Work on the contexts in the admin's name; a conflict exits with 1."""
-
     async def worked() -> T:
         async with open_shared_contexts(existing_database(load_settings())) as home:
             return await work(home)

@@ -195,7 +195,6 @@ async def _words(database: Database, wanted: WordsWanted, found: Sequence[Listed
 
 
 def _plain(one: ListedGoal, shown: WordsShown) -> dict[str, object]:
-    """A goal as JSON values; the words as far as they may be shown."""
     values = asdict(one)
     for name in _NAMES_OF_WORDS:
         values.pop(name)

@@ -52,27 +52,22 @@ class ServiceUnit:
 
     @property
     def of_the_system(self) -> bool:
-        """Whether the machine's service manager runs it rather than a person's."""
         return self.path != user_unit()
 
     @property
     def account(self) -> str:
-        """The name of the account that a service of the system runs under."""
         return self.last("User") or "root"
 
     @property
     def program(self) -> str:
-        """The full path of `soul` in the installation that the service runs; empty if the unit names none."""
         return next(iter(shlex.split(self.last("ExecStart"))), "")
 
     @property
     def folder(self) -> Path:
-        """The working directory, which holds `.env`."""
         return Path(self._expanded(self.last("WorkingDirectory") or "/"))
 
     @property
     def data(self) -> Path:
-        """The data folder."""
         return Path(self.variables().get("SOUL_HOME") or self.folder)
 
     def last(self, name: str) -> str:
@@ -271,7 +266,6 @@ def fields_in(line: str) -> dict[str, str]:
 
 
 def _value(text: str) -> tuple[str, str]:
-    """The value at the beginning of a text, and what follows it."""
     if not text.startswith('"'):
         value, _, rest = text.partition(" ")
         return value, rest

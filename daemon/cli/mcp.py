@@ -83,7 +83,6 @@ def _kept(path: Path) -> tuple[str, str]:
 
 
 async def _serve(place: DaemonPlace) -> None:
-    """Serve until the client closes our input."""
     from mcp.server.stdio import stdio_server
 
     from daemon.channels.http.mcp_server import new_server
@@ -138,7 +137,6 @@ class Relay:
 
 
 def _refusal(status: int, body: bytes) -> str:
-    """The daemon's own words about what it refuses."""
     with suppress(ValueError, RecursionError, TypeError, KeyError):
         error = json.loads(body)["error"]
         what_to_do = f" What to do: {error['hint']}." if error["hint"] else ""
@@ -147,7 +145,6 @@ def _refusal(status: int, body: bytes) -> str:
 
 
 def _sentence(url: str, error: BaseException) -> str:
-    """Why the daemon can't be asked, for an error of the network or the SDK."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     reason = str(error)[:200] or type(error).__name__

@@ -154,7 +154,6 @@ def _list(soul: str, wanted: WordsWanted, command: str, read: Read, *, as_json: 
 
 
 def _plain(one: ListedPart, shown: WordsShown) -> Mapping[str, object]:
-    """A change as JSON values; what the soul itself wrote of it as far as it may be shown."""
     plain = asdict(one)
     for name in _OF_WORDS:
         if name != "part" or one.part not in _FIXED:

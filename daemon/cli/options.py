@@ -27,7 +27,6 @@ class _Share(click.FloatRange):
     """A number from 0 to 1; click lets `nan` into every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
-        """See `click.ParamType.convert`."""
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
@@ -104,7 +103,6 @@ class Selection(Generic[Name]):
 
     @property
     def query(self) -> tuple[str | None, int, int]:
-        """State, the most rows, and since when."""
         return self.state, _MOST_AT_ONCE, self.since_ms
 
 
@@ -135,7 +133,6 @@ def plain_errors(*, tracebacks: bool) -> Iterator[None]:
 
 
 def _leaves(error: BaseException) -> list[BaseException]:
-    """The exceptions in a group, however deep, or the exception itself."""
     if isinstance(error, BaseExceptionGroup):
         return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
     return [error]

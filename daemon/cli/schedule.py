@@ -128,7 +128,6 @@ def cancel(names: tuple[str, ...]) -> None:
 
 
 def _rule(one: Intention) -> str:
-    """What repeats it, with the zone of a person's rule, and why it is paused."""
     rule = f"{one.every} ({one.zone})" if one.zone and one.every else one.every
     return f"{rule} paused: {one.paused}" if one.paused else rule
 

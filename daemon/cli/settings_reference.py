@@ -45,7 +45,6 @@ def settings_reference() -> str:
 
 
 def _default(field: FieldInfo) -> str:
-    """The default as it is typed; empty for an unset value."""
     value = field.get_default()
     if value is None or value == () or value == Path():
         return ""

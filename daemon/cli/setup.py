@@ -112,7 +112,6 @@ def _explain(link: str, *, plain: bool) -> None:
 
 
 def _asked() -> tuple[str, str]:
-    """Both tokens, typed without being shown; each is asked for again when it is of another kind."""
     return _ask("Bot token (xoxb-…), not shown", _BOT), _ask("App-level token (xapp-…), not shown", _APP)
 
 
@@ -272,7 +271,6 @@ def _copies(folder: Path) -> list[Path]:
 
 
 def _schemas(copy: Path) -> tuple[int, int]:
-    """To which schema the upgrade led, and from which."""
     found = _COPY.fullmatch(copy.name)
     assert found is not None  # it was found by this name
     return int(found[1]), int(found[2])

@@ -31,7 +31,6 @@ def soul_reference() -> str:
 
 
 def _states() -> str:
-    """A table of the files in `states/`, with the placeholders and the stance that each replaces."""
     rows = []
     for state, stance in HOUSE.items():
         held = [f"`{{{one}}}`{' (needed)' * (one in NEEDED.get(state, ()))}" for one in PLACEHOLDERS.get(state, ())]
@@ -42,7 +41,6 @@ def _states() -> str:
 
 
 def _words() -> str:
-    """A table of the sentences of `[words]`."""
     rows = [f"| `{key}` | {text} |\n" for key, text in SENTENCES.items()]
     head = "| sentence | in English |\n|---|---|\n"
     short = ", ".join(f"`{key}`" for key in SENTENCES if key in LABELS)
@@ -75,7 +73,6 @@ def _table(heading: str, shape: type[BaseModel]) -> str:
 
 
 def _kind(schema: Schema) -> str:
-    """What a field accepts, with its bounds."""
     if choices := cast("list[Schema]", schema.get("anyOf", [])):
         schema = next(choice for choice in choices if choice.get("type") != "null")
     if options := cast("list[str]", schema.get("enum", [])):

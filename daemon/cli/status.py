@@ -226,7 +226,6 @@ def _in_words(value: object) -> str:
 
 
 def _parked(seen: Overview) -> Iterator[str]:
-    """Rows that failed for good, with the command that lists them; `soul doctor` says what to do about each."""
     queues = {"queue inbox": seen.inbox, "queue outbox": seen.outbox, "queue jobs": seen.jobs}
     for command, counts in {**queues, "schedule": {"dead": seen.dead_intentions}}.items():
         if count := counts.get("dead", 0):
@@ -239,7 +238,6 @@ def _queue(counts: Mapping[str, int], oldest_ms: int | None, now: int) -> str:
 
 
 def _catch_up(state: CatchUpState) -> str:
-    """How far Slack's history is read; the time up to which nothing is missing is UTC."""
     up_to = datetime.fromtimestamp(float(state.up_to), UTC).strftime("%Y-%m-%d %H:%M") if state.up_to else ""
     done = f"nothing missed up to {up_to}" if up_to else "not complete yet"
     if not state.rooms + state.threads:

@@ -41,7 +41,6 @@ class Check:
 
     @property
     def same_thing(self) -> tuple[object, ...]:
-        """What is equal for all checks that are decided by the same things."""
         words = frozenset(one.casefold() for one in self.words)
         return self.kind, _levelled_name(self.who), words, self.id.casefold(), self.name.casefold()
 
@@ -164,35 +163,29 @@ class Sums:
 
     @property
     def brier(self) -> float | None:
-        """The mean squared error; None where nothing was scored."""
         return self.squared / self.scored if self.scored else None
 
     @property
     def base_rate(self) -> float | None:
-        """The share that came true."""
         return self.hits / self.scored if self.scored else None
 
     @property
     def brier_base(self) -> float | None:
-        """The score of one who says the base rate each time."""
         return None if self.base_rate is None else self.base_rate * (1 - self.base_rate)
 
     @property
     def skill(self) -> float | None:
-        """By how much it is better than the base rate: 1 is perfect; None where the base rate is perfect itself."""
         if self.brier is None or not self.brier_base:
             return None
         return 1 - self.brier / self.brier_base
 
     @property
     def figures(self) -> Mapping[str, float | int | None]:
-        """All of these by name."""
         names = ("scored", "hits", "brier", "base_rate", "brier_base", "skill")
         return {name: getattr(self, name) for name in names}
 
     @property
     def in_words(self) -> str:
-        """One line for the soul itself; empty before twenty were scored."""
         if self.scored < _ENOUGH or self.base_rate is None:
             return ""
         sure = self.confidence / self.scored
@@ -264,10 +257,8 @@ class Limits:
 
     @property
     def out_of_loops(self) -> str:
-        """The limit of choices, as a clause."""
         return Sentence("why_loops", limit=self.loops)
 
     @property
     def out_of_time(self) -> str:
-        """The limit of time, as a clause."""
         return Sentence("why_seconds", limit=f"{self.seconds:g}")

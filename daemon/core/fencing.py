@@ -202,7 +202,6 @@ class Authority:
 
     @property
     def takes_initiative(self) -> bool:
-        """Whether the soul may promise something, and say something unasked where it is invited to."""
         return self.level(Function.INITIATIVE) >= Level.CHECKED
 
     def and_also(self, other: "Authority") -> "Authority":

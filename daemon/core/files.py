@@ -59,7 +59,6 @@ def remove_file(root: Path, path: str) -> None:
 
 
 def _make_folder(folder: Path) -> None:
-    """A folder and those above it that are missing, each for its owner alone."""
     if not folder.is_dir():
         _make_folder(folder.parent)
         folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)

@@ -162,7 +162,6 @@ def handle(person: str, project: str) -> str:
 
 
 def _slug(text: str) -> str:
-    """Letters, digits and the signs that belong to letters, of any script; hyphens stand for the rest."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     kept = "".join(one if one.isalnum() or unicodedata.category(one)[0] == "M" else "-" for one in plain)
     return re.sub("-+", "-", kept).strip("-")[:30].rstrip("-")

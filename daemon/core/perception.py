@@ -94,7 +94,6 @@ class Readers:
 
     @property
     def room_audiences(self) -> tuple[Audience, ...]:
-        """The audiences of the private rooms, in the order of their ids."""
         return tuple(Audience(AudienceKind.CHANNEL, room) for room in sorted(self.rooms))
 
     def exclude_what(self, others: "Readers") -> bool:
@@ -132,7 +131,6 @@ class ConversationKey:
 
     @property
     def posted_in(self) -> str:
-        """The thread as the platform knows it; empty where it has none."""
         return "" if self.thread == BESIDE else self.thread
 
 
@@ -201,18 +199,15 @@ class Perception:
 
     @property
     def has_message(self) -> bool:
-        """Whether a message of the platform has this `ts`, so that a thread can begin at it."""
         return self.modality is Modality.WORDS and NO_MESSAGE not in self.params
 
     @property
     def asks_nothing(self) -> bool:
-        """Whether no person said it or waits: a silence, an unasked thought, a program's report, a reading."""
         timer = self.modality is Modality.TIME and not self.content.strip()
         return timer or self.modality in {Modality.EVENT, Modality.SENSE}
 
     @property
     def said_at(self) -> tuple[float, str]:
-        """Sort key of messages within a conversation; a ts that is no number sorts first."""
         try:
             return float(self.ts), self.ts
         except ValueError:

@@ -24,7 +24,6 @@ class Repetition:
 
     @property
     def endless(self) -> bool:
-        """Whether the same run comes over and over."""
         return self._period > 0 and self._repeated >= max(_ENDLESS, (_COPIES - 1) * self._period)
 
     def feed(self, piece: str) -> str:

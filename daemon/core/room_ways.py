@@ -28,12 +28,10 @@ class RoomWay:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is set."""
         return not (self.instructions or self.soul or self.streams or self.joins)
 
     @property
     def shows_growing(self) -> bool | None:
-        """Whether answers are shown while they grow; None: as in the settings."""
         return {"on": True, "off": False}.get(self.streams)
 
 

@@ -239,7 +239,6 @@ class EventSource:
 
     @property
     def conversation(self) -> ConversationKey:
-        """Where its events are perceived: the room itself, in no thread."""
         return ConversationKey(self.soul, self.workspace, self.room)
 
 
@@ -322,7 +321,6 @@ class PushedReading:
 
     @property
     def to_person(self) -> bool:
-        """Whether it goes into a person's direct messages."""
         return re.fullmatch(PERSON, self.room) is not None
 
 

@@ -117,12 +117,10 @@ class KeyOwner:
 
     @property
     def author(self) -> str:
-        """The author of what sessions with this key say: a name of its own, since a session is not its person."""
         return f"{_AUTHOR}{self.key}"
 
     @property
     def keeps_words(self) -> bool:
-        """Whether what is said in sessions is kept: a key's owner chose so; nobody chose it for the admin's token."""
         return self.remember and bool(self.key)
 
 
@@ -180,22 +178,18 @@ class HookEvent:
 
     @property
     def ends_turn(self) -> bool:
-        """Whether a turn ended by it that is known by a name."""
         return self.hook == "Stop" and bool(self.prompt)
 
     @property
     def offset_ms(self) -> int:
-        """How far our clock is ahead of the client's."""
         return self.received_ms - self.lag_ms - self.sent_ms
 
     @property
     def happened_ms(self) -> int:
-        """When it happened, by our clock."""
         return self.received_ms - self.lag_ms
 
     @property
     def at_once(self) -> bool:
-        """Whether it was sent as it happened, so that its session reads the answer."""
         return self.lag_ms == 0
 
 
@@ -274,24 +268,20 @@ class CodeSession:
 
     @property
     def living(self) -> bool:
-        """Whether it isn't gone."""
         return self.state is not SessionState.GONE
 
     @property
     def reach(self) -> Reach:
-        """How what people ask comes to it."""
         if not self.living:
             return Reach.NONE
         return Reach.NOW if self.companion and self.wakes else Reach.TURN_END
 
     @property
     def may_be_asked(self) -> bool:
-        """Whether people may put questions to it: it is there, it is shown, and a person sits before it."""
         return self.living and self.visibility is not Visibility.HIDDEN and self.attended is not False
 
     @property
     def unwatched(self) -> bool:
-        """Whether it asks no permission for what it does."""
         return self.permission_mode == "bypassPermissions"
 
     def shown_to(self, person: str) -> bool:

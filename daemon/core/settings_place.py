@@ -24,7 +24,6 @@ class SettingsPlace:
 
     @property
     def dotenv(self) -> Path:
-        """Its `.env`, whether it is there or not."""
         return self.folder / ".env"
 
     def absolute(self, path: Path) -> Path:

@@ -50,7 +50,6 @@ class TickBudget:
 
     @property
     def of_promise(self) -> "TickBudget":
-        """The same for what was promised: the hour paces what a soul thinks of by itself, and holds up no promise."""
         return replace(self, tokens_hour=self.tokens_day, first=True)
 
 
@@ -83,7 +82,6 @@ class Caps:
 
     @property
     def known(self) -> dict[PaidBy, float]:
-        """The caps that are set."""
         given = {PaidBy.SOUL: self.soul, PaidBy.PERSON: self.person, PaidBy.ROOM: self.room}
         return {paid_by: cap for paid_by, cap in given.items() if cap is not None}
 

@@ -172,7 +172,6 @@ def mode_in(attributes: Mapping[str, str]) -> EpistemicMode | None:
 
 
 def _plain(text: str, most: int) -> str:
-    """A text on one line without markup; empty where nothing is left of it or it is too long to be meant."""
     text = one_line(text)
     return clean_name(text) if 0 < len(text) <= most and re.search(r"\w", clean_name(text)) else ""
 

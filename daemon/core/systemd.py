@@ -135,5 +135,4 @@ def exit_code(error: BaseException | None) -> ExitCode:
 
 
 def _status(text: str) -> str:
-    """A status on one line; a line break in it would begin another assignment."""
     return f"STATUS={one_line(text)}"

@@ -157,7 +157,6 @@ def clock_time(text: str) -> tuple[int, int] | None:
 
 
 def _meant(words: str) -> str:
-    """The same in fewer ways to say it, such as "by end of week" for "by the end of this week"."""
     words = _NOON_MARKS.sub(r"\1m", words)
     for said, meant in _MEANT:
         words = said.sub(meant, words)
@@ -212,7 +211,6 @@ def _half_hours(words: str, now_ms: int, _zone: str) -> int | None:
 
 
 def _next_on_clock(words: str, now_ms: int, zone: str) -> int | None:
-    """A time or a part of a day alone, today if it is still to come, else tomorrow; None for anything else."""
     part = clock_time(words)
     return None if part is None else when(f"{part[0]:02}:{part[1]:02}", now_ms, zone or "UTC")
 
@@ -265,7 +263,6 @@ def _end_of_work(words: str, now_ms: int, zone: str) -> int | None:
 
 
 def _last_day(span: str, today: dt.date, weekday: int) -> dt.date:
-    """The last day of a day, a week that ends on `weekday`, or a month."""
     if span == "week":
         return today + dt.timedelta(days=(weekday - today.weekday()) % 7)
     if span == "month":
@@ -274,7 +271,6 @@ def _last_day(span: str, today: dt.date, weekday: int) -> dt.date:
 
 
 def _time_on_day(words: str, now_ms: int, zone: str) -> int | None:
-    """A day that is named, alone or with a time or a part of the day; None for anything else."""
     if (found := _DAY_FIRST.fullmatch(words) or _TIME_FIRST.fullmatch(words)) is None:
         return None
     day, time = found["day"], found["time"] or ""

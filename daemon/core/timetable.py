@@ -371,7 +371,6 @@ class Recurrence:
         raise ValueError(f"{self} has no slot within a year")
 
     def _names(self, day: dt.date) -> bool:
-        """Whether a day is one of the rule's."""
         if self.every is Every.WEEK:
             return day.weekday() in self.weekdays
         last = calendar.monthrange(day.year, day.month)[1]

@@ -166,7 +166,6 @@ def _says_something(word: str) -> bool:
 
 
 def _belong_together(one: str, next_: str) -> bool:
-    """Whether two neighbouring characters belong to one word."""
     if not (one and next_) or _IS_UNSPACED.match(one) or _IS_UNSPACED.match(next_):
         return False
     return all(unicodedata.category(each)[0] in "LNM" or each == "_" for each in (one, next_))

@@ -66,7 +66,6 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
         return self._process.pid
 
     def ask(self, *request: object) -> object:

@@ -135,7 +135,6 @@ class WorkingMemory:
         return self.filter(lambda memory: _region_of(memory) not in names)
 
     def _place_of(self, name: str) -> int:
-        """Where a region begins, counted among the memories outside it."""
         regions = [memory.region for memory in self.memories]
         if name in regions:
             return regions.index(name)

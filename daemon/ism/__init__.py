@@ -195,12 +195,10 @@ class _Work:
     async def _report(
         self, kind: Progress, place: int, action: ChosenAction, text: str, error: Exception | None = None
     ) -> None:
-        """Observe a text for the next choice and emit an event."""
         self._observe(action, text)
         await self._note(self._event(kind, place, action, error))
 
     def _event(self, kind: Progress, place: int, chosen: ChosenAction, error: Exception | None = None) -> LoopEvent:
-        """An event with nothing of the model's words but what the action lets be shown."""
         action = self._actions.get(chosen.name)
         if action is None:
             return LoopEvent(kind, self._loops, place, error=error)

@@ -135,7 +135,6 @@ class Problem:
 
     @property
     def waits(self) -> bool:
-        """Whether it is parked until a user answers or decides."""
         return self.asks or bool(self.approval)
 
     @classmethod
@@ -216,7 +215,6 @@ class Problem:
 
     @property
     def numbered(self) -> dict[str, Passage]:
-        """The passages by the numbers by which a reply cites them."""
         return {str(number): one for number, one in enumerate(self.found, 1)}
 
     def with_sources(self, reply: str, words: Words = HOUSE_WORDS) -> str:

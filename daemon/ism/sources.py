@@ -25,7 +25,6 @@ class Sources:
 
     @property
     def described(self) -> str:
-        """Each source with its size, for the model."""
         folders = (f"the folder {name} ({_count(many, 'document')})" for name, many in self._named_folders())
         return _listed([*folders, *self._servers(), "earlier talk"])
 

@@ -86,12 +86,10 @@ class NearbyModel:
 
     @property
     def full(self) -> str:
-        """Its id as in the settings."""
         return f"{self.server.vendor}/{self.name}"
 
     @property
     def where(self) -> str:
-        """The program and its address, for people."""
         return f"{self.server.name} at {urlsplit(self.server.url).netloc}"
 
     def speaking(self, settings: Settings) -> Settings:

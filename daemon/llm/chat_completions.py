@@ -36,7 +36,6 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "_Chunk"]):
 
     @staticmethod
     def load() -> None:
-        """See `SdkAdapter.load`."""
         from openai import AsyncOpenAI, AsyncStream, OpenAIError  # noqa: F401 - a call asks for them
 
     def _connect(self) -> "AsyncOpenAI":
@@ -136,7 +135,6 @@ def _optional(
 
 
 def _sampling(model: ModelId, prompt: Prompt, traits: ModelTraits) -> dict[str, Any]:
-    """Temperature where the step has one; for Qwen always the companions that its makers advise."""
     qwen = model.vendor is Vendor.OPENROUTER and model.name.startswith("qwen/")
     sampling: dict[str, Any] = dict(_QWENS_SAMPLING) if qwen else {}
     if prompt.creativity is not None and traits.temperature:

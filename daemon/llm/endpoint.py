@@ -82,7 +82,6 @@ class Endpoint:
 
     @property
     def on_loopback(self) -> bool:
-        """Whether it is on this machine, where no proxy of the environment can reach it."""
         return is_loopback(urlsplit(self.base_url).hostname or "")
 
 

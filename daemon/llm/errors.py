@@ -199,7 +199,6 @@ def _from_status(status: int, error: Exception, endpoint: Endpoint, model: Model
 
 
 def _is_for_the_admin(status: int, error: Exception) -> bool:
-    """Whether any request would be refused; OpenRouter answers 403 and 404 about the content of a prompt, too."""
     if status in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND} and _mentions(error, (*_FLAGGED, "endpoints found")):
         return False
     return status in _NO_ACCESS or status < HTTPStatus.BAD_REQUEST
@@ -225,7 +224,6 @@ def _refusal(status: int, error: Exception, endpoint: Endpoint, model: ModelId) 
 
 
 def _from_event(body: Mapping[str, object], error: Exception, endpoint: Endpoint, model: ModelId) -> ModelError:
-    """An error that came as an event inside a stream."""
     code = body.get("code")  # OpenRouter gives the status of the model's host here
     if isinstance(code, int) and HTTPStatus.BAD_REQUEST <= code <= _LAST_STATUS:
         return _from_status(code, error, endpoint, model)
@@ -248,7 +246,6 @@ def _root(error: Exception) -> BaseException:
 
 
 def _details(error: Exception) -> Mapping[str, object]:
-    """The `error` object of a provider's answer, from either place where SDKs put it; empty for none."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, Mapping) else None
     return inner if isinstance(inner, Mapping) else {}
@@ -266,7 +263,6 @@ def _mentions(error: Exception, words: tuple[str, ...]) -> bool:
 
 
 def _quoted(text: str, endpoint: Endpoint) -> str:
-    """The provider's message, short and on one line; '' when it repeats the key."""
     line = one_line(text)
     key = endpoint.api_key.get_secret_value()
     return f": {line[:_LONGEST_QUOTE]}" if line and key not in text else ""

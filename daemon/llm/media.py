@@ -86,7 +86,6 @@ class EndpointTranscriber:
         return clean(words)[:_MOST_LETTERS]
 
     async def aclose(self) -> None:
-        """See `Transcriber.aclose`."""
         await self._client.aclose()
 
     def _connect(self) -> "AsyncOpenAI":

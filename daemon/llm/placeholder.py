@@ -178,7 +178,6 @@ def rehearsal_answer(prompt: Prompt) -> str:
 
 
 def _sensed(prompt: Prompt) -> str:
-    """The newest reading of a sense, which alone may say what to think where nobody wrote; empty without any."""
     return next((found["words"] for found in _READING.finditer(prompt.messages[-1].text)), "")
 
 
@@ -186,7 +185,6 @@ _NOTHING_TO_THINK: Final = "This is a rehearsal without a language model; nothin
 
 
 def _report(obeyed: Iterable[str], message: str) -> str:
-    """What was done, by a model that says what it is."""
     done = ", ".join(dict.fromkeys(obeyed))
     if done:
         return f"This is a rehearsal without a language model. Done as the lines say: {done}."
@@ -308,7 +306,6 @@ def _by(rest: str) -> tuple[str, str]:
 
 
 def _from_now(when: str) -> str:
-    """A span as a time from now; anything else as it stands."""
     try:
         span_ms(when)
     except ValueError:

@@ -57,7 +57,6 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         self._limits: dict[str, int] = {}
 
     async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `Provider.stream`."""
         client = await self._client.get()
         with translated(self._endpoint, model, self._sdk_error()):
             usage = CallUsage(model)
@@ -68,7 +67,6 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         yield completion
 
     async def aclose(self) -> None:
-        """See `Provider.aclose`."""
         await self._client.aclose()
 
     async def _open(
@@ -103,7 +101,6 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         return features - {"json_schema"} if spelt else features
 
     def _lowers(self, error: Exception, model: ModelId, asked: int) -> bool:
-        """Whether a refusal names the limit that the model allows, which is asked for from then on."""
         if (limit := allowed_limit(error, asked)) is None:
             return False
         self._limits[model.name] = limit
@@ -120,12 +117,10 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         return True
 
     def _traits(self, model: ModelId) -> ModelTraits:
-        """What a model takes, by the table and by what it has refused so far."""
         known = traits_of(model)
         return replace(known, max_output=min(known.max_output, self._limits.get(model.name, known.max_output)))
 
     def _prepare(self) -> Client:
-        """Read the price list and build the client; runs in a thread."""
         prices.load()
         self.load()
         client = self._connect()
@@ -218,7 +213,6 @@ class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
 
     @staticmethod
     def load() -> None:
-        """See `SdkAdapter.load`."""
         from anthropic.resources.messages import AsyncMessages  # noqa: F401 - the first request asks for it
 
     def _connect(self) -> "AsyncAnthropic":

@@ -205,15 +205,12 @@ class ResilientLLM:
         self._guards = {str(vendor): _Guard(Circuit(vendor)) for vendor in Vendor}
 
     def model_for(self, role: ModelRole) -> str:
-        """See `LLM.model_for`."""
         return self._inner.model_for(role)
 
     def step_models(self) -> Mapping[str, str]:
-        """See `LLM.step_models`."""
         return self._inner.step_models()
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`."""
         first, *others = self._inner.candidates(role, audience)
         down = self._guard(first, role).circuit.state(self._clock.monotonic()) is CircuitState.OPEN
         return tuple(others) if others and down else (first, *others)
@@ -223,7 +220,6 @@ class ResilientLLM:
         await self._inner.aclose()
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `LLM.stream`."""
         model = prompt.model or self.model_for(prompt.role)
         guard = self._guard(model, prompt.role)
         now = self._clock.monotonic()

@@ -172,11 +172,9 @@ class Router:
         self._providers: dict[str, Provider] = {}
 
     def model_for(self, role: ModelRole) -> str:
-        """See `LLM.model_for`."""
         return self._models[role].full
 
     def step_models(self) -> Mapping[str, str]:
-        """See `LLM.step_models`."""
         return self._steps
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:

@@ -105,7 +105,6 @@ class ControlOrders:
         return {"message": self._workspace.message_json(message), "channel": room.id, "ts": message.ts}
 
     def _forward(self, args: ControlArgs) -> Json:
-        """The message `ts` of `source` goes to `channel`, with `text` or without."""
         person, room = self._acting(args)
         source = self._people.message(self._people.readable(person, args.text("source")), args.text("ts"))
         message = self._people.forward(person, source, room, args.text("text"), thread=args.text("thread"))
@@ -132,7 +131,6 @@ class ControlOrders:
         return {"delivered": self._people.command(*self._acting(args), args.text("command"), args.text("text"))}
 
     def _shortcut(self, args: ControlArgs) -> Json:
-        """In a public channel people use it without being a member."""
         person = self._people.person(args.text("person"))
         room = self._people.readable(person, args.text("channel"))
         return {"delivered": self._people.shortcut(person, room, args.text("ts"), args.text("callback_id"))}
@@ -149,7 +147,6 @@ class ControlOrders:
         return {"delivered": self._people.press_home(person, args.text("action_id"))}
 
     def _submit(self, args: ControlArgs) -> Json:
-        """Send the dialog `view` with `values` by the action_id of each input."""
         person = self._people.person(args.text("person"))
         given = args.object("values").items()
         values = {name: [str(one) for one in value] if isinstance(value, list) else str(value) for name, value in given}
@@ -219,7 +216,6 @@ class ControlOrders:
         return {}
 
     def _acting(self, args: ControlArgs) -> tuple[WorkspaceUser, WorkspaceChannel]:
-        """The user who acts, and the channel of theirs in which they do."""
         person = self._people.person(args.text("person"))
         return person, self._people.joined(person, args.text("channel"))
 
@@ -285,7 +281,6 @@ class ControlOrders:
         return {"channel": channel_json(state, room, state.app.user)}
 
     def _organisation(self, args: ControlArgs) -> Json:
-        """Make the workspace one of an Enterprise Grid organisation; its users are of it, too."""
         state, enterprise = self._workspace.state, args.text("enterprise")
         if not enterprise:
             raise NotPossible("invalid_arguments", "an organisation needs an id, as `enterprise`")
@@ -295,7 +290,6 @@ class ControlOrders:
         return {"team": state.team.id}
 
     def _group(self, args: ControlArgs) -> Json:
-        """A user group with these members; one of the same handle gets them instead of its own."""
         state, handle = self._workspace.state, args.text("handle")
         if not handle:
             raise NotPossible("invalid_arguments", "a group needs a `handle`")

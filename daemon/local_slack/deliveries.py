@@ -68,7 +68,6 @@ class Deliveries:
 
     @property
     def log(self) -> tuple[DeliveryAttempt, ...]:
-        """The newest 50,000 attempts, oldest first."""
         return tuple(self._log.values())
 
     def event(self, payload: Json) -> str:

@@ -44,7 +44,6 @@ class Feed:
 
     @property
     def cursor(self) -> int:
-        """The number of the newest change."""
         return self._last
 
     def publish(

@@ -74,12 +74,10 @@ class WorkspaceUser:
 
     @property
     def is_bot(self) -> bool:
-        """Whether the user belongs to an app."""
         return self.standing is Standing.BOT
 
     @property
     def is_guest(self) -> bool:
-        """Whether the user sees only the channels they were invited to."""
         return self.standing in (Standing.GUEST, Standing.ULTRA_GUEST, Standing.STRANGER)
 
 
@@ -181,12 +179,10 @@ class WorkspaceMessage:
 
     @property
     def in_timeline(self) -> bool:
-        """Whether channel history shows it: all messages outside threads, roots, and broadcast replies."""
         return not self.thread_ts or self.thread_ts == self.ts or self.broadcast
 
     @property
     def is_reply(self) -> bool:
-        """Whether it is a reply in a thread, not its root."""
         return bool(self.thread_ts) and self.thread_ts != self.ts
 
 

@@ -126,7 +126,6 @@ class PeopleActing:
         return message
 
     def _shown_alone(self, person: WorkspaceUser, room: WorkspaceChannel, ts: str) -> WorkspaceMessage | None:
-        """An ephemeral message that the user got in a channel, None for any other."""
         shown = self._workspace.state.ephemerals.get(person.id, ())
         return next((one for one in shown if (one.channel, one.ts) == (room.id, ts)), None)
 

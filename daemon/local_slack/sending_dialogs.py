@@ -65,7 +65,6 @@ def _is_dialog(view: Any) -> bool:  # noqa: ANN401  # whatever the app answers
 
 
 def _fits(view: Json, errors: object) -> bool:
-    """Whether errors are sentences for inputs that the dialog has."""
     inputs = {str(block["block_id"]) for block in view["blocks"] if block.get("type") == "input"}
     return (
         isinstance(errors, dict)

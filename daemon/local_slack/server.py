@@ -84,47 +84,38 @@ class WorkspaceServer:
 
     @property
     def url(self) -> str:
-        """The workspace's address, without a trailing slash."""
         return self.workspace.url
 
     @property
     def page_url(self) -> str:
-        """The address that opens the page, and that a WorkspaceClient takes: it holds the workspace's key."""
         return f"{self.url}/?key={self._lock.key}"
 
     @property
     def key(self) -> str:
-        """What a program sends as a bearer token to the control API."""
         return self._lock.key
 
     @property
     def api_url(self) -> str:
-        """The base URL for Slack clients, with a trailing slash."""
         return f"{self.url}/api/"
 
     @property
     def clock(self) -> WorkspaceClock:
-        """The clock of the workspace, by which a daemon that serves it lives, too."""
         return self.workspace.clock
 
     @property
     def bot_token(self) -> str:
-        """The app's bot token."""
         return self.workspace.state.app.bot_token
 
     @property
     def app_token(self) -> str:
-        """The app-level token for Socket Mode."""
         return self.workspace.state.app.app_token
 
     @property
     def bot_user(self) -> WorkspaceUser:
-        """The app's bot user."""
         return self.workspace.state.bot()
 
     @property
     def team(self) -> Team:
-        """The workspace's team."""
         return self.workspace.state.team
 
     async def __aenter__(self) -> Self:
@@ -191,7 +182,6 @@ class WorkspaceServer:
         return web.Response(text="The local workspace is running; its page is not installed.\n")
 
     async def _message(self, request: web.Request) -> web.StreamResponse:
-        """The address of a message opens the page at its conversation, or at its thread."""
         rest = [request.match_info["channel"], *filter(None, [request.query.get("thread_ts", "")])]
         raise web.HTTPSeeOther(f"/#/{'/'.join(map(quote_plus, rest))}")
 

@@ -95,7 +95,6 @@ class AppSockets:
 
     @property
     def open(self) -> tuple[AppSocket, ...]:
-        """The open sockets, oldest first."""
         return tuple(self._open)
 
     def issue(self, url: str) -> str:

@@ -93,7 +93,6 @@ class Timeline:
 
     @property
     def newest(self) -> str:
-        """The ts of the newest message in the timeline; empty without one."""
         return self._order[-1] if self._order else ""
 
     def history(self, span: Span) -> list[str]:

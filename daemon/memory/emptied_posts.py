@@ -269,7 +269,6 @@ async def _have_answered(transaction: Transaction, message: sqlite3.Row, now: in
 
 
 def _whole(key: str) -> str:
-    """What the keys of all parts of a reply begin with."""
     return key.rpartition("#")[0]
 
 

@@ -73,7 +73,6 @@ class Worker:
 
     @property
     def scope(self) -> dict[str, str]:
-        """The columns that pick the rows of this soul in this workspace."""
         return {"soul": self.soul, "workspace": self.workspace}
 
 
@@ -130,7 +129,6 @@ class InboxMessage:
 
     @property
     def id(self) -> str:
-        """The row's key."""
         return self.perception.id
 
 

@@ -23,7 +23,6 @@ class WorkerStore:
         self._worker = worker
 
     async def _due_ms(self, sql: str) -> int | None:
-        """The value of column `due` for the soul and workspace of the worker."""
         row = await self._database.one(sql, **self._worker.scope)
         return row["due"] if row else None
 

@@ -197,7 +197,6 @@ def _ends(request: ReminderRequest, now_ms: int, zone: str) -> dict[str, object]
 
 
 def _is_elsewhere(request: ReminderRequest) -> bool:
-    """Whether the model names another place than the channel of this talk or the person's own DM."""
     return request.where.casefold() not in HERE | _THIS_CHANNEL | {"me"}
 
 
@@ -257,7 +256,6 @@ async def heed_reminders(context: ProcessContext) -> str:
 
 
 async def _waiting(context: ProcessContext) -> tuple[Intention, ...]:
-    """What waits in this conversation; where the person is alone with the soul, all of theirs wherever it waits."""
     here = await context.capabilities.intended(context.perception.conversation)
     if context.cycle.readers.audience.kind is not AudienceKind.DM:
         return here
@@ -274,7 +272,6 @@ def _due(intention: Intention, zone: str) -> str:
 
 
 def _drop(context: ProcessContext, intention: Intention) -> str:
-    """Drop a reminder, if the user who asks is the one who had it set."""
     due = _due(intention, context.perception.zone)
     if intention.behalf != context.perception.author:
         return f"You may not drop the reminder of {due}: somebody else had it set. Say so."

@@ -185,22 +185,18 @@ class _Attempt(Generic[T]):
 
     @property
     def _ended_early(self) -> bool:
-        """Whether we ended the call at its first element."""
         return bool(self._led) and self._completion is None
 
     @property
     def begun(self) -> bool:
-        """Whether the model has sent any text."""
         return self._first_ms is not None
 
     @property
     def withdrawn(self) -> bool:
-        """Whether text was shown that turned out to be no part of what is said."""
         return self._filter.withdrawn
 
     @property
     def cut(self) -> bool:
-        """Whether the answer met the output limit."""
         return self._completion is not None and self._completion.stop == "length"
 
     def _stands(self, *, seen: bool) -> bool:

@@ -53,7 +53,6 @@ class Matter:
 
     @property
     def wants_depth(self) -> bool:
-        """Whether it is time for the thought."""
         return bool(self.topic) and self.exchanges >= DEEP_AFTER and not self.thought
 
     def in_mind(self, memory: WorkingMemory) -> WorkingMemory:
@@ -100,17 +99,14 @@ class Thought(Generic[T]):
 
     @property
     def shown(self) -> str:
-        """The visible text so far; a prefix of the reply unless the thought is `void`."""
         return "".join(self._shown)
 
     @property
     def void(self) -> bool:
-        """Whether `shown` came from an answer, or a part of one, that was thrown away: the value replaces the text."""
         return self._finished is not None and self._finished.void
 
     @property
     def cut(self) -> bool:
-        """Whether the value was read from an answer that met the model's output limit."""
         return self._finished is not None and self._finished.cut
 
     def __aiter__(self) -> AsyncIterator[str]:

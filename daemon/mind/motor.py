@@ -87,43 +87,35 @@ class Motor:
 
     @property
     def reply(self) -> str:
-        """The final reply, with the lines that the daemon adds below it."""
         cut = f"_{self.words.say('repeated_itself' if self._repeats else 'out_of_room')}_" if self._stops else ""
         return "\n\n".join(filter(None, (self._reply, cut, *self._below, *self._shown)))
 
     @property
     def said(self) -> str:
-        """The final reply without the line that says that it is cut."""
         return "\n\n".join(filter(None, (self._reply, *self._below)))
 
     @property
     def cut(self) -> bool:
-        """Whether the reply met the model's output limit, and may be gone on with."""
         return self._stops and not self._repeats
 
     @property
     def thoughts(self) -> tuple[NewThought, ...]:
-        """The whole thoughts of the cycle, oldest first."""
         return tuple(self._thoughts)
 
     @property
     def intentions(self) -> tuple[NewIntention, ...]:
-        """Perceptions to schedule; at most one for each slot."""
         return tuple({one.slot: one for one in self._intentions}.values())
 
     @property
     def remembered(self) -> tuple[Remembered, ...]:
-        """What is noted with the commit, each once and few at once."""
         return tuple(dict.fromkeys(self._remembered))[:_MOST_REMEMBERED]
 
     @property
     def cancelled(self) -> tuple[str, ...]:
-        """Slots of this conversation whose scheduled perceptions are cancelled."""
         return tuple(self._cancelled)
 
     @property
     def acts(self) -> tuple[MemoryAct, ...]:
-        """What the person decided of what is known of them."""
         return tuple(self._acts)
 
     async def speak(self, pieces: AsyncIterable[str]) -> None:
@@ -151,7 +143,6 @@ class Motor:
 
     @property
     def silence(self) -> Silence:
-        """What becomes of it that nothing is said; refused where that was never chosen, or something is said yet."""
         return Silence.REFUSED if self.reply else self._silence
 
     def rewrite(self, change: Callable[[str], str]) -> None:
@@ -220,7 +211,6 @@ class Motor:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The answers to offer; none under a question for permission, or a reply that is cut."""
         return () if self.approval or self._stops else self._answers
 
     def draw_on(self, found: Mapping[str, Passage]) -> None:

@@ -97,7 +97,6 @@ async def _in_words(
 
 
 def _keeps_form(context: ProcessContext) -> bool:
-    """Whether the soul and its model speak in elements; a model that often lost them does without for a while."""
     habit = context.mind.habit(ModelRole.PERSONA, "respond")
     return context.soul.pipeline == "unified" and not habit.speaks_split(context.mind.clock.now_ms())
 
@@ -159,7 +158,6 @@ async def _whole_thought(context: ProcessContext, setting: Setting, manner: Mann
 async def _unless_silent(
     context: ProcessContext, manner: Manner, thought: Considered, silence: Silence
 ) -> tuple[WorkingMemory, Considered]:
-    """A thought, with words from one plain call where it chose silence and somebody waits for words."""
     if not thought.is_chosen_silence or silence is not Silence.REFUSED:
         return context.memory, thought
     inner = thought.output.inner_speech
@@ -218,7 +216,6 @@ async def _split(
 
 
 async def _follow(context: ProcessContext, setting: Setting, manner: Manner, wish: Wish) -> WorkingMemory | Transition:
-    """To the wish's process; or carry it out, and then reply with what came of it in mind."""
     if wish.carry_out is None:
         return follow(context, wish)
     context.followed.append(wish)
@@ -305,7 +302,6 @@ class _Run:
             self.state = self._home
 
     def _visit(self, process: str) -> bool:
-        """Visit the process that the perception names; False if its entry is refused."""
         refused = self._why_refused(process)
         if refused:
             self._note("refuse", process, "schedule", refused, self.context.perception.params)
@@ -332,7 +328,6 @@ class _Run:
         return self.context.perception.asks_nothing
 
     def _begin(self) -> None:
-        """A message may begin a visit; a process that waits for its answer goes on."""
         if not self._is_parked() and (
             opening := opening_process(self.state.process, situation_of(self._in(self.state)))
         ):

@@ -50,7 +50,6 @@ class Interrupt:
 
     @property
     def pending(self) -> bool:
-        """Whether a new message has arrived."""
         return self._called.is_set()
 
     def call(self) -> None:
@@ -166,7 +165,6 @@ class Capabilities:
 
     @property
     def can_look_up(self) -> bool:
-        """Whether there is a document to search, or a tool to look something up with."""
         tools = self.toolbox.known if self.toolbox is not None else ()
         return bool(self.library and self.library.folders) or any(not tool.writes for tool in tools)
 
@@ -283,7 +281,6 @@ class ProcessContext:
 
     @property
     def autonomous(self) -> bool:
-        """Whether autonomous work is enabled and has anything to do here: its reading half alone needs a source."""
         limits = self.cycle.limits
         return limits is not None and (
             not limits.reads_only or self.capabilities.can_look_up or self.cycle.notes is not None

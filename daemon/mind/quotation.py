@@ -121,7 +121,6 @@ def own_words_from(quote: str, messages: Sequence[str], name: str) -> str:
 
 
 def _sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the sentences begin and end that hold a place of the text."""
     spans = [match.span() for match in _SENTENCE.finditer(text) if match.group()]
     holding = [(low, high) for low, high in spans if low < end and start < high]
     return (min(holding[0][0], start), max(holding[-1][1], end)) if holding else (start, end)
@@ -186,7 +185,6 @@ def _level(text: str) -> _Levelled:
 
 
 def _places(wanted: str, text: str) -> list[int]:
-    """Where the words stand in the text, as whole words."""
     edge = r"(?<!\w)" if wanted[0].isalnum() and wanted[0].isascii() else ""
     end = r"(?!\w)" if wanted[-1].isalnum() and wanted[-1].isascii() else ""
     return [match.start() for match in re.finditer(edge + re.escape(wanted) + end, text)]

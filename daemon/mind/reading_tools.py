@@ -48,7 +48,6 @@ class ToolsUsed:
 
     @property
     def parts(self) -> tuple[ThoughtPart, ...]:
-        """The outcome, for the commit."""
         return (KnownOutcome(_FIELD, self.done, tuple(self.refused)),) if self.done or self.refused else ()
 
     def refuse(self, name: str, reason: str) -> None:
@@ -70,7 +69,6 @@ class ReadingTools:
 
     @property
     def described(self) -> tuple[str, ...]:
-        """Those that read, each with its arguments; no word of what they say of themselves, which is foreign text."""
         if self.authority.of(_FIELD) is Level.KEPT:
             return ()
         return tuple(_described(tool) for tool in self.tools if not tool.writes)[:MOST_NAMED]
@@ -131,13 +129,11 @@ async def _result(context: ProcessContext, tool: Tool, arguments: Mapping[str, o
 
 
 def _fits(tool: Tool, arguments: Mapping[str, object]) -> bool:
-    """Whether all that the tool needs is given; its server judges the values."""
     required = tool.parameters.get("required")
     return not isinstance(required, list) or set(map(str, required)) <= arguments.keys()
 
 
 def _described(tool: Tool) -> str:
-    """Such as `docs/search(query, limit?)`."""
     properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
     names = [one for one in properties if _ARGUMENT.fullmatch(str(one))] if isinstance(properties, dict) else []
     needed = required if isinstance(required, list) else []

@@ -89,7 +89,6 @@ def _say_what_is_owed(motor: Motor, owed: Sequence[OpenPromise], shown: Sequence
 
 
 def _why_silent(context: ProcessContext) -> Reason | Literal[""]:
-    """Why nothing may be said of its own accord; empty where something may."""
     allowed = context.cycle.thoughts.authority.level(Function.INITIATIVE) >= Level.CHECKED
     return context.cycle.silent_for if allowed else "authority"
 

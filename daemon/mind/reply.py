@@ -118,11 +118,9 @@ class InlineReasoning:
 
     @property
     def text(self) -> str:
-        """The answer so far without its reasoning."""
         return "".join(self._kept)
 
     def _translate(self, piece: str, *, ended: bool) -> None:
-        """Feed the text that is certain to the tokenizer, with every mark written as a tag."""
         text = self._held + piece
         begun = None if ended else _BEGUN.search(text)
         certain = begun.start() if begun else len(text)
@@ -153,7 +151,6 @@ class InlineReasoning:
                     self._drop_all()
 
     def _close(self, name: str) -> None:
-        """Close the innermost mark of that name and what is open within it; another name closes nothing."""
         if not self._open:
             self._drop_all()
         elif name in self._open:
@@ -161,7 +158,6 @@ class InlineReasoning:
                 pass
 
     def _drop_all(self) -> None:
-        """What was taken for the answer is reasoning."""
         self._lost = self._lost or _ends_within_element(self.text)
         self.alone = True
         self.withdrawn = self.withdrawn or self._passed > 0
@@ -221,7 +217,6 @@ class PlainOutput:
 
     @property
     def words(self) -> str:
-        """What the answer says aloud; empty when that can't be distinguished."""
         return (self._tagged.reply or "") if self._tagged.reply_met else "".join(self._speech)
 
     def _fresh(self) -> str:
@@ -323,12 +318,10 @@ class AnswerFilter:
 
     @property
     def opening(self) -> Mapping[str, str]:
-        """The attributes of the reply's opening tag, once it is read; none in other forms."""
         return self._tagged.reply_attributes if self._elements else {}
 
     @property
     def answer(self) -> str:
-        """The answer as the step reads it, once it has ended."""
         raw = "".join(self._raw)
         if self._step.json_schema is not None and self._begins_with_brace:
             return raw
@@ -341,7 +334,6 @@ class AnswerFilter:
 
     @property
     def closed(self) -> bool:
-        """Whether the answer itself shows that nothing is missing: its reply is closed, and nothing else is open."""
         if self._elements:
             self.finish()
             return self._early and self._tagged.closed and self.answer.rstrip().endswith(">")
@@ -355,22 +347,18 @@ class AnswerFilter:
 
     @property
     def only_reasons(self) -> bool:
-        """Whether the answer holds reasoning alone, or nothing at all."""
         return not (self._reasoning.text if self._thought is None else self.answer).strip()
 
     @property
     def reasoned(self) -> bool:
-        """Whether the answer has marks of reasoning."""
         return self._reasoning.met
 
     @property
     def withdrawn(self) -> bool:
-        """Whether text was passed on that turned out to be no part of what is said."""
         return self._reasoning.withdrawn or self._plain.withdrawn
 
     @property
     def thought_aloud(self) -> bool:
-        """Whether reasoning stood where only a later mark told it from speech."""
         return self._reasoning.alone or self._plain.withdrawn
 
     @property

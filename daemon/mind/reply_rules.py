@@ -28,7 +28,6 @@ class ReplyRules:
 
     @property
     def advice(self) -> str:
-        """What the model reads of them."""
         alert = _ALERT if self._context.cycle.on_alert else ""
         return " ".join(filter(None, (_PHONE, alert, _ROLE.format(modes=self._named) if self._modes else "")))
 

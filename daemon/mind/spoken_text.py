@@ -101,7 +101,6 @@ class PrivateMarks:
             self._held = self._held[mark.end() :]
 
     def _leave_aside(self) -> None:
-        """Drop what stands in an aside, up to its closing bracket."""
         for place, character in enumerate(self._held):
             if character in _CLOSING:
                 self._closing.append(_CLOSING[character])
@@ -113,7 +112,6 @@ class PrivateMarks:
         self._held = ""
 
     def _undecided(self) -> int:
-        """Where what may yet become a mark begins; the end where nothing may."""
         for found in re.finditer(r"[(\[<&]", tail := self._held[-_LONGEST_LABEL:]):
             if _may_become_mark(tail[found.start() :]):
                 return len(self._held) - len(tail) + found.start()

@@ -84,7 +84,6 @@ async def look_again(context: ProcessContext, thought: Considered, used: ToolsUs
 
 
 def _as_said(output: CognitiveOutput, reply: str) -> CognitiveOutput:
-    """The thought with the words that were said in place of those that the model wrote around them."""
     return output.model_copy(update={"external_speech": reply or None})
 
 
@@ -127,7 +126,6 @@ def require_said(context: ProcessContext, room: Room, called: str, words: str) -
 
 
 def _own_lines(texts: list[str]) -> list[str]:
-    """The lines of messages but for those that quote, or name a file."""
     return [line for text in texts for line in text.splitlines() if not line.lstrip().startswith(_OF_OTHERS)]
 
 

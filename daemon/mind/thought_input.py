@@ -112,7 +112,6 @@ def given_to(context: ProcessContext) -> CognitiveInput:
 
 
 def _surfaced(one: Memory, now_ms: int, zone: str) -> SurfacedMemory:
-    """A memory with what is known of it; 1 is the significance of one of which nothing is."""
     known, when_ms = one.metadata, int(one.metadata.get(WHEN, "0"))
     return SurfacedMemory(
         content=one.content,
@@ -150,7 +149,6 @@ def _world_model(context: ProcessContext, now_ms: int) -> WorldModel:
 
 
 def _where(context: ProcessContext) -> str:
-    """The kind of place in which it is thought."""
     return "inner room" if is_inner(context.perception.conversation) else context.perception.place.value
 
 
@@ -268,7 +266,6 @@ class Labels:
         return found
 
     async def _are_known(self, embedder: Embedder) -> bool:
-        """Embed some more of the labels; whether all are by now."""
         for label in [one for one in LABELS if one not in self._known][:_AT_ONCE]:
             [self._known[label]] = await embedder.embed([label])
         return len(self._known) == len(LABELS)

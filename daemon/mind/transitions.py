@@ -139,7 +139,6 @@ class Lead:
 
     @property
     def meanings(self) -> Mapping[str, str]:
-        """The words that are offered with their meanings: the same in each turn of one soul."""
         return {word: meaning_of(wish, self._context.soul) for word, wish in self._wishes.items()}
 
     def leads(self, word: str) -> bool:

@@ -83,7 +83,6 @@ async def _resume(context: ProcessContext, problem: Problem) -> WorkingMemory:
 
 
 async def _carry_out_approved(context: ProcessContext, problem: Problem, memory: WorkingMemory) -> WorkingMemory:
-    """Carry out what was approved; users see the outcome below any reply, and a tool's result is kept as data."""
     result = await carry_out(context, str(context.perception.params.get("approval", "")))
     context.motor.add_below(f"_({result.sentence})_")
     observation = "\n\n".join(filter(None, (result.sentence, result.error, problem.add(result.passages))))
@@ -141,7 +140,6 @@ def _end(context: ProcessContext, memory: WorkingMemory, why: str) -> Outcome:
 
 
 async def _conclude(context: ProcessContext, problem: Problem, memory: WorkingMemory, why: str) -> Stay:
-    """The best answer so far; if the work was cut short, a line below the answer says why."""
     if why == REACHED:
         return Stay(await answer(context, problem, memory, "The goal is reached: tell the person what came of it."))
     instructions = (
@@ -153,7 +151,6 @@ async def _conclude(context: ProcessContext, problem: Problem, memory: WorkingMe
 
 
 async def _show(context: ProcessContext, event: LoopEvent, task: Task | None) -> None:
-    """Show users the progress of an action, and log why one failed."""
     if event.error is not None:
         context.cycle.emit("ism.action_failed", action=event.action, loop=event.loop, error=event.error)
     if task is not None:

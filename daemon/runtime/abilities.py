@@ -183,14 +183,12 @@ def _in_the_prompt(cycle: Cycle) -> frozenset[str]:
 
 
 async def _on_purpose(cycle: Cycle, query: str) -> tuple[Passage, ...]:
-    """What is remembered of a query, also what surfaced lately."""
     return _learned(
         cycle, await cycle.services.surfacing.search(cycle.claim.conversation, cycle.readers, query, _OF_EACH)
     )
 
 
 def _learned(cycle: Cycle, found: tuple[Passage, ...]) -> tuple[Passage, ...]:
-    """The same; a reply may link to hosts that people named in its own channel."""
     cycle.hosts.learn(*(one.text for one in found if one.names_hosts))
     return found
 
@@ -209,7 +207,6 @@ async def _talk(cycle: Cycle, lanes: Sequence[str], shown: AlreadyShown) -> tupl
 
 
 async def _documents(cycle: Cycle, query: str, around: Sequence[str]) -> tuple[Passage, ...]:
-    """Passages of the admin's folders that these readers may know; a reply may link to the hosts that they name."""
     library = cycle.services.capabilities.before(cycle.readers).library
     found = await library.search(query, SNIPPETS) if library is not None else ()
     lately = await cycle.services.surfacing.lately(cycle.claim.conversation) if found else frozenset[str]()

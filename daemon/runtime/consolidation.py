@@ -135,7 +135,6 @@ class Consolidator:
         self.emit("consolidation.done", slot=slot.at_ms, failed=failed, again=again)
 
     async def _finish_visits(self, slot: Slot) -> None:
-        """Have visits closed, and wait until what was said in them is learned."""
         clock = self.clock
         if slot.by_hand:
             await self.stores.slots.hurry_learning()

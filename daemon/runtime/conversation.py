@@ -160,7 +160,6 @@ class ConversationHandler:
         services.emit(event, conversation=str(claim.conversation), **_as_fields(error))
 
     async def _ask_gate_later(self, claim: Claim, error: Exception) -> None:
-        """Give the claim back until the gate can ask the platform again; triage dismisses messages that are too old."""
         if not isinstance(error, DaemonError):
             await self.park(claim, error)
             return
@@ -253,7 +252,6 @@ class ConversationHandler:
         return max(message.received_ms, paused_until, self._began_ms)
 
     async def _lost(self, cycle: Cycle, lost: LostLease) -> Delivery | None:
-        """A person stopped the cycle, which ends with words; or its claim is lost, or a message changed."""
         if isinstance(lost, Stopped):
             return await self._end_stopped(cycle)
         await self._let_go(cycle, lost)
@@ -307,7 +305,6 @@ class ConversationHandler:
         return await channel.whisper(key, asked.author, said, thread=thread)
 
     async def _apologise(self, cycle: Cycle, what: Sentence, advice: Sentence = LATER) -> Delivery | None:
-        """Reply with an apology in place of an answer."""
         words = cycle.words
         apology = words.say("apology", what=words.tell(what), advice=words.tell(advice), reference=cycle.trace_id)
         return await self._end_unanswered(cycle, apology, what)
@@ -331,7 +328,6 @@ class ConversationHandler:
         return await self._commit_words(cycle, say, (*turns_of(cycle), said))
 
     async def _approval_outcome(self, perception: Perception) -> str:
-        """Outcome of an approved action, appended to the apology so that the approver always learns it."""
         if perception.modality is not Modality.DECISION or not perception.params.get("approved"):
             return ""
         approvals, id_ = self._services.capabilities.approvals, str(perception.params.get("approval", ""))
@@ -356,7 +352,6 @@ class ConversationHandler:
         return delivery
 
     async def _let_go(self, cycle: Cycle, lost: LostLease) -> None:
-        """The claim is lost, or a message changed; then the claim is given back."""
         services, claim = self._services, cycle.claim
         await services.commits.record_calls(cycle.calls)
         if isinstance(lost, Superseded | ReadersChanged | Stopped | WordsCame | TooManyPromises | AskedBefore):

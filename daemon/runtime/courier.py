@@ -102,7 +102,6 @@ class Courier:
         return await self._send(delivery, await self._worded(delivery, post))
 
     async def _worded(self, delivery: Delivery, post: Post) -> Post:
-        """The post in the words of the user whom it answers."""
         words = self._words_in(await self._channels.main.language_of(post.recipient) if post.recipient else "")
         body = words.reworded(post.body) if delivery.note else words.with_outcome(post.body)
         return replace(post, words=words, body=body)
@@ -154,7 +153,6 @@ class Courier:
         return None
 
     async def _withdrawn(self, delivery: Delivery, post: Post) -> Post | None:
-        """What deletes a post that was taken back; None where nothing of it is visible."""
         if post.draft is not None or post.revises is not None:
             return post
         await self._outbox.drop(delivery, TAKEN_BACK)
@@ -162,7 +160,6 @@ class Courier:
         return None
 
     async def _halted(self, delivery: Delivery, post: Post) -> Post | None:
-        """What closes the draft of a reply that was stopped, as it stands; None where nothing of it is visible."""
         if post.draft is None or self._is_hopeless(delivery):
             await self._outbox.drop(delivery, STOPPED)
             self._emit("outbox.stopped", key=post.key)
@@ -246,13 +243,11 @@ class Courier:
             await self._outbox.give_up(delivery, state, reason, note)
 
     async def _anew(self, delivery: Delivery, post: Post, reason: str) -> Post:
-        """The post without the draft that it can't finish, or the earlier post that it can't revise."""
         await self._outbox.give_up_draft(delivery)
         self._emit("outbox.posted_anew", key=post.key, ts=post.draft or post.revises, reason=reason)
         return replace(post, draft=None, draft_lost=False, revises=None)
 
     def _is_hopeless(self, delivery: Delivery) -> bool:
-        """Whether a draft was tried in vain for long enough."""
         tries = delivery.draft_tries
         return tries >= _DRAFT_TRIES or (tries > 0 and self._age(delivery) >= _DRAFT_SECONDS)
 
@@ -268,5 +263,4 @@ class Courier:
 
 
 def _changes_a_message(post: Post) -> bool:
-    """Whether it finishes a draft or revises an earlier post, rather than being posted."""
     return post.draft is not None or post.revises is not None

@@ -85,7 +85,6 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
 
 
 async def _in_parts(cycle: Cycle, motor: Motor) -> tuple[tuple[str, ...], tuple[ReplyFile, ...]]:
-    """The reply as messages of the channel's size, and as files; one that is cut may be gone on with where it stops."""
     channel, where = cycle.channel, cycle.claim.conversation
     whole = (motor.reply, ())
     words, files = whole if motor.cut else channel.attach(motor.reply, cycle.claim.key(0), where, motor.words)
@@ -105,7 +104,6 @@ async def _tell_of_memory(cycle: Cycle, motor: Motor) -> None:
 
 
 def _log_run(cycle: Cycle, run: ProcessRun, motor: Motor) -> None:
-    """Log the path through the processes and, at debug, its reasons, the thought and the memory left (seed 000)."""
     where, emit = {"conversation": str(cycle.claim.conversation), "trace": cycle.trace_id}, cycle.services.emit
     for step in run.path:
         if step.act not in ("stay", "return"):  # the visit before the return is logged
@@ -137,7 +135,6 @@ def _require_visible(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> None
 
 
 def _is_visible(reply: str) -> bool:
-    """Whether a reply holds more than spaces, line breaks and characters without a shape."""
     return any(unicodedata.category(character)[0] not in "CZ" for character in reply)
 
 

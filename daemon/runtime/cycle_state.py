@@ -106,22 +106,18 @@ class Cycle:
 
     @property
     def perceptions(self) -> tuple[Perception, ...]:
-        """What the messages say, oldest first."""
         return tuple(one.perception for one in self.messages)
 
     @property
     def newest(self) -> Perception:
-        """The perception that the reply is addressed to."""
         return self.messages[-1].perception
 
     @property
     def channel(self) -> Channel:
-        """The channel of the conversation."""
         return self.services.channels.of(self.claim.conversation)
 
     @property
     def charge(self) -> Charge:
-        """Who is charged for the reply: the person to whom it is addressed, and the room where it is given."""
         charge = Charge(self.trace_id, self.newest.author, self.claim.conversation.channel)
         if not self.is_tick:
             return charge
@@ -130,34 +126,28 @@ class Cycle:
 
     @property
     def is_tick(self) -> bool:
-        """Whether the soul thinks by itself, unasked."""
         return bool(self.messages) and self.newest.process == REFLECTING
 
     @property
     def speaks_first(self) -> bool:
-        """Whether no user asked for what is said: the soul thinks by itself, or it is silent here for a while."""
         return bool(self.messages) and self.newest.asks_nothing and self.newest.modality is not Modality.EVENT
 
     @property
     def words(self) -> Words:
-        """What the daemon says here in the soul's name, in the language of the user whom the reply is addressed to."""
         return self.soul.words_in(self.messages[-1].perception.language if self.messages else "")
 
     @property
     def readers(self) -> Readers:
-        """Who reads the reply, as `find_readers` found last; this decides what the soul may know in this cycle."""
         return self._readers or Readers(self.claim.audience, members_only=False)
 
     @property
     def heard_by(self) -> Readers:
-        """The readers, and as their rooms also those private ones that are in this prompt by a link."""
         rooms = {one.private_room for one in self.linked}
         rooms.discard("")
         return replace(self.readers, rooms=self.readers.rooms | rooms) if rooms else self.readers
 
     @property
     def for_session(self) -> BoundThread | None:
-        """The session that the newest message goes to in place of the soul, since its thread is bound."""
         bound = self.claim.bound
         return bound if bound is not None and bound.takes(self.newest) else None
 

@@ -167,7 +167,6 @@ class Dispatcher:
             await self._last_line.keep(lane.name, lambda: self._look(lane, group))
 
     async def _look(self, lane: AnyLane, group: asyncio.TaskGroup) -> None:
-        """Start the work of rows as they fall due, until cancelled."""
         while True:
             due = await lane.next_due()  # cheap; a claim takes the write lock even when it finds nothing
             while self._is_due(due) and await self._start_next(lane, group):
@@ -175,7 +174,6 @@ class Dispatcher:
             await lane.bell.wait(self._clock, self._until(due))
 
     def _is_due(self, due: int | None) -> bool:
-        """Whether a row is to be claimed now; none is while stopping."""
         return due is not None and not self._stopping and due <= self._clock.now_ms()
 
     def _until(self, due: int | None) -> float:

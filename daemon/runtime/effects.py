@@ -187,7 +187,6 @@ def _unposted(cycle: Cycle) -> bool:
 
 
 def _spoken_by(calls: Sequence[LLMCall]) -> str:
-    """The model of the last answer that the soul's voice gave; empty where none did."""
     answers = [call.model for call in calls if call.role is ModelRole.PERSONA and call.outcome == "ok"]
     return answers[-1] if answers else ""
 
@@ -217,7 +216,6 @@ def newer_than(perception: Perception) -> str:
 def _visit_state(
     visit: Visit, before: VisitState, perceptions: Sequence[Perception], now_ms: int, *, replied: bool
 ) -> VisitState:
-    """A message begins or continues a visit; what nobody said here leaves it as it was."""
     if perceptions[-1].modality in {Modality.TIME, Modality.NOTE, Modality.EVENT, Modality.SENSE}:
         return before
     return VisitState(before.visit + visit.begins, visit.exchanges + replied, now_ms)
@@ -273,13 +271,11 @@ def _with_look(cycle: Cycle, jobs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _wants_depth(thinking: Thinking) -> bool:
-    """Whether the conversation is on one matter for so long that it is worth a thought."""
     state = thinking.run.state
     return state.process == "engaged" and Matter.kept(state.process_memory).wants_depth
 
 
 def _outgrown(turns: Sequence[Turn], soul: Soul, process: str) -> bool:
-    """Whether the turns exceed what a prompt in this process shows, so that the older ones need a summary."""
     said = [as_memory(turn) for turn in turns]
     older, _ = transcript_window(said, talk_budget(soul, process), soul.budgets.turn)
     return bool(older)
@@ -332,20 +328,16 @@ class ShownSpeech:
 
     @property
     def shown(self) -> str:
-        """See `Speech.shown`."""
         return self._speech.shown
 
     async def say(self, text: str) -> None:
-        """See `Speech.say`."""
         self._does(Doing.SPEAKING)
         await self._speech.say(text)
 
     async def show(self, task: Task) -> None:
-        """See `Speech.show`."""
         await self._speech.show(task)
 
     async def settle(self) -> None:
-        """See `Speech.settle`."""
         await self._speech.settle()
 
 

@@ -32,7 +32,6 @@ class FileSensing:
         return [await (self._read if one.seq else self._once)(conversation, one) for one in files]
 
     async def _once(self, conversation: ConversationKey, file: SentFile) -> SentFile:
-        """The same for a file that is kept nowhere; what was read of it lately is known still."""
         key = (conversation.workspace, file.file)
         if file.state == "waiting" and key not in self._kept:
             read = await self._read(conversation, file)

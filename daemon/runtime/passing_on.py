@@ -52,7 +52,6 @@ async def pass_on(cycle: Cycle) -> Delivery | None:
 
 
 def _decided(cycle: Cycle) -> CycleEffect:
-    """The event by which people hear of it is stored with it."""
     newest, claim, approval = cycle.newest, cycle.claim, str(cycle.newest.params["approval"])
     expired = bool(newest.params.get("expired"))
     act = DecidedToBind(approval) if approval.startswith(BINDS) else Decided(approval, expired)
@@ -91,7 +90,6 @@ def _is_thought_about(cycle: Cycle, question: SharedMessage, turns: tuple[Turn, 
 
 
 def _may_hear(cycle: Cycle, question: SharedMessage) -> bool:
-    """Whether they alone read here who read where it was asked, as its owner was shown."""
     readers = cycle.readers
     return readers.members_only and not readers.apart and readers.audience.within(question.audience)
 

@@ -183,7 +183,6 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
 
 
 async def _labels(cycle: Cycle, soul: Soul) -> Mapping[str, str]:
-    """What the newest words and readings are about, by their text, as a soul is given it that thinks whole thoughts."""
     if soul.mind != "cycle":
         return {}
     said = [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]
@@ -232,7 +231,6 @@ async def _known(
 
 
 async def _last_thoughts(cycle: Cycle, soul: Soul) -> LastThoughts:
-    """The last whole thoughts; one that answers in words has none in mind."""
     if soul.mind != "cycle":
         return NO_THOUGHTS
     return await cycle.services.stream.last(cycle.claim.conversation, cycle.readers)
@@ -277,7 +275,6 @@ async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[JournalEntr
 
 
 async def _find_zone(cycle: Cycle) -> None:
-    """Give the newest message the zone that its author was last known to live in, where the platform says none."""
     if not cycle.messages or cycle.newest.zone:
         return
     zone = await cycle.services.zones.zone_of(cycle.newest.author)

@@ -84,7 +84,6 @@ class Scheduler:
             await self._alarm.wait(self._clock, self._until(*dues))
 
     async def _next_dues(self) -> tuple[int | None, int | None, int | None]:
-        """When the next intention, question for permission and expectation fall due."""
         planned, asked = await self._intentions.next_due_ms(), await self._approvals.next_due_ms()
         return planned, asked, await self._predictions.next_due_ms()
 

@@ -120,7 +120,6 @@ async def _read(cycle: Cycle, timestamps: list[str]) -> None:
 
 
 async def _read_one(cycle: Cycle, number: int, file: SentFile) -> None:
-    """Read a file, and show people a card while it is read."""
     task = Task(f"file-{number}", cycle.words.say("doing_read_from", source=file.file.name), TaskState.IN_PROGRESS)
     await cycle.show(task)
     try:

@@ -37,7 +37,6 @@ class Slots:
 
     @property
     def limit(self) -> int:
-        """How many may be taken at once now."""
         return int(self._limit)
 
     def only_for_dms(self, *, holding: int = 0) -> bool:

@@ -333,10 +333,8 @@ class WorkspaceMemory:
         return await self._surfacing.search(where, readers, query, limit)
 
     async def keep(self, owner: KeyOwner, where: ConversationKey, text: str, audience: Audience) -> bool:
-        """See `SessionMemory.keep`."""
         now = self._clock.now_ms()
         return await self._database.write(lambda unit: keep_words(unit, owner, where, text, audience, now))
 
     async def asked(self, owner: KeyOwner, since_ms: int) -> int:
-        """See `SessionMemory.asked`."""
         return await self._database.read(lambda unit: asked_since(unit, owner, self._soul, self._workspace, since_ms))

@@ -55,7 +55,6 @@ class Awareness:
 
     @property
     def local_state(self) -> JSONObject:
-        """The state of this member, as it was set last; empty before."""
         return self._local
 
     async def set_local_state(self, state: JSONObject) -> None:
@@ -196,17 +195,14 @@ class SharedContext(Generic[T]):
 
     @property
     def data(self) -> T:
-        """The data as last seen. Raises ContextNotReady before the first look, ContextRefused if it doesn't fit."""
         return self._fitting(self._seen.data)
 
     @property
     def version(self) -> int:
-        """The version that was last seen; 0 before the first change. Raises ContextNotReady before the first look."""
         return self._seen.version
 
     @property
     def awareness(self) -> Awareness:
-        """Who is present at this context now. Raises ContextRefused for what is no key."""
         return self._home.awareness(self._key)
 
     async def ready(self) -> None:

@@ -128,7 +128,6 @@ class SoulNotes:
         return await self._store.sent_from(where, self._clock.now_ms() - _REMEMBERED_MS, _MOST_SENT)
 
     async def _heard(self, perception: Perception) -> SharedMessage | None:
-        """The note that a perception is; of other events in a conversation with a soul the newest one there."""
         where = perception.conversation
         if perception.modality is Modality.NOTE:
             return await self._store.note(str(perception.params.get(NOTE_PARAM, "")))

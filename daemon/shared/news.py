@@ -35,7 +35,6 @@ class StoreNews:
 
     @property
     def count(self) -> int:
-        """How much news there was so far."""
         return self._count
 
     async def heard(self, since: int | None = None) -> None:

@@ -126,7 +126,6 @@ def _branch(around: Surroundings) -> str:
 
 
 def _bounded(parts: Sequence[str]) -> str:
-    """The parts in their order, as many as fit whole."""
     text = ""
     for part in parts:
         longer = f"{text}\n\n{part}" if text else part
@@ -153,16 +152,13 @@ class ContextDoor:
         self._looks = Looks(contexts.news, self._look)
 
     async def all(self, owner: KeyOwner) -> list[ContextState]:
-        """See `SharedState.all`."""
         return [one for one in await self._contexts.store.all() if self._knows(owner, one)]
 
     async def get(self, owner: KeyOwner, key: str) -> ContextState | None:
-        """See `SharedState.get`."""
         found = await self._contexts.store.get(key)
         return found if self._knows(owner, found) else None
 
     async def write(self, owner: KeyOwner, key: str, data: JSONObject, seen: int | None) -> ContextState:
-        """See `SharedState.write`."""
         if owner.outsider:
             raise ContextRefused(f"{key} is for full members of the workspace", hint="ask one of them to write it")
         try:
@@ -173,25 +169,21 @@ class ContextDoor:
             raise
 
     async def members(self, owner: KeyOwner, key: str) -> list[Member] | None:
-        """See `SharedState.members`."""
         if await self.get(owner, key) is None:
             return None
         return await self._contexts.store.awareness.members(key, self._reader)
 
     async def renew(self, owner: KeyOwner, key: str, member: str, state: JSONObject) -> Member | None:
-        """See `SharedState.renew`."""
         if await self.get(owner, key) is None:
             return None
         _require_own(owner, member)
         return await self._contexts.store.awareness.renew(key, member, state, self._writer(owner))
 
     async def leave(self, owner: KeyOwner, key: str, member: str) -> None:
-        """See `SharedState.leave`."""
         _require_own(owner, member)
         await self._contexts.store.awareness.leave(key, member, HTTP)
 
     def watch(self, key: str) -> AbstractContextManager[Watched[ContextState | None]]:
-        """See `SharedState.watch`."""
         return self._looks.watch(checked_key(key))
 
     async def _look(self, keys: Sequence[str]) -> dict[str, ContextState | None]:

@@ -241,7 +241,6 @@ class CodeSessions:
         self._wake()
 
     def _now(self, sessions: Sequence[CodeSession]) -> Sequence[CodeSession]:
-        """The sessions, gone where they were silent for too long."""
         now = self._clock.now_ms()
         return [as_found(one, now) for one in sessions]
 

@@ -58,7 +58,6 @@ _REST_TOKENS: Final = 8  # for the line that counts the rest
 
 
 def _in_short(one: CodeSession) -> str:
-    """What a model reads of a session; in its name stands its project."""
     who = _bare(one.person_name) if one.person else "the admin"
     where = f", branch {_bare(one.branch)}" if one.branch else ""
     state = "waits for an answer" if one.state is SessionState.WAITS else str(one.state)
@@ -79,7 +78,6 @@ def _topic(one: CodeSession) -> str:
 
 
 def _bare(text: str, most: int = _NAME) -> str:
-    """Text of others on one line, without marks that could end the code or the emphasis it stands in."""
     return shortened(visible_line(text).translate(_MARKS), most)
 
 

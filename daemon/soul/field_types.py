@@ -18,7 +18,6 @@ from daemon.soul.files import STATES, read_text, state_files
 
 
 def _pairs(value: object) -> object:
-    """A table as pairs, which can be hashed and don't change."""
     return tuple(value.items()) if isinstance(value, dict) else value
 
 

@@ -98,7 +98,6 @@ def signature(folder: Path) -> tuple[Stamp, ...]:
 
 
 def _inside(folder: str, *, folders: bool) -> list[str]:
-    """The folders in a folder, or all in it; none where it can't be listed."""
     try:
         with os.scandir(folder) as found:
             shown = (one for one in found if not one.name.startswith("."))

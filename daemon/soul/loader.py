@@ -60,7 +60,6 @@ class KnownNames:
         return [*self._faulty(soul), *self._unknown(named)]
 
     def _faulty(self, soul: Soul) -> Iterable[tuple[Place, str]]:
-        """Every action of another package that can't be used."""
         for name in soul.extensions.actions:
             if why := self.why_not(name):
                 yield ("extensions", "actions"), why
@@ -280,7 +279,6 @@ class Souls:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The main soul, then the others."""
         return tuple(self._souls)
 
     def current(self, name: str) -> Soul:

@@ -85,12 +85,10 @@ class Verbs(SoulSection):
 
     @property
     def named_speech(self) -> tuple[str, ...]:
-        """The first few verbs of speech, which every prompt names as examples."""
         return self.speech[:_NAMED]
 
     @property
     def named_thought(self) -> tuple[str, ...]:
-        """The first few verbs of thought, which every prompt names as examples."""
         return self.thought[:_NAMED]
 
 
@@ -116,12 +114,10 @@ class Mode(SoulSection):
 
     @property
     def named_triggers(self) -> tuple[str, ...]:
-        """The first triggers, as many as the model reads in every call."""
         return _fitting(self.triggers, NAMED_TRIGGERS)
 
     @property
     def named_hints(self) -> tuple[str, ...]:
-        """The first hints, as many as the model reads in every call."""
         return _fitting(self.hints, NAMED_HINTS)
 
 
@@ -325,7 +321,6 @@ class Soul(SoulSection):
 
     @property
     def rest_state(self) -> str:
-        """The mood that all others fade to: the first of `emotional_states`."""
         return self.emotional_states[0]
 
     def creativity_of(self, step: str, default: float | None) -> float | None:
@@ -351,7 +346,6 @@ class Soul(SoulSection):
 
     @property
     def private_verbs(self) -> tuple[str, ...]:
-        """All its verbs of thought, in any mood: a text that begins with one of them is never said."""
         coloured = (verb for _, verbs in self.verbs.when for verb in verbs.thought)
         return tuple(dict.fromkeys((*self.verbs.thought, *coloured)))
 

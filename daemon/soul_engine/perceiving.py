@@ -65,14 +65,12 @@ def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
 
 
 def _opening(perception: Perception, sender: str) -> str:
-    """What the daemon says of a note; the names of souls are those of their folders, and may stand outside a fence."""
     if perception.conversation.channel != SOUL_CHANNEL:
         return _ANSWERED_HERE.format(sender=sender)
     return _FROM_ADMIN if sender == OPERATOR else _FROM_SOUL.format(sender=sender)
 
 
 def _reported(perception: Perception) -> tuple[str, str]:
-    """What the daemon says of what a program reports, and whose words those are."""
     return _FROM_PROGRAM, f"from the program {clean_name(str(perception.params.get(PROGRAM_PARAM, '')))}"
 
 

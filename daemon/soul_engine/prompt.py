@@ -253,18 +253,15 @@ class _Chat:
         return _marked(_alternating(before), _alternating(before + now), marks=not self._last_turns)
 
     def _talk(self, turns: Sequence[Memory], share: int) -> list[tuple[Speaker, str]]:
-        """The earlier turns that fit the talk's share."""
         turns = turns[-self._last_turns :] if self._last_turns else turns
         recent = shown_turns(turns, share, self._budgets.turn)
         return [self._turn(turn, shown_of(turn, share, self._budgets.turn)) for turn in recent]
 
     def _behind(self) -> tuple[str, ...]:
-        """The regions behind the talk, in order."""
         others = dict.fromkeys(one.region for one in self._memory if one.region and one.region not in REGION_ORDER)
         return (*KNOWN_REGIONS, *others, *PRESENT_REGIONS)
 
     def _shown(self) -> tuple[str, ...]:
-        """The regions that this step is shown; a gate sees few of those that have a place in the order."""
         regions = (*EARLIER_REGIONS, *self._behind())
         if not self._last_turns:
             return regions
@@ -273,7 +270,6 @@ class _Chat:
     # -- regions ------------------------------------------------------------------------------------------------------
 
     def _context(self, shown: Mapping[str, str], regions: Sequence[str]) -> str:
-        """The regions that hold something, under their headings, in one element."""
         inside = "\n\n".join(text for region in regions if (text := shown.get(region)))
         return f"<context-{self._nonce}>\n{inside}\n</context-{self._nonce}>" if inside else ""
 
@@ -288,7 +284,6 @@ class _Chat:
         return texts
 
     def _titled(self, region: str, budget: int | None = None) -> str:
-        """A region under its heading within a budget, its own if None is given; empty where there is nothing."""
         memories = self._memory.region(region)
         budget = self._budgets.of(_LONG.get(region, region)) if budget is None else budget
         return f"## {heading(region)}\n\n{self._region(region, memories, budget)}" if memories else ""
@@ -328,7 +323,6 @@ class _Chat:
                 return Speaker.USER, cut(turn.content, budget)
 
     def _own(self, turn: Memory, budget: int) -> str:
-        """A thought with its verb, or what the soul said, in the form that the step asks for."""
         verb, was_cut = turn.metadata.get("verb", ""), "cut" in turn.metadata
         shown = cut(turn.content, budget, tail=_END_OF_CUT if was_cut else _END)
         text = defang(shown, self._nonce)

@@ -75,7 +75,6 @@ class SentFiles:
         self._transcriber = transcriber
 
     async def read(self, name: str, data: bytes) -> ReadFile:
-        """See `ReadBytes`."""
         match await in_background(partial(how_to_read, name, data)):
             case Data.PICTURE:
                 return _picture(await _document(DocumentKind.PICTURE, data))

@@ -54,7 +54,6 @@ class LibraryFile:
 
     @property
     def kind(self) -> DocumentKind | None:
-        """The kind of document that its name promises, None for a text."""
         return kind_of(self.inside[-1])
 
 
@@ -221,7 +220,6 @@ def _is_half(held: list[tuple[int, str]], characters: int) -> bool:
 
 
 def _is_border(before: str, after: str) -> bool:
-    """Whether a paragraph, heading or definition begins between two lines."""
     return bool(after) and (not before or _OPENS.match(after) is not None)
 
 

@@ -41,12 +41,10 @@ class IndexCounts:
 
     @property
     def changed(self) -> int:
-        """How many files were read."""
         return len(self.names)
 
     @property
     def removed(self) -> int:
-        """How many files were removed."""
         return len(self.gone)
 
     def add(self, file: IndexedFile) -> None:
@@ -83,7 +81,6 @@ class FolderLibrary:
 
     @property
     def folders(self) -> Mapping[str, int]:
-        """See `Library.folders`: as counted when the folders were last walked."""
         return self._sizes
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
@@ -182,7 +179,6 @@ class FolderLibrary:
                 self._emit(event, path=file.path, reason=file.fault)
 
     def _count(self, paths: Iterable[str]) -> Mapping[str, int]:
-        """How many documents each of our folders holds."""
         counted = Counter(map(_folder, paths))
         return {name: counted[name] for name in self._folders if counted[name]}
 
@@ -207,22 +203,18 @@ class _OpenFolders:
 
     @property
     def folders(self) -> Mapping[str, int]:
-        """See `Library.folders`."""
         return {name: many for name, many in self._whole.folders.items() if name in self._names}
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
-        """See `Library.search`."""
         found = await self._index.search(query, limit, folders=self._names)
         return tuple(replace(one, members_only=False) for one in found)
 
     async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
-        """See `Library.read_on`."""
         found = await self._whole.read_on(document, line, most) if _folder(document) in self._names else ()
         return tuple(replace(one, members_only=False) for one in found)
 
 
 def _read(file: LibraryFile) -> IndexedFile:
-    """A file with its passages; without any if it can't be read, so that it is skipped until it changes."""
     if (found := read_text(file)) is None:
         suffix = readable_instead(file.path)
         fault = f"documents of its format are not read (save it as {suffix})" if suffix else ""

@@ -126,7 +126,6 @@ class Tts:
             return web.Response(body=await self._from_espeak(program, asked), content_type="audio/wav")
 
     async def _paid(self, request: web.Request, asked: SpeechRequest) -> web.StreamResponse:
-        """The endpoint's audio, counted where it costs something."""
         call, pay = partial(self._from_upstream, request, asked), self._side.pay_speech
         if pay is None:
             return await call()

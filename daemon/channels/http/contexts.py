@@ -114,13 +114,11 @@ class ContextPages:
             self._watchers.discard(watcher)
 
     def _require_room(self, owner: KeyOwner) -> None:
-        """Refuse a key that has all its watchers; the admin's token may have all that there are."""
         if owner.key and sum(one.owner == owner.key for one in self._watchers) >= _MOST_OF_A_KEY:
             hint = "end one of them; one watcher of a context sees each change"
             raise Refusal(429, "too_many", f"{_MOST_OF_A_KEY} clients with this key watch contexts already.", hint)
 
     async def _wake(self, key: str, watcher: "_Watcher") -> None:
-        """Give a watcher each look at its key; while memory.db can't be read it keeps the last one."""
         with self._contexts.watch(key) as watched:
             while True:
                 try:

@@ -180,7 +180,6 @@ class Route:
 
     @property
     def pattern(self) -> str:
-        """The path as aiohttp's router takes it."""
         path = self.path
         for parameter in self.parameters:
             if parameter.pattern == ID:
@@ -189,7 +188,6 @@ class Route:
 
     @property
     def all_errors(self) -> Mapping[int, str]:
-        """Every error it may answer with, by status."""
         errors = dict(_EVERYWHERE)
         if not self.free:
             errors[401] = "The token or key is missing or wrong." if self.keyed else "The token is missing or wrong."

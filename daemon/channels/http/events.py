@@ -43,7 +43,6 @@ def signed_id(signing: Signing, key: bytes, headers: Mapping[str, str], body: by
 
 
 def _same(made: str, given: str) -> bool:
-    """Compared in constant time, so that timing gives nothing of the right one away."""
     return hmac.compare_digest(made.encode(), given.encode("utf-8", "surrogateescape"))
 
 
@@ -130,7 +129,6 @@ def as_kept(text: str) -> str:
 
 
 def _without_noise(data: dict[str, object], depth: int = 0) -> dict[str, object]:
-    """An object without ids and the addresses of an interface, of which the events of forges mostly consist."""
     return {
         name: _without_noise(value, depth + 1) if isinstance(value, dict) and depth < _DEEPEST else value
         for name, value in data.items()

@@ -134,7 +134,6 @@ class SessionTool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """What it takes, as JSON Schema."""
         return self.arguments.model_json_schema()
 
 

@@ -68,7 +68,6 @@ class _Exchange:
 
     @property
     def left(self) -> bool:
-        """Whether the client has left."""
         return self._request.transport is None or self._request.transport.is_closing()
 
     async def receive(self) -> AsgiMessage:

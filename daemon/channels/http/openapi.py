@@ -76,7 +76,6 @@ def _success(answer: Answer) -> dict[str, Any]:
 
 
 def _events(answer: Answer) -> Iterator[dict[str, Any]]:
-    """The schema of each stream event, whose data are JSON."""
     for name, model in answer.events.items():
         data = {"type": "string", "contentMediaType": JSON, "contentSchema": {"$ref": _reference(model)}}
         yield {"type": "object", "required": ["event", "data"], "properties": {"event": {"const": name}, "data": data}}

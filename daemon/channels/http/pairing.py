@@ -240,7 +240,6 @@ class SessionTalk:
         self._waiting = Counter[str]()
 
     def conversation(self, owner: KeyOwner, session: str) -> ConversationKey:
-        """See `talk_of`."""
         return talk_of(self._soul, self._workspace, owner, session)
 
     async def ask(self, owner: KeyOwner, session: str, words: str, message_id: str) -> StoredReply:
@@ -276,7 +275,6 @@ class SessionTalk:
         return reply
 
     async def _say(self, question: Question, owner: KeyOwner, words: str) -> str:
-        """Store the message, within the budget; gives its ts."""
         audience = await self._side.sessions.audience(owner)
         name = f"{owner.name}'s session" if owner.name else "the admin's session"
         async with self._counting:  # so that many at once can't all find room

@@ -246,7 +246,6 @@ class _Connection(web.RequestHandler):
 
     @property
     def is_idle(self) -> bool:
-        """Whether it waits for its client's next request."""
         return not self._request_in_progress
 
     def _close_silent(self) -> None:

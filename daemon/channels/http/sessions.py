@@ -101,7 +101,6 @@ _WORDS: Final = {"UserPromptSubmit": "prompt", "Stop": "last_assistant_message",
 
 
 def _whole(value: object) -> object:
-    """5.0 is a whole number of JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -125,7 +124,6 @@ class HookInput(BaseModel):
 
     @property
     def words(self) -> str:
-        """What was said in the session, as this hook tells it; as it stands, and cut."""
         value = (self.model_extra or {}).get(_WORDS.get(self.text("hook_event_name"), ""))
         return value[:_MOST_WORDS] if isinstance(value, str) else ""
 
@@ -310,7 +308,6 @@ class SessionPages:
         return _listed(found)
 
     async def _notes_of_companion(self, request: web.Request, owner: KeyOwner) -> web.Response:
-        """With what a companion is to wake its session; the header says which session that is."""
         wakes = request.query.get("wakes") == "yes"
         waiting = self.polls.wait(request, owner, _process(request), wakes=wakes, seconds=seconds_of(request))
         heard = await self._until_stop(asyncio.ensure_future(waiting)) or Attended("")

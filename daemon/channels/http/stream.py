@@ -102,7 +102,6 @@ class LiveReplies:
 
     @property
     def reader_count(self) -> int:
-        """How many clients wait."""
         return sum(map(len, self._readers.values()))
 
     @contextmanager
@@ -234,7 +233,6 @@ class Question:
 
     @property
     def session(self) -> str:
-        """The conversation as the client names it."""
         return self.conversation.thread
 
 

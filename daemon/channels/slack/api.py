@@ -189,7 +189,6 @@ class SlackClient:
 
     @property
     def web(self) -> AsyncWebClient:
-        """The SDK's client, created on first use inside the running loop, and again after `close`."""
         if self._web is None:
             token = self._settings.slack_bot_token
             self._web = AsyncWebClient(
@@ -319,7 +318,6 @@ class SlackClient:
 
 
 def _same_origin(url: str, *others: str) -> bool:
-    """Whether an address has the scheme, host and port of one of the others."""
     try:
         return URL(url).origin() in [URL(other).origin() for other in others]
     except ValueError:

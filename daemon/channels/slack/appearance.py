@@ -64,7 +64,6 @@ class TaskCards:
         return fitting
 
     def _fits(self, task: Task) -> bool:
-        """Whether the cards' budget has room for a task in this state, up to the end of the stream."""
         all_tasks = (self._tasks | {task.id: task}).values()
         cards = [_card(replace(one, title=self._not_needed(one), details=self._all_details(one))) for one in all_tasks]
         return weight([_title(self._summary(MOST, MOST)), *cards]) <= CARDS
@@ -74,17 +73,14 @@ class TaskCards:
 
     @property
     def changed(self) -> bool:
-        """Whether Slack doesn't show the current state of every task yet."""
         return self._tasks != self._shown
 
     @property
     def running(self) -> bool:
-        """Whether a task is not over yet."""
         return any(task.state not in _ENDED for task in self._tasks.values())
 
     @property
     def tasks(self) -> Mapping[str, Task]:
-        """Every task in its current state."""
         return dict(self._tasks)
 
     def update(self) -> list[dict[str, Any]]:
@@ -136,7 +132,6 @@ class TaskCards:
         return [_card(replace(task, details=self._more(task))) for task in changed]
 
     def _more(self, task: Task) -> str:
-        """The part of a task's details that its card lacks."""
         before = self._shown[task.id].details if task.id in self._shown else ""
         if task.details.startswith(before):
             return task.details[len(before) :]

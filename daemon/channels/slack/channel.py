@@ -236,7 +236,6 @@ class SlackChannel(Channel):
         return SlackSpeech(self._client, target, drafts, self._drafts, self._clock, self._emit)
 
     def _home_of(self, perception: Perception) -> str:
-        """The workspace of an author, whom the gate has just looked up."""
         user = self._directory.known_user(perception.author)
         return (user.home if user else "") or perception.conversation.workspace
 
@@ -348,7 +347,6 @@ class SlackChannel(Channel):
         return await self._files.fetch(file)
 
     async def _words_for(self, channel: str, person: str) -> Words:
-        """What is said to a user in a channel, in the name of the soul that answers there."""
         soul = self._soul_for_channel(channel) if self._soul_for_channel is not None else self._settings.name
         return self._words_of(soul, await self.language_of(person))
 
@@ -364,5 +362,4 @@ class SlackChannel(Channel):
         return self._reader
 
     def _known_reader(self) -> EventReader | None:
-        """The event reader, None while our own ids are unknown."""
         return self._reader

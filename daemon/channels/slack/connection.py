@@ -66,7 +66,6 @@ class _BackoffClient(SocketModeClient):
         self.aiohttp_client_session.trace_configs.append(handshakes)
 
     async def _spend_url(self, *_: object) -> None:
-        """A URL is good for one handshake; the SDK's loop would try a refused one for ever."""
         self.wss_uri = None
 
     async def issue_new_wss_url(self) -> str:
@@ -110,7 +109,6 @@ class Connection:
 
     @property
     def alive(self) -> bool:
-        """Whether Slack sent its hello on the current socket and answers pings, as of the last second."""
         return self._alive and self._open()
 
     async def keep_open(self, up: Callable[["Connection"], None]) -> None:
@@ -231,7 +229,6 @@ class Supervisor:
             group.create_task(keep("hourly catch-up", self._request_catch_ups))
 
     async def _watch(self) -> None:
-        """Emit `slack.lost` when the last socket is gone."""
         while True:
             await self._clock.sleep(_TICK)
             if not self.healthy() and not self._disconnected:

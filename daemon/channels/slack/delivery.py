@@ -99,7 +99,6 @@ class SlackDelivery:
         return nod.ts
 
     async def _share(self, post: Post) -> str:
-        """Send a post as a file; a part of a reply that Slack takes as none is posted as the text that it was."""
         try:
             return await self._files.share(post)
         except ChannelRefused as error:
@@ -213,7 +212,6 @@ class SlackDelivery:
         return standing[0]
 
     async def _standing(self, post: Post) -> dict[int, str]:
-        """The pieces of a post that Slack shows, by number."""
         reader = self._reader()
         found, _ = await self._history(post, post.reply_to)
         ours = [message for message in found if reader is not None and reader.is_own(message)]
@@ -264,7 +262,6 @@ class SlackDelivery:
         return stands
 
     async def _blanked(self, post: Post, ts: str) -> bool:
-        """Whether Slack let the words of a message go."""
         common: Json = {"channel": post.conversation.channel, "ts": ts}
         try:
             if post.revises is None:
@@ -275,7 +272,6 @@ class SlackDelivery:
         return True
 
     async def _file_shown(self, post: Post) -> str:
-        """Slack's id of a file of ours that was found by its name; empty where none is shown."""
         messages, _ = await self._history(post, post.reply_to)
         shown = [file for message in messages for file in message.get("files") or () if isinstance(file, dict)]
         return next((str(file.get("id")) for file in shown if file.get("name") == post.file), "")

@@ -267,7 +267,6 @@ class FeedbackAnswers:
         self.answers.tell("feedback_sorry", body)
 
     async def _thank(self, feedback: Feedback) -> None:
-        """Thank for a reaction; who called a reply bad finds a button that opens the dialog, which a reaction can't."""
         words = await self.answers.words_for(feedback.channel, feedback.author)
         said = words.say("feedback_thanks")
         more: dict[str, object] = {}

@@ -92,7 +92,6 @@ class EventReader:
 
     @property
     def souls(self) -> tuple[str, ...]:
-        """Every soul that gets messages, the main one first."""
         return tuple(dict.fromkeys((self.soul, *self.other_souls)))
 
     def soul_commanded(self, command: str) -> str:
@@ -205,7 +204,6 @@ class EventReader:
         return quoted(message, self.identity.user, alert=bool(_text(message, "bot_id")))
 
     def _author(self, event: Mapping[str, object]) -> str:
-        """The author's id; empty for ourselves, for bots that aren't allowed, and for events without an author."""
         user, bot = _text(event, "user"), _text(event, "bot_id")
         if self.is_own(event) or ((bot or _text(event, "subtype") == "bot_message") and not self.bots & {user, bot}):
             return ""
@@ -359,7 +357,6 @@ def _event_id(body: Mapping[str, object], event: Mapping[str, object]) -> str:
 
 
 def _event_ts(event: Mapping[str, object]) -> str:
-    """A ts that tells an event without an id from others of its channel."""
     return clean(_text(event, "event_ts") or _text(event, "ts") or _text(event, "deleted_ts"))[:_FIELD_LENGTH]
 
 

@@ -122,7 +122,6 @@ def _end_of_fence(lines: Sequence[str], at: int, mark: str) -> int:
 
 
 def _end_of_table(lines: Sequence[str], at: int) -> int:
-    """Where the table ends that begins here; 0 where none does."""
     if at + 1 >= len(lines) or not (_ROW.fullmatch(lines[at]) and _RULE.fullmatch(lines[at + 1])):
         return 0
     return next((number for number in range(at + 2, len(lines)) if not _ROW.fullmatch(lines[number])), len(lines))
@@ -199,7 +198,6 @@ class FileFetcher:
         raise FileRefused(Sentence("file_gone"))
 
     async def fetch(self, file: SharedFile) -> bytes:
-        """See `Channel.fetch`."""
         if file.media_type in _NO_FILES:
             raise FileRefused(_NO_FILES[file.media_type])
         if file.size > MOST_FILE_BYTES:

@@ -235,6 +235,5 @@ async def _check_app_token(client: SlackClient, app_token: str) -> None:
 
 
 def _app_id(app_token: str) -> str:
-    """The app's id from `xapp-1-A…-…-…`."""
     pieces = app_token.split("-")
     return pieces[2] if len(pieces) > 3 and pieces[2].startswith("A") else ""  # noqa: PLR2004  # xapp, version, id, rest

@@ -127,7 +127,6 @@ class LinkReader:
         self._emit = emit
 
     async def linked(self, perception: Perception, readers: Readers, own: EventReader) -> tuple[LinkedMessages, ...]:
-        """See `Channel.linked`."""
         found = list[LinkedMessages]()
         addresses = [one for one in addresses_in(perception.content) if _is_slack(one.host, own)]
         for number, address in enumerate(addresses[:_NAMED]):
@@ -209,12 +208,10 @@ class LinkReader:
 
 
 def _is_slack(host: str, own: EventReader) -> bool:
-    """Whether a host is one of Slack's at all; any other site may have a path like that."""
     return _is_ours(host, own) or host.lower().endswith(_SLACK)
 
 
 def _is_ours(host: str, own: EventReader) -> bool:
-    """Whether a host is our own workspace's."""
     try:
         return host.lower() == URL(own.identity.url).authority.lower()
     except ValueError:

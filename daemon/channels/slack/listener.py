@@ -204,7 +204,6 @@ class Listener:
         return said
 
     def _tell_of_end(self, body: Mapping[str, Any]) -> None:
-        """Tell the admin if Slack says that the app can do nothing any more."""
         event = body.get("event")
         kind = str(event.get("type")) if isinstance(event, dict) else ""
         tokens = event.get("tokens") if isinstance(event, dict) else None
@@ -232,7 +231,6 @@ class Listener:
 
 
 def _stop_of(message: NewMessage) -> Stop:
-    """A message that says stop, as a stop."""
     key, perception = message.perception.conversation, message.perception
     return Stop(message.event_id, key.soul, key.workspace, key.channel, key.thread or perception.ts, perception.author)
 

@@ -71,7 +71,6 @@ class Managers:
         return [room for one in listed if (room := _described(one))["id"] and not one.get("is_ext_shared")]
 
     def _manages_all(self, user: SlackUser) -> bool:
-        """Whether they may manage every channel that they are in."""
         return user.admin or user.id in self.admins
 
 

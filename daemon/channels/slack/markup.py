@@ -150,7 +150,6 @@ class InertStream:
         return None if not last and _LINK_BEGUN.fullmatch(window) else (1, f"<{BREAK}", "")
 
     def _at(self, window: str, last: bool) -> _Ruling | None:
-        """`@channel` and its like."""
         word = window[1 : 1 + _LONGEST_EVERYONE].lower()
         if any(word.startswith(name) for name in _EVERYONE):
             return (1, f"@{BREAK}", "")
@@ -188,7 +187,6 @@ class InertStream:
         return bool(host) and self._guard is not None and self._guard.trusted(host)
 
     def _label(self) -> str | None:
-        """The label that ends here, with its bracket and an image's `!`; None if there is none within reach."""
         at = self._brackets[-1] - (self._written - len(self._recent)) if self._brackets else -1
         if at < 0:
             return None
@@ -202,6 +200,5 @@ class InertStream:
 
 
 def _as_markdown(address: str, label: str) -> str:
-    """The markdown of a Slack link; brackets that would end its parts early are replaced."""
     words = label.replace("[", "(").replace("]", ")").strip()
     return f"[{words}]({address.replace('(', '%28').replace(')', '%29')})" if words else f"<{address}>"

@@ -70,7 +70,6 @@ def readable(raw: str, own: str) -> str:
 
 
 def _without(text: str, own: str) -> str:
-    """Remove our own mention, with the space or comma beside it."""
     mention = rf"<@{re.escape(own)}(?:\|[^<>]*)?>"
     return re.sub(rf"[ \t]?{mention}", "", re.sub(rf"\A\s*{mention}[\s,:]*", "", text))
 
@@ -92,7 +91,6 @@ def _token(inner: str) -> str:
 
 
 def _command(name: str, shown: str) -> str:
-    """`!here`, `!subteam^S1`, `!date^…` as Slack shows them."""
     if name.startswith("date^"):
         return shown or name
     if not shown and _GROUP.fullmatch(f"<!{name}>"):
@@ -228,7 +226,6 @@ def _of_alert(attachment: Json, own: str) -> list[str]:
 
 
 def _is_preview(attachment: Json) -> bool:
-    """Whether Slack or an app made the attachment out of a link in the text."""
     made = attachment.get("is_app_unfurl") or _text(attachment, "from_url") or _text(attachment, "original_url")
     return bool(made) or bool(_text(attachment, "service_name") and not _text(attachment, "text"))
 
@@ -250,7 +247,6 @@ def _of_blocks(blocks: object, own: str) -> list[str]:
 
 
 def _piece(part: object, own: str) -> str:
-    """A text object, or the text of an element that has one."""
     if isinstance(part, str):
         return readable(part, own)
     found = _mapping(part)
@@ -281,7 +277,6 @@ def _tables(attachment: Json, own: str) -> list[str]:
 
 
 def _rows(block: Json, own: str) -> list[str]:
-    """The rows of a table, their cells parted by bars."""
     rows = [row if isinstance(row, list) else [] for row in _list(block, "rows")]
     return [" | ".join(" ".join(_cell(_mapping(cell), own)) for cell in row) for row in rows]
 

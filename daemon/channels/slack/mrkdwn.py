@@ -78,7 +78,6 @@ def _between_asian(tokenize: RuleFuncInlineType) -> RuleFuncInlineType:
 
 
 def _holds_asian(characters: str) -> bool:
-    """Whether any of these characters belongs to such a script; emoji, which are as wide, don't."""
     return any(unicodedata.east_asian_width(one) in "WFH" and unicodedata.category(one) != "So" for one in characters)
 
 
@@ -95,7 +94,6 @@ def _cells(markdown: str) -> int:
 
 
 def _shallow(tokens: Sequence[Token]) -> list[Token]:
-    """Inline tokens without the marks that stand deeper than others may; their text stays."""
     kept, level = [], 0
     for token in tokens:
         level += max(token.nesting, 0)
@@ -193,12 +191,10 @@ def _link(label: str, words: str, address: str) -> str:
 
 
 def _unlinked(label: str) -> str:
-    """A label without angle brackets, line breaks and `|`, which would end it or begin further markup."""
     return label.replace("<", "").replace(">", "").replace("\n", " ").replace("|", "\u00a6")
 
 
 def _words(node: SyntaxTreeNode) -> str:
-    """The plain text of a node."""
     if node.type in {"softbreak", "hardbreak"}:
         return " "
     return node.content if not node.children else "".join(_words(child) for child in node.children)

@@ -179,7 +179,6 @@ class PlaceReader:
         return in_order(found), cursor is not None
 
     def _is_news(self, message: Mapping[str, Any], place: UnreadPlace) -> bool:
-        """Whether a message was written or edited in the gap."""
         edited = message.get("edited")
         times = (message.get("ts"), edited.get("ts") if isinstance(edited, dict) else None)
         return max(map(as_seconds, times)) >= as_seconds(place.since)
@@ -192,7 +191,6 @@ class PlaceReader:
     def _threads(
         self, place: UnreadPlace, messages: Sequence[Mapping[str, Any]], known: frozenset[str]
     ) -> list[UnreadPlace]:
-        """Threads in which something was said during the gap."""
         found = []
         for message in messages:
             ts, latest = str(message.get("ts")), as_seconds(message.get("latest_reply"))
@@ -219,7 +217,6 @@ class PlaceReader:
         return max(map(as_seconds, unknown), default=0.0)
 
     async def _pass_on(self, channel: str, message: Mapping[str, Any]) -> int:
-        """Pass a message to the intake; 1 if it was new, else 0."""
         payload = self._payload(channel, message)
         arrival = joined(self._reader, payload) or self._reader.event(payload, Source.BACKFILL)
         if arrival is None:
@@ -227,7 +224,6 @@ class PlaceReader:
         return int(await self._intake.accept(arrival) is Acceptance.ACCEPTED)
 
     async def _pass_on_edit(self, place: UnreadPlace, message: Mapping[str, Any]) -> None:
-        """Pass on the new text of a message that the store has, or its deletion."""
         edited = message.get("edited")
         stamp = edited.get("ts") if isinstance(edited, dict) else message.get("subtype")
         if not stamp:

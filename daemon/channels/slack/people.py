@@ -77,7 +77,6 @@ class SlackRoom:
 
     @property
     def open_to_others(self) -> bool:
-        """Whether users of other workspaces may read here who are not among its members."""
         return self.shared or self.org_shared
 
 
@@ -366,6 +365,5 @@ class Names:
         return user.name if user else ""
 
     async def _room(self, id_: str) -> str:
-        """The name of a public channel of this workspace alone."""
         room = await self._directory.room(id_)
         return room.name if room and room.place is Place.PUBLIC_CHANNEL and not room.open_to_others else ""

@@ -77,7 +77,6 @@ class PrivateAnswers:
             self._emit("slack.interaction_left", reason=error.message)
 
     async def _respond(self, sentence: str, body: Mapping[str, Any]) -> None:
-        """Answer at the `response_url`, which reaches the user where the message is, in threads too."""
         text = (await self.words_for(_id_of(body, "channel"), _id_of(body, "user"))).say(sentence)
         where = body.get("container") or body.get("message")
         thread = where.get("thread_ts") if isinstance(where, dict) else None

@@ -184,7 +184,6 @@ class RoomReaders:
         self._directory.forget_room(channel)
 
     def _forget(self, channel: str, kind: str = "") -> None:
-        """Ask Slack again about a room; until then its words are for those in it alone."""
         self._forget_members(channel)
         if (reader := self._reader()) is not None:
             reader.places.pop(channel, None)
@@ -194,7 +193,6 @@ class RoomReaders:
                 reader.shared.discard(channel)
 
     def _compare(self, channel: str, place: Place | None, *, shared: object) -> None:
-        """Ask Slack again about a room that an event describes otherwise."""
         known = self._directory.known_room(channel)
         if known and ((place and place is not known.place) or (shared is True and not known.shared)):
             self._directory.forget_room(channel)
@@ -234,7 +232,6 @@ class RoomReaders:
         return all(user and (user.deactivated or not user.is_outsider(reader.identity.team)) for user in users)
 
     async def _is_pair(self, room: SlackRoom) -> bool:
-        """Whether nobody but the soul and the author can be in a room whose members Slack doesn't list."""
         if room.members != _PAIR:
             return False
         now = await self._directory.room(room.id, anew=True)

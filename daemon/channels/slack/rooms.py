@@ -293,7 +293,6 @@ class _Resting(NotDelivered):
 
 
 def _is_private(room: Mapping[str, Any]) -> bool:
-    """Whether it is a private channel in use; what Slack may list besides is none."""
     return isinstance(room.get("id"), str) and place_of(room) is Place.PRIVATE_CHANNEL and not room.get("is_archived")
 
 

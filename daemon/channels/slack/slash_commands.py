@@ -93,11 +93,9 @@ class SlashCommands:
         return replace(asked, channel=room.channel, place=room.place, audience=room.audience)
 
     def waits_for(self, command: str) -> bool:
-        """See `Channel.waits_for`."""
         return command in self._addresses
 
     async def answer(self, command: str, parts: Sequence[str]) -> bool:
-        """See `Channel.answer_command`."""
         url = self._addresses.pop(command, "")
         try:
             for part in parts[:_USES]:

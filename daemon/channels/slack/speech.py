@@ -45,7 +45,6 @@ class Drafts:
 
     @property
     def takes_chunks(self) -> bool:
-        """Whether streams may use chunks, which cards need; False for a day after Slack refused one."""
         return self._clock.monotonic() >= self._chunks_paused_until
 
     def may_start(self, channel: str) -> bool:
@@ -228,7 +227,6 @@ class SlackSpeech:
             self._give_up_cards()
 
     def _give_up_cards(self) -> None:
-        """Show tasks in the status line from now on."""
         self._cards = False
         running = [task for task in self._task_cards.tasks.values() if task.state is TaskState.IN_PROGRESS]
         if running and not self._ended:
@@ -252,7 +250,6 @@ class SlackSpeech:
                     raise
 
     async def _gather(self, group: asyncio.TaskGroup) -> None:
-        """Wait for text or a card, and a moment longer for more of it."""
         since: float | None = None
         while not self._ended and len(self._pending) < _OPEN_AT:
             now = self._clock.monotonic()
@@ -325,7 +322,6 @@ class SlackSpeech:
             self._emit("slack.draft_left", channel=channel, ts=old, reason=error.message)
 
     async def _doze(self, group: asyncio.TaskGroup) -> None:
-        """Sleep for one tick, or until settled."""
         self._nap = group.create_task(self._clock.sleep(_TICK))
         await asyncio.wait((self._nap,))
 
@@ -353,7 +349,6 @@ class SlackSpeech:
         self._mark_shown(text, tasks if self._cards else {})
 
     def _mark_shown(self, text: str, tasks: Mapping[str, Task]) -> None:
-        """Note that Slack shows this text and these tasks."""
         self._pending = self._pending[len(text) :]
         self.shown += text
         self._room -= size(text)
@@ -362,7 +357,6 @@ class SlackSpeech:
             self._task_cards.mark_shown(tasks)
 
     def _next_text(self) -> str:
-        """The pending text, as far as the draft may still grow."""
         head = self._pending[: max(0, self._room)]
         return head if size(head) <= self._room else head[: bisect_right(sizes(head), self._room) - 1]
 

@@ -289,7 +289,6 @@ def _answer(act: str, post: Post) -> dict[str, Any]:
 
 
 def _offered(action: str, answer: str) -> dict[str, Any]:
-    """The button of a short answer; its place says which one it is, and its words are shown as they are."""
     text = {"type": "plain_text", "text": answer, "emoji": False}
     return {"type": "button", "action_id": action, "text": text, "value": action, "accessibility_label": answer}
 

@@ -244,7 +244,6 @@ def _changed(seen: tuple[RecordedTool, ...]) -> list[Finding]:
 
 
 def _approvers(settings: Settings, servers: Mapping[str, Server], seen: tuple[RecordedTool, ...]) -> list[Finding]:
-    """Servers with tools that write, whose use anyone may allow to whom the soul is talking."""
     writing = {one.server for one in seen if one.writes}
     open_to_all = [name for name, server in servers.items() if name in writing and not server.approvers]
     if settings.approvers or not open_to_all:
@@ -273,7 +272,6 @@ def vectors(settings: Settings, *, offline: bool) -> list[Finding]:
 
 
 def _embedder(embedder: Embedder, *, offline: bool) -> tuple[Finding, int]:
-    """What it says of itself, and how many numbers its vectors have; 0 where it gives none."""
     if offline:
         return skip("embedder", f"{embedder.id} is not asked"), 0
     try:

@@ -49,7 +49,6 @@ def settings_in_force() -> tuple[Settings | None, list[Finding]]:
 
 
 def _extended(soul: Soul) -> list[Finding]:
-    """The actions that a soul has of other packages, which run with all rights of the daemon."""
     listed = ", ".join(f"{one} ({origin_of(ExtensionGroup.ACTION, one)})" for one in soul.extensions.actions)
     return [ok("soul", f"{soul.display_name} is extended by {listed}")] if listed else []
 
@@ -81,7 +80,6 @@ def souls_of(settings: Settings) -> tuple[Soul, ...]:
 
 
 def _crowded(soul: Soul) -> Finding:
-    """A warning that a soul's texts leave little room for what was said lately."""
     finding = f"{soul.display_name}'s texts leave about {least_talk_budget(soul)} tokens of a prompt for recent talk"
     return warn("soul", finding, "shorten soul.md or the modes' soul.md, or raise budgets.prompt in soul.toml")
 
@@ -140,7 +138,6 @@ def models(settings: Settings) -> list[Finding]:
 
 
 def _providers(*models: str) -> list[Finding]:
-    """The providers of other packages that models name."""
     named = dict.fromkeys(
         one.name.partition("/")[0] for one in map(parse_model_id, models) if one.vendor is Vendor.EXTENSION
     )
@@ -318,7 +315,6 @@ def file_system(folder: Path, mounts: Path = _MOUNTS) -> Finding:
 
 
 def _kind_of(folder: Path, mounts: Path) -> str:
-    """The type of the file system that holds a folder; empty when unknown."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

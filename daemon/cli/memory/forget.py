@@ -168,7 +168,6 @@ async def _wait(database: Database, soul: str, workspace: str, slot: int) -> Non
 
 
 async def _is_served(database: Database, workspace: str) -> bool:
-    """Whether a daemon lives in the workspace."""
     now = SystemClock().now_ms()
     return any(one.alive and one.workspace == workspace for one in (await survey(database, now, now)).daemons)
 

@@ -162,7 +162,6 @@ def _say_known(notes: tuple[str, ...], whispers: str) -> None:
 
 
 def _change_lines(one: ModelVersion) -> list[str]:
-    """One line per added, retired or corrected note, and for what was deleted with a user's messages."""
     lines = [f"+ {line}" for line in _items(one.change.get("added"))]
     lines += [f"- {line}" for line in _items(one.change.get("retired"))]
     lines += [f"* {' -> '.join(map(str, _items(pair)))}" for pair in _items(one.change.get("corrected"))]

@@ -104,7 +104,6 @@ async def _explained(settings: Settings, asked: _Asked, database: Database) -> _
 
 
 async def _reply(settings: Settings, reasons: Reasons, name: str) -> str:
-    """The id of the reply that is meant, which may be none."""
     if turn_seq(name) is not None:
         return name
     found = [await reasons.reply_posted(soul, name) for soul in (settings.name, *settings.souls)]

@@ -255,32 +255,26 @@ class Settings(OutwardFields):
 
     @property
     def effective_log_level(self) -> LogLevel:
-        """The log level after SOUL_DEBUG."""
         return "debug" if self.debug else self.log_level
 
     @property
     def who_are_admins(self) -> tuple[str, ...]:
-        """The Slack ids of those who are told what is wrong."""
         return self.admins or self.approvers
 
     @property
     def has_sources(self) -> bool:
-        """Whether there are folders or servers of tools in which something can be looked up."""
         return bool(self.library or self.library_public or self.mcp_servers)
 
     @property
     def database_path(self) -> Path:
-        """Path of memory.db, whether it exists or not."""
         return self.home / "memory.db"
 
     @property
     def index_folder(self) -> Path:
-        """Folder of the vectors, which are made anew from memory.db whenever it is gone."""
         return self.home / "index"
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every secret that is set, for redaction."""
         values = (getattr(self, name) for name in type(self).model_fields)
         return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
 

@@ -10,7 +10,6 @@ LogLevel = Literal["minimal", "standard", "verbose", "debug"]
 
 
 def _alias(name: str) -> AliasChoices:
-    """A variable's usual name, without our prefix."""
     return AliasChoices(name)
 
 

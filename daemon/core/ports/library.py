@@ -41,7 +41,6 @@ class Passage:
 
     @property
     def only_asks(self) -> bool:
-        """Whether it is what a user asked in talk, and nothing else: a question proves nothing."""
         said = self.id.startswith("TU_")
         return said and all(one.endswith(_ASKING) for one in map(str.strip, _SENTENCES.split(self.text)) if one)
 

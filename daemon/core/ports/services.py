@@ -349,14 +349,11 @@ class UnseenSpeech:
 
     shown = ""
 
-    async def say(self, text: str) -> None:
-        """See `Speech.say`."""
+    async def say(self, text: str) -> None: ...
 
-    async def show(self, task: Task) -> None:
-        """See `Speech.show`."""
+    async def show(self, task: Task) -> None: ...
 
-    async def settle(self) -> None:
-        """See `Speech.settle`."""
+    async def settle(self) -> None: ...
 
 
 class Emit(Protocol):

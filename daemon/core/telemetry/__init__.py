@@ -206,14 +206,12 @@ def _is_journal(stream: TextIO, journal_stream: str) -> bool:
 
 
 def _shown_from(event: str) -> Detail:
-    """The least detail at which an event is logged."""
     words = event.split(".")
     leading = (".".join(words[:count]) for count in range(len(words), 0, -1))
     return next((_SHOWN_FROM[name] for name in leading if name in _SHOWN_FROM), Detail.STANDARD)
 
 
 def _severity(event: str, fields: Mapping[str, object]) -> Severity:
-    """The severity in the table, and at least a warning when a field is an exception."""
     last = re.split(r"[._]", event)[-1]
     severity = _SEVERITY.get(event, _SEVERITY.get(last, Severity.INFO))
     failed = any(isinstance(value, BaseException) for value in fields.values())
@@ -227,7 +225,6 @@ def _severity_of(record: logging.LogRecord) -> Severity:
 
 
 def _message(record: logging.LogRecord) -> str:
-    """The record's text, or its bare format where a library's format and arguments disagree."""
     try:
         return record.getMessage()
     except (TypeError, ValueError, KeyError):

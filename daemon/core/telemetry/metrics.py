@@ -117,5 +117,4 @@ class Metrics:
 
 
 def _amount(value: object) -> float:
-    """A number that a counter takes; 0 for an unknown or negative one."""
     return max(0.0, float(value)) if isinstance(value, int | float) else 0.0

@@ -194,7 +194,6 @@ class Disclosure:
         return None if private else _cut(self._redact(_plain(value)), _LONGEST_FIELD)
 
     def _excerpt(self, word: str, value: object, length: int, thinking: bool) -> str | None:
-        """The beginning of a prompt or of a reply; nothing of the thinking role's answers, which are private."""
         if self._detail < Detail.VERBOSE:
             return None  # before it is searched for secrets: prompts are long
         text = self._redact(_plain(value))

@@ -44,14 +44,12 @@ def escalate(context: ProcessContext, problem: Problem) -> Action | None:
 
 
 def _expert(context: ProcessContext) -> str:
-    """The expert process if it may be entered now, else empty."""
     expert = context.soul.ism.expert
     refused = expert == context.state.process or why_refused(context.state.process, expert, situation_of(context))
     return "" if refused else expert
 
 
 def _named(words: str, contacts: Sequence[Contact]) -> Contact | None:
-    """The contact named in a text; of several the one with the longest name, which may contain another's."""
     found = [one for one in contacts if _names(words, one.name)]
     return max(found, key=lambda one: len(one.name), default=None)
 

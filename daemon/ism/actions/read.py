@@ -55,7 +55,6 @@ async def _opened(context: ProcessContext, problem: Problem, number: int, page: 
 
 
 async def _following(context: ProcessContext, passage: Passage) -> Sequence[Passage]:
-    """A passage of a document and those behind it; none for any other text, or where the document is gone."""
     library = context.capabilities.library
     if not passage.document or library is None:
         return ()
@@ -63,7 +62,6 @@ async def _following(context: ProcessContext, passage: Passage) -> Sequence[Pass
 
 
 def _part_of(passage: Passage, number: int, page: int) -> str:
-    """A page of the text that was found itself."""
     parts = text_pages(passage.text)
     if not 1 <= page <= len(parts):
         return _no_page(number, page, len(parts))
@@ -71,7 +69,6 @@ def _part_of(passage: Passage, number: int, page: int) -> str:
 
 
 def _headed(number: int, passage: Passage) -> str:
-    """A passage under its source, with the number by which it can be cited, if there is room for one."""
     return f"[{number}] {passage.source}\n{passage.text}" if number else f"{passage.source}\n{passage.text}"
 
 

@@ -44,6 +44,5 @@ def remind(context: ProcessContext) -> Action:
 
 
 def _slot(behalf: str, what: str) -> str:
-    """One slot per user and text, so that setting the same reminder again moves it instead of doubling it."""
     words = " ".join((behalf, *what.casefold().split()))
     return f"reminder-{hashlib.sha256(words.encode()).hexdigest()[:12]}"

@@ -44,13 +44,11 @@ class EndpointEmbedder:
 
     @property
     def id(self) -> str:
-        """See `Embedder.id`: the model and where it is served."""
         parts = urlsplit(self._endpoint.base_url)
         return f"{self._model}@{parts.netloc}{parts.path.rstrip('/')}"
 
     @property
     def unrelated(self) -> None:
-        """See `Embedder.unrelated`: each model has its own."""
         return None
 
     async def embed(self, texts: Sequence[str]) -> Sequence["Vector"]:
@@ -64,7 +62,6 @@ class EndpointEmbedder:
         return found
 
     async def aclose(self) -> None:
-        """See `Embedder.aclose`."""
         await self._client.aclose()
 
     def _connect(self) -> "AsyncOpenAI":
@@ -129,12 +126,10 @@ class LocalEmbedder:
 
     @property
     def id(self) -> str:
-        """See `Embedder.id`: the model's hash, of which a part will do, and the recipe."""
         return f"minilm-{self._sums.get(FILES[0], '')[:12]}-{_RECIPE}"
 
     @property
     def unrelated(self) -> Unrelated:
-        """See `Embedder.unrelated`: measured on questions about talk and other talk of the same people."""
         return Unrelated(0.08, 0.09)
 
     async def embed(self, texts: Sequence[str]) -> Sequence["Vector"]:
@@ -143,7 +138,6 @@ class LocalEmbedder:
         return [await loop.run_in_executor(self._thread, self._one, text) for text in texts]
 
     async def aclose(self) -> None:
-        """See `Embedder.aclose`."""
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
         if self._process is not None:

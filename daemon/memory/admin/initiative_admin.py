@@ -129,7 +129,6 @@ class InvitationChanges(AuditedChanges):
 
 
 async def _channels(transaction: Transaction, soul: str, who: str) -> tuple[str, ...]:
-    """The workspaces in which it is a channel where a soul was spoken to."""
     rows = await transaction.rows(
         f"""
         SELECT DISTINCT workspace FROM conversations WHERE soul = :soul AND channel = :who

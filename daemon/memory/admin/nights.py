@@ -164,12 +164,10 @@ class MemoryFindings:
 
     @property
     def chain(self) -> bool:
-        """Whether the ledger is whole and everything is as it says."""
         return self.broken_at is None and not self.altered
 
     @property
     def sound(self) -> bool:
-        """Whether nothing was found."""
         return self.chain and not (self.unquoted or self.links_broken or self.index_missing or self.index_orphaned)
 
 
@@ -248,8 +246,6 @@ async def _word_indexes(database: Database) -> tuple[tuple[str, ...], tuple[str,
 
 
 async def _found(database: Database, sql: str) -> list[str]:
-    """The ids of those rows of a table that a statement finds, page by page."""
-
     async def after(transaction: Transaction, last: int) -> Sequence[sqlite3.Row]:
         return await transaction.rows(f"{sql} WHERE seq > :last ORDER BY seq LIMIT {_LOOKED_AT}", last=last)
 
@@ -297,7 +293,6 @@ async def _vectors(database: Database, index: Path, embedder: str) -> tuple[Sequ
 
 
 async def _altered(database: Database) -> tuple[str, ...]:
-    """What differs from the newest digest of it, is gone without a line, or came without one."""
     found: list[str] = []
     async for rows in _pages(database, _newest_lines_after):
         found += await database.read(partial(_differing, rows=rows))

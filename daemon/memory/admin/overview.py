@@ -93,12 +93,10 @@ class LiveDaemon:
 
     @property
     def alive(self) -> bool:
-        """Whether it is neither gone nor silent."""
         return not self.gone and not self.silent
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The souls that it hosts; its main soul alone where an older program says no more."""
         souls = self.detail.get("souls")
         return frozenset((self.soul, *(souls if isinstance(souls, dict) else ())))
 

@@ -266,7 +266,6 @@ def _why_no_retry(state: str) -> str:
 
 
 async def _is_worked_on(transaction: Transaction, found: InboxRow, now: int) -> bool:
-    """Whether a daemon holds the message's conversation at this moment."""
     row = await transaction.one("SELECT lease_until FROM conversations WHERE id = :id", id=found.conversation)
     return row is not None and row["lease_until"] > now
 

@@ -223,7 +223,6 @@ class KeptEpisode:
 
     @property
     def has_words(self) -> bool:
-        """Whether any words of it are kept."""
         one = self.episode
         return bool(one.text or one.cues or one.situation.mission_goal or one.workflow != NOTHING_LEFT)
 

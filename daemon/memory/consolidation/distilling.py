@@ -49,7 +49,6 @@ class Distillate:
 
     @property
     def content(self) -> str:
-        """Its sentences as one line."""
         return " ".join(one.text for one in self.claims)
 
 
@@ -138,7 +137,6 @@ class Group:
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """What is set aside where nothing comes of it."""
         return (self.anew,) if self.anew else self.sources
 
 
@@ -151,7 +149,6 @@ class ToDistil:
 
     @property
     def note(self) -> str:
-        """What a model is shown of it."""
         summary, left = self.episode.summary, self.episode.workflow
         day = dt.datetime.fromtimestamp(self.episode.at_ms / 1000, dt.UTC).date().isoformat()
         parts = (
@@ -271,7 +268,6 @@ def enough(sources: Sequence[ToDistil]) -> bool:
 
 
 async def _emptied(transaction: Transaction, paused: Collection[str], **values: object) -> Group | None:
-    """What lost its words with one of its sources."""
     for _, above in _TIERS:
         for row in await transaction.rows(_EMPTIED, kind=above.kind, **values):
             sources = await _sources_of(transaction, row["id"])
@@ -281,7 +277,6 @@ async def _emptied(transaction: Transaction, paused: Collection[str], **values: 
 
 
 async def _unused(transaction: Transaction, paused: Collection[str], **values: object) -> Group | None:
-    """The oldest eight that nothing was made of yet."""
     for below, above in _TIERS:
         found: list[str] = []
         for row in await transaction.rows(_UNUSED, kind=below.kind, **values):

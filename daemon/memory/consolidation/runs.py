@@ -68,7 +68,6 @@ class Runs(WorkerStore):
 
     @property
     def scope(self) -> dict[str, str]:
-        """The columns that pick the rows of this soul in this workspace."""
         return self._worker.scope
 
     async def audiences(self, slot: Slot) -> tuple[Audience, ...]:
@@ -260,7 +259,6 @@ class Runs(WorkerStore):
 
 
 def _readable(texts: Iterable[str]) -> Iterator[Audience]:
-    """The audiences that somebody may hear, without rows that can't be read."""
     for text in texts:
         with suppress(ValueError):
             audience = Audience.parse(text)

@@ -118,7 +118,6 @@ class NightSlots(WorkerStore):
 
     @property
     def renew_every(self) -> float:
-        """Seconds between two renewals of a claim."""
         return self._worker.lease_ms / 3000
 
     async def renew(self, slot: Slot) -> None:

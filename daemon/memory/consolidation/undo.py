@@ -81,7 +81,6 @@ class _Undoing:
                 await self._undo(one)
 
     async def _hindrance(self, one: sqlite3.Row, stamps: dict[str, int]) -> str:
-        """Why a change can't be undone; empty if it can. `stamps` go back with each change that is looked at."""
         if await get(self._transaction, one["object"]) is None:
             return "it was forgotten since"
         if one["act"] not in _STAMPED:

@@ -131,7 +131,6 @@ def _finish(partial: Path, target: Path, stopped: Callable[[], bool]) -> Backup:
 
 
 def _leave_the_cache(copy: Path) -> None:
-    """Let the system's memory go to the live file, where the platform can be told."""
     if hasattr(os, "posix_fadvise"):
         handle = os.open(copy, os.O_RDONLY)
         try:
@@ -290,7 +289,6 @@ class BackupSchedule:
 
 
 def _keep_flushing(partial: Path, stop: threading.Event) -> None:
-    """Write a growing copy to the disk bit by bit, or a commit beside it waits until all of it is written."""
     while not stop.wait(_FLUSH_S):
         with suppress(OSError):
             sync(partial)

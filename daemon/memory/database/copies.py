@@ -158,7 +158,6 @@ def _size(path: Path) -> int:
 
 
 def _is_left_over(path: Path, now_ms: int, room: CopyRoom) -> bool:
-    """Whether an unfinished copy is older than any copy takes."""
     try:
         return path.stat().st_mtime * 1000 < now_ms - pause_ms(room.file)
     except FileNotFoundError:

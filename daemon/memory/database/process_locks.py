@@ -26,7 +26,6 @@ class ProcessLocks:
 
     @property
     def own(self) -> str:
-        """The name of this process, whose lock it holds from the first use until `close`. Raises StoreError."""
         if self._own is None:
             try:
                 self._own = lock_new_file(self._folder)
@@ -98,7 +97,6 @@ def lock_new_file(folder: Path) -> tuple[str, int]:
 
 
 def _is_there(handle: int, path: Path) -> bool:
-    """Whether an open file is the one at its path."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(handle), path.stat())
     return False

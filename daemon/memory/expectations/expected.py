@@ -43,12 +43,10 @@ class Expected:
 
     @property
     def thoughts(self) -> tuple[str, ...]:
-        """The ids of the thoughts that expected it."""
         return tuple(dict.fromkeys((*(one.thought for one in self.open), *(one.thought for one in self.errors))))
 
     @property
     def surprise(self) -> float | None:
-        """The greatest surprise; None where nothing was decided."""
         return self.errors[0].surprise if self.errors else None
 
     def after(self, conversation: ConversationKey, came: Came) -> "Expected":

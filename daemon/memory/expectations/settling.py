@@ -61,12 +61,10 @@ class PredictionsMade:
 
     @property
     def field(self) -> str:
-        """The field of the thought."""
         return "predictions"
 
     @property
     def size(self) -> int:
-        """How many there are."""
         return len(self.predictions)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
@@ -335,7 +333,6 @@ def _heard(one: Perception) -> Noticed:
 
 
 def _ms(ts: str, else_ms: int) -> int:
-    """The moment of a message, by the platform's ts."""
     try:
         return int(float(ts) * 1000)
     except (ValueError, OverflowError):

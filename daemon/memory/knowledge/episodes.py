@@ -280,7 +280,6 @@ async def _has_core(transaction: Transaction, episode: str) -> bool:
 
 
 def _reported(turns: Sequence[Turn]) -> bool:
-    """Whether a reply itself said that something was learned, or moved."""
     own = [turn.thought for turn in turns if turn.speaker is Speaks.SOUL]
     return any(thought.get(check) is True for thought in own for check in _CHECKS)
 

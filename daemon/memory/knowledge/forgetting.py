@@ -190,7 +190,6 @@ async def _look_through_again(transaction: Transaction, person: str, change: Map
 
 
 async def _lines(transaction: Transaction, row: sqlite3.Row) -> int:
-    """How many lines there are or were about a user."""
     counted = await transaction.one(
         f"SELECT count(*) AS n FROM records WHERE {MODEL_KEY} AND kind = 'fact'",  # noqa: S608 - constant
         **_key(row),

@@ -98,7 +98,6 @@ class LibraryIndex:
             await self._database.write(unit)
 
     async def _sizes(self, paths: Collection[str]) -> Mapping[str, int]:
-        """How many passages of each file are stored; files without any are left out."""
         counts = "SELECT count(*) AS size FROM library_passages WHERE path = :path"
 
         async def unit(transaction: Transaction) -> Mapping[str, int]:
@@ -108,7 +107,6 @@ class LibraryIndex:
         return await self._database.read(unit)
 
     async def _shorten(self, sizes: Mapping[str, int]) -> None:
-        """Remove all but a slice of the passages of long files, and their stamps."""
         for path, size in sizes.items():
             for _ in range(SLICE, size, SLICE):
                 await self._database.write(partial(_delete_slice, path))
@@ -213,7 +211,6 @@ def _passage(path: str, row: sqlite3.Row, fit: float = 0.0) -> Passage:
 
 
 def _id(seq: int) -> str:
-    """The id of a passage as a memory."""
     return f"{_ID}{seq}"
 
 

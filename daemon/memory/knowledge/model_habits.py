@@ -39,17 +39,14 @@ class ModelHabit:
 
     @property
     def streams_speech(self) -> bool:
-        """Whether its plain words may be shown before the answer has ended."""
         return self.hold_back == 0
 
     @property
     def streams_elements(self) -> bool:
-        """Whether the reply of an answer in elements may; the first element shows that no reasoning stands before."""
         return self.hold_back <= 1
 
     @property
     def malformed(self) -> int:
-        """How many of the remembered answers are malformed."""
         return self.recent.count(_MALFORMED)
 
     def speaks_split(self, now_ms: int) -> bool:

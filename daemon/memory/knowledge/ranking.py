@@ -214,7 +214,6 @@ def _visit_key(one: Candidate) -> Hashable:
 
 
 def _nearest_visits(candidates: Iterable[Candidate], own: Mapping[int, float]) -> dict[Hashable, float]:
-    """For each visit, between 0 and 1, how near its three nearest turns are; a row without a visit is one by itself."""
     members: dict[Hashable, list[float]] = defaultdict(list)
     for one in candidates:
         members[_visit_key(one)].append(own.get(one.row, 0.0))
@@ -260,7 +259,6 @@ class Meaning:
 
     @property
     def serves(self) -> bool:
-        """Whether there is an embedder at all."""
         return self._embedder is not None and self._vectors is not None
 
     async def vectors_of(self, texts: Sequence[str]) -> "Sequence[Vector | None]":

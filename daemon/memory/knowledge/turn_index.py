@@ -287,15 +287,12 @@ async def mend(database: Database, clock: Clock) -> int:
 
 
 async def _merge_all(database: Database, clock: Clock, name: str) -> None:
-    """Merge an index into one segment, in short units."""
     begun = False
     while await _merge(database, clock, name, begun=begun):
         begun = True
 
 
 async def _merge(database: Database, clock: Clock, name: str, *, begun: bool) -> bool:
-    """One short unit of merging; whether there is more to do."""
-
     async def unit(transaction: Transaction) -> bool:
         return await merge(transaction, name, begun=begun)
 

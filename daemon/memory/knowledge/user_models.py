@@ -314,7 +314,6 @@ class Zones(WorkerStore):
         return await self._database.read(lambda transaction: zone_in(transaction, workspace, person))
 
     async def keep(self, zones: Mapping[str, str]) -> None:
-        """See `keep_zones`."""
         workspace, now = self._worker.workspace, self._clock.now_ms()
         await self._database.write(lambda transaction: keep_zones(transaction, workspace, zones, now))
 

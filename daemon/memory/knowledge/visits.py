@@ -147,7 +147,6 @@ async def _open(
 
 
 async def _visitor(transaction: Transaction, origin: Origin, ids: Sequence[str]) -> str:
-    """The platform id of the one person in direct messages; empty elsewhere, where several may speak."""
     if origin.audience.kind is not AudienceKind.DM:
         return ""
     row = await transaction.one("SELECT author FROM turns WHERE seq = :seq", seq=turn_seq(ids[0]))

@@ -124,7 +124,6 @@ class Postings:
 
     @property
     def found(self) -> set[int]:
-        """Every row that holds a term."""
         return {seq for rows in self.rows.values() for seq in rows}
 
 
@@ -291,7 +290,6 @@ def _entry(readers: Sequence[str], term: Term) -> str:
 def _held(
     term: Term, forms: Mapping["_Asked", Sequence[int]], more: Mapping["_Asked", Sequence[int]]
 ) -> dict[int, float]:
-    """The rows that hold a term; the word itself counts more than another form of it."""
     share = FORM if term.stem else 1.0
     rows = dict.fromkeys(forms.get((term,), ()), share)
     for terms, seqs in more.items():

@@ -128,11 +128,9 @@ class IntendedInThought:
 
     @property
     def size(self) -> int:
-        """See `ThoughtPart`."""
         return len(self.planned) + len(self.refused)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`."""
         reasons = [await _intend(transaction, one, thought, seq) for seq, one in enumerate(self.planned, start=1)]
         return PartsTaken(reasons.count(""), (*self.refused, *filter(None, reasons)))
 
@@ -144,7 +142,6 @@ class IntentionsCameBack:
     ids: tuple[str, ...]
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await transaction.run(
             f"""
             UPDATE intentions SET state = 'due', reason = '{_CAME_BACK}', settled_ms = :now
@@ -213,11 +210,9 @@ class NotedInThought:
 
     @property
     def size(self) -> int:
-        """See `ThoughtPart`."""
         return len(self.notes)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`."""
         asker = Asker(thought.person, thought.conversation, thought.audience, "", thought.upto)
         done = 0
         for note in self.notes[:MOST_NOTED]:
@@ -236,9 +231,7 @@ class KnownOutcome:
 
     @property
     def size(self) -> int:
-        """See `ThoughtPart`."""
         return self.done + len(self.refused)
 
     async def take(self, _transaction: Transaction, _thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`."""
         return PartsTaken(self.done, self.refused)

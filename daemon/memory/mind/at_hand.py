@@ -37,7 +37,6 @@ class AtHand:
 
     @property
     def thoughts(self) -> tuple[str, ...]:
-        """The ids of the thoughts by which it was made, and of goals that none made: what one that is shown it saw."""
         of_goals = (one.source for one in self.goals)
         meant = (one.thought for one in self.intended)
         return tuple(dict.fromkeys((*of_goals, *meant, *self.expected.thoughts, *self.documents.thoughts)))

@@ -114,7 +114,6 @@ class GoalChanges:
 
     @property
     def size(self) -> int:
-        """How many goals the thought would change."""
         return len(self.changes) + len(self.refused)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
@@ -131,7 +130,6 @@ class StaleShown:
     ids: tuple[str, ...]
 
     async def perform(self, transaction: Transaction, _: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await transaction.run(
             f"""
             UPDATE goals SET stale_shown = 1
@@ -226,7 +224,6 @@ def same_words(goal: str) -> str:
 
 
 async def _change(transaction: Transaction, change: GoalChange, thought: StoredThought) -> str:
-    """Carry a change out; gives why it can't be, empty where it was."""
     return await (_add if change.action == "add" else _change_known)(transaction, change, thought)
 
 
@@ -304,7 +301,6 @@ async def _touch(
 
 
 def _is_theirs(row: sqlite3.Row, thought: StoredThought) -> bool:
-    """Whether a goal was made here for the person who is answered."""
     return bool(row["behalf"] == thought.person and row["conversation"] == str(thought.conversation))
 
 

@@ -249,7 +249,6 @@ class Documents:
 
     @property
     def thoughts(self) -> tuple[str, ...]:
-        """The ids of the thoughts from which all of it came."""
         return (*(one.thought for one in (*self.held, *self.values)), *self.own.thoughts)
 
 

@@ -35,7 +35,6 @@ class Present:
 
     @property
     def ids(self) -> frozenset[str]:
-        """The platform's ids."""
         return frozenset(one.id for one in self.people)
 
     def called(self, name: str) -> PresentPerson | None:

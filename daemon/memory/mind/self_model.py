@@ -40,7 +40,6 @@ class SelfModelPatch:
 
     @property
     def size(self) -> int:
-        """How many of these it says."""
         return sum(map(bool, (*self._plain().values(), self.new_uncertainty, self.resolved_uncertainty)))
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
@@ -91,7 +90,6 @@ def _doubts(held: Iterable[HeldPart]) -> set[str]:
 
 
 def _known_by(words: str) -> str:
-    """An uncertainty in one form for comparison, whatever its case and marks."""
     return " ".join(words_of(words)) or words.casefold()
 
 
@@ -203,7 +201,6 @@ class ValuesPatch:
 
     @property
     def size(self) -> int:
-        """How many values it changes."""
         return len(self.changes)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
@@ -243,7 +240,6 @@ def values_in_force(seeds: Iterable[str], rows: Iterable[HeldPart]) -> tuple[Sou
 
 
 def _why_not(change: ValueChange, known: SoulValue | None, held: Sequence[SoulValue]) -> str:
-    """Why a change is refused; empty where it takes effect."""
     if change.action == "adopt":
         if known is not None and known.active:
             return "duplicate"

@@ -45,7 +45,6 @@ class WorldModelPatch:
 
     @property
     def size(self) -> int:
-        """How many attributes it says."""
         return sum(map(len, self.said.values()))
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
@@ -93,7 +92,6 @@ async def _part_of(
 
 
 def _under_its_name(new: NewPart, held: Iterable[HeldPart]) -> NewPart:
-    """The row under the name by which the document has its entity already, whatever its case."""
     names = (one.part for one in held if _is_same(one, new))
     return NewPart(
         new.document, next(names, new.part), new.words, new.attribute, person=new.person, until_ms=new.until_ms
@@ -160,7 +158,6 @@ class MoodShift:
 
     @property
     def size(self) -> int:
-        """See `ThoughtPart`."""
         return (self._moves or self.feeling is not None) + self.unknown
 
     @property

@@ -50,12 +50,10 @@ class BesideTable:
 
     @property
     def select(self) -> str:
-        """All columns of its rows."""
         return f"SELECT b.*{self.columns} FROM {self.table} b {self.joined} WHERE {self.only}"  # noqa: S608 - literals
 
     @property
     def after(self) -> str:
-        """The ids of its next rows."""
         return f"""
             SELECT rowid AS seq, '{self.table}:' || rowid AS id FROM {self.table} b
             WHERE rowid > :last AND {self.only} ORDER BY rowid LIMIT :most

@@ -64,12 +64,10 @@ class PassportEntry:
 
     @property
     def is_turn(self) -> bool:
-        """Whether it is something said."""
         return isinstance(self.form, TurnUserForm | TurnLLMForm)
 
     @property
     def people(self) -> frozenset[str]:
-        """The platform ids of those who said it, or of whom it tells."""
         ours = self.form.soul_daemon
         named = (
             getattr(self.form, "user_id", ""),
@@ -83,7 +81,6 @@ class PassportEntry:
 
     @property
     def said(self) -> str:
-        """The words of a turn."""
         return self.form.text_excerpt if isinstance(self.form, TurnUserForm | TurnLLMForm) else ""
 
     def refuse(self, reason: str) -> RefusedFile:
@@ -103,17 +100,14 @@ class PassportEntry:
 
     @property
     def unknown(self) -> JSONObject:
-        """The fields of the file that its form lacks, which a record keeps; of one whose references were looked at."""
         return unknown_in(self.loaded.original, content_of(self.form))
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The names of the fields that are kept nowhere; of an entry whose references were looked at."""
         return () if self._is_record else tuple(one for one in names_in(self.unknown) if one != "created_at")
 
     @property
     def content(self) -> JSONObject:
-        """What the file says, as far as it is kept; that of a turn without its episode, which names the turn itself."""
         if self._is_record:
             return self.loaded.original
         kept = shared_with(self.loaded.original, content_of(self.form))
@@ -281,7 +275,6 @@ class Listed:
 
     @property
     def order(self) -> tuple[int, int, int, str]:
-        """Turns come first, in the order in which they were said, then records, then what needs either."""
         if self.kind not in _TURNS:
             return (2 + _LATER.index(self.kind) if self.kind in _LATER else 1, 0, 0, self.id)
         seq = turn_seq(self.id)

@@ -96,7 +96,6 @@ def _write(folder: Path, files: Sequence[AnyFile], digests: dict[str, str]) -> i
 
 
 def _finish(folder: Path, stale: Sequence[str], digests: Mapping[str, str], *, durable: bool) -> str:
-    """Delete what is gone and write the manifest; gives its chain."""
     for path in stale:
         remove_file(folder, path)
     if durable:

@@ -100,7 +100,6 @@ async def _put_turn(transaction: Transaction, entry: PassportEntry, form: TurnUs
 
 
 async def _free_seq(transaction: Transaction, name: str) -> int:
-    """The number in the id of a turn, if that is the id of a turn here and the number is free; else 0."""
     seq = turn_seq(name)
     if not seq or name not in {turn_id(one, seq) for one in Speaks} or seq > HIGHEST_SEQ:
         return 0

@@ -171,7 +171,6 @@ def _told_where(entry: PassportEntry) -> ConversationKey | None:
 
 
 def _drop_what_was_told(survey: _Survey) -> None:
-    """Refuse what is made of conversations of which a part is forgotten here."""
     gone = survey.erased | {replace(one, thread="") for one in survey.erased}
     for name, where in survey.told.items():
         if where in gone:

@@ -226,7 +226,6 @@ def _made_of(fact: FactForm) -> str:
 
 
 def _faults(error: ValidationError) -> str:
-    """Which fields are wrong, without their values, which may be anything."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     shown = [f"{'.'.join(map(str, one['loc']))[:80]}: {one['msg']}" for one in faults[:3]]
     return visible_line("; ".join(shown))

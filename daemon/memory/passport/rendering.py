@@ -153,7 +153,6 @@ class PassportFile:
 
     @property
     def bytes(self) -> bytes:
-        """The content as it is written."""
         return as_bytes(self.content)
 
 
@@ -174,7 +173,6 @@ class Ties:
 
     @property
     def ours(self) -> tuple[OurLink, ...]:
-        """The links that the seed has no field for, and those with a quotation."""
         kept = [one for one in self.outward if one.quote or one.relation not in _SEEDS]
         return tuple(
             OurLink(relation=one.relation, target=one.target, quote=one.quote)

@@ -46,7 +46,6 @@ class PictureFile:
 
     @property
     def bytes(self) -> bytes | None:
-        """The bytes; None where they are gone. It blocks."""
         return self.folder.get(self.id.removeprefix(MARK))
 
 
@@ -242,7 +241,6 @@ async def file_of_key(transaction: Transaction, key: str, pictures: SenseBytes |
 async def _some_files(
     transaction: Transaction, following: str, last: int, pictures: SenseBytes | None
 ) -> tuple[Sequence[AnyFile | Unwritable], int]:
-    """The files of the next rows of a table, and the number of the last of these; 0 when there are none."""
     rows = await transaction.rows(following, last=last, most=_AT_ONCE)
     files = [await file_or_fault(transaction, row["id"], pictures) for row in rows]
     return [one for one in files if one is not None], rows[-1]["seq"] if rows else 0
@@ -264,7 +262,6 @@ async def _ties(transaction: Transaction, record_id: str) -> Ties:
 
 
 async def _shown(transaction: Transaction, ids: Sequence[str]) -> Mapping[str, str]:
-    """The ids in passports of those turns that have another one there."""
     seqs = {seq: one for one in ids if (seq := turn_seq(one)) is not None}
     if not seqs:
         return {}

@@ -155,7 +155,6 @@ async def _forget_records(  # noqa: PLR0917 - one of each
 
 
 async def _forget_guesses(transaction: Transaction, workspace: str, conversations: Sequence[str], now: int) -> None:
-    """Forget the guesses about others that were made where the person's words stood."""
     audiences = dict[str, list[str]]()
     for part in _sliced(conversations):
         for row in await _among(transaction, "SELECT id, audience FROM conversations WHERE id IN (%s)", part):

@@ -153,7 +153,6 @@ class ForgettingPeople:
             await self._clock.sleep(_EVERY_S)
 
     async def _attempt(self, work: Awaitable[T]) -> T | None:
-        """What the work gives; None where it fails, as for a person whose files can't be deleted; others go on."""
         try:
             return await work
         except Exception as error:  # noqa: BLE001 - one person must not hold up the others

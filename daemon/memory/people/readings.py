@@ -120,7 +120,6 @@ async def _one(transaction: Transaction, name: str) -> Worded | None:
 
 
 async def _note(transaction: Transaction, name: str) -> Worded | None:
-    """A note between souls; its words are also those of the person whose words led to it."""
     row = await transaction.one("SELECT * FROM shared_messages WHERE id = :id", id=name)
     if row is None:
         return None

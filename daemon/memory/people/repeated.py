@@ -141,7 +141,6 @@ async def _redact_intentions(transaction: Transaction, found: Repeats, conversat
 
 
 def _redacted(params: str, found: Repeats) -> str:
-    """Stored JSON without the words; what can't be read goes as a whole."""
     try:
         return json.dumps(found.without_them(json.loads(params)))
     except ValueError:
@@ -149,7 +148,6 @@ def _redacted(params: str, found: Repeats) -> str:
 
 
 async def _redact_notes(transaction: Transaction, found: Repeats) -> None:
-    """Notes that souls sent for others stay, without the words; so do those still to be perceived."""
     for row in await transaction.rows("SELECT id, inbox, words FROM shared_messages"):
         if found.holds_one(row["words"]):
             words = found.without_them(row["words"])
@@ -201,7 +199,6 @@ class _Looking:
 
     @property
     def channels(self) -> frozenset[str]:
-        """Where the way led so far."""
         return frozenset(ConversationKey.parse(one).channel for one in self._where)
 
     async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:

@@ -133,7 +133,6 @@ async def clear_leftovers(database: Database, clock: Clock, folder: Path, index:
 
 
 async def _queued(database: Database, gone: Sequence[str]) -> bool:
-    """Whether the owner of the index has still to follow."""
     rows = await database.rows("SELECT id FROM vector_queue")
     waiting = {row["id"] for row in rows}
     return Order.RENEW in waiting or bool(waiting & set(gone))

@@ -241,7 +241,6 @@ async def _old_turns(transaction: Transaction, now: int, before: int) -> int:
 
 
 async def _old_records(transaction: Transaction, which: str, now: int, before: int) -> int:
-    """`which` is a literal of this module."""
     rows = await transaction.rows(
         f"SELECT id FROM records WHERE {which} ORDER BY seq LIMIT :most",  # noqa: S608 - a literal
         before=before,

@@ -100,7 +100,6 @@ class Belief:
 
     @property
     def text(self) -> str:
-        """The belief as one line."""
         return f"{self.attribute}: {self.words}"
 
 

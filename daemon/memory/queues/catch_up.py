@@ -27,18 +27,15 @@ class CatchUpStore:
         self._clock = clock
 
     async def watermark(self, soul: str, workspace: str) -> str | None:
-        """See `CatchUpLog.watermark`."""
         row = await self._database.one(
             "SELECT ts FROM watermarks WHERE soul = :soul AND workspace = :workspace", soul=soul, workspace=workspace
         )
         return None if row is None or float(row["ts"]) * 1000 > self._clock.now_ms() else str(row["ts"])
 
     async def ask(self, soul: str, workspace: str) -> None:
-        """See `CatchUpLog.ask`."""
         await self._duty(soul, workspace).ask()
 
     def turn(self, soul: str, workspace: str) -> AbstractAsyncContextManager[float]:
-        """See `CatchUpLog.turn`."""
         return self._duty(soul, workspace).turn()
 
     def _duty(self, soul: str, workspace: str) -> Duty:
@@ -71,7 +68,6 @@ class CatchUpStore:
         await self._database.write(unit)
 
     async def heard_places(self, workspace: str, since_ms: int, older: int) -> tuple[tuple[HeardPlace, ...], int]:
-        """See `CatchUpLog.heard_places`."""
         given: dict[str, object] = {"workspace": workspace, "since": since_ms, "beside": BESIDE}
 
         async def unit(transaction: Transaction) -> tuple[tuple[HeardPlace, ...], int]:
@@ -97,7 +93,6 @@ class CatchUpStore:
         return await self._database.read(unit)
 
     async def add_unread(self, soul: str, workspace: str, places: Sequence[UnreadPlace]) -> None:
-        """See `CatchUpLog.add_unread`."""
         for start in range(0, len(places), _AT_ONCE):
             await self._add(soul, workspace, places[start : start + _AT_ONCE])
 
@@ -131,7 +126,6 @@ class CatchUpStore:
     async def next_unread(
         self, soul: str, workspace: str, *, most_failures: int, waited_longest: bool = False
     ) -> UnreadPlace | None:
-        """See `CatchUpLog.next_unread`."""
         row = await self._database.one(
             f"""
             SELECT channel, thread, since, resume, heard_ms, failures FROM unread_places
@@ -145,7 +139,6 @@ class CatchUpStore:
         return read_row(UnreadPlace, row) if row else None
 
     async def put_off(self, soul: str, workspace: str, place: UnreadPlace) -> None:
-        """See `CatchUpLog.put_off`."""
         await self._database.run(
             """
             UPDATE unread_places SET resume = :resume, failures = :failures
@@ -160,7 +153,6 @@ class CatchUpStore:
         )
 
     async def mark_read(self, soul: str, workspace: str, place: UnreadPlace, next_since: str) -> None:
-        """See `CatchUpLog.mark_read`."""
         await self._database.run(
             """
             UPDATE unread_places SET state = 'read', since = :since, resume = '', failures = 0
@@ -174,7 +166,6 @@ class CatchUpStore:
         )
 
     async def mark_quiet(self, soul: str, workspace: str, channel: str, latest: Mapping[str, str]) -> None:
-        """See `CatchUpLog.mark_quiet`."""
         rows = await self._database.rows(
             """
             SELECT thread, since FROM unread_places
@@ -205,7 +196,6 @@ class CatchUpStore:
     async def known_messages(
         self, workspace: str, channel: str, timestamps: Collection[str], receiver: str
     ) -> frozenset[str]:
-        """See `CatchUpLog.known_messages`."""
         if not timestamps:
             return frozenset()
         rows = await self._database.rows(
@@ -257,5 +247,4 @@ class CatchUpStore:
 
 
 def _is_older(latest: str | None, since: str) -> bool:
-    """Whether a thread was seen, and its latest reply is older than the messages that may be missing."""
     return latest is not None and float(latest or "0") < float(since)

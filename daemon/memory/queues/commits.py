@@ -317,7 +317,6 @@ async def _store_states(transaction: Transaction, effect: CycleEffect, now: int)
 
 
 async def _note_visit(transaction: Transaction, effect: CycleEffect, now: int) -> bool:
-    """Whether a visit ended; a soul that thinks by itself thinks about it."""
     where, note = effect.claim.conversation, effect.visit_note
     ended = await note_visit(transaction, where, note, len(effect.turns), now)
     if ended and note.wakes:

@@ -67,7 +67,6 @@ async def reword_asked_in(transaction: Transaction, conversation: str, ts: str, 
 
 
 def _asked_by(row: sqlite3.Row, text: str) -> str:
-    """What a text asks of the same session in the same way; empty where it doesn't."""
     phrase = phrase_in(text)
     if row["bound"] and phrase is None:
         words = remove_keys(text).strip()

@@ -84,7 +84,6 @@ class SessionAnswered:
     """A session has answered what it was asked in a conversation, whose soul thinks by itself: it is thought about."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await note_tick(transaction, asker.conversation, "result", now, about=ANSWERED)
 
 

@@ -82,22 +82,18 @@ class Inbox:
 
     @property
     def catch_up_log(self) -> CatchUpStore:
-        """Where the reading of the platform's history stands."""
         return self._catch_up_log
 
     @property
     def room_news(self) -> RoomNewsStore:
-        """What other daemons heard of rooms and users."""
         return self._room_news
 
     @property
     def person_rooms(self) -> PersonRoomsStore:
-        """Which private rooms users are in."""
         return self._person_rooms
 
     @property
     def room_ways(self) -> RoomWayStore:
-        """How the soul works in each channel."""
         return self._room_ways
 
     async def accept(self, arrival: Arrival) -> Acceptance:
@@ -123,11 +119,9 @@ class Inbox:
         return acceptance
 
     async def next_reminder_ms(self, soul: str, workspace: str, person: str) -> int | None:
-        """See `Intake.next_reminder_ms`."""
         return await next_reminder_ms(self._database, soul, workspace, person)
 
     async def may_ask_why(self, feedback: Feedback) -> bool:
-        """See `Intake.may_ask_why`."""
         now = self._clock.now_ms()
         return await self._database.write(lambda transaction: may_ask_why(transaction, feedback, now), within=1.0)
 
@@ -214,7 +208,6 @@ async def _press(transaction: Transaction, pressed: _Pressed, now: int) -> tuple
 
 
 async def _store_asked(transaction: Transaction, asked: _Asked, now: int) -> tuple[Acceptance, str]:
-    """What people ask for without a message."""
     if isinstance(asked, RoomWaySent):
         return await set_way(transaction, asked, now)
     if isinstance(asked, Joined):
@@ -333,7 +326,6 @@ async def _completed_by_twin(transaction: Transaction, message: NewMessage, now:
 
 
 async def _is_heard(transaction: Transaction, perception: Perception) -> bool:
-    """Whether a message without a mention is for the soul, or for the session of its thread."""
     key = perception.conversation
     if await is_for_session(transaction, perception):
         return True

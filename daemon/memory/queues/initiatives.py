@@ -36,7 +36,6 @@ class SpokeUnasked:
     promised: bool = False
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         place = await transaction.one("SELECT place FROM conversations WHERE id = :id", id=str(asker.conversation))
         to_person = self.promised or place is None or place["place"] == Place.DM
         row = await transaction.insert(
@@ -63,7 +62,6 @@ class NotNow:
     """The person doesn't want now what was said to them unasked."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         row = await unwanted_here(transaction, asker.conversation, asker.person)
         if row is not None:
             await _unwanted(transaction, row, now)
@@ -239,7 +237,6 @@ def _unsaid(effect: CycleEffect, why: WhySilent) -> CycleEffect:
 
 
 def _silenced(thought: NewThought, why: WhySilent) -> NewThought:
-    """The thought without its speech, which is refused; one that said nothing stays as it is."""
     output = json.loads(thought.output)
     if not thought.spoke and not output.get(SPEECH):
         return thought

@@ -109,12 +109,10 @@ class Intention:
 
     @property
     def ends_ms(self) -> int:
-        """After which time what repeats comes no more; 0 for none."""
         return _whole(self.params.get(ENDS_MS))
 
     @property
     def times_left(self) -> int:
-        """How often what repeats still comes at most; 0 without such a limit."""
         times = _whole(self.params.get(TIMES))
         return max(1, times - self.fired) if times else 0
 

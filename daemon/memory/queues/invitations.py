@@ -173,7 +173,6 @@ class Invited:
     how: How = "phrase"
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         who = asker.person
         await decide_invitation(transaction, asker.scope, who, invited=self.invited, how=self.how, by=who, now=now)
 

@@ -145,7 +145,6 @@ class Jobs(WorkerStore):
 
     @property
     def renew_every(self) -> float:
-        """Seconds between two renewals of a claim."""
         return self._worker.lease_ms / 3000
 
     async def renew(self, job: Job) -> None:
@@ -240,7 +239,6 @@ class Jobs(WorkerStore):
 
 
 async def _charge_night(transaction: Transaction, calls: Sequence[LLMCall], now: int, **scope: str) -> None:
-    """Count calls against the night that is under way, whichever daemon made them; by day there is none."""
     await transaction.run(
         """
         UPDATE consolidation_slots SET learned_tokens = learned_tokens + :used

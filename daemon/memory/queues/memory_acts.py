@@ -55,7 +55,6 @@ class Asker:
 
     @property
     def scope(self) -> Mapping[str, str]:
-        """The columns that pick the rows of this soul in this workspace."""
         return {"soul": self.conversation.soul, "workspace": self.conversation.workspace}
 
 
@@ -74,7 +73,6 @@ class Shown:
     newest: str = ""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await show(transaction, asker.scope, asker.person, self.facts, self.newest, now)
         if not self.newest:
             await _hurry_learning(transaction, asker.scope, asker.person, now)
@@ -88,7 +86,6 @@ class Corrected:
     words: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         fact = await own_fact(transaction, asker.scope, asker.person, self.fact)
         said = await transaction.one(
             "SELECT seq FROM turns WHERE conversation = :id AND ts = :ts AND author = :person AND speaker = 'person'",
@@ -138,7 +135,6 @@ class Forgotten:
     fact: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         fact = await own_fact(transaction, asker.scope, asker.person, self.fact)
         if fact is None:
             return
@@ -157,7 +153,6 @@ class LastForgotten:
     """The person's last message in the conversation is forgotten, what was made of it, and the reply to it."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         last = await last_said(transaction, asker.conversation, asker.person)
         if last is None:
             return
@@ -195,7 +190,6 @@ class Paused:
     paused: bool
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await decide(transaction, asker.scope, asker.person, "paused_ms", now if self.paused else None)
 
 
@@ -206,7 +200,6 @@ class AskedToForget:
     waits: bool = True
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         until = now + CONFIRM_MS if self.waits else None
         await decide(transaction, asker.scope, asker.person, "forget_until_ms", until)
 
@@ -216,7 +209,6 @@ class InformedOfMemory:
     """The person was informed that the soul remembers."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await decide(transaction, asker.scope, asker.person, "informed_ms", now)
 
 
@@ -231,7 +223,6 @@ class SaidInPrivate:
     reply_to: str = ""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         where = ConversationKey(asker.conversation.soul, asker.conversation.workspace, self.channel)
         await open_conversation(transaction, where, Place.DM, self.audience, now)
         for part, body in enumerate(self.parts):
@@ -267,7 +258,6 @@ async def last_said(transaction: Transaction, conversation: ConversationKey, per
 
 
 async def _taught_by(transaction: Transaction, fact: str) -> list[str]:
-    """The ids of the turns that a fact rests on."""
     return [one.target for one in await links_from(transaction, fact, Relation.EVIDENCE, Relation.SOURCES)]
 
 
@@ -317,5 +307,4 @@ class BeliefForgotten:
     belief: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await forget_belief(transaction, asker.scope, asker.person, self.belief)

@@ -112,7 +112,6 @@ class WakeWish:
 
     @property
     def size(self) -> int:
-        """One wish."""
         return 1
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:

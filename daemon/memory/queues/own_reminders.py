@@ -110,7 +110,6 @@ class ReminderResumed:
     zone: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         row = await transaction.one(
             f"SELECT every, due_ms, fired_day FROM intentions WHERE id = :id AND {_OWN} AND paused <> ''",  # noqa: S608 - a constant
             id=self.id,
@@ -133,7 +132,6 @@ class ReminderPaused:
     why: Pause
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await transaction.run(
             """
             UPDATE intentions SET paused = :why, reason = :why WHERE id = :id AND behalf = :person AND state = 'waiting'

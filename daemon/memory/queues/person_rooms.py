@@ -30,8 +30,6 @@ class PersonRoomsStore:
         self._clock = clock
 
     async def known(self, key: RoomListKey, soul: str, since_ms: int) -> frozenset[str] | None:
-        """See `PersonRooms.known`."""
-
         async def unit(transaction: Transaction) -> frozenset[str] | None:
             found = await transaction.one(
                 """
@@ -58,7 +56,6 @@ class PersonRoomsStore:
         return await self._database.read(unit)
 
     async def lists(self, key: RoomListKey, room: str, since_ms: int) -> bool:
-        """See `PersonRooms.lists`."""
         row = await self._database.one(
             """
             SELECT 1 FROM room_lists l JOIN room_members m
@@ -73,7 +70,6 @@ class PersonRoomsStore:
         return row is not None
 
     async def begin(self, key: RoomListKey) -> int:
-        """See `PersonRooms.begin`."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> int:
@@ -118,8 +114,6 @@ class PersonRoomsStore:
         return await self._database.write(unit)
 
     async def outdate(self, workspace: str, *, person: str = "", room: str = "") -> None:
-        """See `PersonRooms.outdate`."""
-
         async def unit(transaction: Transaction) -> None:
             if room:
                 await transaction.run(
@@ -143,14 +137,12 @@ class PersonRoomsStore:
         await self._database.write(unit)
 
     async def open_rooms(self, workspace: str) -> frozenset[str]:
-        """See `PersonRooms.open_rooms`."""
         rows = await self._database.rows(
             "SELECT DISTINCT channel FROM conversations WHERE workspace = :workspace AND opened", workspace=workspace
         )
         return frozenset(row["channel"] for row in rows)
 
     async def doubt(self, workspace: str, room: str = "") -> None:
-        """See `PersonRooms.doubt`."""
         await self._database.run(
             """
             UPDATE conversations SET members_only = NULL
@@ -170,7 +162,6 @@ class PersonRoomsStore:
         return True
 
     async def reminded(self, workspace: str, most: int) -> tuple[str, ...]:
-        """See `PersonRooms.reminded`."""
         rows = await self._database.rows(
             """
             SELECT behalf FROM intentions
@@ -183,7 +174,6 @@ class PersonRoomsStore:
         return tuple(row["behalf"] for row in rows)
 
     async def make_private(self, workspace: str, room: str) -> None:
-        """See `PersonRooms.make_private`."""
         now, members = self._clock.now_ms(), Audience(AudienceKind.CHANNEL, room)
         await self._database.write(lambda transaction: make_private(transaction, workspace, room, members, now))
 
@@ -249,7 +239,6 @@ class RoomNewsStore:
         await self._database.write(unit)
 
     async def changed(self, workspace: str, after: int) -> tuple[frozenset[str], int]:
-        """See `RoomNews.changed`."""
         rows = await self._database.rows(
             """
             SELECT seq, subject FROM room_news

@@ -157,7 +157,6 @@ class Presence:
             await self._database.write(lambda transaction: shorten(transaction, last), passing=True)
 
     async def _forget_leases(self) -> None:
-        """Delete the members over HTTP whose leases have run out, or end at a day to come."""
         gone, now = f"FROM awareness WHERE until_ms < :now OR until_ms > :now + {GHOST_MS}", self._clock.now_ms()
         if await self._database.one(f"SELECT 1 {gone} LIMIT 1", now=now):
             await self._database.write(lambda transaction: transaction.run(f"DELETE {gone}", now=now), passing=True)

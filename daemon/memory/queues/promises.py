@@ -200,7 +200,6 @@ class PromisesTold:
     post: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await transaction.run(
             f"""
             UPDATE goals SET said_in = :post
@@ -220,7 +219,6 @@ class PromisesKept:
     early: bool = False
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await transaction.run(
             """
             UPDATE goals SET kept_ms = :now
@@ -258,7 +256,6 @@ class PromisesDeclined:
 
 
 async def _end_wordless(transaction: Transaction, asker: Asker) -> None:
-    """Let go of goals that lost their words and were kept for their promise alone, where that has ended."""
     await transaction.run(
         f"DELETE FROM goals WHERE conversation = :conversation AND goal = '' AND NOT ({OWED})",  # noqa: S608 - a constant
         conversation=str(asker.conversation),

@@ -33,7 +33,6 @@ class Telling:
 
     @property
     def when(self) -> str:
-        """One moment or two, the same in every language; UTC."""
         moments = [f"{datetime.fromtimestamp(one / 1000, UTC):%Y-%m-%d %H:%M}" for one in (self.first_ms, self.last_ms)]
         return " - ".join(dict.fromkeys(moments))
 

@@ -98,11 +98,9 @@ class RoomWayStore:
         self._clock = clock
 
     async def of(self, workspace: str, channel: str) -> RoomWay:
-        """See `RoomWays.of`."""
         return await self._database.read(lambda transaction: way_of(transaction, workspace, channel))
 
     async def channels(self, workspace: str) -> tuple[tuple[str, bool], ...]:
-        """See `RoomWays.channels`."""
         rows = await self._database.rows(
             """
             SELECT channel, EXISTS (SELECT 1 FROM conversations c WHERE c.workspace = w.workspace
@@ -114,7 +112,6 @@ class RoomWayStore:
         return tuple((row["channel"], bool(row["private"])) for row in rows)
 
     async def end(self, workspace: str, channel: str) -> None:
-        """See `RoomWays.end`."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:
@@ -198,7 +195,6 @@ class MarkedMessageStore:
         self._clock = clock
 
     async def begin(self, message: str) -> None:
-        """See `MarksKept.begin`."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:
@@ -215,11 +211,9 @@ class MarkedMessageStore:
         await self._database.write(unit, within=1.0)
 
     async def end(self, message: str) -> None:
-        """See `MarksKept.end`."""
         await self._database.run("DELETE FROM marked_messages WHERE id = :id", id=message)
 
     async def left(self, workspace: str, account: str) -> tuple[LeftMark, ...]:
-        """See `MarksKept.left`."""
         rows = await self._database.rows(
             """
             SELECT i.id, i.channel, i.ts, i.state = 'answered' AND (i.answered_by IS NOT NULL OR i.addressed = 1)

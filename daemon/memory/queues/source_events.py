@@ -165,7 +165,6 @@ class ReadingsPerceived:
     trace: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         said = await self._said(transaction, asker.conversation)
         for one in self.sensed.readings:
             row = await transaction.one(

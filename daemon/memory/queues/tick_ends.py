@@ -137,7 +137,6 @@ async def _pause(transaction: Transaction, row: sqlite3.Row, end: _End, now: int
 
 
 async def _digest(transaction: Transaction, message: InboxMessage) -> str:
-    """What the tick's last thought held, as a digest; empty where it stored none."""
     row = await transaction.one(
         "SELECT output, at_ms FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1",
         id=str(message.perception.conversation),

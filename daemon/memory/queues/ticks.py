@@ -186,7 +186,6 @@ async def _put_into_inbox(transaction: Transaction, conversation: str, now: int,
 
 
 async def _reported_goals(transaction: Transaction, conversation: str, now: int) -> tuple[str, ...]:
-    """The goals of which readings that are to be thought about tell."""
     rows = await transaction.rows(
         f"""
         SELECT about FROM ticks WHERE conversation = :id AND kind = 'sense' AND about <> '' AND due_ms <= :now

@@ -127,7 +127,6 @@ class _Shared:
         return min(1.0, 0.5 + of_sentence / 2) if bears else 0.0
 
     def _weights(self, terms: Sequence[Term], names: Collection[str]) -> dict[Term, float]:
-        """The telling words of a text, and how much each says; two digits say more than most words."""
         return {one: self._weight(one.word, names) for one in terms if one.word not in self._called}
 
     def _weight(self, word: str, names: Collection[str]) -> float:

@@ -45,7 +45,6 @@ class Chroma:
 
     @property
     def pid(self) -> int:
-        """Of its process."""
         return self._process.pid
 
     def close(self) -> None:

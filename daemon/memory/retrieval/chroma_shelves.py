@@ -43,7 +43,6 @@ class ChromaShelves:
 
     @property
     def process(self) -> int | None:
-        """The pid of Chroma's process; None where there is none."""
         return self._chroma.pid if self._chroma is not None else None
 
     def step(self) -> bool:
@@ -101,7 +100,6 @@ class ChromaShelves:
         return any(self._fill(chroma, shelf) for shelf in wanted)  # a piece of one shelf
 
     def _open(self) -> None:
-        """Start Chroma on the folder of this file and generation, and see what it has."""
         self._clear_away()
         place = self._place()
         place.mkdir(mode=0o700, exist_ok=True)
@@ -154,13 +152,11 @@ class ChromaShelves:
         return self._folder / f"{FOLDERS}{self._file.fact('identity')}-{self._file.fact('generation')}"
 
     def _clear_away(self) -> None:
-        """Delete the folders of other files and generations."""
         for folder in self._folder.glob(f"{FOLDERS}*"):
             if folder != self._place():
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def _largest(sizes: dict[Shelf, int], least: int) -> list[Shelf]:
-    """The shelves of at least so many vectors; of more than Chroma may have, the largest."""
     large = [one for one, size in sizes.items() if size >= least]
     return sorted(large, key=lambda one: (-sizes[one], one))[:MOST_COLLECTIONS]

@@ -161,7 +161,6 @@ class OwnerWork:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def _follow(self, ids: Sequence[str]) -> None:
-        """Bring the vectors of some memories in line with memory.db."""
         sources = await self._parts.database.read(partial(read_some, ids=ids))
         changed = [sources[one] for one in await self._in_thread(partial(stale, self._file, sources))]
         placed = await self._embedded(changed)

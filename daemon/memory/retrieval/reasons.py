@@ -217,7 +217,6 @@ class Reasons:
         return near
 
     async def _heard(self, transaction: Transaction, found: _Found, ears: Sequence[Ear] | None) -> frozenset[str]:
-        """The ids of what the readers may hear, memories and messages alike."""
         if ears is None:
             return frozenset({*found.hits, *found.said})
         heard = set[str]()
@@ -252,7 +251,6 @@ async def _surfaced(transaction: Transaction, trace_id: str, where: Conversation
 async def _read(
     transaction: Transaction, ids: Collection[str], where: ConversationKey, readers: Readers | None
 ) -> list[Hit]:
-    """The turns and records of these ids that the readers may know."""
     turns = {name: seq for name in ids if (seq := turn_seq(name)) is not None}
     found = [one for one in await read_turns(transaction, turns.values(), where, readers) if one.id in turns]
     return [*found, *await read_records(transaction, (), set(ids).difference(turns), where, readers)]
@@ -301,7 +299,6 @@ async def _posted(transaction: Transaction, conversation: str, ts: str) -> str:
 
 
 def _pieces(name: str, found: _Found) -> list[str]:
-    """What a memory says, and the words that prove it, for comparison."""
     hit = found.hits[name]
     quotes = [] if hit.kind == TURN else [quote for _, quote in found.proofs[name] if quote]
     return [hit.text[:_LONGEST_TEXT], *quotes]

@@ -289,7 +289,6 @@ def _record(row: sqlite3.Row, here: ConversationKey) -> Hit:
 
 
 def _room(audience: str, channel: str, here: ConversationKey) -> str:
-    """The private room that a row comes from, where it is read elsewhere."""
     return "" if channel == here.channel else _channel_of(audience)
 
 
@@ -312,7 +311,6 @@ class Judged:
 
     @property
     def share(self) -> float:
-        """What is added to the factor of a score."""
         return _A_VOICE * max(-_MOST_VOICES, min(_MOST_VOICES, self.good - self.bad))
 
 

@@ -58,7 +58,6 @@ class Vectors:
         """What went wrong with Chroma in a query, until `serve` is called again."""
 
     async def near(self, partitions: Collection[str], queries: Sequence[NearQuery], most: int) -> Sequence[Near]:
-        """See `VectorIndex.near`."""
         work = partial(self._near, tuple(dict.fromkeys(partitions)), queries, most)
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -103,7 +102,6 @@ class Vectors:
         return [_found(search) for search in searches]
 
     def _is_comparable(self, stored: int, query: NearQuery) -> bool:
-        """Whether a query's vector is as long as the stored ones, if there are any; others find nothing."""
         if stored in {0, len(query.vector)}:
             return True
         self._emit("vectors.unread", reason=other_length(len(query.vector), stored), hint=HINT)
@@ -139,7 +137,6 @@ class Vectors:
         return exact.scan(shelf, searches, above=upto)
 
     def _sample(self, file: VectorFile, shelf: Shelf) -> "tuple[int, NDArray[np.float32]]":
-        """The size of a shelf and some of its vectors, the same ones until about a tenth was added to the file."""
         last, known = file.last(shelf), self._samples.get(shelf)
         if known is None or not known.last <= last <= known.last + known.size * _GROWN:
             size, _ = file.extent(shelf)
@@ -187,7 +184,6 @@ def _found(search: Search) -> Near:
 
 
 def _add_missing(file: VectorFile, view: View, searches: Sequence[Search]) -> None:
-    """What is asked for by its id and lies on none of the shelves that were scanned."""
     wanted = {one for search in searches for one in search.also if one not in search.cosines}
     rows = file.of_view(sorted(wanted), view) if wanted else []
     if not rows:

@@ -87,7 +87,6 @@ async def wakes_ms(
 
 
 async def _focus(transaction: Transaction, where: ConversationKey) -> Sequence[str]:
-    """What the last thought of a conversation said to look out for, where that took effect."""
     row = await transaction.one(
         "SELECT output, refused FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1", id=str(where)
     )

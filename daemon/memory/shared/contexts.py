@@ -223,7 +223,6 @@ class SharedChange:
     changed: Callable[[], None] = lambda: None
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         where = asker.conversation
         try:
             found = await read_context(transaction, self.key, where.workspace)

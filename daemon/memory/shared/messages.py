@@ -52,12 +52,10 @@ class NewNote:
 
     @property
     def kind(self) -> NoteKind:
-        """An answer, or a note of its own."""
         return NoteKind.NOTE if self.answered is None else NoteKind.ANSWER
 
     @property
     def heard_in(self) -> str:
-        """The conversation in which it is perceived; empty for what goes to the admin."""
         if self.answered is not None:
             return self.answered.conversation
         everybody = self.audience.kind is AudienceKind.WORKSPACE
@@ -287,7 +285,6 @@ class SentNote:
     refused: str = ""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         where = asker.conversation
         note = NewNote(
             where.soul,
@@ -314,7 +311,6 @@ class SaidToSoul:
     budget: NoteBudget
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         where = asker.conversation
         heard, other = await note_of(transaction, self.heard), where.thread.partition(":")[0]
         if heard is None:  # forgotten meanwhile

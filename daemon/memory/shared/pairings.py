@@ -178,7 +178,6 @@ class PairingStore:
 
 
 async def weigh(transaction: Transaction, workspace: str, code: str, person: str, now: int) -> WeighedCode:
-    """See `PairingStore.weigh`."""
     wrong = await transaction.one(
         "SELECT count(*) AS n FROM wrong_codes WHERE workspace = :workspace AND person = :person AND at_ms > :since",
         workspace=workspace,
@@ -197,7 +196,6 @@ async def weigh(transaction: Transaction, workspace: str, code: str, person: str
 
 
 async def asked_by(transaction: Transaction, workspace: str, approval: str, now: int) -> Pairing | None:
-    """See `PairingStore.asked_by`."""
     row = await transaction.one(
         """
         SELECT * FROM pairings WHERE approval = :approval AND approval <> '' AND workspace = :workspace
@@ -264,7 +262,6 @@ async def _unused_code(transaction: Transaction, workspace: str) -> str:
 
 
 async def _row_of(transaction: Transaction, workspace: str, code: str) -> sqlite3.Row | None:
-    """The row whose code begins like this one."""
     return await transaction.one(
         "SELECT * FROM pairings WHERE workspace = :workspace AND front = :front",
         workspace=workspace,
@@ -273,7 +270,6 @@ async def _row_of(transaction: Transaction, workspace: str, code: str) -> sqlite
 
 
 def _same(kept: str, text: str) -> bool:
-    """Compared in constant time, so that timing gives nothing away."""
     return hmac.compare_digest(kept, hash_of(text))
 
 

@@ -121,7 +121,6 @@ class PutToSession:
             await self.asks.ask(transaction, where, f"{BUTTON}{name}", {"session": self.called}, now)
 
     async def _may_go(self, transaction: Transaction, asker: Asker, session: CodeSession) -> bool:
-        """Whether the session may be asked now; without a click the binding has to hold, for who speaks."""
         if not self.bound:
             return session.may_be_asked
         bound = await bound_thread(transaction, asker.conversation)
@@ -207,7 +206,6 @@ class Unbound:
     bound: BoundThread
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         await end_binding(transaction, self.bound, "", now, to=asker.person)
 
 
@@ -221,7 +219,6 @@ class AskedToBind:
     asks: AskedOwner
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`."""
         what = {
             "session": self.called,
             "id": self.session,

@@ -42,7 +42,6 @@ class AwarenessStore:
 
     @property
     def process(self) -> str:
-        """The name of this process, with which its members go. Raises StoreError."""
         return self._database.processes.own
 
     async def members(self, key: str, reader: Audience) -> list[Member]:
@@ -146,7 +145,6 @@ class AwarenessStore:
         return not is_recent(row["seen_ms"], now, _SILENT_PROCESS_MS)
 
     def _known_to(self, reader: Audience) -> frozenset[str] | None:
-        """The audiences whose places a reader may know; None for all."""
         if reader.kind is AudienceKind.OPERATOR:
             return None
         return frozenset((str(reader), str(Audience(AudienceKind.WORKSPACE, self._workspace))))

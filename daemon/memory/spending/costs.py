@@ -69,7 +69,6 @@ async def sums_of_costs(database: Database, by: str, since_ms: int) -> tuple[Cos
 
 
 def _name(by: str) -> str:
-    """The name beside a key, in SQL; the person of a direct message is the one who speaks in it."""
     if by == "person":
         return f"coalesce(({_NAME_OF.format('s.key')}), '')"
     if by == "room":

@@ -105,7 +105,6 @@ class Reservations(WorkerStore):
 
     @property
     def payer(self) -> Payer:
-        """Who pays for what is done for no person: the worker's soul."""
         return Payer(**self._worker.scope)
 
     async def reserve(self, wanted: WantedCall, settled: Settlements) -> CapReached | BudgetReached | None:
@@ -228,7 +227,6 @@ async def tick_use(transaction: Transaction, soul: str, day: str, now: int) -> T
 
 
 async def _within(transaction: Transaction, wanted: WantedCall, budget: TickBudget, now: int) -> bool:
-    """Whether an unasked call fits into what is left, with one like it for each promise of the coming day."""
     used = await tick_use(transaction, wanted.payer.soul, wanted.day, now)
     calls = 1 if budget.first else 1 + await _promises_of_the_day(transaction, wanted.payer.soul, now)
     return (

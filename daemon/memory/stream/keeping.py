@@ -303,5 +303,4 @@ async def _is_gone(transaction: Transaction, sources: Sequence[str]) -> bool:
 
 
 async def _is_changed(transaction: Transaction, sources: Sequence[str], read_at: int | None) -> bool:
-    """Whether one of these has other words by now than when they were read."""
     return read_at is not None and await changed_since(transaction, sources, read_at)

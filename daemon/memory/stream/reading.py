@@ -60,7 +60,6 @@ class LastThoughts:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of all of them: what a thought that is shown them saw."""
         settled = (name for one in self.settled for name in (one.id, one.thought))
         return tuple(dict.fromkeys((*(one.id for one in (*self.recent, self.previous) if one), *settled)))
 

@@ -241,7 +241,6 @@ def _sensed_line(one: Reading, zone: str) -> Memory:
 
 
 def _left_out(hidden: int, dropped: int) -> Sequence[Memory]:
-    """What the house says of readings that stand there not."""
     more = f"{hidden} more came, and are not shown." if hidden else ""
     gone = f"{dropped} older ones were dropped." if dropped else ""
     return [Memory(Role.SYSTEM, said)] if (said := " ".join(filter(None, (more, gone)))) else []
@@ -343,7 +342,6 @@ def recall(
 
 
 def _as_written(line: JournalEntry, soul: Soul, now_ms: int) -> str:
-    """A line of the journal; where whole thoughts are shown beside it, it says as they do how old it is."""
     return dated(line.text, line.at_ms, now_ms) if soul.mind == "cycle" else line.text
 
 

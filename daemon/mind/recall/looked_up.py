@@ -206,7 +206,6 @@ def with_documents(memory: WorkingMemory, soul: Soul, documents: Documents, now_
 
 
 def _place(world: HeldWorld) -> str:
-    """Where the soul is, as it said."""
     return "; ".join(filter(None, (world.context, _line("safety", world.safety))))
 
 

@@ -233,7 +233,6 @@ def facts_shown(memory: WorkingMemory, *people: Sequence[UserModel]) -> tuple[st
 
 
 def _seen(models: Sequence[UserModel], text: str, workspace: str) -> dict[str, str]:
-    """The ids of the facts and guesses about one user that a text tells."""
     if not workspace:
         return {}
     guessed = [one for one in models if one.whispers and one.whispers in text]
@@ -251,7 +250,6 @@ def _facts_in(lines: Set[str], models: Sequence[UserModel]) -> tuple[str, ...]:
 
 
 def _lines(model: UserModel, budget: int) -> tuple[str, int]:
-    """The newest lines of a model that fit, and the rest of the budget."""
     lines = [_HEADINGS.get(model.audience.kind, "noted among those who read along:")]
     left = budget - estimate_tokens(lines[0]) - TURN_OVERHEAD
     for note in reversed(model.notes):
@@ -293,7 +291,6 @@ def with_shared(
 
 
 def _sent(one: SharedMessage) -> str:
-    """To whom a note went and what became of it, the reason included, which is the daemon's own sentence."""
     became = f"{one.state}: {one.reason}" if one.reason else one.state
     return f"your note to {one.addressee} of {moment(one.created_ms)}, {became}"
 

@@ -29,7 +29,6 @@ class Visit:
 
     @property
     def begins(self) -> bool:
-        """Whether no reply has been given in it yet."""
         return self.exchanges == 0
 
 

@@ -30,7 +30,6 @@ def _language(context: ProcessContext) -> tuple[Percept, ...]:
 
 
 def _reports(context: ProcessContext) -> tuple[Percept, ...]:
-    """The readings that the prompt shows, in its order, and what it says of the rest."""
     return tuple(
         Percept(
             modality=_REPORTS,
@@ -50,7 +49,6 @@ def _acts(context: ProcessContext) -> tuple[Percept, ...]:
 
 
 def _time(context: ProcessContext) -> tuple[Percept, ...]:
-    """What was meant to be done by now, how long ago the last thought was, a silence, and the end of a visit."""
     previous, now_ms = context.cycle.thoughts.previous, context.mind.clock.now_ms()
     meant = (
         Percept(modality=_TIME, content=one.words, source=f"intention:{one.id}")

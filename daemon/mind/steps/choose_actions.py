@@ -123,13 +123,11 @@ def _key(name: str) -> str:
 
 
 def _schema(names: Sequence[str]) -> Mapping[str, object]:
-    """The strict form that a model is asked for; the reader accepts looser ones."""
     action = _closed(name={"type": "string", "enum": list(names)}, input={"type": "string"})
     return _closed(reasoning={"type": "string"}, actions={"type": "array", "items": action})  # weighed before chosen
 
 
 def _placeholder(names: Sequence[str]) -> str:
-    """Answer the user where that is an action, else end."""
     name = "Respond" if "Respond" in names else DONE
     return json.dumps({"reasoning": "No language model is set up.", "actions": [{"name": name, "input": ""}]})
 

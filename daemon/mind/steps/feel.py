@@ -131,7 +131,6 @@ def qualia_in(words: str) -> Qualia | None:
 
 
 def _felt(said: _Qualia) -> Qualia:
-    """What a model says of how something feels, within the bounds of a record."""
     rest = Qualia()
     color = said.color_hex.strip().lower()
     return Qualia(
@@ -150,5 +149,4 @@ def _with_states(json_schema: object, states: tuple[str, ...]) -> dict[str, obje
 
 
 def _line(text: str, cap: int) -> str:
-    """A text on one line, without API keys, cut at its cap with an ellipsis."""
     return shortened(one_line(remove_keys(text)), cap)

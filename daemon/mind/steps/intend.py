@@ -87,12 +87,10 @@ class ReminderRequest:
 
     @property
     def is_here(self) -> bool:
-        """Whether it comes up in the conversation in which it is asked for."""
         return self.where.casefold() in HERE and not self.digest
 
     @property
     def unheeded(self) -> tuple[str, ...]:
-        """What is filled in and has no part in what the rest sets."""
         once = {"times"} if self.times == 1 else set()
         heeded = {"when", "where", "every", "digest", *({"until", "times"} if self.every else once)}
         if self.when and self.is_here and not self.every:

@@ -85,7 +85,6 @@ def summarize(name: str, *, words: int = 220) -> Step[str]:
 
 
 def _in_two_parts(text: str, cap: int) -> str:
-    """The open lines, one a line, then the prose; a text without the two headings is prose as it is."""
     parts = _parts(text)
     if parts is None:
         return _cut(text, cap)
@@ -115,7 +114,6 @@ def _cut(text: str, cap: int) -> str:
 
 
 def _speaker(name: str, turn: Memory) -> str:
-    """Who said a turn; what is neither a user's nor the soul's is a note of the house, in brackets already."""
     match turn.role:
         case Role.SYSTEM:
             return ""
@@ -126,7 +124,6 @@ def _speaker(name: str, turn: Memory) -> str:
 
 
 def _fair_share(sizes: list[int]) -> int:
-    """The most tokens one turn may take so that all fit; what short turns leave goes to the long ones."""
     share = left = max(0, _TURNS_TOKENS - _TURN_OVERHEAD * len(sizes))
     for taken, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - taken)
@@ -137,5 +134,4 @@ def _fair_share(sizes: list[int]) -> int:
 
 
 def _indented(text: str, budget: int) -> str:
-    """A turn with its further lines indented, so that none of them passes for another user's turn."""
     return "\n    ".join(cut(text, budget).splitlines())

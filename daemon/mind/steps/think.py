@@ -102,12 +102,10 @@ class Considered:
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """What it wants to be looked up in memory."""
         return queries_of(self.output)
 
     @property
     def looks(self) -> bool:
-        """Whether it wants to know something before it says anything."""
         return bool(self.queries or self.output.tool_calls)
 
     @property
@@ -120,17 +118,14 @@ class Considered:
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """Which tools it wants to use, each as the next thought is shown it."""
         return tuple(f"{one.tool} {json.dumps(one.arguments)}" for one in self.output.tool_calls)
 
     @property
     def output(self) -> CognitiveOutput:
-        """The thought itself."""
         return self.read.output
 
     @property
     def stated(self) -> Stated:
-        """How the reply is stated."""
         mode, sure = self.output.epistemic_mode, self.output.confidence
         return Stated(mode or PLAINLY_STATED.epistemic_mode, PLAINLY_STATED.confidence if sure is None else sure)
 

@@ -189,7 +189,6 @@ def _new_line(one: _Line) -> NewLine:
 
 
 def _noted(person: str, change: NotesChange) -> tuple[Memory, ...]:
-    """The new lines as a thought; none when nothing was learned."""
     lines = [one.text for one in (*change.add, *(line for _, line in change.correct)) if one.text]
     if not lines:
         return ()

@@ -95,40 +95,33 @@ class TaggedOutput:
 
     @property
     def reply(self) -> str | None:
-        """The reply, or None when it is missing, empty, unclosed or ambiguous."""
         element = self.elements.get(REPLY_TAG)
         return element.content if element else None
 
     @property
     def begun_reply(self) -> str | None:
-        """The reply as far as it goes in an answer that was cut off; None when it is not begun or ambiguous."""
         if self.reply is not None:
             return self.reply
         return self.released if self._in_reply and self._frames == [REPLY_TAG] and not self._doubtful else None
 
     @property
     def complete(self) -> bool:
-        """Whether the reply was opened and closed properly and is unambiguous."""
         return self.reply is not None
 
     @property
     def closed(self) -> bool:
-        """Whether the reply is complete and no element is open behind it."""
         return self.complete and not self._frames
 
     @property
     def released(self) -> str:
-        """All text released so far, which users have seen even if the reply was cut off."""
         return "".join(self._released)
 
     @property
     def reply_verb(self) -> str | None:
-        """How the soul speaks, e.g. `explained`; None when not given."""
         return self.reply_attributes.get("verb") or None
 
     @property
     def reply_attributes(self) -> Mapping[str, str]:
-        """The attributes of the reply's opening tag, as soon as it is read; none where the reply is ambiguous."""
         element = self.elements.get(REPLY_TAG)
         if element is not None:
             return element.attributes
@@ -136,13 +129,11 @@ class TaggedOutput:
 
     @property
     def elements(self) -> Mapping[str, Element]:
-        """All well-formed top-level elements by tag name; the reply only while it is unambiguous."""
         doubtful = self._doubtful
         return MappingProxyType({k: v for k, v in self._elements.items() if not (doubtful and k == REPLY_TAG)})
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """The malformations found, each once, as `kind tag`."""
         return tuple(self._faults)
 
     # -- the grammar --------------------------------------------------------------------------------------------------

@@ -139,7 +139,6 @@ class Probe:
         return self._recognise() if letters else _Verdict.MAYBE
 
     def _recognise(self) -> _Verdict:
-        """Check whether the letters so far are a known name."""
         self.name = self._vocabulary.names.get(self._skeleton, "")
         if self.name:
             written = _NAME.fullmatch("".join(self.raw))
@@ -211,7 +210,6 @@ class Tokenizer:
             position += 1
 
     def _plain(self, text: str, position: int) -> Token | None:
-        """The known tag that stands here whole and undisguised, as the probe would find it letter by letter."""
         found = _PLAIN.match(text, position)
         if found is None or len(found[0]) > _LONGEST_TAG or self._vocabulary.names.get(squeeze(found[2])) != found[2]:
             return None

@@ -38,7 +38,6 @@ def _need(value: object, name: str) -> None:
 
 
 def _is_deeper(value: JsonValue, levels: int) -> bool:
-    """Whether a JSON value holds more levels of objects and lists than these."""
     if not isinstance(value, dict | list):
         return False
     held = value.values() if isinstance(value, dict) else value

@@ -189,7 +189,6 @@ class _Reader:
 
     @property
     def decoder(self) -> json.JSONDecoder:
-        """Of a key that stands twice the first counts."""
         return json.JSONDecoder(object_pairs_hook=self._object, strict=False)
 
     def _object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -220,7 +219,6 @@ class _Reader:
         return ThoughtRead(CognitiveOutput.model_validate(parts), tuple(self.refused))
 
     def _part(self, name: str, value: object) -> object:
-        """A part as far as it is sound; None for none."""
         if value is None:
             return None
         if name in _LISTS:
@@ -366,7 +364,6 @@ def _plain(name: str, value: object) -> object:
 
 
 def _without_nothings(value: object, name: str = "") -> object:
-    """The value with "" in place of "none", "N/A" and the like, except where that is a choice or a tool's argument."""
     if isinstance(value, str):
         return "" if value.strip().casefold() in NOTHING and name not in _CHOSEN else value
     if isinstance(value, list):
@@ -386,7 +383,6 @@ def _plain_item(name: str, item: object) -> object:
 
 
 def _object_in(text: str) -> object:
-    """An object written as text; the text itself where it holds none, which is then refused."""
     if not text.strip():
         return {}
     try:
@@ -396,5 +392,4 @@ def _object_in(text: str) -> object:
 
 
 def _says_anything(value: Mapping[str, object]) -> bool:
-    """Whether an object, or one within it, holds anything but "", 0 and false."""
     return any(any(one.values()) if isinstance(one, dict) else bool(one) for one in value.values())

@@ -60,7 +60,6 @@ class Night:
 
     @property
     def audience(self) -> Audience:
-        """Whose memories are worked on; those of no other audience may be read."""
         return self.run.audience
 
     async def think(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:

@@ -73,7 +73,6 @@ def _closing(report: VisitReport) -> Closing:
 
 
 async def _felt(context: SubprocessContext, visit: EndedVisit) -> dict[str, object]:
-    """The soul's mood and what it is in the body, if a mood of this visit is known."""
     episode = visit.episode
     state = await context.soul_states.known(episode.audience, context.conversation)
     ended = episode.closed_ms or context.clock.now_ms()
@@ -84,5 +83,4 @@ async def _felt(context: SubprocessContext, visit: EndedVisit) -> dict[str, obje
 
 
 def _without_implication(closing: Closing) -> Closing:
-    """What is said to follow from nothing is left out; the rest stands."""
     return replace(closing, summary=replace(closing.summary, future_implication=""))

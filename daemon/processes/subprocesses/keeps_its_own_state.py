@@ -57,7 +57,6 @@ def _check(turns: Sequence[Turn]) -> bool | None:
 
 
 def _described(turns: Sequence[Turn], weighed: Weighed) -> tuple[Turn, ...]:
-    """The newest reply and the message that it answers, with what is said of them; none that has it already."""
     reply = next((turn for turn in reversed(turns) if turn.speaker is Speaks.SOUL), None)
     if reply is None:
         return ()

@@ -132,7 +132,6 @@ async def _proposed(
 
 
 async def _anything_learned(context: SubprocessContext, memory: WorkingMemory, model: UserModel, said: _Said) -> bool:
-    """The checks of the fresh replies decide; where they are missing, one query does."""
     checks = [turn.thought.get("user_model_check") for turn in said.fresh if turn.speaker is Speaks.SOUL]
     if any(check is True for check in checks):
         return True

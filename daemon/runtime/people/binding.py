@@ -186,7 +186,6 @@ async def _typed(cycle: Cycle, code: str) -> CycleEffect:
 
 
 def _question(cycle: Cycle, weighed: WeighedCode) -> str:
-    """What the person is asked; the machine's name is anybody's text, and stands there as such."""
     assert weighed.pairing is not None  # it is right
     say, machine = cycle.words.say, plain_sight(clean_name(weighed.pairing.machine))
     choices = "\n".join(f"- {say(one)}" for one in _CHOOSE)

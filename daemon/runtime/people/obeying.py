@@ -118,7 +118,6 @@ def _pressed(cycle: Cycle) -> Phrase | None:
 
 
 async def _is_for_the_daemon(cycle: Cycle, phrase: Phrase) -> bool:
-    """Whether the phrase is obeyed as it stands; what the soul itself works on, the model answers."""
     if phrase.command is Command.WORKS_ON:
         soul = cycle.soul
         is_soul = bool(souls_named(phrase.words, {soul.name: soul.display_name}))
@@ -131,7 +130,6 @@ async def _is_for_the_daemon(cycle: Cycle, phrase: Phrase) -> bool:
 
 
 def _may_note(cycle: Cycle, phrase: Phrase) -> bool:
-    """Whether the person's words are a plain statement, said to the soul alone; else the model hears them."""
     return cycle.claim.audience.kind is AudienceKind.DM and own_words(phrase.words) is not None
 
 

@@ -100,7 +100,6 @@ class Because:
         return lines or [say("because_nothing")]
 
     async def _because(self, reason: Reason) -> list[str]:
-        """A memory and the messages that prove it; a turn is one itself."""
         proofs = [await self._proof(one) for one in reason.evidence]
         judged = self._judged(reason.judged)
         if reason.kind == TURN:
@@ -197,7 +196,6 @@ class _Private:
 
 
 async def _said_here(cycle: Cycle) -> str:
-    """The id of the reply that is asked about; empty for none."""
     reasons, newest = cycle.services.reasons, cycle.newest
     if TYPED in newest.params:
         return await cycle.services.capabilities.own_things.newest_reply(
@@ -210,7 +208,6 @@ async def _said_here(cycle: Cycle) -> str:
 
 
 async def _room_of(cycle: Cycle) -> _Private | None:
-    """The person's direct messages; None where they can't be written to."""
     newest, claim = cycle.newest, cycle.claim
     try:
         room = await cycle.services.capabilities.find_room(newest.author)
@@ -227,7 +224,6 @@ async def _why(cycle: Cycle, reply: str, ears: list[Ear]) -> WhySaid | None:
 
 
 async def _told_to(cycle: Cycle, reply: str, ears: list[Ear]) -> str:
-    """The answer for those who hear it by these ears; the addresses that it names may be linked to."""
     if (why := await _why(cycle, reply, ears)) is None:
         return cycle.words.say("because_no_reply")
     channels = cycle.services.channels
@@ -238,7 +234,6 @@ async def _told_to(cycle: Cycle, reply: str, ears: list[Ear]) -> str:
 
 
 async def _where_others_read(cycle: Cycle, reply: str, ears: list[Ear], private: str, room: _Private | None) -> _Answer:
-    """What all who read here may hear, and besides what the person alone may, if that is more."""
     here = await _told_to(cycle, reply, ears)
     if room is None or private == here:
         return _Answer(here)
@@ -263,7 +258,6 @@ def _effect(cycle: Cycle, answer: _Answer, room: _Private | None) -> CycleEffect
 
 
 async def _point_to(cycle: Cycle, private: str, *, found: bool) -> None:
-    """Tell the person, where they asked, that the answer is in their direct messages; or the answer itself."""
     channel, key = cycle.channel, cycle.claim.conversation
     thread = channel.reply_to(cycle.newest)
     parts = (cycle.words.say("own_in_private"),) if found else channel.split(private, key, cycle.hosts)

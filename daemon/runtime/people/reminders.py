@@ -65,7 +65,6 @@ class _Answer:
 
 
 def _is_alone(cycle: Cycle) -> bool:
-    """Whether the person reads alone what is said here."""
     return cycle.claim.audience.kind is AudienceKind.DM
 
 
@@ -124,7 +123,6 @@ async def _change(cycle: Cycle, phrase: Phrase, found: Intention) -> _Answer:
 
 
 async def _lost_room(cycle: Cycle, found: Intention) -> str | None:
-    """The name of the channel of a reminder where it can't come up now; None where it can."""
     if found.place == "dm":
         return None
     channel = _channel(found)
@@ -142,7 +140,6 @@ async def room_name(cycle: Cycle, channel: str) -> str:
 
 
 def _as_written(name: str) -> str:
-    """The name of a channel as people write it."""
     return f"#{name}" if name else ""
 
 
@@ -276,7 +273,6 @@ async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[Memo
 
 
 async def _commit(cycle: Cycle, *acts: MemoryAct) -> Delivery | None:
-    """End the event without a word where it fell due."""
     effect = effect_of_words(cycle, (), ())
     delivery = await cycle.services.commits.commit(replace(effect, acts=(*effect.acts, *acts)))
     cycle.services.wake()

@@ -260,7 +260,6 @@ async def say_to_session(cycle: Cycle, bound: BoundThread) -> Delivery | None:
 
 
 async def _still_takes(cycle: Cycle, session: CodeSession, bound: BoundThread) -> bool:
-    """Whether the session still is its owner's and shown, and the gate still lets its owner in."""
     if session.visibility is Visibility.HIDDEN or session.person != bound.person:
         return False
     if not session.person or session.person == cycle.newest.author:
@@ -347,6 +346,5 @@ def _line(cycle: Cycle, key: OwnKey) -> str:
 
 
 def _machine(cycle: Cycle, key: OwnKey) -> str:
-    """What the machine calls itself, which is anybody's text and stands there as such."""
     name = plain_sight(clean_name(key.machine)).replace("`", "'")
     return f"`{name}`" if key.machine else cycle.words.say("keys_unnamed")

@@ -246,7 +246,6 @@ async def _output(process: Process) -> bytes:
 
 
 async def _end(process: Process) -> None:
-    """Kill it with its group, if it still runs, and wait for its end."""
     _kill(process)
     await process.wait()
     process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001  # it has no public name

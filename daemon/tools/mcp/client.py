@@ -40,7 +40,6 @@ class StderrTail:
 
     @property
     def text(self) -> str:
-        """The text so far."""
         return b"".join(self._chunks).decode("utf-8", "replace")
 
     def mute(self) -> None:
@@ -168,7 +167,6 @@ class _Incoming:
 
     @property
     def last_context(self) -> object:
-        """The context in which the newest message was sent, if the transport has it."""
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> "SessionMessage | Exception":

@@ -126,7 +126,6 @@ class StdioServer(_Entry):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values that may be keys, for redaction."""
         return tuple(self.env.values())
 
 
@@ -139,7 +138,6 @@ class HttpServer(_Entry):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values that may be keys, for redaction; a URL can hold one too."""
         return (*self.headers.values(), self.url)
 
 
@@ -372,7 +370,6 @@ def _text_of(block: "types.ContentBlock") -> str:
 
 
 def _harmless(value: object) -> object:
-    """JSON with every text and every key in it cleaned."""
     if isinstance(value, str):
         return clean(value, _LONGEST_DESCRIPTION)
     if isinstance(value, dict):

@@ -123,7 +123,6 @@ class ServerConnection:
 
     @property
     def known(self) -> tuple[Tool, ...]:
-        """The tools that the server listed last; none while it isn't connected."""
         return tuple(self._link.tools.values()) if self._link is not None else ()
 
     async def tools(self) -> tuple[Tool, ...]:
@@ -191,13 +190,11 @@ class ServerConnection:
         return tool
 
     async def _wait_for_the_first_attempt(self) -> None:
-        """Give a starting server some time, but don't wait for one that hangs."""
         with suppress(TimeoutError):
             async with time_limit(self._clock, _FIRST_WAIT):
                 await self._tried.wait()
 
     def _failure(self, link: _Link, tool: Tool, error: Exception) -> ToolFailed:
-        """The ToolFailed for an SDK's exception."""
         return ToolFailed(
             f"{tool.name} failed: {self._reason(error)}",
             hint="the log has the state of its server",
@@ -216,7 +213,6 @@ class ServerConnection:
 
 
 def _code(link: _Link, error: Exception) -> int:
-    """The protocol's code of an SDK's exception, else 0; marks a broken connection as ended."""
     from mcp import MCPError
 
     code = error.code if isinstance(error, MCPError) else 0
@@ -265,7 +261,6 @@ class McpToolbox:
 
     @property
     def known(self) -> tuple[Tool, ...]:
-        """The tools that the connected servers listed last; asks no server."""
         return tuple(tool for one in self._connections.values() for tool in one.known)
 
     async def tools(self) -> tuple[Tool, ...]:

@@ -192,7 +192,6 @@ def _storable(text: str) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """Whether it can be the number of a row."""
     return isinstance(value, int) and 0 <= value < 2**63
 
 

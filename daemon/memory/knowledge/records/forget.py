@@ -89,13 +89,11 @@ async def make_anew(transaction: Transaction, turn: str, now: int, reason: str) 
 
 
 async def _pass_on(transaction: Transaction, record_id: str, sources: Sequence[str], *, aged: bool) -> None:
-    """Have thoughts on a record that loses its words by age alone rest on what it was made of."""
     if aged:
         await rest_on_sources(transaction, record_id, sources)
 
 
 async def _release(transaction: Transaction, record: Record | UnreadableRecord, now: int) -> None:
-    """Let what a core or a sphere was made of be distilled again, now that it goes."""
     if record.kind not in _DISTILLED:
         return
     for one in await links_from(transaction, record.id, Relation.SOURCES):
@@ -108,7 +106,6 @@ async def _release(transaction: Transaction, record: Record | UnreadableRecord, 
 
 
 async def _close_gap(transaction: Transaction, newer: Sequence[str], older: Sequence[str], now: int) -> None:
-    """Let the facts that superseded one that is gone supersede what it had superseded."""
     links = [
         Link(one, Relation.SUPERSEDES, old)
         for one in newer
@@ -165,7 +162,6 @@ async def _take_words_out(transaction: Transaction, record: Episode, now: int, r
 
 
 async def _hold_again(transaction: Transaction, record_id: str, now: int) -> None:
-    """A fact that was superseded by one that is gone holds again."""
     fact = await get_any(transaction, record_id)
     if not isinstance(fact, Fact) or fact.why_ended != SUPERSEDED:
         return

@@ -176,7 +176,6 @@ class Qualia:
 
     @property
     def significance(self) -> int:
-        """From 4 to 8: what is felt strongly matters more."""
         return 4 + round(4 * self.intensity)
 
 

@@ -142,7 +142,6 @@ class Link:
 
     @property
     def proves_nothing(self) -> bool:
-        """Whether it leads to evidence that nobody quoted: an old note may rest on any part of it."""
         return self.relation is Relation.EVIDENCE and not self.quote
 
 

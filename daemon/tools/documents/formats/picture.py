@@ -64,7 +64,6 @@ def read(data: bytes) -> Read:
 
 
 def _on_white(picture: Image.Image) -> Image.Image:
-    """The picture without transparency."""
     if picture.mode in {"RGBA", "LA", "PA"} or "transparency" in picture.info:
         whole = picture.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", whole.size, "white"), whole).convert("RGB")
@@ -72,7 +71,6 @@ def _on_white(picture: Image.Image) -> Image.Image:
 
 
 def _main_color(picture: Image.Image) -> str:
-    """The colour of most pixels, of a few that stand for all."""
     few = picture.resize((_LOOKED_AT, _LOOKED_AT), Image.Resampling.BOX).quantize(_COLORS)
     counted = few.getcolors() or []
     palette = few.getpalette() or []
@@ -83,7 +81,6 @@ def _main_color(picture: Image.Image) -> str:
 
 
 def _copy(picture: Image.Image) -> bytes:
-    """A JPEG of it that is small enough to be sent."""
     made = b""
     for quality in _QUALITIES:
         out = BytesIO()

@@ -111,7 +111,6 @@ def _format_of(cell: "Cell | MergedCell") -> str:
 
 
 def _in_words(value: object) -> str:
-    """A cell as a person reads it."""
     if value is None:
         return ""
     if isinstance(value, float):
