@@ -7,7 +7,7 @@ events are stored as well, since they alone tell a repeated edit or click from a
 from collections.abc import Callable
 from dataclasses import replace
 
-from daemon.core.perception import Perception, Place
+from daemon.core.perception import AudienceKind, Perception, Place
 from daemon.core.ports.arrivals import (
     Acceptance,
     Arrival,
@@ -281,7 +281,8 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
     if row is None:
         completed = not message.incomplete and await _completed_by_twin(transaction, message, now)
         return (Acceptance.ACCEPTED, "completed by its twin") if completed else (Acceptance.DUPLICATE, "message known")
-    await cancel_answered(transaction, key, now)
+    if perception.audience.kind is not AudienceKind.DM:  # there no other person could answer
+        await cancel_answered(transaction, key, now)
     return (Acceptance.IGNORED, _ASIDE) if aside else (Acceptance.ACCEPTED, "")
 
 
