@@ -13,8 +13,8 @@ from daemon.cli.listing import os_user, say, with_database
 from daemon.core import concurrency as long_lived
 from daemon.core.config import Settings, forget_secrets, load_settings
 from daemon.core.errors import ConfigError, SchemaMismatch, StoreError
-from daemon.core.files import close_process
 from daemon.core.ports.services import SystemClock
+from daemon.core.secrecy import close_process
 from daemon.memory.admin.overview import Overview, survey
 
 

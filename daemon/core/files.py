@@ -1,9 +1,7 @@
 """Writes files below a folder, each whole or not at all, follows no link there, and writes nothing outside it."""
 
-import ctypes
 import os
 import secrets
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -75,19 +73,6 @@ def _inside(root: Path, path: str) -> Path:
         if step.is_symlink():
             raise PathBlocked(f"{step} is a link", hint="files are written into plain folders: move the link away")
     return step / parts[-1]
-
-
-_PR_SET_DUMPABLE = 4
-
-
-def close_process() -> bool:
-    """Make `/proc` of this process and its memory the superuser's (prctl(2), PR_SET_DUMPABLE); says whether it worked.
-
-    Programs that it starts can be looked into as usual. Only Linux knows this.
-    """
-    if sys.platform != "linux":
-        return False
-    return int(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)) == 0
 
 
 _SHORTEST: Final = 16  # characters; a shorter secret is a torn file or a guess

@@ -11,9 +11,10 @@ from daemon.core.errors import DocumentUnreadable, FileRefused, ModelError
 from daemon.core.ports.services import FileKind, Image, ReadFile, Transcriber
 from daemon.core.sentences import Sentence
 from daemon.core.text import storable
+from daemon.tools.documents.document import Document, DocumentKind, kind_of, readable_instead
 from daemon.tools.documents.encodings import decoded, guessed
 from daemon.tools.documents.marks import Data, begins_as, what_it_is
-from daemon.tools.documents.reader import Document, DocumentKind, kind_of, read_bytes, readable_instead
+from daemon.tools.documents.reader import read_bytes
 
 Found = Data | DocumentKind
 

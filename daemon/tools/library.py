@@ -21,8 +21,9 @@ from daemon.core.errors import DocumentUnreadable
 from daemon.core.ports.library import IndexedFile, IndexedPassage
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import DIRECTORY, closing_handle, open_inside
+from daemon.tools.documents.document import Document, DocumentKind, Section, kind_of, readable_instead
 from daemon.tools.documents.encodings import decoded
-from daemon.tools.documents.reader import Document, DocumentKind, Section, kind_of, read_document, readable_instead
+from daemon.tools.documents.reader import read_document
 
 SIZE_CAP = 512 * 1024
 """Bytes of the largest text file that is read; `daemon/tools/documents` bounds documents."""

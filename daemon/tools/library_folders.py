@@ -11,8 +11,8 @@ from daemon.core.errors import StoreError
 from daemon.core.ports.library import IndexedFile, Library, Passage, PassageIndex
 from daemon.core.ports.services import Clock, Emit
 from daemon.core.text import one_line, shortened
+from daemon.tools.documents.document import DocumentKind, readable_instead
 from daemon.tools.documents.encodings import guessed
-from daemon.tools.documents.reader import DocumentKind, readable_instead
 from daemon.tools.library import LibraryFile, cut, is_there, name_folders, read_into_passages, read_text, walk
 
 EVERY = 300.0

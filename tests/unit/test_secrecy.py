@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core import files as secrecy
+from daemon.core import secrecy
 from daemon.core.config import Settings, forget_secrets
 from daemon.core.config.sources import environment_name
 from tests.fakes import TIMEOUT

@@ -12,9 +12,9 @@ from daemon.core.help_sentences import ABOUT_WHAT_IS_UNREAD
 from daemon.core.ports.services import FileKind
 from daemon.core.text import storable
 from daemon.tools import file_reader as reader
+from daemon.tools.documents.document import Document, DocumentKind, Why, kind_of
 from daemon.tools.documents.encodings import guessed
 from daemon.tools.documents.marks import Data
-from daemon.tools.documents.reader import Document, DocumentKind, Why, kind_of
 from daemon.tools.file_reader import SentFiles, how_to_read
 from daemon.tools.library import LibraryFile, read_text
 from tests.given_files import picture

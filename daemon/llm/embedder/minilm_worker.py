@@ -8,7 +8,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Final
 
-from daemon.core.files import close_process
+from daemon.core.secrecy import close_process
 from daemon.core.workers import serve
 
 _UNKNOWN, _BEGIN, _END = "[UNK]", "[CLS]", "[SEP]"

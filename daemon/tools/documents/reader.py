@@ -8,187 +8,29 @@ import asyncio
 import json
 import os
 import re
-import resource
 import signal
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
-from pathlib import Path, PurePath
-from types import FrameType
-from typing import TextIO
+from pathlib import Path
 
 import daemon
 from daemon.core.concurrency import in_background
 from daemon.core.errors import DocumentUnreadable
 from daemon.core.text import visible_line
-
-_MB = 1 << 20
-
-MOST_BYTES = 32 * _MB
-"""Bytes of the largest document that is read."""
-MOST_UNPACKED = 256 * _MB
-"""Bytes of all parts of an office document together, which is an archive."""
-MOST_PARTS = 10_000
-"""Parts of an office document."""
-MOST_TEXT = 2_000_000
-"""Characters that are read of one document."""
-MOST_PAGES = 1_000
-"""Pages of a PDF, or slides, that are read."""
-MOST_ROWS = 50_000
-"""Rows of a table, or of one sheet of a workbook, that are read."""
-MOST_SECTIONS = 5_000
-"""Sections of one document."""
-LONGEST_PLACE = 80
-"""Characters of a place; a longer one is cut."""
-
-
-class DocumentKind(StrEnum):
-    """The kinds of documents; each value is the name of the module that reads it. A picture is in no library."""
-
-    PDF = "pdf"
-    WORD = "word"
-    WORKBOOK = "workbook"
-    SLIDES = "slides"
-    TABLE = "table"
-    PICTURE = "picture"
-
-
-class Why(StrEnum):
-    """The codes of why a document can't be read; each has its own sentence for who sent the file."""
-
-    DAMAGED = "damaged"
-    MISNAMED = "misnamed"
-    OTHER_FORMAT = "other_format"
-    PROTECTED = "protected"
-    NO_TEXT = "no_text"
-    ONLY_PICTURES = "only_pictures"
-    TOO_BIG_INSIDE = "too_big_inside"
-
-
-_KINDS = {
-    ".pdf": DocumentKind.PDF,
-    ".docx": DocumentKind.WORD,
-    ".docm": DocumentKind.WORD,
-    ".xlsx": DocumentKind.WORKBOOK,
-    ".xlsm": DocumentKind.WORKBOOK,
-    ".pptx": DocumentKind.SLIDES,
-    ".pptm": DocumentKind.SLIDES,
-    ".csv": DocumentKind.TABLE,
-    ".tsv": DocumentKind.TABLE,
-}
-_INSTEAD = {
-    **dict.fromkeys((".doc", ".odt"), ".docx"),
-    **dict.fromkeys((".xls", ".xlsb", ".ods"), ".xlsx"),
-    **dict.fromkeys((".ppt", ".odp"), ".pptx"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a document, as data; `place` says where a person finds it: `page 12`, `sheet Q3, rows 1-40`."""
-
-    place: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What was read of a document, in its order; `left_out` says in a sentence what was not, empty if it is whole."""
-
-    sections: tuple[Section, ...]
-    left_out: str = ""
-
-
-def kind_of(name: str) -> DocumentKind | None:
-    """The kind that a file's name promises; None for a name that promises no document."""
-    return _KINDS.get(PurePath(name).suffix.lower())
-
-
-def readable_instead(name: str) -> str | None:
-    """The suffix as which a document should be saved whose own format is not read; None for all other names."""
-    return _INSTEAD.get(PurePath(name).suffix.lower())
-
-
-def in_megabytes(size: int) -> str:
-    """A number of bytes as a person reads it."""
-    return f"{size / _MB:,.0f} MB" if size >= 10 * _MB else f"{size / _MB:,.1f} MB"
-
-
-MEMORY = 512 << 20
-"""Bytes of address space, Python and its packages among them (about 100 MB)."""
-CPU_SECONDS = 60
-"""Seconds of work on one document."""
-WALL_SECONDS = 180
-"""Seconds until it ends in any case, on a machine that has no time for it."""
-_GRACE = 5  # seconds to say that its time is up
-_MOST_OF_IT = 0.6
-_PATIENT = 10  # as `nice` counts
-_KILLED_FIRST = "900"  # of 1000: where memory runs out, the kernel ends this process first
-
-
-class TimeIsUp(BaseException):
-    """CPU_SECONDS or WALL_SECONDS are over. No Exception, so that no package swallows it."""
-
-
-def restrain() -> None:
-    """Bound memory and time, and allow neither files to be written nor processes to be started.
-
-    Raises OSError or ValueError on Linux when a limit can't be set; elsewhere not every limit is known.
-    """
-    with suppress(OSError):  # a service may forbid it
-        os.nice(_PATIENT)
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(_KILLED_FIRST, encoding="ascii")
-    for number in (signal.SIGXCPU, signal.SIGALRM):
-        signal.signal(number, _stop)
-    signal.setitimer(signal.ITIMER_REAL, WALL_SECONDS)
-    _limit(resource.RLIMIT_AS, MEMORY)
-    _limit(resource.RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + _GRACE)
-    for kind in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_NPROC):
-        _limit(kind, 0)
-
-
-def open_nothing() -> None:
-    """From here on no file and no socket can be opened; what is open stays so."""
-    _limit(resource.RLIMIT_NOFILE, 0)
-
-
-class MemoryUse:
-    """How much of MEMORY this process has used; made before nothing can be opened any more."""
-
-    def __init__(self) -> None:
-        self._status: TextIO | None = None
-        with suppress(OSError):  # only Linux has it
-            self._status = Path("/proc/self/status").open(encoding="ascii", errors="replace")  # noqa: SIM115  # for good
-
-    def was_short(self) -> bool:
-        """Whether most of it was used at some time: libxml2 calls it an unknown error when it gets no more."""
-        if self._status is None:
-            return False
-        self._status.seek(0)
-        peaks = (int(line.split()[1]) for line in self._status if line.startswith("VmPeak:"))
-        return 1024 * next(peaks, 0) > _MOST_OF_IT * MEMORY
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    del number, frame
-    for one in (signal.SIGXCPU, signal.SIGALRM):
-        signal.signal(one, signal.SIG_IGN)  # once is enough; the kernel ends it after the grace
-    raise TimeIsUp
-
-
-def _limit(kind: int, soft: int, hard: int | None = None) -> None:
-    try:
-        resource.setrlimit(kind, (soft, soft if hard is None else hard))
-    except (OSError, ValueError):
-        if sys.platform == "linux":
-            raise
-
+from daemon.tools.documents.document import (
+    LONGEST_PLACE,
+    MOST_SECTIONS,
+    MOST_TEXT,
+    Document,
+    DocumentKind,
+    Section,
+    Why,
+)
+from daemon.tools.documents.limits import WALL_SECONDS
 
 _BEGIN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from daemon.tools.documents.worker import main; main()"
 _CODE = Path(daemon.__file__).parent.parent

@@ -12,20 +12,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from daemon.tools.documents.document import MOST_BYTES, MOST_SECTIONS, MOST_TEXT, DocumentKind, Why, in_megabytes
 from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, LeftOut, Read
-from daemon.tools.documents.reader import (
-    MEMORY,
-    MOST_BYTES,
-    MOST_SECTIONS,
-    MOST_TEXT,
-    DocumentKind,
-    MemoryUse,
-    TimeIsUp,
-    Why,
-    in_megabytes,
-    open_nothing,
-    restrain,
-)
+from daemon.tools.documents.limits import MEMORY, MemoryUse, TimeIsUp, open_nothing, restrain
 
 Line = tuple[str, ...]
 

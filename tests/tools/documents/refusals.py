@@ -7,7 +7,9 @@ import tempfile
 import pytest
 
 from daemon.core.errors import DocumentUnreadable
-from daemon.tools.documents.reader import Document, DocumentKind, MemoryUse, _understood, read_bytes
+from daemon.tools.documents.document import Document, DocumentKind
+from daemon.tools.documents.limits import MemoryUse
+from daemon.tools.documents.reader import _understood, read_bytes
 from daemon.tools.documents.worker import told
 
 

@@ -14,15 +14,8 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import DocumentUnreadable
 from daemon.tools.documents import reader
-from daemon.tools.documents.reader import (
-    LONGEST_PLACE,
-    MOST_BYTES,
-    MOST_TEXT,
-    Document,
-    DocumentKind,
-    read_bytes,
-    read_document,
-)
+from daemon.tools.documents.document import LONGEST_PLACE, MOST_BYTES, MOST_TEXT, Document, DocumentKind
+from daemon.tools.documents.reader import read_bytes, read_document
 from tests.fakes import TIMEOUT
 from tests.tools.documents import made
 from tests.tools.documents.refusals import refused, refused_here
@@ -79,7 +72,7 @@ def test_a_document_type_is_refused_however_it_is_written() -> None:
 
 def working(monkeypatch: pytest.MonkeyPatch, body: str, before: str = "") -> None:
     """Have every reader run this body of a generator instead of its own."""
-    code = f"{_LIMITED}\n{before}\ndef read(data):\n  from daemon.tools.documents.reader import Section\n  {body}\n"
+    code = f"{_LIMITED}\n{before}\ndef read(data):\n  from daemon.tools.documents.document import Section\n  {body}\n"
     monkeypatch.setattr(reader, "_BEGIN", f"{code}worker.prepare = lambda kind: read\nworker.main()")
 
 

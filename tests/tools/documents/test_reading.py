@@ -7,8 +7,9 @@ from io import BytesIO
 
 import pytest
 
+from daemon.tools.documents.document import MOST_PAGES, MOST_ROWS, Document, DocumentKind, Section, kind_of
 from daemon.tools.documents.encodings import decoded, guessed
-from daemon.tools.documents.reader import MOST_PAGES, MOST_ROWS, Document, DocumentKind, Section, kind_of, read_bytes
+from daemon.tools.documents.reader import read_bytes
 from tests.tools.documents import made
 from tests.tools.documents.refusals import read_here, refused_here
 

@@ -10,8 +10,8 @@ from io import BytesIO
 from xml.parsers import expat
 from zipfile import ZipFile, ZipInfo
 
+from daemon.tools.documents.document import MOST_PARTS, MOST_UNPACKED, Why, in_megabytes
 from daemon.tools.documents.formats.parts import PROTECTED, CannotRead, misnamed
-from daemon.tools.documents.reader import MOST_PARTS, MOST_UNPACKED, Why, in_megabytes
 
 _ENCRYPTED = 0x1
 _CHUNK = 64 * 1024

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from daemon.core.text import visible_line
-from daemon.tools.documents.reader import MOST_ROWS, Section
+from daemon.tools.documents.document import MOST_ROWS, Section
 
 ROWS, CHARACTERS = 40, 1_200
 """A section ends after so many rows, or before it would be longer than this."""

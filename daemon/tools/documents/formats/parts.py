@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from daemon.tools.documents.document import Section, Why
 from daemon.tools.documents.marks import what_it_is
-from daemon.tools.documents.reader import Section, Why
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from pypdf import PdfReader
 from pypdf.generic import NameObject
 
 from daemon.core.text import visible_line
+from daemon.tools.documents.document import MOST_PAGES, Section, Why
 from daemon.tools.documents.formats.parts import NO_TEXT, PROTECTED, CannotRead, LeftOut, Read, misnamed
 from daemon.tools.documents.marks import PDF_WITHIN
-from daemon.tools.documents.reader import MOST_PAGES, Section, Why
 
 _MOST_NAMED = 20  # pages
 _IMAGE = re.compile(rb"/Subtype\s*/Image\b")  # of its dictionary, which no file may compress

@@ -17,8 +17,8 @@ from PIL import (
     WebPImagePlugin,
 )
 
+from daemon.tools.documents.document import Section, Why
 from daemon.tools.documents.formats.parts import CannotRead, Read, misnamed
-from daemon.tools.documents.reader import Section, Why
 
 TYPE, SIZE, COLOR, COPY = "type", "size", "color", "copy"
 """The places of what is found: the media type, `width height` in pixels, `#rrggbb`, and a JPEG in base64."""

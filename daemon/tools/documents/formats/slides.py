@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 from pptx import Presentation
 
 from daemon.core.text import visible_line
+from daemon.tools.documents.document import MOST_PAGES, Section
 from daemon.tools.documents.formats.archive import check
 from daemon.tools.documents.formats.grid import BETWEEN
 from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, LeftOut, Read
-from daemon.tools.documents.reader import MOST_PAGES, Section
 
 if TYPE_CHECKING:
     from pptx.shapes.autoshape import Shape

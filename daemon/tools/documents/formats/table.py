@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from io import StringIO
 from itertools import islice
 
+from daemon.tools.documents.document import MOST_BYTES, MOST_ROWS
 from daemon.tools.documents.encodings import decoded, guessed
 from daemon.tools.documents.formats.grid import TooManyRows, sections
 from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, LeftOut, Read, misnamed
 from daemon.tools.documents.marks import Data, what_it_is
-from daemon.tools.documents.reader import MOST_BYTES, MOST_ROWS
 
 _SAMPLE = 64 * 1024
 _SEPARATORS = (",", ";", "\t", "|")

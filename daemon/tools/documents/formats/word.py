@@ -15,10 +15,10 @@ from docx.table import Table
 from docx.text.paragraph import Paragraph
 
 from daemon.core.text import visible_line
+from daemon.tools.documents.document import Section, Why
 from daemon.tools.documents.formats.archive import check
 from daemon.tools.documents.formats.grid import BETWEEN
 from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, LeftOut, Read
-from daemon.tools.documents.reader import Section, Why
 
 if TYPE_CHECKING:
     from docx.oxml.xmlchemy import BaseOxmlElement

@@ -13,10 +13,10 @@ from openpyxl.styles import stylesheet
 from openpyxl.worksheet.formula import ArrayFormula
 
 from daemon.core.text import visible_line
+from daemon.tools.documents.document import MOST_ROWS
 from daemon.tools.documents.formats.archive import check
 from daemon.tools.documents.formats.grid import TooManyRows, sections
 from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, LeftOut, Read
-from daemon.tools.documents.reader import MOST_ROWS
 
 if TYPE_CHECKING:
     from zipfile import ZipFile

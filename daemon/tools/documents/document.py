@@ -1,0 +1,99 @@
+"""What a document is: its sections with their places, its kinds by suffix, and how much of one is read.
+
+The process that reads imports this too, so it needs nothing but the standard library.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePath
+
+_MB = 1 << 20
+
+MOST_BYTES = 32 * _MB
+"""Bytes of the largest document that is read."""
+MOST_UNPACKED = 256 * _MB
+"""Bytes of all parts of an office document together, which is an archive."""
+MOST_PARTS = 10_000
+"""Parts of an office document."""
+MOST_TEXT = 2_000_000
+"""Characters that are read of one document."""
+MOST_PAGES = 1_000
+"""Pages of a PDF, or slides, that are read."""
+MOST_ROWS = 50_000
+"""Rows of a table, or of one sheet of a workbook, that are read."""
+MOST_SECTIONS = 5_000
+"""Sections of one document."""
+LONGEST_PLACE = 80
+"""Characters of a place; a longer one is cut."""
+
+
+class DocumentKind(StrEnum):
+    """The kinds of documents; each value is the name of the module that reads it. A picture is in no library."""
+
+    PDF = "pdf"
+    WORD = "word"
+    WORKBOOK = "workbook"
+    SLIDES = "slides"
+    TABLE = "table"
+    PICTURE = "picture"
+
+
+class Why(StrEnum):
+    """The codes of why a document can't be read; each has its own sentence for who sent the file."""
+
+    DAMAGED = "damaged"
+    MISNAMED = "misnamed"
+    OTHER_FORMAT = "other_format"
+    PROTECTED = "protected"
+    NO_TEXT = "no_text"
+    ONLY_PICTURES = "only_pictures"
+    TOO_BIG_INSIDE = "too_big_inside"
+
+
+_KINDS = {
+    ".pdf": DocumentKind.PDF,
+    ".docx": DocumentKind.WORD,
+    ".docm": DocumentKind.WORD,
+    ".xlsx": DocumentKind.WORKBOOK,
+    ".xlsm": DocumentKind.WORKBOOK,
+    ".pptx": DocumentKind.SLIDES,
+    ".pptm": DocumentKind.SLIDES,
+    ".csv": DocumentKind.TABLE,
+    ".tsv": DocumentKind.TABLE,
+}
+_INSTEAD = {
+    **dict.fromkeys((".doc", ".odt"), ".docx"),
+    **dict.fromkeys((".xls", ".xlsb", ".ods"), ".xlsx"),
+    **dict.fromkeys((".ppt", ".odp"), ".pptx"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a document, as data; `place` says where a person finds it: `page 12`, `sheet Q3, rows 1-40`."""
+
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What was read of a document, in its order; `left_out` says in a sentence what was not, empty if it is whole."""
+
+    sections: tuple[Section, ...]
+    left_out: str = ""
+
+
+def kind_of(name: str) -> DocumentKind | None:
+    """The kind that a file's name promises; None for a name that promises no document."""
+    return _KINDS.get(PurePath(name).suffix.lower())
+
+
+def readable_instead(name: str) -> str | None:
+    """The suffix as which a document should be saved whose own format is not read; None for all other names."""
+    return _INSTEAD.get(PurePath(name).suffix.lower())
+
+
+def in_megabytes(size: int) -> str:
+    """A number of bytes as a person reads it."""
+    return f"{size / _MB:,.0f} MB" if size >= 10 * _MB else f"{size / _MB:,.1f} MB"
