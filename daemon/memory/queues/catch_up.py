@@ -13,7 +13,7 @@ from daemon.memory.queues.alarms import Duty
 from daemon.memory.records import read_row
 
 _DELIVERIES_KEPT_MS: Final = 48 * 3600 * 1000  # Slack retries within minutes, catch-up reads a day
-_AT_ONCE: Final = 50  # places that one transaction adds, so that it holds the write lock for a moment only
+_AT_ONCE: Final = 50  # places that one transaction adds: it holds the write lock for a moment only
 _COUNTED: Final = 10_000
 _NEXT: Final = "failures, heard_ms DESC, channel, thread"
 _WAITED_LONGEST: Final = "failures, due_ms, heard_ms DESC, channel, thread"

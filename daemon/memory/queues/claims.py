@@ -68,7 +68,7 @@ async def open_conversation(
     )
 
 
-_WINDOW = 256  # rows and users looked at for one choice, so that a flood makes no claim slow
+_WINDOW = 256  # rows and users looked at for one choice: a flood makes no claim slow
 _FOREVER = 2**62
 _SCOPE = "soul = :soul AND workspace = :workspace AND waiting_ms IS NOT NULL"
 _READY = f"{_SCOPE} AND +ready_ms <= :now"  # the + keeps the order of waiting by its index

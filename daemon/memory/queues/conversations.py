@@ -102,7 +102,7 @@ class Conversations(WorkerStore):
         messages, unreadable = await readable_messages(transaction, claimed, now)
         try:
             state = read_row(ProcessState, row, params=json_object, process_memory=json_object)
-        except Exception:  # noqa: BLE001 - it begins anew, or no message could ever be answered here again
+        except Exception:  # noqa: BLE001 - it starts from the beginning, or no message could be answered here again
             state, unreadable = ProcessState(), (*unreadable, conversation)
         return Claim(
             conversation=ConversationKey.parse(conversation),

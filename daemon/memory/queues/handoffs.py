@@ -147,7 +147,7 @@ async def _say_so(
 
 
 _GIVEN: Final = (
-    # A cycle of the other soul that runs there knows nothing of this: it is made anew.
+    # A cycle of the other soul that runs there doesn't know of this: it starts again.
     """
     UPDATE conversations SET taking_part = 1, forgotten = conversations.forgotten + 1, visit = c.visit,
       exchanges = c.exchanges, spoken_ms = c.spoken_ms, members_only = c.members_only,

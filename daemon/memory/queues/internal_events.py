@@ -90,7 +90,7 @@ async def readable_messages(
     for row in rows:
         try:
             messages.append(InboxMessage.from_row(row))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, it must not stop the others
+        except Exception as error:  # noqa: BLE001 - one bad row must not stop the others
             await transaction.run(
                 "UPDATE inbox SET state = 'dead', reason = :reason, settled_ms = :now WHERE id = :id",
                 reason=f"its row can't be read: {in_short(error)}",

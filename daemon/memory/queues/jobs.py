@@ -253,7 +253,7 @@ async def _charge_night(transaction: Transaction, calls: Sequence[LLMCall], now:
 
 _MOST_FAILED = 3  # looks at the same words that failed for good, each after several tries
 
-# It begins with the few rows that wait. What a person had forgotten meanwhile is no turn any more.
+# It begins with the few rows that wait. Words that a person had forgotten since have no turn.
 _WAITING = f"""
     SELECT DISTINCT c.id, c.version FROM looked_through l
     CROSS JOIN conversations c ON c.id = l.conversation
