@@ -118,10 +118,7 @@ STATES: Final = ("open", "hit", "miss", "unresolved", "withdrawn")
 
 @dataclass(frozen=True, slots=True)
 class ListedPrediction:
-    """An expectation in a list.
-
-    Its words are empty if they are gone. `due_ms` is None if it waits for exchanges.
-    """
+    """An expectation in a list. Its words are empty if they are gone. `due_ms` is None if it waits for exchanges."""
 
     id: str
     soul: str

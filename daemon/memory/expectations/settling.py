@@ -99,10 +99,7 @@ def plain_check(check: Check) -> Mapping[str, object]:
 
 
 def read_check(text: str) -> Check:
-    """Read what `plain_check` wrote.
-
-    A check without its words has its kind alone. One that can't be read is `none`.
-    """
+    """Read what `plain_check` wrote. A check without its words has its kind alone. One that can't be read is `none`."""
     held = object_or_nothing(text)
     kind, words = held.get("kind"), held.get("words")
     return Check(

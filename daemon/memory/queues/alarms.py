@@ -254,7 +254,7 @@ class Duty:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[float]:
-        """Yield 0 and hold the duty while the block does it, or yield the seconds to wait before the next look.
+        """Yield 0 and hold the duty while the block does it, or yield the seconds to wait.
 
         The duty counts as done if the block ends without an error. Raises StoreError.
         """

@@ -80,10 +80,7 @@ async def store_approval(
     audience: Audience,
     now: int,
 ) -> None:
-    """Store the question that a reply asks.
-
-    The post that shows it carries its id in `outbox.approval`.
-    """
+    """Store the question that a reply asks. The post that shows it carries its id in `outbox.approval`."""
     await transaction.insert(
         "approvals",
         id=new.id,
@@ -101,7 +98,7 @@ async def store_approval(
 
 
 async def decide(transaction: Transaction, decision: Decision, now: int) -> tuple[Acceptance, str]:
-    """Take a click on a button, once, by a user who was asked, under the question's own message, before it expires.
+    """Take a click by a user who was asked, once, under the question's own message, before it expires.
 
     An accepted decision goes into the inbox, and the question loses its buttons. Any other click is only recorded in
     the audit log. A late click also expires the question, as `Approvals.expire` does. A click in a DM arrives for the
@@ -250,7 +247,7 @@ async def _empty_question(transaction: Transaction, asked: Approval, now: int) -
 
 
 class Approvals(WorkerStore):
-    """Questions for permission of one worker's soul in its workspace."""
+    """The questions for permission of one worker's soul in its workspace."""
 
     async def expire(self) -> int:
         """Close the questions whose deadline has passed, and return how many there were.
@@ -299,7 +296,7 @@ class Approvals(WorkerStore):
         )
 
     async def begin_use(self, approval_id: str) -> Approval | None:
-        """Take a permission for use, at most once ever, or return None if it is not given, used up or expired.
+        """Take a permission for use, once, or return None if it is not given, used up or expired.
 
         A permission holds as long after the decision as its question was open. A permission already in use belongs to a
         daemon that died before it stored the outcome. It becomes `unknown` and is never used again.

@@ -1,4 +1,4 @@
-"""A soul's first thought, once for each workspace, and what it perceives in its inner room from then on (seed 002)."""
+"""A soul's first thought in a workspace, and what it perceives in its inner room from then on (seed 002)."""
 
 from typing import Final
 

@@ -29,7 +29,7 @@ class AwayNote:
 
 @dataclass(frozen=True, slots=True)
 class CycleEffect:
-    """Everything that one cycle stores: turns, the parts of the reply, states, jobs and model calls.
+    """The whole effect of a cycle: turns, the parts of the reply, states, jobs and model calls.
 
     `answered` rows are settled. `dismissed` maps a row's id to why it gets no reply. `path` is the path through the
     mental processes. `approval` is the question under the last part. `cross_post` goes to another conversation, as a

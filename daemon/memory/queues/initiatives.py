@@ -26,7 +26,7 @@ _IN_VAIN: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class SpokeUnasked:
-    """Unasked words that are posted with the same commit.
+    """The unasked words that are posted with the same commit.
 
     `post` is the first post, `about` are the inbox ids of their ticks. `promised`: they were promised to the person,
     and need no invitation.
@@ -204,10 +204,7 @@ async def as_may_be_said(transaction: Transaction, effect: CycleEffect, now: int
 async def must_be_silent(
     transaction: Transaction, conversation: ConversationKey, person: str, now: int, quiet: QuietHours, *, promised: bool
 ) -> WhySilent:
-    """Return why an unasked thought may not be posted now, or ''.
-
-    Only quiet hours hold back what was promised.
-    """
+    """Return why an unasked thought may not be posted now, or ''. Only quiet hours hold back what was promised."""
     if not promised:
         return await why_silent(transaction, conversation, person, now, quiet)
     return "quiet" if quiet.over(now, await zone_in(transaction, conversation.workspace, person)) > now else ""

@@ -180,7 +180,6 @@ async def fire(transaction: Transaction, intention: Intention, now: int) -> None
 
 
 def _following(intention: Intention, rule: Recurrence | None, now: int, zone: str, day: str) -> int | None:
-    """Return when a due intention is due next (ms), or None for never."""
     if intention.times_left == 1:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Decisions of a person about what is known of them, carried out in the commit of the answer that confirms them."""
+"""Decisions of a person about what is known of them, carried out in the commit of the answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

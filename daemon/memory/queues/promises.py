@@ -19,7 +19,7 @@ _LOOK_AGAIN_MS: Final = 60_000  # while the post that speaks of a promise is sti
 
 
 class TooManyPromises(LostLease):
-    """Another conversation promised its person something during the cycle.
+    """A promise of another conversation to the same person during the cycle.
 
     Nothing was written, and a new cycle is due.
     """
@@ -27,7 +27,7 @@ class TooManyPromises(LostLease):
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Promises of one conversation to one person whose time has come, by the ids of their goals.
+    """The promises of one conversation to one person whose time has come, by the ids of their goals.
 
     `later_ms` is the moment (ms, UTC) for which they have to wait, or 0, and `why` the reason. `early` are promises
     before their time, of which a reading tells.
@@ -214,7 +214,7 @@ class PromisesTold:
 
 @dataclass(frozen=True, slots=True)
 class PromisesKept:
-    """Words about these goals that are posted with the same commit: nothing is owed after it.
+    """The words about these goals that are posted with the same commit: nothing is owed after it.
 
     `early`: they come before their time.
     """

@@ -22,7 +22,7 @@ _SURE: Mapping[Trust, float] = {Trust.OWN: 0.95, Trust.CLAIM: 0.6, Trust.INFERRE
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Something to remember, with its significance from 1 to 10, tags and tone.
+    """A fact to remember, with its significance from 1 to 10, tags and tone.
 
     `quote` are the person's words that prove it. It is empty for the soul's own thought, inferred from their message.
     `claim`: it is about another person, and remains what this person said.
@@ -83,7 +83,7 @@ class Remembered:
     async def _standing(
         self, transaction: Transaction, asker: Asker, about: str, said: str, before: Mapping[str, object]
     ) -> str | None:
-        """Return the id of a fact that says the same to the same people, who may all hear what was said now."""
+        """Return the id of an equal fact for the same people, who may all hear what was said now."""
         rows = await transaction.rows(
             """
             SELECT r.id, r.extra FROM records r JOIN facts f ON f.id = r.id
@@ -119,7 +119,7 @@ class Journaled:
     async def noted(
         self, transaction: Transaction, asker: Asker, now: int, thought: StoredThought | None = None
     ) -> bool:
-        """Store it for no more people than the words it rests on.
+        """Store it for the people alone who may hear the words that it rests on.
 
         Returns False if these are gone, or the person paused memory. `thought` is used as in `Remembered.noted`.
         """

@@ -191,7 +191,6 @@ class ReadingsPerceived:
             )
 
     async def _said(self, transaction: Transaction, where: ConversationKey) -> str:
-        """Return a digest of this cycle's thought, or '' if it stored none."""
         row = await transaction.one(
             "SELECT output, trace_id FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1", id=str(where)
         )

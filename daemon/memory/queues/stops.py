@@ -200,7 +200,7 @@ async def _mark(transaction: Transaction, conversation: str, state: str, author:
 
 
 async def _leave_out(transaction: Transaction, conversation: str, now: int) -> bool:
-    """Drop the parts of a reply that were not begun, and close a part that may be visible as it is."""
+    """Drop the parts of a reply that were not begun, and close the visible part as it is."""
     replies = """
         conversation = :id AND stopped = '' AND note = 0 AND revises IS NULL AND file = ''
           AND instr(id, '!') = 0

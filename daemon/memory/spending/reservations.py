@@ -277,7 +277,7 @@ def limits_for(payer: Payer, limits: Mapping[PaidBy, int]) -> dict[PaidBy, int]:
 
 @dataclass(frozen=True, slots=True)
 class SpentToday:
-    """US dollars of one soul for one day of the caps: settled, and reserved for calls under way."""
+    """The US dollars of one soul for one day of the caps: settled, and reserved for calls under way."""
 
     usd: float
     reserved_usd: float

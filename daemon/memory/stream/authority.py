@@ -236,10 +236,7 @@ _ITS_PROPOSAL: Final = "tool GLOB 'mind.*'"
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A decision on a proposal that its soul has not perceived yet.
-
-    `value` is JSON, empty if its words are gone.
-    """
+    """A decision on a proposal that its soul has not perceived yet. `value` is JSON, empty if its words are gone."""
 
     id: str
     thought: str

@@ -171,10 +171,7 @@ def _read(row: sqlite3.Row) -> KeptThought:
 
 @dataclass(frozen=True, slots=True)
 class ListedThought:
-    """A thought in a list.
-
-    `input` and `output` are JSON, empty if their words are gone. `seq` orders all thoughts.
-    """
+    """A thought in a list. `input` and `output` are JSON, empty if their words are gone. `seq` orders all thoughts."""
 
     seq: int
     id: str
