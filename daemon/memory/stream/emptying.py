@@ -126,7 +126,7 @@ async def empty_thoughts_on(transaction: Transaction, ids: Iterable[str]) -> Non
 
 
 async def thoughts_on(transaction: Transaction, ids: Sequence[str]) -> list[str]:
-    """Return the ids of the thoughts that saw one of these ids, and all that rest on them. Turns count by conversation."""
+    """Return the ids of the thoughts that saw one of these ids or their conversations, and all that rest on them."""
     seeds = f"""
         {_THAT_SAW} UNION SELECT h.id FROM turns t JOIN thoughts h ON h.conversation = t.conversation
           AND h.saw_to >= t.seq WHERE 'TU_' || t.seq IN (SELECT value FROM json_each(:ids))
