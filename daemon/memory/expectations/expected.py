@@ -31,10 +31,7 @@ class ScoredPrediction:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The `open` expectations that the readers may know of, and the `errors` of this conversation.
-
-    The greatest surprise comes first. `sums` are figures of all the soul's expectations, without words.
-    """
+    """The `open` expectations for the readers, the `errors` here (greatest surprise first), and wordless `sums`."""
 
     open: tuple[OpenPrediction, ...] = ()
     errors: tuple[ScoredPrediction, ...] = ()
@@ -155,10 +152,7 @@ _PLAIN: Final = (
 async def list_predictions(
     database: Database, soul: str, conversation: str, state: str, limit: int
 ) -> tuple[ListedPrediction, ...]:
-    """Return the newest expectations of a soul, oldest first, filtered by `state` and `conversation` if given.
-
-    Raises StoreError.
-    """
+    """Return the newest expectations, oldest first, of a state or a conversation. Raises StoreError."""
     rows = await database.rows(
         f"""
         SELECT * FROM predictions WHERE soul = :soul {"AND +conversation = :conversation" if conversation else ""}

@@ -67,10 +67,7 @@ class PredictionsMade:
         return len(self.predictions)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """Store the expectations that repeat no open one, while there is room.
-
-        One about a goal needs a goal that is known there.
-        """
+        """Store the expectations that repeat no open one, while there is room and their goal is known."""
         open_ = list(await open_in(transaction, thought.conversation))
         refused = list[str]()
         for one in self.predictions:
@@ -179,10 +176,7 @@ class Score:
 
 
 def came_with(perceptions: Iterable[Perception], tools: frozenset[str] = frozenset(), *, talk: bool = True) -> Came:
-    """Return what the perceptions of a cycle let come true. Bots and sessions are no persons.
-
-    Without `talk` a phrase was obeyed, which is no exchange.
-    """
+    """Return what the perceptions of a cycle let come true. Without `talk` there was no exchange."""
     heard = tuple(map(_heard, perceptions))
     return Came(heard, tools, exchange=talk and any(one.author for one in heard))
 
@@ -276,10 +270,7 @@ def _score(one: OpenPrediction, outcome: Outcome) -> Score:
 
 
 async def _at_its_end(transaction: Transaction, one: OpenPrediction) -> Outcome:
-    """Return the final outcome, by words that no cycle answered and by edited ones.
-
-    Exchanges that never came leave it undecided.
-    """
+    """Return the final outcome, by unanswered and edited words. Exchanges that never came leave it undecided."""
     heard = (*await _said_aside(transaction, one), *await _edited(transaction, one))
     if (outcome := decided(one.check, Came(heard), one.due_ms)) is not None:
         return outcome

@@ -117,10 +117,7 @@ class Alarms(WorkerStore):
         return row is not None
 
     async def tell(self, alarms: Sequence[Alarm], to: Sequence[Addressee], body: str) -> bool:
-        """Queue one post about alarms for each addressee, or return False if another daemon was faster.
-
-        Raises StoreError.
-        """
+        """Queue one post for each addressee, or return False if another daemon was faster. Raises StoreError."""
         now, first = self._clock.now_ms(), alarms[0]
 
         async def unit(transaction: Transaction) -> bool:
@@ -143,10 +140,7 @@ class Alarms(WorkerStore):
         return await self._database.write(unit)
 
     async def heal(self, alarms: Sequence[Alarm]) -> tuple[Alarm, ...]:
-        """Delete healed alarms, post a line wherever they were posted, and return those that were still known.
-
-        Raises StoreError.
-        """
+        """Delete healed alarms, post a line where they were posted, and return the known ones. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[Alarm, ...]:
@@ -226,10 +220,7 @@ _NEVER_MS: Final = 2**62
 
 
 class Duty:
-    """A named duty that one daemon at a time does.
-
-    It is due `every_s` seconds after it was done, or with None only when a daemon asks for it.
-    """
+    """A duty that one daemon at a time does, every `every_s` seconds, or with None only when a daemon asks."""
 
     def __init__(self, database: Database, clock: Clock, name: str, *, every_s: float | None = None) -> None:
         self._database = database

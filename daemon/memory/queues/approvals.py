@@ -198,10 +198,7 @@ async def close_question(
 
 
 async def take_back(transaction: Transaction, question: str, now: int) -> None:
-    """Expire the question about a dropped message to a session: later clicks don't count.
-
-    `Approvals.expire` updates the question's message once it is surely posted.
-    """
+    """Expire the question about a dropped message. `Approvals.expire` edits it once it is surely posted."""
     await transaction.run(
         "UPDATE approvals SET expires_ms = min(expires_ms, :now) WHERE id = :id AND state = 'waiting'",
         now=now,

@@ -50,10 +50,7 @@ _HEARD: Final = """
 async def open_conversation(
     transaction: Transaction, key: ConversationKey, place: Place, audience: Audience, now: int, *, heard: bool = False
 ) -> None:
-    """Create the conversation's row if it is missing.
-
-    With `heard`, an existing row gets the new place, audience and time.
-    """
+    """Create the conversation's row if it is missing. With `heard`, an existing row gets the new values."""
     await transaction.insert(
         "conversations",
         _HEARD if heard else _KNOWN,
@@ -143,10 +140,7 @@ async def next_overdue(transaction: Transaction, scope: dict[str, str], now: int
 
 
 async def note_crowd(transaction: Transaction, message: NewMessage, most: int) -> None:
-    """Mark a live message as crowded if its author has more than `most` conversations waiting.
-
-    Messages read after a gap are never marked.
-    """
+    """Mark a live message as crowded if its author has more than `most` conversations waiting."""
     if message.source is not Source.LIVE:
         return
     key = message.perception.conversation

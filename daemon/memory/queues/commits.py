@@ -32,10 +32,7 @@ from daemon.memory.worker_store import WorkerStore
 
 
 class Superseded(LostLease):
-    """An edit or deletion, during the cycle, of a claimed message or an earlier one there.
-
-    Nothing was written, and a new cycle is due.
-    """
+    """A change of a claimed or earlier message during the cycle, which wrote nothing. A new one is due."""
 
 
 class Commits(WorkerStore):

@@ -51,10 +51,7 @@ class Conversations(WorkerStore):
         return await self.claim_chosen(choose)
 
     async def claim_overdue(self, deadline: float) -> Claim | None:
-        """Claim a conversation that is crowded, or whose live message waits for more than `deadline` seconds.
-
-        Returns None if there is none.
-        """
+        """Claim a conversation that is crowded, or whose live message waits for more than `deadline` seconds."""
 
         async def choose(transaction: Transaction, now: int) -> str | None:
             return await next_overdue(transaction, self._worker.scope, now, self._late_ms(now, deadline))
@@ -62,10 +59,7 @@ class Conversations(WorkerStore):
         return await self.claim_chosen(choose)
 
     async def claim_chosen(self, choose: Callable[[Transaction, int], Awaitable[str | None]]) -> Claim | None:
-        """Claim the conversation whose id `choose` returns, in the same transaction, or return None.
-
-        `choose` gets the present (ms).
-        """
+        """Claim the conversation whose id `choose` returns for the present (ms), in the same transaction."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Claim | None:
@@ -126,10 +120,7 @@ class Conversations(WorkerStore):
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:
-        """Add the messages that arrived in the conversation since the claim. Raises LostLease.
-
-        Internal events (a decision, a due intention) wait for their own cycle.
-        """
+        """Add the messages that arrived since the claim, without internal events. Raises LostLease."""
 
         async def unit(transaction: Transaction) -> list[sqlite3.Row]:
             await require_claim(transaction, claim)
@@ -146,10 +137,7 @@ class Conversations(WorkerStore):
         return replace(claim, messages=_in_order((*claim.messages, *map(InboxMessage.from_row, more))))
 
     async def correct_audience(self, claim: Claim, audience: Audience) -> Claim:
-        """Give a claimed conversation and its messages the platform's present audience.
-
-        Returns the claim with it. Raises LostLease.
-        """
+        """Give a claim and its messages the platform's present audience. Raises LostLease."""
 
         async def unit(transaction: Transaction) -> int:
             await require_fence(transaction, claim)

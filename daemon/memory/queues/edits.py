@@ -31,10 +31,7 @@ _COMMANDS: Final = {Command.ASK: "question", Command.HAND: "task"}
 
 
 async def forget_asked_in(transaction: Transaction, conversation: str, ts: str, now: int) -> None:
-    """Drop the questions and tasks of a deleted message, and empty their words.
-
-    If a session already reads one, its answer is posted nowhere.
-    """
+    """Drop what a deleted message asked, even if a session reads it already: its answer is posted nowhere."""
     rows = await transaction.rows(
         f"""
         UPDATE shared_messages SET words = '',

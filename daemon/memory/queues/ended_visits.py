@@ -104,10 +104,7 @@ async def drop_what_is_over(transaction: Transaction, conversation: str, now: in
 
 
 async def _was_said_since(transaction: Transaction, conversation: str) -> bool:
-    """Return whether a person said something, answered or aside, that no thought has seen.
-
-    Asides count only from people who spoke to the soul there: the gate let them in.
-    """
+    """Return whether people who spoke to the soul said something there, also aside, that no thought has seen."""
     row = await transaction.one(_SAID_SINCE, id=conversation)
     return row is not None and bool(row["said"])
 

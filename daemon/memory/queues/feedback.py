@@ -25,10 +25,7 @@ _OF_MESSAGE = f"""
 
 
 async def store_feedback(transaction: Transaction, feedback: Feedback, now: int) -> tuple[Acceptance, str]:
-    """Store a person's rating of a reply, or remove it.
-
-    The last rating counts, and the same one again is a duplicate.
-    """
+    """Store or remove a person's rating of a reply. The last one counts, and the same again is a duplicate."""
     if feedback.taken_back:
         return await _take_back(transaction, feedback)
     values = {"author": feedback.author, "value": feedback.value, "now": now, "how": feedback.how}
@@ -163,10 +160,7 @@ _PARTS: Final = "conversation = :conversation AND id >= :whole || '#' AND id < :
 
 
 async def withdraw_reply(transaction: Transaction, asked: Withdrawal, now: int) -> tuple[Acceptance, str]:
-    """Take back the reply that a message is part of.
-
-    Ignored unless the reply answered that user, or an approver asks.
-    """
+    """Take back a message's reply, unless it answered another user and no approver asks."""
     row = await transaction.one(
         f"""
         SELECT o.id, o.conversation, o.recipient, o.withdrawn, o.state

@@ -95,10 +95,7 @@ async def _point_to(transaction: Transaction, conversations: list[str], to: Conv
 
 
 async def _give_what_waits(transaction: Transaction, where: ConversationKey, to: ConversationKey) -> None:
-    """Move the messages, notes and due events that no reply was begun for to the other soul.
-
-    They get other ids, in order to exist once. Decisions stay with the soul that asked.
-    """
+    """Move the messages, notes and due events without a reply to the other soul. Decisions stay."""
     waiting = await transaction.rows(
         """
         SELECT * FROM inbox WHERE conversation = :id AND state IN ('new', 'claimed')

@@ -69,10 +69,7 @@ class NotNow:
 
 
 async def unwanted_here(transaction: Transaction, where: ConversationKey, person: str) -> sqlite3.Row | None:
-    """Return the newest unasked message that a person may mean by *not now*, or None.
-
-    None also means that they answered it. In a DM it may be in another thread.
-    """
+    """Return the newest unasked message, also of another DM thread, that *not now* may mean, or None."""
     row = await transaction.one(
         """
         SELECT i.*, c.place FROM initiatives i JOIN conversations c ON c.id = i.conversation

@@ -133,10 +133,7 @@ async def next_number(transaction: Transaction, behalf: str, workspace: str) -> 
 
 
 async def fire(transaction: Transaction, intention: Intention, now: int) -> None:
-    """Put a due intention into the inbox, once for each slot, and reschedule one that recurs.
-
-    An intention of a thought only becomes `due`.
-    """
+    """Queue a due intention once for each slot, and reschedule a recurring one. A thought's only becomes `due`."""
     if intention.slot.startswith(IN_MIND):
         await transaction.run(
             "UPDATE intentions SET state = 'due', fired = 1, settled_ms = :now WHERE id = :id", now=now, id=intention.id

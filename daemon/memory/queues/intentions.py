@@ -181,10 +181,7 @@ class Intentions(WorkerStore):
         )
 
     async def has_room(self, most: int, behalf: str, planned: int = 0) -> bool:
-        """Return whether a user may have one more intention in addition to those `planned`, of `most` for this soul.
-
-        The soul's own intentions do not count.
-        """
+        """Return whether a user may have one more intention in addition to those `planned`. The soul's don't count."""
         return await self._database.read(
             lambda transaction: _has_room(transaction, self._worker.scope, behalf, most, planned=planned)
         )

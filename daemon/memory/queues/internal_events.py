@@ -106,10 +106,7 @@ async def readable_messages(
 async def park_messages(
     transaction: Transaction, claim: Claim, reason: str, *, reply_to: str, now: int, due: int
 ) -> bool:
-    """Release a claimed conversation until `due`, and return whether something was parked.
-
-    Messages claimed FAULTS times become `dead`. A lost claim is left alone.
-    """
+    """Release a claim until `due`, and return whether messages claimed FAULTS times, or a draft, ended."""
     held = await transaction.one(
         """
         UPDATE conversations SET lease_until = 0, lease_owner = ''

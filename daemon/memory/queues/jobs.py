@@ -178,10 +178,7 @@ class Jobs(WorkerStore):
         await self._settle(job, "done", "", 0, calls)
 
     async def fail(self, job: Job, reason: str, calls: tuple[LLMCall, ...], *, foreseen: bool = True) -> bool:
-        """Retry a job after a growing pause, or mark it as dead and return True.
-
-        It is dead after TRIES attempts, or FAULTS unforeseen failures.
-        """
+        """Retry a job after a growing pause. After TRIES attempts or FAULTS unforeseen failures it is dead: True."""
         wait_ms = int(1000 * 5 * 2 ** (job.attempts - 1))
         faults = int(not foreseen)
         dead = job.attempts >= TRIES or job.faults + faults >= FAULTS

@@ -67,10 +67,7 @@ class MemoryAct(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The facts that were shown, in this order, and the `newest` that was asked about.
-
-    Without `newest`, waiting learning jobs are hurried.
-    """
+    """The facts that were shown, in order. Without the `newest`, waiting learning jobs are hurried."""
 
     facts: tuple[str, ...]
     newest: str = ""
@@ -130,10 +127,7 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A fact to forget, with its twins, its words, and the older facts that it replaced.
-
-    The messages that taught them teach nothing any more, even if a job looks through them again.
-    """
+    """A fact to forget, with its twins, its words and the facts it replaced. Their messages teach nothing more."""
 
     fact: str
 

@@ -17,10 +17,7 @@ OFFERED_MS: Final = 24 * 3_600_000
 
 
 async def pick_answer(transaction: Transaction, picked: PickedAnswer, now: int) -> tuple[Acceptance, str]:
-    """Put a picked answer into the conversation that asked.
-
-    A pick is ignored if it comes from another user, twice or too late, or if no answer is offered.
-    """
+    """Put a picked answer into the conversation that asked, if the asked user picks in time and once."""
     row = await transaction.one(
         f"""
         SELECT o.id, o.conversation, o.recipient, o.reply_to, o.answers, o.created_ms, c.place, c.audience

@@ -29,10 +29,7 @@ class Outbox(WorkerStore):
     """
 
     async def claim_next(self, conversation: str | None = None) -> Delivery | None:
-        """Claim the next post that may be sent now, of any conversation or of one, or return None.
-
-        A row that can't be read is parked, and its error raised.
-        """
+        """Claim the next post that may be sent now, of any conversation or of one. An unreadable row is parked."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[sqlite3.Row, bool] | None:

@@ -187,10 +187,7 @@ class OwnThings(WorkerStore):
     """The rows that belong to one person, in one worker's soul and workspace."""
 
     async def waiting(self, person: str, but: Sequence[str] = ()) -> int:
-        """Return how many messages of a person wait for an answer, except those with the ids `but`.
-
-        Raises StoreError.
-        """
+        """Return how many messages of a person wait, except those with the ids `but`. Raises StoreError."""
         row = await self._database.one(
             """
             SELECT count(*) AS waiting FROM inbox WHERE soul = :soul AND workspace = :workspace AND author = :person

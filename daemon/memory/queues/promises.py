@@ -19,10 +19,7 @@ _LOOK_AGAIN_MS: Final = 60_000  # while the post that speaks of a promise is sti
 
 
 class TooManyPromises(LostLease):
-    """A promise of another conversation to the same person during the cycle.
-
-    Nothing was written, and a new cycle is due.
-    """
+    """A conflict with another promise to the person. Nothing was written, and a new cycle is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +71,7 @@ async def promise(transaction: Transaction, conversation: ConversationKey, name:
 
 @dataclass(frozen=True, slots=True)
 class OpenPromise:
-    """A promise that a person has read: the id, the words and the due time (ms, UTC) of its goal.
-
-    The words are empty if what they rest on is gone.
-    """
+    """A promise that a person has read: its goal, empty if the words are gone, and its due time (ms, UTC)."""
 
     id: str
     goal: str
@@ -153,10 +147,7 @@ async def is_promised(transaction: Transaction, soul: str, name: str, now: int, 
 
 
 async def end_unheard(transaction: Transaction, soul: str, name: str, now: int) -> bool:
-    """Give up a promise that is two weeks overdue because its person isn't let in, and return whether it ended.
-
-    A person who comes back sooner hears of it.
-    """
+    """Give up a promise two weeks overdue whose person isn't let in, and return whether it ended."""
     ended = await transaction.rows(
         f"""
         UPDATE goals SET state = 'abandoned', closed_ms = :now, touched_ms = :now, why = '', changed_by = ''
@@ -214,10 +205,7 @@ class PromisesTold:
 
 @dataclass(frozen=True, slots=True)
 class PromisesKept:
-    """The words about these goals that are posted with the same commit: nothing is owed after it.
-
-    `early`: they come before their time.
-    """
+    """The words posted with the same commit about these goals, or `early`: nothing is owed after it."""
 
     goals: tuple[str, ...]
     early: bool = False

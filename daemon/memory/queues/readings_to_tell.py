@@ -24,10 +24,7 @@ _KEY: Final = "soul = :soul AND workspace = :workspace AND person = :person"
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """An admin's look at words of `person`, from `first_ms` to `last_ms`, of which they don't know.
-
-    `zone` is the person's time zone.
-    """
+    """An admin's look at words of `person` (with time zone `zone`), of which the person doesn't know."""
 
     person: str
     first_ms: int
@@ -73,10 +70,7 @@ class ReadingsToTell(WorkerStore):
         return Room(row["channel"], Place.DM, Audience.parse(row["audience"])) if row else None
 
     async def tell(self, telling: Telling, room: Room, quiet: QuietHours) -> bool:
-        """Queue the note, or return False if another daemon was first or an admin looked at more since.
-
-        If it can't be sent before the person's `quiet` hours begin, it is sent after them. Raises StoreError.
-        """
+        """Queue the note outside `quiet` hours. False: another look or daemon came first. Raises StoreError."""
         now = self._clock.now_ms()
         where = ConversationKey(self._worker.soul, self._worker.workspace, room.channel)
 

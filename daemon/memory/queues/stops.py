@@ -168,10 +168,7 @@ async def stop_work(transaction: Transaction, place: StopPlace, now: int) -> tup
 
 
 async def stop_by_command(transaction: Transaction, command: TypedCommand, now: int) -> tuple[str, ...]:
-    """Stop what is done for the person alone in the command's channel, or else in their DMs.
-
-    Returns the stopped conversations.
-    """
+    """Stop what is done for the person alone in the command's channel, or else in their DMs."""
     there = StopPlace(command.soul, command.workspace, command.asked_in, "", command.author, whole=True, own=True)
     stopped = await stop_work(transaction, there, now) if command.asked_in != command.channel else ()
     return stopped or await stop_work(transaction, replace(there, channel=command.channel, own=False), now)

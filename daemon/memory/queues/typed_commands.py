@@ -116,10 +116,7 @@ async def take_command(
 
 
 def act_pressed(home: str) -> MemoryAct | None:
-    """Return what a press on the home page does to the person's own memory, or None for any other press.
-
-    The store leaves alone what belongs to another person.
-    """
+    """Return what a press on the home page does to the person's own memory, or None for any other press."""
     act, _, about = home.partition(" ")
     if act in ("pause", "resume"):
         return Paused(paused=act == "pause")
@@ -150,10 +147,7 @@ MESSAGE: Final = "why"
 
 
 async def ask_why(transaction: Transaction, asked: WhyAsked, now: int) -> tuple[Acceptance, str]:
-    """Put the question into the inbox, once for each use of the shortcut.
-
-    Ignored if the soul posted no such message.
-    """
+    """Put the question into the inbox, if the soul posted the message. Each use of the shortcut counts once."""
     row = await transaction.one(
         f"""
         SELECT c.id, c.place, c.audience, o.reply_to FROM outbox o JOIN conversations c ON c.id = o.conversation

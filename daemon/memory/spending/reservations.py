@@ -20,10 +20,7 @@ _COLUMNS = (
 
 
 async def store_calls(transaction: Transaction, calls: Sequence[LLMCall]) -> None:
-    """Add model calls to the ledger, without prompts and responses, and to the habits of their models.
-
-    A call that was paid from a reservation enters the ledger when that is settled.
-    """
+    """Add model calls to the ledger, or later if paid from a reservation, and to their models' habits."""
     for call in calls:
         if not call.reservation:
             await store_call(transaction, call)
@@ -150,10 +147,7 @@ class Reservations(WorkerStore):
         await self._database.write(lambda transaction: store_call(transaction, call))
 
     async def settle_forgotten(self) -> int:
-        """Count as spent what was reserved so long ago that its call is over, and return how many.
-
-        Raises StoreError.
-        """
+        """Count as spent what has been reserved for so long that its call is over. Raises StoreError."""
         rows = await self._database.rows(
             "SELECT id FROM reservations WHERE abs(made_ms - :now) > :hour",  # or of a clock that was far ahead
             now=self._clock.now_ms(),
@@ -268,10 +262,7 @@ async def _counted(transaction: Transaction, wanted: WantedCall, paid_by: PaidBy
 
 
 def limits_for(payer: Payer, limits: Mapping[PaidBy, int]) -> dict[PaidBy, int]:
-    """Return the limits that concern a payer.
-
-    A call for no person, or in no room, meets no cap of people or of rooms.
-    """
+    """Return the limits that concern a payer: no cap of people without a person, nor of rooms without a room."""
     return {paid_by: limit for paid_by, limit in limits.items() if payer.id_of(paid_by)}
 
 
@@ -287,10 +278,7 @@ class SpentToday:
 
 
 async def spent_today(database: Database, soul: str, day: str) -> SpentToday:
-    """Return what a soul has spent on a day (`2026-07-06`), in all workspaces, as its cap counts it.
-
-    Raises StoreError.
-    """
+    """Return what a soul has spent on a day of its cap (`2026-07-06`), in all workspaces. Raises StoreError."""
     row = await database.one(
         """
         SELECT coalesce((SELECT sum(nano) FROM spending WHERE day = :day AND paid_by = 'soul' AND id = :soul), 0)

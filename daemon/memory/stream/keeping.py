@@ -71,10 +71,7 @@ class _Outcome:
 
 
 async def let_take_effect(transaction: Transaction, one: NewThought, stored: StoredThought, *, unless: bool) -> None:
-    """Let a thought take effect as far as its functions may, and store the outcome.
-
-    With `unless` nothing takes effect, is proposed or counted.
-    """
+    """Let a thought take effect as far as its functions may, or not at all with `unless`. Stores the outcome."""
     authority = one.authority.and_also(await authority_of(transaction, stored.conversation.soul))
     outcome, held = _Outcome(dict(one.did), list(one.refused)), _held(one)
     for name, _ in one.refused:

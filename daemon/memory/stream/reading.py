@@ -214,10 +214,7 @@ _PLAIN = (
 async def list_thoughts(
     database: Database, soul: str, conversation: str, limit: int, *, after: int | None = None
 ) -> tuple[ListedThought, ...]:
-    """Return the newest thoughts of a soul or a conversation, oldest first. Raises StoreError.
-
-    With `after`, these are the first thoughts behind that `seq`.
-    """
+    """Return the newest thoughts, or the first ones after `after`, oldest first. Raises StoreError."""
     which, values = ("conversation = :of", conversation) if conversation else ("soul = :of", soul)
     order = "DESC" if after is None else "ASC"
     rows = await database.rows(
