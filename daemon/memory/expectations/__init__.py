@@ -1,1 +1,1 @@
-"""What souls expect of what comes next, and how that is scored."""
+"""The expectations of souls about what comes next, and their scores."""

@@ -1,4 +1,4 @@
-"""What a soul expects before some readers, what came of it since its last thought there, and how well it foresees."""
+"""The expectations that a soul's readers may know of, their outcomes, and the calibration of its forecasts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -31,11 +31,7 @@ class ScoredPrediction:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The `open` expectations that the readers may know of, and the `errors` of this conversation.
-
-    The greatest surprise stands first. `sums` are the figures of all that the soul ever expected, which hold no
-    words.
-    """
+    """The `open` expectations for the readers, the `errors` here (greatest surprise first), and wordless `sums`."""
 
     open: tuple[OpenPrediction, ...] = ()
     errors: tuple[ScoredPrediction, ...] = ()
@@ -50,7 +46,7 @@ class Expected:
         return self.errors[0].surprise if self.errors else None
 
     def after(self, conversation: ConversationKey, came: Came) -> "Expected":
-        """The same once what came in this conversation is scored, as its commit will."""
+        """Return the expectations after scoring what came in this conversation, as its commit will."""
         found = scores((one for one in self.open if one.conversation == str(conversation)), came)
         fresh = [
             ScoredPrediction(made.id, made.what, made.confidence, one.outcome, surprise, made.thought)
@@ -67,9 +63,9 @@ NOTHING_EXPECTED: Final = Expected()
 
 
 async def expected_at_hand(transaction: Transaction, conversation: ConversationKey, readers: Readers) -> Expected:
-    """What is expected in this conversation, and where the same audience or the whole workspace may know of it.
+    """Return the expectations of this conversation, and of others that the same audience or the workspace may know of.
 
-    Before readers who aren't all members it is what was expected in this conversation alone.
+    Before readers who aren't all members only this conversation counts.
     """
     rows = await transaction.rows(
         "SELECT * FROM predictions WHERE conversation = :id AND state = 'open' ORDER BY seq", id=str(conversation)
@@ -104,7 +100,7 @@ async def expected_at_hand(transaction: Transaction, conversation: ConversationK
 
 
 async def sums_of(transaction: Transaction, soul: str) -> Sums:
-    """The figures of all that a soul ever expected."""
+    """Return the figures of all expectations of a soul."""
     row = await transaction.one("SELECT * FROM prediction_sums WHERE soul = :soul", soul=soul)
     return Sums(row["scored"], row["hits"], row["confidence"], row["squared"]) if row else NOTHING_SCORED
 
@@ -119,7 +115,7 @@ STATES: Final = ("open", "hit", "miss", "unresolved", "withdrawn")
 
 @dataclass(frozen=True, slots=True)
 class ListedPrediction:
-    """One expectation; its words are empty where they are gone. `due_ms` is None where it waits for exchanges."""
+    """An expectation in a list. Its words are empty if they are gone. `due_ms` is None if it waits for exchanges."""
 
     id: str
     soul: str
@@ -139,7 +135,6 @@ class ListedPrediction:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "ListedPrediction":
-        """Read a `predictions` row."""
         return cls(
             **{name: row[name] for name in _PLAIN},
             check=object_or_nothing(row["awaited"]),
@@ -157,10 +152,7 @@ _PLAIN: Final = (
 async def list_predictions(
     database: Database, soul: str, conversation: str, state: str, limit: int
 ) -> tuple[ListedPrediction, ...]:
-    """The newest expectations of a soul, oldest first; `state` and `conversation` leave others out where given.
-
-    Raises StoreError.
-    """
+    """Return the newest expectations, oldest first, of a state or a conversation. Raises StoreError."""
     rows = await database.rows(
         f"""
         SELECT * FROM predictions WHERE soul = :soul {"AND +conversation = :conversation" if conversation else ""}
@@ -175,7 +167,7 @@ async def list_predictions(
 
 
 async def calibration(database: Database, soul: str, since_ms: int) -> Mapping[str, object]:
-    """How well a soul foresaw what was scored since a moment, as JSON values. Raises StoreError."""
+    """Return how well a soul foresaw what was scored since a moment, as JSON values. Raises StoreError."""
 
     async def unit(transaction: Transaction) -> Mapping[str, object]:
         rows = await transaction.rows(

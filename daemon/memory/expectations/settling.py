@@ -17,12 +17,12 @@ from daemon.memory.thought_parts import PartsTaken, StoredThought, came_before
 from daemon.memory.worker_store import WorkerStore
 
 MOST_OPEN: Final = 20
-"""Open expectations of one conversation."""
+"""The most open expectations of one conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewPrediction:
-    """What is expected, how surely (0 to 1), by when as the soul put it and as the house reads it, and what decides."""
+    """An expectation: its confidence (0 to 1), the time as the soul put it and as it was read, and its check."""
 
     what: str
     confidence: float
@@ -33,7 +33,7 @@ class NewPrediction:
 
 @dataclass(frozen=True, slots=True)
 class OpenPrediction:
-    """An expectation that nothing has decided yet; `exchanges` are those left, None where its time alone counts."""
+    """An expectation that is not decided yet. `exchanges` are those left, None if its time alone counts."""
 
     seq: int
     id: str
@@ -48,14 +48,13 @@ class OpenPrediction:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "OpenPrediction":
-        """Read a `predictions` row."""
         plain = ("seq", "id", "what", "confidence", "made_ms", "due_ms", "exchanges", "conversation", "thought")
         return cls(**{name: row[name] for name in plain}, check=read_check(row["awaited"]))
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionsMade:
-    """The expectations of one thought, as a part that takes effect where it is stored."""
+    """The expectations of one thought, as a part that takes effect when it is stored."""
 
     predictions: tuple[NewPrediction, ...]
 
@@ -68,7 +67,7 @@ class PredictionsMade:
         return len(self.predictions)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """Store those that repeat no open one, while there is room; one about a goal needs one that is known there."""
+        """Store the expectations that repeat no open one, while there is room and their goal is known."""
         open_ = list(await open_in(transaction, thought.conversation))
         refused = list[str]()
         for one in self.predictions:
@@ -84,7 +83,7 @@ class PredictionsMade:
 
 
 async def open_in(transaction: Transaction, conversation: ConversationKey | str) -> tuple[OpenPrediction, ...]:
-    """The open expectations of a conversation, oldest first."""
+    """Return the open expectations of a conversation, oldest first."""
     rows = await transaction.rows(
         "SELECT * FROM predictions WHERE conversation = :id AND state = 'open' ORDER BY seq", id=str(conversation)
     )
@@ -92,12 +91,12 @@ async def open_in(transaction: Transaction, conversation: ConversationKey | str)
 
 
 def plain_check(check: Check) -> Mapping[str, object]:
-    """A check as JSON values, without what is empty."""
+    """Return a check as JSON values, without what is empty."""
     return {name: value for name, value in asdict(check).items() if value}
 
 
 def read_check(text: str) -> Check:
-    """What was written by `plain_check`; one without its words has its kind alone, and what can't be read is `none`."""
+    """Read what `plain_check` wrote. A check without its words has its kind alone. One that can't be read is `none`."""
     held = object_or_nothing(text)
     kind, words = held.get("kind"), held.get("words")
     return Check(
@@ -108,7 +107,6 @@ def read_check(text: str) -> Check:
 
 
 def _repeats(new: NewPrediction, check: Check, what: str) -> bool:
-    """Whether it waits for the same as an open one; what only people can decide differs by its words."""
     if new.check.same_thing != check.same_thing:
         return False
     return new.check.kind != "none" or _levelled(new.what) == _levelled(what)
@@ -170,7 +168,7 @@ _DUE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What became of an expectation; `surprise` is None where nothing decided it."""
+    """The outcome of an expectation. `surprise` is None if nothing decided it."""
 
     prediction: OpenPrediction
     outcome: Outcome
@@ -178,16 +176,13 @@ class Score:
 
 
 def came_with(perceptions: Iterable[Perception], tools: frozenset[str] = frozenset(), *, talk: bool = True) -> Came:
-    """What the perceptions of a cycle let come true; bots and sessions are no persons.
-
-    Where there is no `talk`, a phrase was obeyed, which is no exchange.
-    """
+    """Return what the perceptions of a cycle let come true. Without `talk` there was no exchange."""
     heard = tuple(map(_heard, perceptions))
     return Came(heard, tools, exchange=talk and any(one.author for one in heard))
 
 
 def scores(open_: Iterable[OpenPrediction], came: Came) -> tuple[Score, ...]:
-    """Those that what came decides, and those whose exchanges are over with it."""
+    """Return the scores of the expectations that `came` decides, or whose exchanges are over."""
     found = list[Score]()
     for one in open_:
         outcome = decided(one.check, came, one.due_ms)
@@ -201,7 +196,7 @@ def scores(open_: Iterable[OpenPrediction], came: Came) -> tuple[Score, ...]:
 async def settle(
     transaction: Transaction, conversation: ConversationKey, came: Came, given: Sequence[str], now: int
 ) -> None:
-    """Score what a cycle perceived, in its commit; the outcomes that its thought was `given` (ids) are news no more."""
+    """Score what a cycle perceived, in its commit. The outcomes `given` to its thought (ids) count as shown."""
     open_ = await open_in(transaction, conversation)
     await _keep(transaction, scores(open_, came), now)
     if came.exchange and any(one.exchanges is not None for one in open_):
@@ -224,22 +219,22 @@ async def settle(
 
 
 async def settle_reading(transaction: Transaction, conversation: ConversationKey, reading: Noticed, now: int) -> None:
-    """Score what a reading decides, as soon as it is stored; its thought is given that with it."""
+    """Score what a reading decides, as soon as it is stored: its thought gets both."""
     await _keep(transaction, scores(await open_in(transaction, conversation), Came((reading,))), now)
 
 
 class DuePredictions(WorkerStore):
-    """Scores what one soul expected, when its time is over. Each call may raise StoreError."""
+    """The scoring of one soul's expectations whose time is over. Each call may raise StoreError."""
 
     async def next_due_ms(self) -> int | None:
-        """When the next open expectation is over; None without any."""
+        """Return when the next open expectation is over (ms), or None."""
         return await self._due_ms(
             "SELECT min(due_ms) AS due FROM predictions "
             "WHERE soul = :soul AND workspace = :workspace AND state = 'open'"
         )
 
     async def fall_due(self) -> int:
-        """Score what is over; gives how many. What another daemon scored meanwhile is left as it is."""
+        """Score what is over, and return how many. What another daemon has scored is left alone."""
         which = {**self._worker.scope, "most": _AT_ONCE}
         if not await self._database.rows(_DUE, now=self._clock.now_ms(), **which):
             return 0
@@ -275,10 +270,7 @@ def _score(one: OpenPrediction, outcome: Outcome) -> Score:
 
 
 async def _at_its_end(transaction: Transaction, one: OpenPrediction) -> Outcome:
-    """What it came to in the end, by words that no cycle answered and by answered ones as they are now.
-
-    Exchanges that never came leave it undecided.
-    """
+    """Return the final outcome, by unanswered and edited words. Exchanges that never came leave it undecided."""
     heard = (*await _said_aside(transaction, one), *await _edited(transaction, one))
     if (outcome := decided(one.check, Came(heard), one.due_ms)) is not None:
         return outcome
@@ -286,7 +278,7 @@ async def _at_its_end(transaction: Transaction, one: OpenPrediction) -> Outcome:
 
 
 async def _said_aside(transaction: Transaction, one: OpenPrediction) -> tuple[Noticed, ...]:
-    """What was said to others in its thread meanwhile, by people who spoke to the soul there."""
+    """Return what people who spoke to the soul there said to others in the thread since."""
     if one.check.kind not in ("reply", "mention", "silence"):
         return ()
     rows = await transaction.rows(
@@ -305,7 +297,7 @@ async def _said_aside(transaction: Transaction, one: OpenPrediction) -> tuple[No
 
 
 async def _edited(transaction: Transaction, one: OpenPrediction) -> tuple[Noticed, ...]:
-    """What was answered since it was expected and says something else by now."""
+    """Return the answered messages, said since the expectation, whose text has changed."""
     if one.check.kind != "mention":
         return ()
     key = ConversationKey.parse(one.conversation)

@@ -1,1 +1,1 @@
-"""What is still to be done, and what came of it? Inbox, outbox, jobs, intentions, approvals and commits."""
+"""The queues of memory.db: inbox, outbox, jobs, intentions, approvals and commits."""

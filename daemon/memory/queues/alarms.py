@@ -1,7 +1,4 @@
-"""What is wrong now, in memory.db: each alarm is posted once, whichever daemon sees it, until it has healed.
-
-The posts that tell of it are notes in the outbox, so that a restart or an outage of the platform loses none.
-"""
+"""The alarms in memory.db, each posted once until it heals, and the duties that one daemon at a time does."""
 
 import json
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
@@ -25,14 +22,14 @@ from daemon.memory.senses.readings import NewReading
 from daemon.memory.worker_store import WorkerStore
 
 _DEAD_QUEUES = {"inbox": "inbox", "outbox": "outbox", "jobs": "jobs", "intentions": "schedule"}
-"""Tables with rows that were given up, and the commands that list them."""
+"""The tables whose rows can be given up, and the commands that list them."""
 
 _OURS = "!alarm:"
 
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Something that is wrong since a moment (ms) and was seen last at another; `posts` tell of it, by key."""
+    """A problem that a daemon saw. `posts` are the outbox keys of the messages about it."""
 
     name: str
     since_ms: int
@@ -42,23 +39,23 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Addressee:
-    """Where alarms are posted: a room, and the person in it, if it is one person's."""
+    """A room in which alarms are posted. `person` is set if the room is a DM."""
 
     room: Room
     person: str = ""
 
 
 async def open_alarms(database: Database | Transaction) -> tuple[Alarm, ...]:
-    """What is wrong now, the oldest first. Raises StoreError."""
+    """Return the open alarms, the oldest first. Raises StoreError."""
     rows = await database.rows("SELECT * FROM alarms ORDER BY since_ms, name")
     return tuple(Alarm(row["name"], row["since_ms"], row["seen_ms"], tuple(json.loads(row["posts"]))) for row in rows)
 
 
 class Alarms(WorkerStore):
-    """The alarms of all daemons: posted by the worker's soul, and sensed by every soul that is awake."""
+    """The alarms of all daemons. The worker's soul posts them, and every soul that is awake perceives them."""
 
     async def see(self, names: Collection[str]) -> tuple[str, ...]:
-        """Note what is wrong at this moment; gives what was not known yet. Raises StoreError."""
+        """Note the alarms that are raised now, and return those not known before. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[str, ...]:
@@ -79,14 +76,11 @@ class Alarms(WorkerStore):
         return await self._database.write(unit, passing=True) if names else ()
 
     async def open(self) -> tuple[Alarm, ...]:
-        """What is wrong now, the oldest first. Raises StoreError."""
+        """Return the open alarms, the oldest first. Raises StoreError."""
         return await open_alarms(self._database)
 
     async def given_up(self) -> tuple[str, ...]:
-        """The alarms of the queues with rows that were given up; our own posts are another alarm.
-
-        Raises StoreError.
-        """
+        """Return the alarms of the queues that hold dead rows, without the posts about alarms. Raises StoreError."""
         ours = f"AND instr(id, '{_OURS}') = 0"
         found = []
         for table, command in _DEAD_QUEUES.items():
@@ -96,7 +90,7 @@ class Alarms(WorkerStore):
         return tuple(found)
 
     async def unsaid(self, alarms: Iterable[Alarm]) -> tuple[Alarm, ...]:
-        """Those of which no post tells, and those whose posts all failed for good. Raises StoreError."""
+        """Return the alarms that have no post, or whose posts all failed for good. Raises StoreError."""
         return tuple([one for one in alarms if await self._failed(one.posts) == len(one.posts)])
 
     async def _failed(self, posts: Sequence[str]) -> int:
@@ -110,7 +104,7 @@ class Alarms(WorkerStore):
         return int(row["n"]) if row else 0
 
     async def is_refused(self, channel: str, since_ms: int) -> bool:
-        """Whether a post of ours failed for good in a channel since a moment (ms). Raises StoreError."""
+        """Return whether a post about alarms failed for good in a channel since a moment (ms). Raises StoreError."""
         stem = f"{ConversationKey(self._worker.soul, self._worker.workspace, channel)}{_OURS}"
         row = await self._database.one(
             """
@@ -123,7 +117,7 @@ class Alarms(WorkerStore):
         return row is not None
 
     async def tell(self, alarms: Sequence[Alarm], to: Sequence[Addressee], body: str) -> bool:
-        """Queue one post about alarms for each addressee; False where another daemon was faster. Raises StoreError."""
+        """Queue one post for each addressee, or return False if another daemon was faster. Raises StoreError."""
         now, first = self._clock.now_ms(), alarms[0]
 
         async def unit(transaction: Transaction) -> bool:
@@ -146,10 +140,7 @@ class Alarms(WorkerStore):
         return await self._database.write(unit)
 
     async def heal(self, alarms: Sequence[Alarm]) -> tuple[Alarm, ...]:
-        """Forget what is wrong no more, with a line wherever it was posted; gives what was still known.
-
-        Raises StoreError.
-        """
+        """Delete healed alarms, post a line where they were posted, and return the known ones. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[Alarm, ...]:
@@ -201,7 +192,7 @@ async def _forget(transaction: Transaction, alarm: Alarm) -> bool:
 
 
 async def _queue_line(transaction: Transaction, conversation: str, healed: Sequence[Alarm], now: int) -> None:
-    """One line in a conversation with posts about these, if they are still there."""
+    """Queue one line in a conversation that has posts about these alarms, if the posts are still there."""
     since_ms, name = min((one.since_ms, one.name) for one in healed)
     posts = [post for one in healed for post in one.posts if post.partition(_OURS)[0] == conversation]
     await transaction.run(
@@ -223,13 +214,13 @@ async def _queue_line(transaction: Transaction, conversation: str, healed: Seque
 
 LEASE_MS: Final = 15_000
 LOOK_S: Final = 5.0
-"""Seconds after which one who found another at it looks again."""
+"""Seconds until a daemon looks again at a duty that another daemon holds."""
 
 _NEVER_MS: Final = 2**62
 
 
 class Duty:
-    """One duty, by its name. It is due `every_s` seconds after it was done, or with None only when it is asked for."""
+    """A duty that one daemon at a time does, every `every_s` seconds, or with None only when a daemon asks."""
 
     def __init__(self, database: Database, clock: Clock, name: str, *, every_s: float | None = None) -> None:
         self._database = database
@@ -238,7 +229,7 @@ class Duty:
         self._every_s = every_s
 
     async def ask(self) -> None:
-        """Have it done by one of the daemons, once more if one is at it now. Raises StoreError."""
+        """Make the duty due now, even while a daemon is doing it. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:
@@ -254,10 +245,9 @@ class Duty:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[float]:
-        """Hold it while the block runs, if it is due and no living daemon is at it; then the block is to do it.
+        """Yield 0 and hold the duty while the block does it, or yield the seconds to wait.
 
-        Gives 0, else the seconds after which to look again. It is done once the block has ended without an error.
-        Raises StoreError.
+        The duty counts as done if the block ends without an error. Raises StoreError.
         """
         row = await self._database.one("SELECT * FROM duties WHERE name = :name", name=self._name)
         wait = self._seconds_until_due(row)
@@ -282,7 +272,7 @@ class Duty:
         return max(0.0, min(left_ms / 1000, most_s))
 
     async def _take(self, row: sqlite3.Row | None) -> int | None:
-        """Take it as it was found; gives how often it was asked for. None: another daemon is at it, or was faster."""
+        """Lease the duty and return how often it was asked for, or None if another daemon holds it."""
         now, me = self._clock.now_ms(), self._database.processes.own
         owner, until = (row["lease_owner"], row["lease_until"]) if row else ("", 0)
         held = owner not in {"", me} and holds(until, now, LEASE_MS)
@@ -307,7 +297,7 @@ class Duty:
         return await self._database.write(unit, passing=True)
 
     async def _let_go(self, asked: int, *, done: bool) -> None:
-        """Give it back; done, it is due again as set, unless it was asked for meanwhile."""
+        """End the lease. A done duty becomes due again by `every_s`, unless a daemon asked for it since."""
         next_ms = _NEVER_MS if self._every_s is None else self._clock.now_ms() + int(self._every_s * 1000)
 
         async def unit(transaction: Transaction) -> None:

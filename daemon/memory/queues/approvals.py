@@ -1,8 +1,4 @@
-"""Permission for single actions: asked under one post, decided once and in time by a user who was asked, used once.
-
-A button carries nothing but the question's id. The row says who may decide, until when and under which message, so that
-a forged, late or repeated click changes nothing, and neither does a restart.
-"""
+"""Questions for permission: each is asked in one post, decided once by a user who was asked, and used once."""
 
 import json
 from collections.abc import Mapping
@@ -33,11 +29,11 @@ _AT_ONCE = 100  # closed in one transaction, which has to be short
 
 @dataclass(frozen=True, slots=True)
 class NewApproval:
-    """A question for permission; its buttons carry `id`, which never repeats.
+    """A question for permission.
 
-    `arguments` are exactly what the tool will get, `asked` the platform ids of the users who may decide until
-    `expires_ms`. `fingerprint` is that of the tool; with another one it is not used. Raises ValueError when `asked` is
-    empty.
+    Its `id` never repeats, and its buttons carry nothing else: a forged, late or repeated click changes nothing.
+    `arguments` are exactly what the tool will get. `asked` are the users who may decide, by platform id. A permission
+    isn't used if the tool's `fingerprint` has changed. Raises ValueError when `asked` is empty.
     """
 
     id: str
@@ -54,7 +50,7 @@ class NewApproval:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A row of `approvals`; times in milliseconds UTC."""
+    """A row of `approvals`."""
 
     id: str
     conversation: str
@@ -72,7 +68,6 @@ class Approval:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Approval":
-        """Read an `approvals` row."""
         return read_row(cls, row, arguments=json.loads, asked=lambda asked: tuple(json.loads(asked)))
 
 
@@ -85,7 +80,7 @@ async def store_approval(
     audience: Audience,
     now: int,
 ) -> None:
-    """Store the question that a reply asks; the post that shows it carries its id in `outbox.approval`."""
+    """Store the question that a reply asks. The post that shows it carries its id in `outbox.approval`."""
     await transaction.insert(
         "approvals",
         id=new.id,
@@ -103,12 +98,11 @@ async def store_approval(
 
 
 async def decide(transaction: Transaction, decision: Decision, now: int) -> tuple[Acceptance, str]:
-    """Take a click on a button: accepted once, from a user who was asked, under the question's own message, in time.
+    """Take a click by a user who was asked, once, under the question's own message, before it expires.
 
-    An accepted decision goes into the inbox, and the question loses its buttons. Any other click goes into the audit
-    log and changes nothing, except that a late one expires the question as `Approvals.expire` does.
-
-    A click in direct messages comes as one for the main soul; the owner of a session may be asked there by any soul.
+    An accepted decision goes into the inbox, and the question loses its buttons. Any other click is only recorded in
+    the audit log. A late click also expires the question, as `Approvals.expire` does. A click in a DM arrives for the
+    main soul, but any soul may have asked the owner of a session there.
     """
     row = await transaction.one(
         f"""
@@ -138,7 +132,7 @@ async def decide(transaction: Transaction, decision: Decision, now: int) -> tupl
 
 
 async def _why_refused(transaction: Transaction, asked: Approval | None, decision: Decision, now: int) -> str:
-    """Why a click does not count; empty when it does."""
+    """Return why a click does not count, or '' if it does."""
     if asked is None:
         return "no such question there"
     if asked.state != "waiting":
@@ -161,10 +155,10 @@ async def _why_refused(transaction: Transaction, asked: Approval | None, decisio
 async def close_question(
     transaction: Transaction, asked: Approval, state: str, *, by: str, now: int, answer: str = ""
 ) -> None:
-    """Close a waiting question as `approved`, `refused` or `expired`: an event for the inbox, and no buttons any more.
+    """Close a waiting question as `approved`, `refused` or `expired`, and remove its buttons.
 
-    The event's author is the user who decided, or the first user asked where an admin or the deadline decided. What
-    lapsed with a stopped reply makes no event.
+    This puts an event into the inbox. Its author is the user who decided, or the first user asked if an admin or the
+    deadline decided. A question that lapsed with a stopped reply makes no event.
     """
     if state == "expired" and await was_stopped(transaction, asked.conversation, asked.id):
         await lapse_now(transaction, asked.conversation, asked.id, now)
@@ -204,10 +198,7 @@ async def close_question(
 
 
 async def take_back(transaction: Transaction, question: str, now: int) -> None:
-    """End the asking for what was to go to a session and is dropped: from now on no click counts.
-
-    Its message says so as soon as it is surely posted; see `Approvals.expire`.
-    """
+    """Expire the question about a dropped message. `Approvals.expire` edits it once it is surely posted."""
     await transaction.run(
         "UPDATE approvals SET expires_ms = min(expires_ms, :now) WHERE id = :id AND state = 'waiting'",
         now=now,
@@ -223,7 +214,7 @@ async def _was_taken_back(transaction: Transaction, asked: Approval) -> bool:
 
 
 async def _empty_question(transaction: Transaction, asked: Approval, now: int) -> None:
-    """Put one line in the place of a question that was taken back, whose words are to be read no more."""
+    """Replace the text of a question that was taken back by one line."""
     whole = f"{asked.conversation}!{asked.id}"
     await transaction.run(
         """
@@ -253,12 +244,12 @@ async def _empty_question(transaction: Transaction, asked: Approval, now: int) -
 
 
 class Approvals(WorkerStore):
-    """Questions for permission of one worker's soul in its workspace."""
+    """The questions for permission of one worker's soul in its workspace."""
 
     async def expire(self) -> int:
-        """Close the questions whose deadline has passed; returns how many there were.
+        """Close the questions whose deadline has passed, and return how many there were.
 
-        One that can't be closed in FAULTS tries just expires; its error is raised after all others are closed.
+        A question that can't be closed in FAULTS tries just expires. Its error is raised after all others are closed.
         """
         now = self._clock.now_ms()
 
@@ -293,7 +284,7 @@ class Approvals(WorkerStore):
         return await self._move_all(due, move, count_fault)
 
     async def next_due_ms(self) -> int | None:
-        """When the next question expires; None when none waits."""
+        """Return when the next question expires (ms), or None if no question waits."""
         return await self._due_ms(
             f"""
             SELECT min(expires_ms) AS due FROM approvals a
@@ -302,10 +293,10 @@ class Approvals(WorkerStore):
         )
 
     async def begin_use(self, approval_id: str) -> Approval | None:
-        """Take a permission for use, at most once ever; None when it is not given, used up or expired.
+        """Take a permission for use, once, or return None if it is not given, used up or expired.
 
-        A permission holds as long after the decision as its question was open. One that is already in use belongs to a
-        daemon that died before it stored the outcome: it becomes `unknown` and is never used again.
+        A permission holds as long after the decision as its question was open. A permission already in use belongs to a
+        daemon that died before it stored the outcome. It becomes `unknown` and is never used again.
         """
         rows = await self._database.run(
             """
@@ -333,7 +324,7 @@ class Approvals(WorkerStore):
         )
 
     async def end_cut_off_use(self, approval_id: str) -> None:
-        """Where a use was begun and cut off, it is not known how it ended: for the cycle that held it, at its end."""
+        """Mark a use that was cut off as `unknown`."""
         await self._database.run(
             """
             UPDATE approvals SET state = 'unknown'
@@ -344,7 +335,7 @@ class Approvals(WorkerStore):
         )
 
     async def status(self, approval_id: str) -> Approval | None:
-        """The question with this id, in its current state, if there is one."""
+        """Return the question with this id in its current state, if it exists."""
         row = await self._database.one(
             "SELECT * FROM approvals WHERE id = :id AND soul = :soul AND workspace = :workspace",
             id=approval_id,

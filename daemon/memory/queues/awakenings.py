@@ -1,4 +1,4 @@
-"""A soul's first thought, once for each workspace, and what it perceives in its inner room from then on (seed 002)."""
+"""A soul's first thought in a workspace, and what it perceives in its inner room from then on (seed 002)."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ from daemon.memory.senses.readings import NewReading, keep_reading
 from daemon.memory.worker_store import WorkerStore
 
 LEAST_AWAY_MS: Final = 90_000
-"""For how long a soul has to be away until it perceives that it is awake again; it is noted to the half minute."""
+"""The shortest absence after which a soul perceives that it is awake again. An absence is known to half a minute."""
 
 _AWAKENING: Final[TickKind] = "awakening"
 _SCOPE: Final = "soul = :soul AND workspace = :workspace"
@@ -25,11 +25,11 @@ class Awakenings(WorkerStore):
     """The awakening of one worker's soul. Each call may raise StoreError."""
 
     async def is_begun(self) -> bool:
-        """Whether its first thought was thought, or is to be."""
+        """Return whether the soul's first thought was thought or is queued."""
         return await self._database.one(f"SELECT 1 FROM awakenings WHERE {_SCOPE}", **self._worker.scope) is not None  # noqa: S608
 
     async def begin(self) -> bool:
-        """Open its inner room and have it think its first thought there; False where that was done before."""
+        """Open the inner room and queue the first thought there, or return False if that was done before."""
         now, where = self._clock.now_ms(), inner_room(self._worker.soul, self._worker.workspace)
 
         async def unit(transaction: Transaction) -> bool:
@@ -58,7 +58,7 @@ class Awakenings(WorkerStore):
         return await self._database.write(unit)
 
     async def resume(self) -> None:
-        """Have it perceive for how long it was away, if it is awake by then and that was a minute at least."""
+        """Note that the soul thinks, and have an awake soul perceive an absence of LEAST_AWAY_MS or more."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:
@@ -76,7 +76,7 @@ class Awakenings(WorkerStore):
         await self._database.write(unit)
 
     async def note(self, *, thinks: bool) -> None:
-        """Note that a daemon hosts it now, and whether it thinks by itself."""
+        """Note that a daemon hosts the soul now, and whether the soul thinks by itself."""
         now = self._clock.now_ms()
         await self._database.write(lambda transaction: self._seen(transaction, now, thinks=thinks), passing=True)
 
@@ -87,7 +87,7 @@ class Awakenings(WorkerStore):
             await self._database.write(lambda unit: perceive_inside(unit, NewReading(sense, words), now))
 
     async def _seen(self, transaction: Transaction, now: int, *, thinks: bool) -> None:
-        """Note it; a first thought that was given up, since its cycle failed each time, is due again after an hour."""
+        """Note that the soul is hosted, and retry a first thought that was given up after an hour."""
         await transaction.run(
             f"UPDATE awakenings SET seen_ms = :now, thinks = :thinks WHERE {_SCOPE}",  # noqa: S608 - a constant
             now=now,
@@ -115,9 +115,10 @@ async def perceive_inside(transaction: Transaction, reading: NewReading, now: in
 
 
 async def settle_awakening(transaction: Transaction, tick: sqlite3.Row, skipped: str, now: int) -> int | None:
-    """In the commit of a tick: that a soul woke, or after how long (ms) it is tried again; None where there is nothing.
+    """Settle the tick of a first thought in its commit.
 
-    It is tried until it was thought, since there is one; what waits for the budget does so as all ticks do.
+    Notes that the soul woke, or returns the pause (ms) before a retry. Returns None for all other ticks, and for a tick
+    that waits for the budget. The first thought is retried until it succeeds.
     """
     if tick["kind"] != _AWAKENING or skipped == "budget":
         return None

@@ -1,4 +1,4 @@
-"""How far the platform's history was read, and which channels and threads are still to be read after a gap."""
+"""The progress of reading the platform's history, and the channels and threads still to read after a gap."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -13,14 +13,14 @@ from daemon.memory.queues.alarms import Duty
 from daemon.memory.records import read_row
 
 _DELIVERIES_KEPT_MS: Final = 48 * 3600 * 1000  # Slack retries within minutes, catch-up reads a day
-_AT_ONCE: Final = 50  # places that one transaction adds, so that it holds the write lock for a moment only
+_AT_ONCE: Final = 50  # places that one transaction adds: it holds the write lock for a moment only
 _COUNTED: Final = 10_000
 _NEXT: Final = "failures, heard_ms DESC, channel, thread"
 _WAITED_LONGEST: Final = "failures, due_ms, heard_ms DESC, channel, thread"
 
 
 class CatchUpStore:
-    """Implements the `CatchUpLog` port."""
+    """The store that implements the `CatchUpLog` port."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -42,7 +42,7 @@ class CatchUpStore:
         return Duty(self._database, self._clock, f"catch-up of {soul} in {workspace}")
 
     async def advance(self, soul: str, workspace: str, ts: str) -> None:
-        """See `CatchUpLog.advance`; it also deletes event ids that are too old to be repeated."""
+        """Advance the watermark, forget the places that were read, and delete event ids too old to be repeated."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:
@@ -215,7 +215,10 @@ class CatchUpStore:
     async def known_posts(
         self, workspace: str, channel: str, thread: str, timestamps: Collection[str]
     ) -> frozenset[str]:
-        """See `CatchUpLog.known_posts`. What is on its way has no ts of the platform's yet."""
+        """Return the known posts among these timestamps, as `CatchUpLog.known_posts` says.
+
+        A post on its way has no platform ts yet. Messages newer than its `newer_than_ts` count as known.
+        """
         where = {"workspace": workspace, "channel": channel}
 
         async def unit(transaction: Transaction) -> frozenset[str]:

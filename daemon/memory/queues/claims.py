@@ -1,4 +1,4 @@
-"""Whether a claim on a conversation still holds: asked in each transaction that writes under it."""
+"""Claims on conversations: their fences, the choice of the next one, and leases that a wrong clock wrote."""
 
 from typing import Final
 
@@ -10,14 +10,15 @@ from daemon.memory.records import Claim
 
 
 class ReadersChanged(LostLease):
-    """Others read in the conversation than the claim is for; nothing was written, and a new cycle is due."""
+    """A change of the readers during a cycle. Nothing was written, and a new cycle is due."""
 
 
 async def require_claim(transaction: Transaction, claim: Claim) -> None:
-    """Raises LostLease when the claim was committed or released, or another worker took it over.
+    """Check that the claim is still held.
 
-    Raises ReadersChanged when the conversation's words are by now for fewer people than the claim takes them for, as
-    when its channel was made private. Where they are for more, the claim's narrower audience is kept.
+    Raises LostLease when it was committed, released or taken over. Raises ReadersChanged when the conversation's
+    audience became narrower, as when its channel was made private. Where the audience became wider, the claim's
+    narrower one is kept.
     """
     audience = await require_fence(transaction, claim)
     if not claim.audience.within(audience):
@@ -28,7 +29,7 @@ async def require_claim(transaction: Transaction, claim: Claim) -> None:
 
 
 async def require_fence(transaction: Transaction, claim: Claim) -> Audience:
-    """The audience of a conversation that is still claimed. Raises LostLease."""
+    """Return the audience of a conversation that is still claimed. Raises LostLease."""
     row = await transaction.one(
         "SELECT fence, lease_owner, audience FROM conversations WHERE id = :id", id=str(claim.conversation)
     )
@@ -49,7 +50,7 @@ _HEARD: Final = """
 async def open_conversation(
     transaction: Transaction, key: ConversationKey, place: Place, audience: Audience, now: int, *, heard: bool = False
 ) -> None:
-    """Make sure that a conversation has its row; when it was `heard` from, a row that is there says so too."""
+    """Create the conversation's row if it is missing. With `heard`, an existing row gets the new values."""
     await transaction.insert(
         "conversations",
         _HEARD if heard else _KNOWN,
@@ -64,7 +65,7 @@ async def open_conversation(
     )
 
 
-_WINDOW = 256  # rows and users looked at for one choice, so that a flood makes no claim slow
+_WINDOW = 256  # rows and users looked at for one choice: a flood makes no claim slow
 _FOREVER = 2**62
 _SCOPE = "soul = :soul AND workspace = :workspace AND waiting_ms IS NOT NULL"
 _READY = f"{_SCOPE} AND +ready_ms <= :now"  # the + keeps the order of waiting by its index
@@ -101,7 +102,10 @@ _OF_THE_LEAST_BUSY = """
 async def next_conversation(
     transaction: Transaction, scope: dict[str, str], now: int, *, dms_only: bool = False
 ) -> str | None:
-    """The id of the conversation to claim next, None when none is ready; `dms_only` looks at DMs alone."""
+    """Return the id of the conversation to claim next, or None if none is ready.
+
+    Users without a claimed conversation come first, then the user with the fewest. `dms_only` looks at DMs alone.
+    """
     dm = " AND place = 'dm'" if dms_only else ""
     for choice in (_OF_THE_OLDEST, _OF_ANOTHER_USER, _OF_THE_LEAST_BUSY):
         sql = choice.format(scope=_SCOPE + dm, ready=_READY + dm, idle=_IDLE, held=_HELD)
@@ -112,7 +116,7 @@ async def next_conversation(
 
 
 async def next_overdue(transaction: Transaction, scope: dict[str, str], now: int, late_ms: int) -> str | None:
-    """The id of a ready conversation that is crowded, or in which a live message waits since before `late_ms`."""
+    """Return the id of a ready conversation that is crowded, or whose live message waits since before `late_ms`."""
     row = await transaction.one(
         """
         SELECT id FROM conversations
@@ -136,7 +140,7 @@ async def next_overdue(transaction: Transaction, scope: dict[str, str], now: int
 
 
 async def note_crowd(transaction: Transaction, message: NewMessage, most: int) -> None:
-    """Mark a live message that opens one conversation more than may wait for its author; a gap's messages all wait."""
+    """Mark a live message as crowded if its author has more than `most` conversations waiting."""
     if message.source is not Source.LIVE:
         return
     key = message.perception.conversation
@@ -159,7 +163,7 @@ async def note_crowd(transaction: Transaction, message: NewMessage, most: int) -
 
 
 SLACK_MS: Final = 60_000
-"""By so much the clocks of daemons may differ."""
+"""The most by which the clocks of daemons may differ."""
 
 _LONGEST_WAIT_MS: Final = 86_400_000  # of a job
 
@@ -174,17 +178,17 @@ _WAITS_TOO_LONG: Final = "jobs WHERE state IN ('ready', 'running') AND not_befor
 
 
 def holds(until_ms: int, now_ms: int, lease_ms: int) -> bool:
-    """Whether a lease of at most `lease_ms` that ends then still counts."""
+    """Return whether a lease of at most `lease_ms` that ends at `until_ms` still counts."""
     return now_ms < until_ms <= now_ms + lease_ms + SLACK_MS
 
 
 def is_recent(seen_ms: int, now_ms: int, silence_ms: int) -> bool:
-    """Whether a sign of life is no older than `silence_ms`, and of no time that is far from having come."""
+    """Return whether a sign of life is at most `silence_ms` old, and not from the future."""
     return now_ms - silence_ms < seen_ms <= now_ms + SLACK_MS
 
 
 async def any_too_long(transaction: Transaction, last_ms: int) -> bool:
-    """Whether a claim's lease ends after `last_ms`, the end of the longest that can be taken now, or a job waits on."""
+    """Return whether a lease ends after `last_ms`, or a job waits for more than a day after it."""
     looks = [f"SELECT 1 FROM {table} WHERE {held} AND lease_until > :last" for table, held in _LEASES_HELD.items()]  # noqa: S608 - constants
     looks.append(f"SELECT 1 FROM {_WAITS_TOO_LONG}")  # noqa: S608 - a constant
     values = {"last": last_ms, "longest": _LONGEST_WAIT_MS}
@@ -192,9 +196,9 @@ async def any_too_long(transaction: Transaction, last_ms: int) -> bool:
 
 
 async def shorten(transaction: Transaction, last_ms: int) -> None:
-    """Have claims whose leases end after `last_ms` end then: a living holder renews its own in time.
+    """End leases at `last_ms` that would end later: a wrong clock wrote them.
 
-    So it is with jobs that were to wait for more than a day from then.
+    A living holder renews its lease in time. Jobs that would wait for more than a day after `last_ms` become due then.
     """
     await transaction.run(
         f"UPDATE jobs SET not_before = :last WHERE seq IN (SELECT seq FROM {_WAITS_TOO_LONG})",  # noqa: S608 - a constant

@@ -32,22 +32,19 @@ from daemon.memory.worker_store import WorkerStore
 
 
 class Superseded(LostLease):
-    """A user edited or deleted a claimed message, or an earlier one there, during the cycle.
-
-    Nothing was written, and a new cycle is due.
-    """
+    """A change of a claimed or earlier message during the cycle, which wrote nothing. A new one is due."""
 
 
 class Commits(WorkerStore):
-    """Commits the cycles of one worker."""
+    """The commits of one worker's cycles."""
 
     async def commit(self, effect: CycleEffect) -> Delivery | None:
         """Store the whole effect of a cycle, and return its first post, claimed for sending.
 
-        None when there is nothing to send, or an earlier post of the conversation has to go first. Raises LostLease
-        when another worker holds the conversation by now, Superseded when a message changed during the cycle, and
-        Stopped when a person stopped it meanwhile, ReadersChanged when the recipient left a room on which the reply may
-        rest, or a channel was made private; it writes nothing then.
+        Returns None if there is nothing to send, or an earlier post of the conversation has to go first. On an error
+        nothing is written. LostLease: another worker holds the conversation. Superseded: a message changed. Stopped: a
+        user stopped the cycle. ReadersChanged: the recipient left a room that the reply may rest on, or a channel was
+        made private.
         """
         now = self._clock.now_ms()
 
@@ -211,12 +208,11 @@ def _thinking_of(effect: CycleEffect) -> ThoughtPlace:
 
 
 def _by_person(turn: Turn) -> bool:
-    """Whether a person said it and it lasts; a session is no person."""
     return turn.speaker is Speaks.PERSON and not turn.passing
 
 
 async def _store_away_note(transaction: Transaction, claim: Claim, part: int, note: AwayNote, now: int) -> None:
-    """Post the note; without a reply before it, it takes the place of an open draft."""
+    """Post the note, in place of an open draft if there is no reply."""
     await transaction.insert(
         "outbox",
         """

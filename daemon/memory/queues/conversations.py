@@ -32,17 +32,17 @@ _DAY_MS = 24 * 3600 * 1000
 
 
 class Conversations(WorkerStore):
-    """Claims conversations for one worker."""
+    """The claims of one worker on conversations."""
 
     def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
         super().__init__(database, clock, worker)
         self._began_ms = clock.now_ms()
 
     async def claim_next(self, *, dms_only: bool = False) -> Claim | None:
-        """Claim the conversation that is next (see `fairness`), with all its waiting messages in ts order.
+        """Claim the conversation that `next_conversation` chooses, with all its waiting messages in ts order.
 
-        This includes a conversation whose lease lapsed, with its draft, and a draft whose messages are gone. A paused
-        message holds up its whole conversation, so that a newer one can't overtake it. None when nothing waits.
+        Returns None when nothing waits. A conversation whose lease lapsed comes with its draft, and so does a draft
+        whose messages are gone. A paused message holds up its whole conversation: a newer one can't overtake it.
         """
 
         async def choose(transaction: Transaction, now: int) -> str | None:
@@ -51,9 +51,7 @@ class Conversations(WorkerStore):
         return await self.claim_chosen(choose)
 
     async def claim_overdue(self, deadline: float) -> Claim | None:
-        """Claim a conversation in which a live message waited longer than `deadline` seconds, or one too many of
-        a user; None when there is none.
-        """
+        """Claim a conversation that is crowded, or whose live message waits for more than `deadline` seconds."""
 
         async def choose(transaction: Transaction, now: int) -> str | None:
             return await next_overdue(transaction, self._worker.scope, now, self._late_ms(now, deadline))
@@ -61,10 +59,7 @@ class Conversations(WorkerStore):
         return await self.claim_chosen(choose)
 
     async def claim_chosen(self, choose: Callable[[Transaction, int], Awaitable[str | None]]) -> Claim | None:
-        """Claim the conversation that `choose` gives, by its id, in one transaction with it; None where it gives none.
-
-        It is given the present, in ms.
-        """
+        """Claim the conversation whose id `choose` returns for the present (ms), in the same transaction."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Claim | None:
@@ -74,7 +69,7 @@ class Conversations(WorkerStore):
         return await self._database.write(unit)
 
     def _late_ms(self, now: int, deadline: float) -> int:
-        """Messages that wait since then are overdue; none is while this daemon has lived less than the deadline."""
+        """Return the moment (ms) before which messages are overdue, or -1 until the daemon has lived that long."""
         return now - int(deadline * 1000) if now - self._began_ms >= deadline * 1000 else -1
 
     async def _claim(self, transaction: Transaction, conversation: str, now: int) -> Claim:
@@ -101,7 +96,7 @@ class Conversations(WorkerStore):
         messages, unreadable = await readable_messages(transaction, claimed, now)
         try:
             state = read_row(ProcessState, row, params=json_object, process_memory=json_object)
-        except Exception:  # noqa: BLE001 - it begins anew, or no message could ever be answered here again
+        except Exception:  # noqa: BLE001 - it starts from the beginning, or no message could be answered here again
             state, unreadable = ProcessState(), (*unreadable, conversation)
         return Claim(
             conversation=ConversationKey.parse(conversation),
@@ -125,10 +120,7 @@ class Conversations(WorkerStore):
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:
-        """Add the messages that arrived in the conversation since the claim. Raises LostLease.
-
-        Internal events (a decision, a due intention) wait for a cycle of their own.
-        """
+        """Add the messages that arrived since the claim, without internal events. Raises LostLease."""
 
         async def unit(transaction: Transaction) -> list[sqlite3.Row]:
             await require_claim(transaction, claim)
@@ -145,10 +137,7 @@ class Conversations(WorkerStore):
         return replace(claim, messages=_in_order((*claim.messages, *map(InboxMessage.from_row, more))))
 
     async def correct_audience(self, claim: Claim, audience: Audience) -> Claim:
-        """Give a claimed conversation and its claimed messages the audience that the platform names now.
-
-        Returns the claim with it. Raises LostLease.
-        """
+        """Give a claim and its messages the platform's present audience. Raises LostLease."""
 
         async def unit(transaction: Transaction) -> int:
             await require_fence(transaction, claim)
@@ -170,7 +159,7 @@ class Conversations(WorkerStore):
         return replace(claim, audience=audience, narrowed=await self._database.write(unit))
 
     async def has_new_messages(self, conversation: ConversationKey) -> bool:
-        """Whether the conversation has a message that is not claimed yet, received by any daemon."""
+        """Return whether the conversation has a message that no daemon has claimed yet."""
         row = await self._database.one(
             """
             SELECT 1 FROM inbox
@@ -181,7 +170,7 @@ class Conversations(WorkerStore):
         return row is not None
 
     async def stopped_messages(self, conversation: ConversationKey) -> frozenset[str]:
-        """The ids of the claimed messages that a person stopped."""
+        """Return the ids of the claimed messages that a user stopped."""
         rows = await self._database.rows(
             """
             SELECT id FROM inbox
@@ -192,7 +181,7 @@ class Conversations(WorkerStore):
         return frozenset(row["id"] for row in rows)
 
     async def was_refused_lately(self, message: InboxMessage, reason: str) -> bool:
-        """Whether another message of the same user in the same room was refused for this reason within a day."""
+        """Return whether another message of this user in this room was refused for this reason within a day."""
         now, key = self._clock.now_ms(), message.perception.conversation
         row = await self._database.one(
             """
@@ -211,7 +200,7 @@ class Conversations(WorkerStore):
         return row is not None
 
     async def next_due_ms(self, *, dms_only: bool = False) -> int | None:
-        """When the next waiting message may be claimed, after a lease lapses or a pause ends; None when none waits."""
+        """Return when the next waiting message may be claimed (ms), or None if none waits."""
         return await self._due_ms(
             f"""
             SELECT min(ready_ms) AS due FROM conversations
@@ -221,7 +210,7 @@ class Conversations(WorkerStore):
         )
 
     async def next_overdue_ms(self, deadline: float) -> int | None:
-        """When `claim_overdue` finds something, as far as it is known now; None when no live message waits."""
+        """Return when `claim_overdue` finds something (ms), as far as known now, or None if no live message waits."""
         now = self._clock.now_ms()
         late = self._late_ms(now, deadline)
 
@@ -258,10 +247,10 @@ class Conversations(WorkerStore):
     async def release(
         self, claim: Claim, *, retry_in: float = 0.0, reason: str = "", text_changed: bool = False
     ) -> None:
-        """Give a conversation back with its messages unanswered, to be claimed again after `retry_in` seconds.
+        """Release a claim with its messages unanswered, to be claimed again after `retry_in` seconds.
 
-        It does not count as an attempt. With `text_changed` it counts as a cycle in vain: from the third on the
-        messages rest until their text has stood still (see `RESTS`). A lost claim is left as it is.
+        This does not count as an attempt. With `text_changed` it counts as a cycle in vain: from the third on the
+        messages rest until their text is stable (see `RESTS`). A lost claim is left alone.
         """
         now = self._clock.now_ms()
         due = now + int(retry_in * 1000)
@@ -303,10 +292,10 @@ class Conversations(WorkerStore):
             )
 
     async def park(self, claim: Claim, reason: str, *, reply_to: str, retry_in: float) -> bool:
-        """Give a conversation back whose handling failed in a way that was not foreseen; True when it parks something.
+        """Release a conversation whose handling failed unexpectedly, and return whether something was parked.
 
-        It counts: messages that were claimed FAULTS times without an end become `dead`, with a note in the thread
-        `reply_to`, which takes the place of an open draft. The others are claimed again after `retry_in` seconds.
+        This counts as an attempt. Messages claimed FAULTS times become `dead`, with a note in the thread `reply_to`
+        that replaces an open draft. The others are claimed again after `retry_in` seconds.
         """
         now = self._clock.now_ms()
 

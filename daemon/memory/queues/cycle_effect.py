@@ -19,7 +19,7 @@ from daemon.memory.stream.keeping import CycleThoughts
 
 @dataclass(frozen=True, slots=True)
 class AwayNote:
-    """One line that tells a user, once, that messages are not answered because they became too old."""
+    """A line that informs a user, once, that messages became too old to be answered."""
 
     text: str
     reply_to: str
@@ -29,27 +29,24 @@ class AwayNote:
 
 @dataclass(frozen=True, slots=True)
 class CycleEffect:
-    """Everything that one cycle stores: turns, the parts of the reply, states, jobs and model calls.
+    """The whole effect of a cycle: turns, the parts of the reply, states, jobs and model calls.
 
-    `answered` rows are settled; `dismissed` maps a row's id to why it gets no reply. `path` is the path through the
-    mental processes. `approval` is the question under the last part, which waits for a click; `cross_post` is posted
-    in another conversation, as a user approved; `away` is posted after the parts. `lulls` says for how long of silence
-    (ms) a job waits, by its kind. `visit_timeout_ms` is the silence that ends a visit, `visit_note` what is known of
-    this one; `most_intentions` caps the intentions that wait at once. `outsider_spoke`: a user who isn't a full member
-    wrote in the conversation; `members_only`: all who read the reply are known to be. `nonce` fences the conversation's
-    prompts. `zones` are the time zones of those who wrote, by platform id. `rooms` are the private rooms whose words
-    the reply may rest on: the recipient has to be in each. `acts` are what `asker` decided of what is known of them.
-    `surfaced` is what surfaced from memory to the reply, with its marks, `known_facts` are the ids of the facts about
-    people that stood in its prompt. `dates` are times in its parts, each as it reads there with its moment (ms, UTC),
-    so that others read it on their own clocks. `handoff`: another soul gets the thread, with all of this. `stops`: it
-    ends a reply that a person stopped, so that its draft is kept as it stands; the questions `lapses` lapse with it.
-    `cap_shown_day` is the day of a cap of which the conversation reads now, if it does. `files` are sent behind the
-    parts. `unasked`: no one waits for the parts, which are dropped without a word where they can't be posted.
-    `answers` are offered to the recipient under the last part. `thoughts` go into the stream of thought of the
-    conversation. `silent`: the soul chose to say nothing, so that no draft may stay; with a `nod`, that is the answer.
-    `given` are the ids of the expectations whose outcome its thought was given, `used_tools` the tools that were used
-    with success. `quiet` are the hours in which the parts may not be said, since nobody asked for them; None where
-    somebody waits for them.
+    `answered` rows are settled. `dismissed` maps a row's id to why it gets no reply. `path` is the path through the
+    mental processes. `approval` is the question under the last part. `cross_post` goes to another conversation, as a
+    user approved. `away` is posted after the parts. `lulls` holds the silence (ms) that a job waits for, by its kind.
+    `visit_timeout_ms` is the silence that ends a visit, `visit_note` what is known of this one. `most_intentions` caps
+    the intentions that wait at once. `outsider_spoke`: a user who isn't a full member wrote here. `members_only`: all
+    readers are known to be full members. `nonce` fences the conversation's prompts. `zones` are the authors' time
+    zones, by platform id. `rooms` are private rooms that the reply may rest on: the recipient has to be in each. `acts`
+    are what `asker` decided about their memory. `surfaced` came from memory, with its marks. `known_facts` are the ids
+    of the facts about people in the prompt. `dates` are times in the parts, each with its moment (ms, UTC): readers see
+    them on their own clocks. `handoff` gives the thread to another soul. `stops`: a user stopped the reply, and its
+    draft is kept as it is. The questions `lapses` lapse with it. `cap_shown_day` is the day of a cap that the
+    conversation reads of now. `files` follow the parts. `unasked`: no user waits for the parts, which are dropped
+    silently if they can't be posted. `answers` are offered to the recipient under the last part. `thoughts` go into the
+    conversation's stream of thought. `silent`: the soul chose to say nothing, and no draft stays. With a `nod`, that is
+    the answer. `given` are the ids of the expectations whose outcome the thought got. `used_tools` are the tools that
+    succeeded. `quiet` are the hours in which unasked parts may not be posted, None if a user waits for them.
     """
 
     claim: Claim

@@ -1,8 +1,4 @@
-"""Edits and deletions of messages: they change the inbox row, the turn and everything derived from them.
-
-They apply to every soul that has the message. Rows are found by workspace, channel and ts, because another soul may
-serve the channel by now.
-"""
+"""Edits and deletions of messages, which change the inbox row, the turn and everything derived from them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -35,7 +31,7 @@ _COMMANDS: Final = {Command.ASK: "question", Command.HAND: "task"}
 
 
 async def forget_asked_in(transaction: Transaction, conversation: str, ts: str, now: int) -> None:
-    """Drop what a deleted message asked, without its words; what a session reads by now is answered nowhere."""
+    """Drop what a deleted message asked, even if a session reads it already: its answer is posted nowhere."""
     rows = await transaction.rows(
         f"""
         UPDATE shared_messages SET words = '',
@@ -51,7 +47,7 @@ async def forget_asked_in(transaction: Transaction, conversation: str, ts: str, 
 
 
 async def reword_asked_in(transaction: Transaction, conversation: str, ts: str, text: str, now: int) -> None:
-    """A message has another text: what it asked is asked in the new words, or dropped (see the module)."""
+    """Give the questions and tasks of an edited message their new words, or drop them."""
     rows = await transaction.rows(
         f"SELECT * FROM shared_messages WHERE {_OF_MESSAGE} AND state IN ('held', 'waiting')",  # noqa: S608 - a constant
         conversation=conversation,
@@ -102,14 +98,15 @@ RESTS = """
        WHEN {0} = 3 THEN CAST(:now AS BIGINT) + 5000 WHEN {0} = 4 THEN CAST(:now AS BIGINT) + 10000
        WHEN {0} = 5 THEN CAST(:now AS BIGINT) + 20000 ELSE CAST(:now AS BIGINT) + 40000 END
 """
-"""Until when a message rests whose text changed under so many cycles: three are free, then each rest is longer, and
-two minutes after its arrival it rests no more, so that it ends in time."""
+"""SQL for the moment until which an edited message rests, by its number of cycles in vain. Three are free, then each
+rest is longer. Two minutes after its arrival a message doesn't rest any more."""
 
 
 async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[str, ...]:
-    """Replace the text of a message; returns the states of its rows, none when it is unknown or its text is the same.
+    """Replace the text of a message, and return the states of its rows, none if it is unknown or unchanged.
 
-    Platforms also send an edit when they only add the preview of a link.
+    The rows of all souls change, because another soul may have served the channel before. Platforms also send an edit
+    when they only add the preview of a link.
     """
     rows = await transaction.rows(
         f"""
@@ -158,7 +155,7 @@ async def _is_known(transaction: Transaction, edit: Edit) -> bool:
 
 
 async def delete_message(transaction: Transaction, deletion: Deletion, now: int) -> tuple[Acceptance, str]:
-    """Forget a message and everything derived from it; returns the outcome and its reason."""
+    """Forget a message and everything derived from it, and return the outcome and its reason."""
     asides = await transaction.rows(
         """
         SELECT conversation FROM inbox

@@ -1,4 +1,4 @@
-"""Ends visits that fell silent without a look at them, and queues all that wait to be looked through."""
+"""The end of silent visits, the jobs that look through them, and the ticks that follow from visits and decisions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from daemon.memory.worker_store import WorkerStore
 RESULTS: Final = (
     "soul = :soul AND workspace = :workspace AND tool GLOB 'mind.*' AND state IN ('used', 'refused') AND woken = 0"
 )
-"""In SQL, of `approvals`: what was decided of what thoughts proposed, and no tick was made of yet."""
+"""A SQL condition on `approvals`: a decided proposal of a thought, of which no tick was made yet."""
 
 _SAID_SINCE: Final = """
     SELECT EXISTS (
@@ -43,7 +43,7 @@ _PERCEIVED: Final = "EXISTS (SELECT 1 FROM thought_sources s WHERE s.source = ap
 async def note_tick(
     transaction: Transaction, where: ConversationKey, kind: TickKind, now: int, *, about: str = ""
 ) -> None:
-    """Have something thought about in a conversation as soon as nothing else waits, once for each matter."""
+    """Queue a thought about something in a conversation, once for each kind and subject."""
     await transaction.insert(
         "ticks",
         """
@@ -59,13 +59,13 @@ async def note_tick(
 
 
 async def note_end_of_visit(transaction: Transaction, where: ConversationKey, now: int) -> None:
-    """In the transaction that ends a visit: it is thought about, if something was said there since the last thought."""
+    """Queue a thought about a visit that this transaction ends, if something was said since the last thought."""
     if await _was_said_since(transaction, str(where)):
         await note_tick(transaction, where, "visit_end", now)
 
 
 async def note_results(transaction: Transaction, scope: Mapping[str, object], now: int) -> None:
-    """Note what admins decided of what thoughts proposed, one tick for each conversation."""
+    """Queue one thought for each conversation with proposals that admins decided."""
     rows = await transaction.rows(
         f"""
         UPDATE approvals SET woken = 1 WHERE {RESULTS} AND decided_ms <= :now
@@ -81,14 +81,14 @@ async def note_results(transaction: Transaction, scope: Mapping[str, object], no
 
 @dataclass(frozen=True, slots=True)
 class SessionAnswered:
-    """A session has answered what it was asked in a conversation, whose soul thinks by itself: it is thought about."""
+    """The answer of a session in a conversation, about which the soul will think."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         await note_tick(transaction, asker.conversation, "result", now, about=ANSWERED)
 
 
 async def drop_what_is_over(transaction: Transaction, conversation: str, now: int) -> None:
-    """Drop the ticks of a conversation that are too old by now, or about what a thought has seen meanwhile."""
+    """Drop the ticks of a conversation that are too old, or about something that a thought has seen since."""
     rows = await transaction.rows(
         """
         SELECT seq, kind, about, noted_ms FROM ticks
@@ -104,16 +104,12 @@ async def drop_what_is_over(transaction: Transaction, conversation: str, now: in
 
 
 async def _was_said_since(transaction: Transaction, conversation: str) -> bool:
-    """Whether a person said something there that no thought has seen: where the house answered, or aside.
-
-    What is said aside counts from those who spoke to the soul there, whom the gate let in.
-    """
+    """Return whether people who spoke to the soul said something there, also aside, that no thought has seen."""
     row = await transaction.one(_SAID_SINCE, id=conversation)
     return row is not None and bool(row["said"])
 
 
 async def _was_surprised(transaction: Transaction, conversation: str) -> bool:
-    """Whether something came otherwise there that no thought was given, as while a tick waits for the budget."""
     row = await transaction.one(
         """
         SELECT 1 FROM predictions WHERE conversation = :id AND shown = 0 AND state IN ('hit', 'miss')
@@ -152,10 +148,10 @@ class EndedVisits(WorkerStore):
     """The visits of one worker's soul that nothing else ends or looks through."""
 
     async def sweep(self, silent_ms: int, then: str, *, wakes: bool = False) -> int:
-        """End each visit that is silent for so long, and queue the job `then` where one waits; gives how many wait.
+        """End each visit that is silent for `silent_ms`, queue the job `then` for it, and return how many were queued.
 
-        These are also visits that lost their words with a deleted message, and are looked through anew. `wakes`: the
-        soul thinks by itself about those that end.
+        This includes visits whose words went with a deleted message. `wakes`: the soul thinks by itself about the
+        visits that end.
         """
         now = self._clock.now_ms()
 

@@ -1,4 +1,4 @@
-"""What people say of the soul's replies: good or bad, by a button or a reaction, and once what was wrong."""
+"""Feedback on the soul's replies, reactions in place of replies, and replies that are taken back."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ _OF_MESSAGE = f"""
 
 
 async def store_feedback(transaction: Transaction, feedback: Feedback, now: int) -> tuple[Acceptance, str]:
-    """Keep what a person thinks of a reply; the last word counts, and the same word again is known."""
+    """Store or remove a person's rating of a reply. The last one counts, and the same again is a duplicate."""
     if feedback.taken_back:
         return await _take_back(transaction, feedback)
     values = {"author": feedback.author, "value": feedback.value, "now": now, "how": feedback.how}
@@ -54,7 +54,7 @@ async def store_feedback(transaction: Transaction, feedback: Feedback, now: int)
 
 
 async def _take_back(transaction: Transaction, feedback: Feedback) -> tuple[Acceptance, str]:
-    """Forget a reaction that was removed; a press of a button since then stays."""
+    """Forget a reaction that was removed, but not a rating given by button since."""
     rows = await transaction.rows(
         """
         DELETE FROM feedback WHERE author = :author AND value = :value AND how = 'reaction' AND outbox IN (
@@ -80,7 +80,7 @@ async def _conversation_of(transaction: Transaction, post: str) -> str:
 
 
 async def may_ask_why(transaction: Transaction, feedback: Feedback, now: int) -> bool:
-    """Whether the person is to be asked what was wrong, which happens once for each reply; counts as asked then."""
+    """Return whether to ask the person what was wrong, and note that they were asked: once for each reply."""
     row = await transaction.one(
         """
         UPDATE feedback SET asked_ms = :now
@@ -99,7 +99,7 @@ async def may_ask_why(transaction: Transaction, feedback: Feedback, now: int) ->
 
 
 async def store_complaint(transaction: Transaction, complaint: Complaint, _now: int) -> tuple[Acceptance, str]:
-    """Keep what was wrong, of a person who called the reply bad; the first answer counts."""
+    """Store what was wrong with a reply that the person rated bad. The first answer counts."""
     row = await transaction.one(
         f"""
         UPDATE feedback SET why = :why
@@ -119,7 +119,7 @@ async def store_complaint(transaction: Transaction, complaint: Complaint, _now: 
 
 
 async def store_nod(transaction: Transaction, effect: CycleEffect, nod: Nod, now: int) -> None:
-    """Queue a reaction in place of the reply's first post; it takes the place of an open draft, which goes."""
+    """Queue a reaction in place of the reply's first post. It replaces an open draft."""
     await transaction.insert(
         "outbox",
         """
@@ -144,7 +144,7 @@ async def store_nod(transaction: Transaction, effect: CycleEffect, nod: Nod, now
 
 
 async def take_draft_away(transaction: Transaction, conversation: ConversationKey) -> None:
-    """Have an open draft deleted, and what was shown of it with it."""
+    """Delete an open draft, also from the platform."""
     await transaction.run(
         """
         UPDATE outbox SET state = 'pending', body = '', withdrawn = 1 WHERE conversation = :id AND state = 'drafting'
@@ -154,13 +154,13 @@ async def take_draft_away(transaction: Transaction, conversation: ConversationKe
 
 
 TAKEN_BACK: Final = "it was taken back"
-"""Why a post is not sent, and what memory says of what was made from it."""
+"""The reason kept with the posts and memories of a reply that was taken back."""
 
 _PARTS: Final = "conversation = :conversation AND id >= :whole || '#' AND id < :whole || '#:'"
 
 
 async def withdraw_reply(transaction: Transaction, asked: Withdrawal, now: int) -> tuple[Acceptance, str]:
-    """Take back the reply that a message is a part of; ignored unless it answered that user, or an approver asks."""
+    """Take back a message's reply, unless it answered another user and no approver asks."""
     row = await transaction.one(
         f"""
         SELECT o.id, o.conversation, o.recipient, o.withdrawn, o.state
@@ -191,7 +191,7 @@ async def withdraw_reply(transaction: Transaction, asked: Withdrawal, now: int) 
 
 
 async def delete_if_withdrawn(transaction: Transaction, key: str, now: int) -> None:
-    """Have a part deleted that has just been sent, if its reply was taken back meanwhile."""
+    """Delete a part that has just been sent, if its reply was taken back during the sending."""
     await transaction.run(f"{_DELETIONS} id = :id AND withdrawn = 1 {_ONCE}", id=key, now=now)
 
 
@@ -207,7 +207,6 @@ async def _asks_permission(transaction: Transaction, reply: dict[str, str]) -> b
 
 
 async def _promise_nothing(transaction: Transaction, reply: dict[str, str]) -> None:
-    """What the reply promised to come back to is promised no more, since no one reads of it."""
     await transaction.run(
         f"""
         UPDATE goals SET follow_up = 0
@@ -218,7 +217,7 @@ async def _promise_nothing(transaction: Transaction, reply: dict[str, str]) -> N
 
 
 async def _take_posts_back(transaction: Transaction, reply: dict[str, str], now: int) -> None:
-    """Delete what stands, send nothing of what waits; what is being sent is looked up first."""
+    """Delete the visible posts and drop the waiting ones. A post being sent is looked up first."""
     await transaction.run(
         f"""
         UPDATE outbox SET withdrawn = 1, body = '', cleared = 1,
@@ -234,7 +233,7 @@ async def _take_posts_back(transaction: Transaction, reply: dict[str, str], now:
 
 
 async def _take_out_of_memory(transaction: Transaction, reply: dict[str, str], now: int) -> None:
-    """The turn stays without its words; what was made from it goes."""
+    """Empty the turn, and forget what was made from it."""
     turns = await transaction.rows(
         """
         SELECT DISTINCT t.seq FROM inbox i JOIN turns t ON t.conversation = i.conversation AND t.ts = i.ts

@@ -1,9 +1,4 @@
-"""Hands a thread from one soul to another: in one transaction, with all that the first one knows of it (seed 003).
-
-The thread's messages still arrive for the soul that names the channel. That soul's conversation says to which it was
-handed, which is looked up when a message is stored. What the platform knew before stays where it is: an edit or a
-deletion finds it there, and what was handed on of it goes as well (`handed_among`).
-"""
+"""Handing a thread from one soul to another (seed 003), and posts for another conversation."""
 
 import secrets
 from dataclasses import dataclass, replace
@@ -25,12 +20,12 @@ _ARRIVES_MS: Final = 1_000  # later than the other soul's words
 
 
 class HandoffRefused(DaemonError):
-    """A thread that may not be handed over; nothing changed."""
+    """A thread that may not be handed over. Nothing changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """The soul that gets a thread. Both souls say so to `recipient`, in the thread `reply_to`."""
+    """The soul that gets a thread. Both souls announce it to `recipient`, in the thread `reply_to`."""
 
     to: str
     recipient: str
@@ -40,11 +35,11 @@ class Handoff:
 async def at_its_holder(
     transaction: Transaction, perception: Perception, holder: str | None, now: int, *, at_home: str = ""
 ) -> Perception:
-    """A new message as that of the soul that has its thread now.
+    """Return a new message as one of the soul that has its thread now.
 
-    `holder` is the `handed_to` of the conversation for which it arrives, None where there is no such conversation yet.
-    A thread that begins in direct messages belongs to the soul that these were handed to, one that begins in a channel
-    to the soul that is `at_home` there. While no daemon hosts the soul, the message is for the one that it arrived for.
+    `holder` is the `handed_to` of the conversation it arrives for, or None if that is new. A thread that begins in DMs
+    belongs to the soul they were handed to. A thread that begins in a channel belongs to the soul `at_home` there. If
+    no daemon hosts that soul, the message is returned unchanged.
     """
     key = perception.conversation
     if at_home and await is_hosted(transaction, at_home, key.workspace):
@@ -65,7 +60,11 @@ async def at_its_holder(
 
 
 async def hand_over(transaction: Transaction, where: ConversationKey, handoff: Handoff, now: int) -> None:
-    """Give a soul the thread of another one, with what that one knows of it. Raises HandoffRefused."""
+    """Give a thread to another soul, with what the first one knows of it.
+
+    New messages still arrive for the first soul, whose row says to which soul it was handed. Edits and deletions also
+    reach what was handed on (`handed_among`). Raises HandoffRefused.
+    """
     row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(where))
     if row is None or row["place"] == Place.TERMINAL or handoff.to == where.soul:
         raise HandoffRefused(f"{where} can't be handed to {handoff.to}", hint="give a thread of Slack and another soul")
@@ -96,10 +95,7 @@ async def _point_to(transaction: Transaction, conversations: list[str], to: Conv
 
 
 async def _give_what_waits(transaction: Transaction, where: ConversationKey, to: ConversationKey) -> None:
-    """What no reply was begun for is the other soul's; with another id, so that each is there once.
-
-    That is messages, notes, news of sessions, and what falls due. What was allowed the soul tells that was asked.
-    """
+    """Move the messages, notes and due events without a reply to the other soul. Decisions stay."""
     waiting = await transaction.rows(
         """
         SELECT * FROM inbox WHERE conversation = :id AND state IN ('new', 'claimed')
@@ -148,7 +144,7 @@ async def _say_so(
 
 
 _GIVEN: Final = (
-    # A cycle of the other soul that runs there knows nothing of this: it is made anew.
+    # A cycle of the other soul that runs there doesn't know of this: it starts again.
     """
     UPDATE conversations SET taking_part = 1, forgotten = conversations.forgotten + 1, visit = c.visit,
       exchanges = c.exchanges, spoken_ms = c.spoken_ms, members_only = c.members_only,
@@ -190,7 +186,7 @@ _GIVEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CrossPost:
-    """A post for another conversation; `approval` is the permission that it uses up."""
+    """A post for another conversation, which uses up the permission `approval`."""
 
     approval: str
     conversation: ConversationKey
@@ -202,9 +198,9 @@ class CrossPost:
 async def enqueue_cross_post(
     transaction: Transaction, cross_post: CrossPost, *, name: str, trace_id: str, now: int
 ) -> bool:
-    """Queue a post, once for its permission; False when the permission is used, expired or was never given.
+    """Queue a post once for its permission, or return False if that is used, expired or was never given.
 
-    The other conversation gets a turn of the soul, called `name`, so that the soul remembers its post there.
+    The other conversation gets a turn of the soul, called `name`: the soul remembers its post there.
     """
     permission = await transaction.one(
         """

@@ -1,8 +1,4 @@
-"""The inbox: every message once, durable before it is acknowledged, with a reason when it gets no reply.
-
-A row's key is soul, workspace, channel and ts, because one mention makes two events with different ids. The ids of
-events are stored as well, since they alone tell a repeated edit or click from a new one.
-"""
+"""The inbox: every message is stored once before it is acknowledged, with a reason if it gets no reply."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -47,7 +43,7 @@ from daemon.memory.queues.stops import StopPlace, accept_stop, settle_stop, stop
 from daemon.memory.queues.typed_commands import ask_why, take_command, take_question
 
 MOST_WAITING = 200
-"""How many conversations of one user may wait at once, unless a setting says otherwise."""
+"""The most conversations of one user that may wait at once, unless a setting says otherwise."""
 
 _Pressed = Feedback | Complaint | Decision | PickedAnswer | Withdrawal
 _Asked = WhyAsked | AskedAbout | Joined | RoomWaySent
@@ -58,7 +54,11 @@ _ASIDE_LASTS = 600.0  # seconds after which a message below an aside is for the 
 
 
 class Inbox:
-    """Stores what channels receive; implements the `Intake` port."""
+    """The store of what channels receive, which implements the `Intake` port.
+
+    A row's key is soul, workspace, channel and ts, because one mention makes two events with different ids. The ids of
+    events are stored as well: only they identify a repeated edit or click.
+    """
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Inbox:
         return self._room_ways
 
     async def accept(self, arrival: Arrival) -> Acceptance:
-        """Store an arrival once; durable when it returns. Raises StoreError when nothing was stored."""
+        """Store an arrival once, durably. Raises StoreError when nothing was stored."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[Acceptance, str, tuple[str, ...]]:
@@ -129,7 +129,7 @@ class Inbox:
 async def _hear(
     transaction: Transaction, arrival: NewMessage, now: int, most_waiting: int
 ) -> tuple[Acceptance, str, tuple[str, ...]]:
-    """Store a message, and stop what it stops; gives the conversations that have news with the outcome."""
+    """Store a message and stop what it stops. Returns the outcome and the conversations that have news."""
     message = await _at_its_holder(transaction, arrival, now)
     if message is None:
         return *_GONE, ()
@@ -144,7 +144,6 @@ async def _hear(
 
 
 async def _stopped_by(transaction: Transaction, message: NewMessage, now: int) -> tuple[str, ...]:
-    """What a message stopped: in its thread, or in all direct messages where it stands outside threads."""
     if not message.stops:
         return ()
     key, perception = message.perception.conversation, message.perception
@@ -154,9 +153,9 @@ async def _stopped_by(transaction: Transaction, message: NewMessage, now: int) -
 
 
 async def _at_its_holder(transaction: Transaction, message: NewMessage, now: int) -> NewMessage | None:
-    """The message as that of the soul that has its thread; None where its deletion arrived before it.
+    """Return the message as one of the soul that has its thread, or None if its deletion arrived first.
 
-    So it can be when the platform retries an event. What the first soul has already stays its own.
+    The latter happens when the platform retries an event. A message that the first soul already has stays there.
     """
     key = message.perception.conversation
     row = await transaction.one(
@@ -194,7 +193,6 @@ async def _accept(transaction: Transaction, arrival: _NoMessage, now: int) -> tu
 
 
 async def _press(transaction: Transaction, pressed: _Pressed, now: int) -> tuple[Acceptance, str]:
-    """What people do by the buttons under a message, and by reactions to it."""
     match pressed:
         case Feedback():
             return await store_feedback(transaction, pressed, now)
@@ -287,7 +285,7 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
 
 
 async def _known_to_another_soul(transaction: Transaction, message: NewMessage) -> bool:
-    """Whether another soul of the same account has this message, because its channel belonged to that soul before."""
+    """Return whether another soul of this account has the message, since its channel was that soul's before."""
     key = message.perception.conversation
     row = message.receiver and await transaction.one(
         """
@@ -304,7 +302,7 @@ async def _known_to_another_soul(transaction: Transaction, message: NewMessage) 
 
 
 async def _completed_by_twin(transaction: Transaction, message: NewMessage, now: int) -> bool:
-    """Whether a message that was known from an incomplete event says more in its twin; its row then has all of it."""
+    """Complete a message known from an incomplete event, and return whether its twin says more."""
     perception = message.perception
     row = await transaction.one(
         "UPDATE inbox SET incomplete = 0, envelope = :envelope WHERE id = :id AND incomplete = 1 RETURNING revision",
@@ -335,7 +333,6 @@ async def _is_heard(transaction: Transaction, perception: Perception) -> bool:
 
 
 async def _takes_part(transaction: Transaction, conversation: str) -> bool:
-    """Whether the soul has replied there or has yet to: further messages may add to the question."""
     row = await transaction.one(
         """
         SELECT taking_part OR EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = c.id
@@ -348,7 +345,7 @@ async def _takes_part(transaction: Transaction, conversation: str) -> bool:
 
 
 async def _continues_aside(transaction: Transaction, perception: Perception) -> bool:
-    """Whether a message continues a talk among users: the newest message there is an aside by another user."""
+    """Return whether a message continues a talk among users: the newest message there is another user's aside."""
     row = await transaction.one(
         """
         SELECT a.author, CAST(:ts AS REAL) - CAST(a.ts AS REAL) AS later FROM inbox a

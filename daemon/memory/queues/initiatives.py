@@ -1,4 +1,4 @@
-"""What a soul said unasked, and what people think of that: who doesn't want it is left alone for longer each time."""
+"""Messages that a soul posts unasked, and the pause that grows each time a user doesn't want them."""
 
 import json
 from collections.abc import Sequence
@@ -21,14 +21,15 @@ from daemon.memory.stream.keeping import NewThought
 
 _OF_ONE: Final = "soul = :soul AND workspace = :workspace AND who = :who"
 _IN_VAIN: Final = 2
-"""After so many in a row that nobody answered there is a pause."""
+"""The number of unanswered messages in a row after which the soul pauses."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpokeUnasked:
-    """Words that nobody asked for are posted with the same commit, of which `post` is the first; of ticks `about`.
+    """The unasked words that are posted with the same commit.
 
-    `promised`: they were promised to the person, so that no invitation counts.
+    `post` is the first post, `about` are the inbox ids of their ticks. `promised`: they were promised to the person,
+    and need no invitation.
     """
 
     post: str
@@ -59,7 +60,7 @@ class SpokeUnasked:
 
 @dataclass(frozen=True, slots=True)
 class NotNow:
-    """The person doesn't want now what was said to them unasked."""
+    """A person's answer that they don't want an unasked message now."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         row = await unwanted_here(transaction, asker.conversation, asker.person)
@@ -68,10 +69,7 @@ class NotNow:
 
 
 async def unwanted_here(transaction: Transaction, where: ConversationKey, person: str) -> sqlite3.Row | None:
-    """The newest thing said unasked that a person may mean by *not now* there; None where they answered it, or any.
-
-    In direct messages it may have been said in another thread of these.
-    """
+    """Return the newest unasked message, also of another DM thread, that *not now* may mean, or None."""
     row = await transaction.one(
         """
         SELECT i.*, c.place FROM initiatives i JOIN conversations c ON c.id = i.conversation
@@ -100,7 +98,7 @@ async def unwanted_here(transaction: Transaction, where: ConversationKey, person
 
 
 async def dislike(transaction: Transaction, post: str, person: str, now: int) -> None:
-    """A person called a post bad: where nobody had asked for it, they are left alone for a while."""
+    """Leave a person alone for a while who rated an unasked post bad."""
     row = await transaction.one(
         "SELECT * FROM initiatives WHERE post = :post AND disliked = 0", post=f"{post.rpartition('#')[0]}#0"
     )
@@ -109,15 +107,14 @@ async def dislike(transaction: Transaction, post: str, person: str, now: int) ->
 
 
 async def _unwanted(transaction: Transaction, row: sqlite3.Row, now: int) -> None:
-    """They said that they don't want this, which counts once."""
     await transaction.run("UPDATE initiatives SET disliked = 1 WHERE seq = :seq", seq=row["seq"])
     await _leave_alone(transaction, [row], now)
 
 
 async def quiet_to_speak(transaction: Transaction, room: sqlite3.Row, person: str, now: int, quiet: QuietHours) -> int:
-    """The end (ms, UTC) of the quiet hours for which something has to wait that may be said then; 0 where none do.
+    """Return the end (ms, UTC) of the quiet hours that an allowed unasked message has to wait for, or 0.
 
-    `room` is the row of its conversation. Where nobody answers what is said unasked there, there is a pause first.
+    `room` is the row of its conversation. If earlier unasked messages there got no answer, a pause begins first.
     """
     standing = await standing_in(transaction, room, person, now)
     if standing.unanswered:
@@ -128,7 +125,7 @@ async def quiet_to_speak(transaction: Transaction, room: sqlite3.Row, person: st
 
 
 async def _pause_if_in_vain(transaction: Transaction, where: ConversationKey, who: str, now: int) -> None:
-    """Leave somebody alone, or the threads of a channel, where the last two things said unasked were not answered."""
+    """Pause for a person, or for a channel's threads, if the last two unasked messages got no answer."""
     rows = await transaction.rows(
         f"SELECT * FROM initiatives WHERE {_OF_ONE} ORDER BY seq DESC LIMIT {_IN_VAIN}",  # noqa: S608 - constants
         soul=where.soul,
@@ -161,12 +158,11 @@ async def _was_answered(transaction: Transaction, row: sqlite3.Row, since: int) 
 
 
 def _concerns(row: sqlite3.Row, person: str) -> bool:
-    """Whether a person may say that it is unwanted: the one it was said to, or anybody in the thread of a channel."""
     return bool(row["person"] == person or row["who"] != row["person"])
 
 
 async def _leave_alone(transaction: Transaction, rows: Sequence[sqlite3.Row], now: int) -> None:
-    """Pause, once for all of these, and drop what they were about; what was promised besides is kept."""
+    """Pause once for all these rows, and drop what they were about, except promises."""
     seqs, first = as_json([row["seq"] for row in rows]), rows[0]
     scope = {"soul": first["soul"], "workspace": first["workspace"]}
     await pause(transaction, scope, first["who"], now)
@@ -186,7 +182,7 @@ SPEECH: Final = "external_speech"
 
 
 async def as_may_be_said(transaction: Transaction, effect: CycleEffect, now: int) -> CycleEffect:
-    """The effect, without its words where nobody asked for them and they may not be said now."""
+    """Return the effect, without its unasked words if they may not be posted now."""
     if effect.quiet is None or not effect.parts or effect.asker is None:
         return effect
     where, person = effect.claim.conversation, effect.asker.person
@@ -205,14 +201,14 @@ async def as_may_be_said(transaction: Transaction, effect: CycleEffect, now: int
 async def must_be_silent(
     transaction: Transaction, conversation: ConversationKey, person: str, now: int, quiet: QuietHours, *, promised: bool
 ) -> WhySilent:
-    """Why an unasked thought that begins now may say nothing; of what was promised, quiet hours alone are a reason."""
+    """Return why an unasked thought may not be posted now, or ''. Only quiet hours hold back what was promised."""
     if not promised:
         return await why_silent(transaction, conversation, person, now, quiet)
     return "quiet" if quiet.over(now, await zone_in(transaction, conversation.workspace, person)) > now else ""
 
 
 async def quiet_of_posts(transaction: Transaction, effect: CycleEffect) -> str:
-    """In which hours the posts of an effect aren't begun, as their rows say it; empty where somebody waits for them."""
+    """Return the quiet hours of an effect's posts, as their rows store them, or '' if a user waits for them."""
     if effect.quiet is None or effect.asker is None:
         return ""
     zone = await zone_in(transaction, effect.claim.conversation.workspace, effect.asker.person)

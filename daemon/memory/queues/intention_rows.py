@@ -1,4 +1,4 @@
-"""What an intention is: as it is asked for, as a row, and as it falls due and waits for its next slot."""
+"""Intentions: their requests, their rows, how they fall due, and what an edit or deletion of their message does."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -20,38 +20,36 @@ DIGEST: Final = "digest"
 """The errand of an intention that tells in a channel what was said there since the last time."""
 
 CUE: Final = "cue"
-"""In the params of a due event: SILENCE, where no one has answered."""
+"""The parameter of a due event that holds its cue: SILENCE if no answer came."""
 
 SILENCE: Final = "silence"
 """The cue of an intention that another person's words after `covers_to` in its conversation cancel."""
 
 IN_MIND: Final = "mind:"
-"""What the slots begin with of what a thought means to do later: it comes back in a prompt, and posts nothing."""
+"""The prefix of the slots of what a thought means to do later: it comes back in a prompt and posts nothing."""
 
 FOR_PEOPLE: Final = f"slot <> 'idle' AND slot NOT GLOB '{IN_MIND}*'"
-"""A condition in SQL: an intention is none of the soul's own, of which no person has to know."""
+"""A SQL condition: the intention is for people, and not the soul's own."""
 
 ENDS_MS: Final = "ends_ms"
-"""In the params of what repeats: after which time (ms, UTC) it comes no more."""
+"""The parameter that holds the end (ms, UTC) of a recurring intention."""
 
 TIMES: Final = "times"
-"""In the params of what repeats: how often it comes at most."""
+"""The parameter that holds how often a recurring intention fires at most."""
 
 DUE_OF: Final = "due_of"
-"""In the params of a due event: the id of its intention, where that repeats for a person or is an errand."""
+"""The parameter of a due event that holds the id of its intention, if that has a rule or an errand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewIntention:
     """An event that the soul perceives at `due_ms`, or from then on at each slot of `every`.
 
-    `every` is a crontab in UTC, or a rule (`core.recurrence`) on the clocks of `zone`, and of wherever `behalf` moves.
-
-    `process` is the mental process that it visits with `params`; when empty, the current one of the conversation
-    perceives it. `content` is the text. `behalf` is the platform id of the user it is done for, about whom the gate is
-    asked. The `cue` is SILENCE or empty. The `errand` says what is done in place of bringing it up. `asked_where` is
-    the id of the conversation in which it was asked for, if that is another one. Without an `id` it gets one of its
-    own.
+    `every` is a crontab in UTC, or a rule (`core.timetable`) on the clocks of `zone`, which follows `behalf` when they
+    move. `process` is the mental process to visit, with `params`. If it is empty, the conversation's current process
+    perceives the event. `behalf` is the user (platform id) it is done for, whom the gate checks. The `errand` is done
+    in place of a reminder. `asked_where` is the conversation that asked for it, if that is another one. Without an `id`
+    a random one is drawn.
     """
 
     slot: str
@@ -71,11 +69,11 @@ class NewIntention:
 
 @dataclass(frozen=True, slots=True)
 class Intention:
-    """A row of `intentions`; `fired` counts how often it fell due; times are in milliseconds UTC.
+    """A row of `intentions`.
 
-    `cue` is SILENCE where an answer cancels it. Its person names it by `number`. `zone` is that in which
-    its rule was reckoned, `fired_day` the local day for which it was due last, `paused` why it falls due no more for
-    now; a digest tells what came after the ts `covers_to`.
+    `fired` counts how often it fell due. Its person names it by `number`. `zone` is the time zone of its rule,
+    `fired_day` the local day for which it was last due. A `paused` intention doesn't fall due. A digest covers what
+    came after the ts `covers_to`.
     """
 
     id: str
@@ -104,7 +102,6 @@ class Intention:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Intention":
-        """Read an `intentions` row."""
         return read_row(cls, row, params=json.loads)
 
     @property
@@ -118,12 +115,11 @@ class Intention:
 
 
 def _whole(value: object) -> int:
-    """A number above 0; 0 for anything else, since params may come from elsewhere."""
     return value if isinstance(value, int) and value > 0 else 0
 
 
 async def next_number(transaction: Transaction, behalf: str, workspace: str) -> int:
-    """The number by which a person names their next intention, with any soul; the daemon's own looks have none."""
+    """Return the number for a person's next intention, across all souls. The daemon's own looks have none."""
     row = await transaction.one(
         """
         SELECT coalesce(max(number), 0) + 1 AS next FROM intentions
@@ -137,10 +133,7 @@ async def next_number(transaction: Transaction, behalf: str, workspace: str) -> 
 
 
 async def fire(transaction: Transaction, intention: Intention, now: int) -> None:
-    """Put a due intention into the inbox, once for each slot; one that repeats then waits for its next one.
-
-    What a thought means to do is due from then on, and no more.
-    """
+    """Queue a due intention once for each slot, and reschedule a recurring one. A thought's only becomes `due`."""
     if intention.slot.startswith(IN_MIND):
         await transaction.run(
             "UPDATE intentions SET state = 'due', fired = 1, settled_ms = :now WHERE id = :id", now=now, id=intention.id
@@ -184,7 +177,6 @@ async def fire(transaction: Transaction, intention: Intention, now: int) -> None
 
 
 def _following(intention: Intention, rule: Recurrence | None, now: int, zone: str, day: str) -> int | None:
-    """When an intention is due again that is due now; None for never."""
     if intention.times_left == 1:
         return None
     try:
@@ -197,10 +189,10 @@ def _following(intention: Intention, rule: Recurrence | None, now: int, zone: st
 
 
 ASKED_IN: Final = "heard"
-"""In the params of an intention: the ts of the messages that asked for it; deleting one cancels it."""
+"""The parameter that holds the ts of the messages that asked for an intention. Deleting one cancels it."""
 
 WITHDRAWN: Final = "withdrawn"
-"""In the params of an event: its intention ended with the message that asked for it, which its person is to hear."""
+"""The parameter of an event about an intention that ended with the message that asked for it."""
 
 
 async def forget_what_was_asked(transaction: Transaction, conversation: str, ts: str, now: int) -> None:
@@ -212,7 +204,7 @@ async def forget_what_was_asked(transaction: Transaction, conversation: str, ts:
 
 
 async def _have_it_heard(transaction: Transaction, row: sqlite3.Row, now: int) -> None:
-    """Have the person hear whose digest ended, once: by an event, since their direct messages may have to be opened."""
+    """Inform the person by an event that their digest ended: their DM may have to be opened first."""
     await store_internal_event(
         transaction,
         name=f"withdrawn:{row['id']}",
@@ -227,9 +219,9 @@ async def _have_it_heard(transaction: Transaction, row: sqlite3.Row, now: int) -
 
 
 async def reword_what_was_asked(transaction: Transaction, conversation: str, ts: str, text: str, now: int) -> None:
-    """A message is about to get another text: an intention goes that holds what is taken out, any other stays as it is.
+    """Cancel the intentions that hold words which an edit takes out of their message, and keep the others.
 
-    The person whom it was for hears in a plain line which of the two it is.
+    The person gets a line that says which. Call this before the turn gets its new text.
     """
     asked = await _asked_in(transaction, conversation, ts)
     turn = asked and await transaction.one(
@@ -265,7 +257,7 @@ def _says(term: Term, words: Collection[str]) -> bool:
 
 
 async def _asked_in(transaction: Transaction, conversation: str, ts: str) -> list[sqlite3.Row]:
-    """The intentions that a message asked for, by now maybe those of the soul to which the thread was handed."""
+    """Return the intentions that a message asked for, also those of a soul to which the thread was handed."""
     rows = [
         row
         for one in sorted(await handed_among(transaction, conversation))

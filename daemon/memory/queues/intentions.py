@@ -1,9 +1,4 @@
-"""What the soul means to do later: one waiting intention a slot, moved into the inbox exactly once when it falls due.
-
-One for which an answer is waited falls due only where no one has answered.
-All times stand in memory.db and no timer holds them, so that neither a restart nor a second daemon loses a slot or
-fires it twice.
-"""
+"""Intentions: one waits in each slot, and moves into the inbox exactly once when it falls due."""
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +15,7 @@ from daemon.memory.records import Worker, as_json, conversation_columns
 from daemon.memory.worker_store import WorkerStore
 
 IDLE = "idle"
-"""The slot of the daemon's own look after a silence; a new message cancels it, and no cap counts it."""
+"""The slot of the daemon's look after a silence. A new message cancels it, and no cap counts it."""
 
 _FEWEST = 5  # intentions that one user may have however small the book is
 _AT_ONCE = 100  # moved in one transaction, which has to be short
@@ -39,11 +34,11 @@ async def store_intentions(
     most: int,
     shared_out: bool = True,
 ) -> tuple[str, ...]:
-    """Schedule intentions, each in place of the one that waits in its slot; returns a sentence for each refused one.
+    """Schedule intentions, each in place of the one in its slot, and return a sentence for each refused one.
 
-    Refused are: a rule or a crontab without a slot, a crontab that fires more often than every 15 minutes, a time more
-    than a year ahead, and more than `most` intentions waiting for one soul in one workspace, or than the share of one
-    user unless an admin schedules (not `shared_out`). A refusal leaves the slot as it was.
+    Refused are: a rule or crontab without a slot, a crontab that fires more often than every 15 minutes, and a time
+    over a year ahead. Also refused is one more than `most` for a soul in a workspace, or than one user's share if
+    `shared_out`. An admin schedules without `shared_out`. A refusal leaves the slot as it was.
     """
     refused = []
     for new in intentions:
@@ -89,19 +84,19 @@ async def store_intentions(
 
 
 def share_of_one(most: int) -> int:
-    """How many of `most` intentions one user may have: a tenth, and at least five."""
+    """Return how many of `most` intentions one user may have: a tenth, and at least five."""
     return min(most, max(_FEWEST, most // 10))
 
 
 async def cancel_intentions(
     transaction: Transaction, conversation: ConversationKey, names: Iterable[str], now: int
 ) -> int:
-    """Cancel waiting intentions of a conversation by slot or id; returns how many were waiting."""
+    """Cancel waiting intentions of a conversation by slot or id, and return how many were waiting."""
     return await _cancel(transaction, conversation, names, "cancelled", now)
 
 
 async def cancel_answered(transaction: Transaction, conversation: ConversationKey, now: int) -> None:
-    """Cancel what waits for a silence that another person's words have ended."""
+    """Cancel the intentions that wait for a silence which another person has ended."""
     await transaction.run(
         """
         UPDATE intentions SET state = 'cancelled', reason = 'answered', settled_ms = :now
@@ -115,19 +110,22 @@ async def cancel_answered(transaction: Transaction, conversation: ConversationKe
 
 
 class Intentions(WorkerStore):
-    """The intentions of one worker's soul in its workspace."""
+    """The intentions of one worker's soul in its workspace.
+
+    Their times are in memory.db alone: neither a restart nor a second daemon loses a slot or fires it twice.
+    """
 
     def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
         super().__init__(database, clock, worker)
         self._began_ms = clock.now_ms()
 
     async def fall_due(self) -> int:
-        """Move due intentions into the inbox, each slot exactly once; returns how many were moved.
+        """Move due intentions into the inbox, each slot exactly once, and return how many were moved.
 
-        A recurring intention then waits for its next slot after now, so that missed slots count as one. A look after a
-        silence is cancelled where a message waits for a reply. One for which an answer is waited rests until all that
-        was said is surely heard. One that can't be moved becomes `dead` after FAULTS tries, with a note in its
-        conversation; its error is raised after all others are moved.
+        Missed slots of a recurring intention count as one. A look after a silence is cancelled if a message waits for a
+        reply. An intention that waits for an answer rests until all messages have surely arrived. One that can't be
+        moved becomes `dead` after FAULTS tries, with a note in its conversation. Its error is raised after all others
+        are moved.
         """
         now = self._clock.now_ms()
 
@@ -162,7 +160,7 @@ class Intentions(WorkerStore):
         return await self._move_all(due, move, count_fault)
 
     async def _all_is_heard(self, transaction: Transaction, row: sqlite3.Row, now: int) -> bool:
-        """Whether what was said in the channel of an intention while no daemon listened has surely arrived."""
+        """Return whether all messages that came to the channel while no daemon listened have surely arrived."""
         unread = await transaction.one(
             """
             SELECT 1 FROM unread_places
@@ -174,7 +172,7 @@ class Intentions(WorkerStore):
         return unread is None and now - self._began_ms >= _CATCHES_UP_MS
 
     async def next_due_ms(self) -> int | None:
-        """When the next intention falls due; None when there is none."""
+        """Return when the next intention falls due (ms), or None."""
         return await self._due_ms(
             """
             SELECT min(due_ms) AS due FROM intentions
@@ -183,16 +181,13 @@ class Intentions(WorkerStore):
         )
 
     async def has_room(self, most: int, behalf: str, planned: int = 0) -> bool:
-        """Whether a user may have one intention more beside those planned, of `most` for this soul.
-
-        The soul's own do not count.
-        """
+        """Return whether a user may have one more intention in addition to those `planned`. The soul's don't count."""
         return await self._database.read(
             lambda transaction: _has_room(transaction, self._worker.scope, behalf, most, planned=planned)
         )
 
     async def waiting(self, conversation: ConversationKey) -> tuple[Intention, ...]:
-        """The waiting intentions of a conversation, the next first, without the soul's own."""
+        """Return the waiting intentions of a conversation, the next first, without the soul's own."""
         rows = await self._database.rows(
             f"""
             SELECT * FROM intentions WHERE conversation = :id AND state = 'waiting' AND {FOR_PEOPLE}
@@ -204,12 +199,11 @@ class Intentions(WorkerStore):
 
 
 def _is_its_own(new: NewIntention) -> bool:
-    """Whether it is the daemon's look after a silence, or what a thought means to do; no cap of people counts these."""
     return new.slot == IDLE or new.slot.startswith(IN_MIND)
 
 
 def first_due(new: NewIntention, now: int) -> int:
-    """When an intention falls due first. Raises ValueError when it can't be scheduled."""
+    """Return when an intention falls due first (ms). Raises ValueError when it can't be scheduled."""
     if new.due_ms > now + FARTHEST_MS:
         raise ValueError("it is due more than a year ahead")
     if not new.every:
@@ -225,7 +219,7 @@ def first_due(new: NewIntention, now: int) -> int:
 async def _require_room(
     transaction: Transaction, conversation: ConversationKey, new: NewIntention, most: int, *, shared_out: bool
 ) -> None:
-    """Raises ValueError when no more may be scheduled; the one that waits in the same slot does not count."""
+    """Raise ValueError if there is no room for one more. The one in the same slot doesn't count."""
     if _is_its_own(new):
         return
     scope = {"soul": conversation.soul, "workspace": conversation.workspace}
@@ -237,7 +231,7 @@ async def _require_room(
 
 
 async def has_room_for_one(transaction: Transaction, scope: Mapping[str, str], most: int) -> bool:
-    """Whether one intention more fits into the book of a soul, whosever it is."""
+    """Return whether one more intention fits into a soul's total, regardless of users' shares."""
     return await _has_room(transaction, scope, "", most)
 
 
@@ -250,7 +244,7 @@ async def _has_room(
     planned: int = 0,
     but: tuple[str, str] = ("", ""),
 ) -> bool:
-    """Whether one more fits beside all that wait and the planned ones; with an empty `behalf` no share is asked."""
+    """Return whether one more fits in addition to the waiting and planned ones. An empty `behalf` has no share."""
     row = await transaction.one(
         f"""
         SELECT count(*) AS waiting, coalesce(sum(CASE WHEN behalf = :behalf THEN 1 ELSE 0 END), 0) AS own

@@ -29,10 +29,10 @@ async def store_internal_event(
     process: str = "",
     at_ms: int | None = None,
 ) -> str:
-    """Put an event into the inbox, once for each `name` within its channel; gives the row's id.
+    """Put an event into the inbox, once for each `name` within its channel, and return the row's id.
 
-    It happened at `at_ms`, else now. The gate is asked about the user `author`. `process` is the mental process that it
-    visits; when empty, the current one of the conversation perceives it.
+    It happened at `at_ms`, or now. The gate checks the user `author`. `process` is the mental process to visit. If it
+    is empty, the conversation's current process perceives the event.
     """
     id_ = "/".join((conversation.soul, conversation.workspace, conversation.channel, name))
     await transaction.insert(
@@ -66,7 +66,7 @@ async def store_act_in_channel(
     name: str,
     params: Mapping[str, object],
 ) -> str:
-    """Put what a user did in a channel, without a message, into the inbox of its timeline; gives the row's id."""
+    """Put a user's act in a channel into the inbox of its timeline, and return the row's id."""
     where = ConversationKey(act.soul, act.workspace, act.channel)
     await open_conversation(transaction, where, act.place, act.audience, now)
     return await store_internal_event(
@@ -85,12 +85,12 @@ async def store_act_in_channel(
 async def readable_messages(
     transaction: Transaction, rows: Iterable[sqlite3.Row], now: int
 ) -> tuple[list[InboxMessage], tuple[str, ...]]:
-    """The messages that can be read; the others are parked with a note, and named."""
+    """Return the messages whose rows can be read, and the ids of the others, which are parked with a note."""
     messages, unreadable = [], []
     for row in rows:
         try:
             messages.append(InboxMessage.from_row(row))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, it must not stop the others
+        except Exception as error:  # noqa: BLE001 - one bad row must not stop the others
             await transaction.run(
                 "UPDATE inbox SET state = 'dead', reason = :reason, settled_ms = :now WHERE id = :id",
                 reason=f"its row can't be read: {in_short(error)}",
@@ -106,10 +106,7 @@ async def readable_messages(
 async def park_messages(
     transaction: Transaction, claim: Claim, reason: str, *, reply_to: str, now: int, due: int
 ) -> bool:
-    """Give a claimed conversation back, to be claimed again at `due`; messages claimed FAULTS times become `dead`.
-
-    True when something was parked; a lost claim is left as it is.
-    """
+    """Release a claim until `due`, and return whether messages claimed FAULTS times, or a draft, ended."""
     held = await transaction.one(
         """
         UPDATE conversations SET lease_until = 0, lease_owner = ''
@@ -150,7 +147,7 @@ async def park_messages(
 
 
 async def _look_again(transaction: Transaction, parked: str, now: int) -> None:
-    """Have goals thought about after an hour that are due still: words about them may be owed."""
+    """Requeue the due goals of a parked thought in an hour: words about them may be owed."""
     await transaction.run(
         "UPDATE ticks SET inbox = '', due_ms = :later WHERE inbox = :parked AND inbox <> '' AND kind = 'due'",
         later=now + FIRST_PAUSE_MS,

@@ -1,4 +1,4 @@
-"""To whom a soul may write unasked: a person by their own word alone, the threads of a channel by an admin's."""
+"""Invitations to write unasked: a person gives their own, and an admin those for the threads of a channel."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,20 +25,20 @@ How = Literal["phrase", "click", "admin"]
 
 _ONE: Final = "soul = :soul AND workspace = :workspace AND who = :who"
 ARRIVED: Final = "coalesce((SELECT state FROM outbox WHERE id = i.post), 'sent') NOT IN ('dropped', 'dead', 'expired')"
-"""Of a row `i` of `initiatives`: only what arrived counts, or may have."""
+"""A SQL condition on a row `i` of `initiatives`: its post arrived, or may have."""
 
 _LOOKED_AT: Final = 200  # of a person's newest turns, for one that was said to the soul alone
 
 
 class AskedBefore(LostLease):
-    """The person was asked or has decided meanwhile; nothing was written, and a new cycle is due."""
+    """A person was asked, or decided, during the cycle. Nothing was written, and a new cycle is due."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """What was decided about writing to somebody unasked; times in ms, UTC, 0 where there is none.
+    """A decision about unasked messages to a person or a channel.
 
-    `asked`: the soul has asked for it.
+    Times are ms, UTC, or 0 for none. `asked`: the soul has asked for the invitation.
     """
 
     state: State = "unasked"
@@ -49,7 +49,7 @@ class Invitation:
 
 
 async def invitation_of(transaction: Transaction, soul: str, workspace: str, who: str) -> Invitation:
-    """The invitation of a person, or of a channel for its threads, by its platform id."""
+    """Return the invitation of a person, or of a channel for its threads, by platform id."""
     row = await transaction.one(
         f"SELECT * FROM invitations WHERE {_ONE}",  # noqa: S608 - a constant
         soul=soul,
@@ -64,7 +64,7 @@ async def invitation_of(transaction: Transaction, soul: str, workspace: str, who
 async def why_silent(
     transaction: Transaction, conversation: ConversationKey, person: str, now: int, quiet: QuietHours
 ) -> WhySilent:
-    """Why nothing may be said unasked in a conversation now; `person` is the one who spoke there last."""
+    """Return why nothing may be said unasked in a conversation now, or ''. `person` spoke there last."""
     room = await transaction.one("SELECT * FROM conversations WHERE id = :id", id=str(conversation))
     if room is None:
         return "not_invited"
@@ -73,7 +73,7 @@ async def why_silent(
 
 
 async def standing_in(transaction: Transaction, room: sqlite3.Row, person: str, now: int) -> SayingUnasked:
-    """How it stands with saying something unasked in a conversation; `room` is its row, `person` spoke there last."""
+    """Return the state of unasked messages in a conversation. `room` is its row, and `person` spoke there last."""
     alone = room["place"] == Place.DM
     key = ConversationKey.parse(room["id"])
     if not alone and not (key.posted_in and room["taking_part"]):
@@ -82,7 +82,7 @@ async def standing_in(transaction: Transaction, room: sqlite3.Row, person: str, 
 
 
 async def standing_of(transaction: Transaction, where: ConversationKey, person: str, now: int) -> SayingUnasked:
-    """How it stands with a person's direct messages, or without a person with a channel's thread."""
+    """Return the state of unasked messages in a person's DMs, or without `person` in a channel's thread."""
     who = person or where.channel
     found = await invitation_of(transaction, where.soul, where.workspace, who)
     if found.state != "invited":
@@ -109,7 +109,7 @@ async def standing_of(transaction: Transaction, where: ConversationKey, person: 
 
 
 async def heard_alone(transaction: Transaction, where: ConversationKey, person: str) -> int:
-    """When a person last wrote to the soul in direct messages (ms, UTC); 0 where that is long ago."""
+    """Return when a person last wrote to the soul in a DM (ms, UTC), or 0 if that is long ago."""
     row = await transaction.one(
         """
         SELECT max(t.said_ms) AS at_ms FROM
@@ -127,7 +127,7 @@ async def heard_alone(transaction: Transaction, where: ConversationKey, person: 
 
 
 async def pause(transaction: Transaction, scope: Mapping[str, str], who: str, now: int) -> int:
-    """Say nothing unasked there for twice as long as the last time; gives the end (ms, UTC)."""
+    """Pause unasked messages for twice as long as the last time, and return the end (ms, UTC)."""
     length = next_pause((await invitation_of(transaction, scope["soul"], scope["workspace"], who)).pause_ms)
     await transaction.insert(
         "invitations",
@@ -167,7 +167,7 @@ async def decide_invitation(
 
 @dataclass(frozen=True, slots=True)
 class Invited:
-    """The person wants to hear from the soul unasked, or no more."""
+    """A person's decision to be written to unasked, or not."""
 
     invited: bool
     how: How = "phrase"
@@ -179,10 +179,10 @@ class Invited:
 
 @dataclass(frozen=True, slots=True)
 class InvitationAskedFor:
-    """The soul asks the person with this very post whether it may write to them unasked, which it does once."""
+    """The one question to a person, in this very post, for an invitation to write to them unasked."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`. Raises AskedBefore."""
+        """Note the question. Raises AskedBefore."""
         found = await invitation_of(transaction, asker.scope["soul"], asker.scope["workspace"], asker.person)
         if found.asked or found.state != "unasked":
             raise AskedBefore("the person was asked or has decided by now", hint="nothing to do: it is thought anew")
@@ -198,7 +198,6 @@ class InvitationAskedFor:
 
 
 async def _heard_in(transaction: Transaction, conversation: str) -> int:
-    """When a person last wrote in a conversation (ms, UTC); 0 for never."""
     row = await transaction.one(
         "SELECT said_ms FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
         id=conversation,

@@ -18,13 +18,13 @@ TRIES = 5
 MOST_GATHERED = 8  # turns that wait for one job until it no longer waits for a lull
 
 TRIED_AGAIN_MS = 24 * 3600 * 1000
-"""After how long a look that failed for good is tried once more."""
+"""Milliseconds until a look that failed for good is tried once more."""
 
 LEARNS = (LEARNS_OF_PEOPLE, "closes_the_visit")
-"""The jobs whose work a night waits for, and pays for."""
+"""The jobs that a night waits for and pays for."""
 
 LOOK = "looks_at_what_was_shown"
-"""The job that makes records of the files in messages; it is queued with the file."""
+"""The job that makes records of the files in messages, queued with the file."""
 
 # No message waits in the job's conversation, and no earlier job of the conversation is left.
 _MAY_RUN = """
@@ -44,9 +44,10 @@ _BURY = """
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A claimed job; `kind` names the subprocess, `turn` the version of the conversation that enqueued it.
+    """A claimed job.
 
-    `nonce` fences the conversation's prompts; empty if it has none. `person` spoke there last, by platform id.
+    `kind` names the subprocess, `turn` is the version of the conversation that enqueued it. `nonce` fences the
+    conversation's prompts, if it has one. `person` spoke there last, by platform id.
     """
 
     seq: int
@@ -64,9 +65,9 @@ class Job:
 async def enqueue_job(
     transaction: Transaction, kind: str, conversation: ConversationKey, turn: int, now: int, *, lull_ms: int = 0
 ) -> None:
-    """Queue a job to run after `turn`; one of its kind that already waits or runs takes the newer turn instead.
+    """Queue a job to run after `turn`, or move a waiting or running one of its kind to the newer turn.
 
-    With a lull it waits until nothing new asked for it for so long, or MOST_GATHERED turns did.
+    With a lull the job waits until that long nothing new asked for it, or MOST_GATHERED turns did.
     """
     await transaction.insert(
         "jobs",
@@ -86,12 +87,12 @@ async def enqueue_job(
 
 
 class Jobs(WorkerStore):
-    """Jobs of one worker."""
+    """The jobs of one worker."""
 
     async def claim_next(self, kinds: Sequence[str] = ()) -> Job | None:
-        """Claim the next job that is due, of some kinds or of any. A job whose lease lapsed TRIES times is dead.
+        """Claim the next due job, of some kinds or of any.
 
-        A row that can't be read is parked, and its error raised.
+        A job whose lease lapsed TRIES times is dead. A row that can't be read is parked, and its error raised.
         """
         now = self._clock.now_ms()
 
@@ -161,7 +162,7 @@ class Jobs(WorkerStore):
             raise LostLease(f"another daemon does job {job.seq}", hint="nothing to do: the other daemon finishes it")
 
     async def next_due_ms(self) -> int | None:
-        """When the next job may be tried; None when there is none."""
+        """Return when the next job may be tried (ms), or None."""
         return await self._due_ms(
             f"""
             SELECT min(CASE WHEN state = 'running' THEN lease_until ELSE not_before END) AS due FROM jobs j
@@ -170,17 +171,14 @@ class Jobs(WorkerStore):
         )
 
     async def finish(self, job: Job, calls: tuple[LLMCall, ...]) -> None:
-        """End a job and record its model calls; it runs once more when a newer turn has enqueued it meanwhile.
+        """End a job and record its model calls. It runs again if a newer turn has enqueued it since.
 
-        This method, `fail` and `give_up` leave a job alone that another daemon has claimed since.
+        `finish`, `fail` and `give_up` leave a job alone that another daemon has claimed since.
         """
         await self._settle(job, "done", "", 0, calls)
 
     async def fail(self, job: Job, reason: str, calls: tuple[LLMCall, ...], *, foreseen: bool = True) -> bool:
-        """Retry a job after a growing pause, or mark it as dead; True when it is dead.
-
-        It is dead after TRIES attempts, or FAULTS failures that were not foreseen.
-        """
+        """Retry a job after a growing pause. After TRIES attempts or FAULTS unforeseen failures it is dead: True."""
         wait_ms = int(1000 * 5 * 2 ** (job.attempts - 1))
         faults = int(not foreseen)
         dead = job.attempts >= TRIES or job.faults + faults >= FAULTS
@@ -189,11 +187,11 @@ class Jobs(WorkerStore):
         return dead
 
     async def give_up(self, job: Job, calls: tuple[LLMCall, ...]) -> None:
-        """Return a job to the queue because a newer turn began; this try does not count."""
+        """Return a job to the queue because a newer turn began. This try does not count."""
         await self._settle(job, "ready", "", 0, calls, counted=False)
 
     async def put_off(self, job: Job, reason: str, until_ms: int, calls: tuple[LLMCall, ...]) -> None:
-        """Return a job to the queue until a moment, since nothing may be spent on it now; this try does not count."""
+        """Return a job to the queue until a moment, since nothing may be spent on it now. This try does not count."""
         await self._settle(job, "ready", reason, until_ms, calls, counted=False)
 
     async def _settle(
@@ -252,7 +250,7 @@ async def _charge_night(transaction: Transaction, calls: Sequence[LLMCall], now:
 
 _MOST_FAILED = 3  # looks at the same words that failed for good, each after several tries
 
-# It begins with the few rows that wait. What a person had forgotten meanwhile is no turn any more.
+# It begins with the few rows that wait. Words that a person had forgotten since have no turn.
 _WAITING = f"""
     SELECT DISTINCT c.id, c.version FROM looked_through l
     CROSS JOIN conversations c ON c.id = l.conversation
@@ -275,12 +273,12 @@ _WAITING = f"""
 
 
 class UnreadWords(WorkerStore):
-    """What people said to one worker's soul that no job has looked through."""
+    """The words that people said to one worker's soul and no job has looked through."""
 
     async def sweep(self, least: int) -> int:
-        """Queue a look where none waits, for people with at least so many messages; gives in how many conversations.
+        """Queue a look for people with at least `least` messages where none waits, and return the number queued.
 
-        So it is with words of one who had said too little at the time, and behind a look that failed for good.
+        This finds words of people who had said too little at the time, and words whose look failed for good.
         """
         now = self._clock.now_ms()
 

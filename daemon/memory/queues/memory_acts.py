@@ -1,4 +1,4 @@
-"""What a person decides of what is known of them, carried out in the commit of the answer that tells them so."""
+"""Decisions of a person about what is known of them, carried out in the commit of the answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,10 +28,10 @@ from daemon.memory.records import IN_PRIVATE, Speaks, conversation_columns
 from daemon.memory.stream.emptying import note_changed
 
 FORGETTING: Final = "forgetting-"
-"""How the id of a question begins that asks whether everything is to be forgotten."""
+"""The prefix of the id of the question whether to forget everything."""
 
 CONFIRM_MS: Final = 3_600_000
-"""How long `forget me` waits for its `yes`."""
+"""Milliseconds that `forget me` waits for its `yes`."""
 
 IN_OWN_WORDS: Final = "said"
 """The predicate of a fact that is the person's own words, as they said them."""
@@ -42,9 +42,9 @@ _WHY: Final = "its person asked for it"
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who decides: `person` in `conversation`, by the message `ts`; `audience` may hear what is said there.
+    """The person who decides, by the message `ts` in `conversation`.
 
-    What they said counts up to the turn number `upto`, all of it where that is None.
+    `audience` may hear what is said there. Their words up to turn number `upto` count, or all if it is None.
     """
 
     person: str
@@ -59,7 +59,7 @@ class Asker:
 
 
 class MemoryAct(Protocol):
-    """One decision; what it is about may be gone by then, and it does nothing."""
+    """A decision. It does nothing if its subject is gone."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         """Carry it out. Raises StoreError."""
@@ -67,7 +67,7 @@ class MemoryAct(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """These facts were shown, in this order; `newest` was asked about. What waits to be learned is hurried."""
+    """The facts that were shown, in order. Without the `newest`, waiting learning jobs are hurried."""
 
     facts: tuple[str, ...]
     newest: str = ""
@@ -80,7 +80,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A fact is wrong; the person's own `words`, said in this very message, stand in its place."""
+    """A wrong fact, replaced by the person's own `words` from this message."""
 
     fact: str
     words: str
@@ -127,10 +127,7 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A fact is forgotten, with those that it took the place of, which would hold again, its twins, and its words.
-
-    The messages that taught them teach nothing any more, also where they are looked through once more.
-    """
+    """A fact to forget, with its twins, its words and the facts it replaced. Their messages teach nothing more."""
 
     fact: str
 
@@ -150,7 +147,7 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class LastForgotten:
-    """The person's last message in the conversation is forgotten, what was made of it, and the reply to it."""
+    """The person's last message in the conversation to forget, with what was made of it and the reply to it."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         last = await last_said(transaction, asker.conversation, asker.person)
@@ -185,7 +182,7 @@ class LastForgotten:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """From now on nothing is remembered of the person, or everything again."""
+    """A pause of remembering the person, or its end."""
 
     paused: bool
 
@@ -195,7 +192,7 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class AskedToForget:
-    """The person may confirm for a while that everything is to be forgotten; False: not any more."""
+    """The wait for the person to confirm that everything is forgotten, or (False) its end."""
 
     waits: bool = True
 
@@ -206,7 +203,7 @@ class AskedToForget:
 
 @dataclass(frozen=True, slots=True)
 class InformedOfMemory:
-    """The person was informed that the soul remembers."""
+    """The note that the person was informed that the soul remembers."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         await decide(transaction, asker.scope, asker.person, "informed_ms", now)
@@ -214,7 +211,7 @@ class InformedOfMemory:
 
 @dataclass(frozen=True, slots=True)
 class SaidInPrivate:
-    """The answer is posted in the person's direct messages, in the thread `reply_to`; as a file, if it has a name."""
+    """An answer posted in the person's DM, in the thread `reply_to`, and as a file if `file` names one."""
 
     channel: str
     audience: Audience
@@ -245,7 +242,7 @@ class SaidInPrivate:
 
 
 async def last_said(transaction: Transaction, conversation: ConversationKey, person: str) -> tuple[str, str] | None:
-    """The ts and the trace of the person's last message in a conversation that is remembered."""
+    """Return the ts and the trace of the person's last remembered message in a conversation."""
     row = await transaction.one(
         """
         SELECT ts, trace_id FROM turns WHERE conversation = :id AND author = :person AND speaker = 'person'
@@ -262,7 +259,7 @@ async def _taught_by(transaction: Transaction, fact: str) -> list[str]:
 
 
 async def _outdate_guesses(transaction: Transaction, asker: Asker, now: int) -> None:
-    """Drop the guesses about the person, which may rest on what is no longer known; a revision under way is refused."""
+    """Drop the guesses about the person, which may rest on forgotten words. A revision under way is refused."""
     rows = await transaction.rows(
         """
         UPDATE user_models SET whispers = '', version = version + 1, updated_ms = :now
@@ -277,10 +274,7 @@ async def _outdate_guesses(transaction: Transaction, asker: Asker, now: int) -> 
 
 
 async def _hurry_learning(transaction: Transaction, scope: Mapping[str, str], person: str, now: int) -> None:
-    """Have the conversations of a person looked through now in which they taught something.
-
-    These wait for a lull, or were left since the person had said too little to be noted.
-    """
+    """Queue learning from a person's conversations now, and end the lull of the jobs that wait for one."""
     taught = await transaction.rows(
         f"SELECT DISTINCT c.id, c.version {FRESH} AND {TAUGHT}",
         person=person,
@@ -302,7 +296,7 @@ async def _hurry_learning(transaction: Transaction, scope: Mapping[str, str], pe
 
 @dataclass(frozen=True, slots=True)
 class BeliefForgotten:
-    """A belief is forgotten, and the thoughts that hold it."""
+    """A belief to forget, with the thoughts that hold it."""
 
     belief: str
 

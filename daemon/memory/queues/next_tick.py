@@ -1,4 +1,4 @@
-"""When a soul has something to think about next, in SQL that looks at few rows however many goals there are."""
+"""The moment of a soul's next thought, in SQL that looks at few rows, and the soul's wish to wake."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ STILL_WAITS: Final = """
     EXISTS (SELECT 1 FROM readings r WHERE r.conversation = ticks.conversation AND r.state = 'waiting')
     AND (about = '' OR EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about AND g.state = 'open'))
     """
-"""A condition in SQL: what a tick of the kind `sense` is about was not perceived meanwhile, and still matters."""
+"""A SQL condition: the readings of a `sense` tick still wait, and its goal is still open."""
 
 WAKING: Final = "soul = :soul AND workspace = :workspace AND wakes_ms IS NOT NULL"
-"""A condition in SQL: the reading is to wake a thought."""
+"""A SQL condition: the reading will wake a thought."""
 
 _LONG_AGO_MS: Final = 86_400_000  # a soul whose inner life begins today doesn't begin with what is long past
 
 
 async def note_readings(transaction: Transaction, scope: Mapping[str, str], now: int, most: int) -> None:
-    """Note as ticks the readings that are to wake a thought by now; a tick that has to wait for its turn waits on."""
+    """Note ticks for the readings that wake a thought now. A tick that already waits keeps its time."""
     rows = await transaction.rows(
         f"""
         SELECT seq, conversation, concerns, wakes_ms FROM readings WHERE {WAKING} AND wakes_ms <= :now
@@ -52,18 +52,18 @@ async def note_readings(transaction: Transaction, scope: Mapping[str, str], now:
 
 SCOPE: Final = "soul = :soul AND workspace = :workspace"
 ALL_WAIT: Final = f"EXISTS (SELECT 1 FROM conversations WHERE {SCOPE} AND waiting_ms IS NOT NULL)"  # noqa: S608 - a constant
-"""A condition: words or something else wait to be answered, before which nothing is thought about."""
+"""A SQL condition: something waits to be answered, before which the soul doesn't think by itself."""
 
 GOALS: Final = f"{SCOPE} AND state = 'open' AND due_ms > woken_ms"
-"""A condition, of `goals`: no tick was made of its time yet."""
+"""A SQL condition on `goals`: no tick was made for the due time yet."""
 
 OWED_ALONE: Final = (
     f"kind = 'due' AND EXISTS (SELECT 1 FROM goals g WHERE g.soul = ticks.soul AND g.id = about AND {OWED})"  # noqa: S608
 )
-"""A condition, of `ticks`: it is about something that was promised."""
+"""A SQL condition on `ticks`: the tick is about a promise."""
 
 SURPRISES: Final = f"{SCOPE} AND shown = 0 AND woken = 0 AND surprise >= {SURPRISING}"
-"""A condition, of `predictions`: it came otherwise, and no tick was made of it yet."""
+"""A SQL condition on `predictions`: it was a surprise, and no tick was made of it yet."""
 
 ONE_LEADS_TO_THE_NEXT: Final = """
     (EXISTS (SELECT 1 FROM thoughts t WHERE t.id = predictions.thought AND t.occasion = 'surprise')
@@ -71,7 +71,8 @@ ONE_LEADS_TO_THE_NEXT: Final = """
                    WHERE u.conversation = predictions.conversation AND u.speaker = 'person'
                    ORDER BY u.seq DESC LIMIT 1), 0) <= predictions.made_ms)
     """
-"""Of `predictions`: a thought about a surprise expected it, and no person has written since; it wakes nothing."""
+"""A SQL condition on `predictions`: a thought about a surprise made it, and no person has written since. Such a
+prediction wakes no thought."""
 
 _DUE: Final = f"""
     SELECT min(due_ms) AS at_ms FROM ticks WHERE {SCOPE} AND due_ms IS NOT NULL
@@ -88,9 +89,9 @@ _OWED_DUE: Final = f"""
 
 
 def when_next(*, owed_alone: bool) -> str:
-    """The moment `due` of what comes first, NULL for none and while something waits; with `owed_alone` of promises.
+    """Return the SQL for the moment `due` of the next tick, NULL for none or while something waits.
 
-    `ALL_WAIT` is no WHERE here: SQLite would try it for each of the goals and ticks instead of taking the first.
+    `owed_alone` looks at promises only. `ALL_WAIT` isn't in a WHERE: SQLite would try it for each goal and tick.
     """
     soonest = f"SELECT min(at_ms) FROM ({_OWED_DUE if owed_alone else _DUE})"  # noqa: S608 - constants
     return f"SELECT iif({ALL_WAIT}, NULL, ({soonest})) AS due"
@@ -101,9 +102,9 @@ _DAY_MS: Final = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class WakeWish:
-    """To think again in so many seconds; `fruitful`: the thought that wishes so did something else as well.
+    """A wish to think again in so many seconds. A conversation keeps the newest one.
 
-    One wish stands in a conversation, the newest. See `daemon.memory.thought_parts.ThoughtPart`.
+    `fruitful`: the wishing thought did something else as well. See `daemon.memory.thought_parts.ThoughtPart`.
     """
 
     seconds: float
@@ -136,7 +137,7 @@ class WakeWish:
         return PartsTaken(1)
 
     async def _fruitless(self, transaction: Transaction, thought: StoredThought) -> int:
-        """How often in a row the soul woke here to no effect, with this thought."""
+        """Return how often in a row the soul woke here to no effect, with this thought."""
         row = await transaction.one(
             """
             SELECT t.occasion, coalesce(k.fruitless, 0) AS fruitless FROM thoughts t
@@ -151,7 +152,7 @@ class WakeWish:
 
 
 async def _wakes_today(transaction: Transaction, thought: StoredThought) -> int:
-    """How often the soul woke by its own wish since midnight (UTC), with the wishes that wait elsewhere."""
+    """Return how often the soul woke by its own wish since midnight (UTC), plus the wishes that wait elsewhere."""
     midnight = thought.now - thought.now % _DAY_MS
     row = await transaction.one(
         """

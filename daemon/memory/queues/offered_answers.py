@@ -1,8 +1,4 @@
-"""The short answers that a question offers by buttons: each is given once, and then heard as its person's own words.
-
-They stand in the outbox row of the message that asks, and are gone from it as soon as they are offered no more: one was
-picked, its person wrote something there instead, or a day has passed. Then its message loses the buttons.
-"""
+"""Short answers offered by buttons under a question, each picked once and then heard as the user's own words."""
 
 import json
 from typing import Final
@@ -17,11 +13,11 @@ from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event
 
 OFFERED_MS: Final = 24 * 3_600_000
-"""For how long an answer may be picked."""
+"""Milliseconds for which an answer may be picked."""
 
 
 async def pick_answer(transaction: Transaction, picked: PickedAnswer, now: int) -> tuple[Acceptance, str]:
-    """Hear the answer in the conversation that asked; ignored from others, twice, too late or where none is offered."""
+    """Put a picked answer into the conversation that asked, if the asked user picks in time and once."""
     row = await transaction.one(
         f"""
         SELECT o.id, o.conversation, o.recipient, o.reply_to, o.answers, o.created_ms, c.place, c.audience
@@ -60,7 +56,7 @@ async def pick_answer(transaction: Transaction, picked: PickedAnswer, now: int) 
 
 
 async def close_offers(transaction: Transaction, heard: Perception, now: int) -> None:
-    """Withdraw what is offered to the author of a message in its conversation or thread: they answered in words."""
+    """Withdraw the answers offered to the author of a message in its conversation or thread."""
     rows: list[sqlite3.Row] = await transaction.rows(
         """
         SELECT o.id FROM outbox o JOIN conversations c ON c.id = o.conversation
@@ -78,7 +74,7 @@ async def close_offers(transaction: Transaction, heard: Perception, now: int) ->
 
 
 async def _withdraw(transaction: Transaction, post: str, note: str, now: int) -> None:
-    """Offer nothing under a post any more: where it is posted, its buttons give way to the note."""
+    """Stop offering answers under a post. If it is posted, the note replaces its buttons."""
     await transaction.run("UPDATE outbox SET answers = '' WHERE id = :id", id=post)
     await transaction.run(
         """

@@ -1,10 +1,4 @@
-"""The outbox: each post becomes visible exactly once, in order within its conversation, or is reported.
-
-A row is `sending` before its request leaves. When a daemon dies there, the row is doubtful: the platform's history is
-searched for its key before it is sent again. A post that can't be found or ruled out becomes `unknown`: it is not sent
-twice by guesswork. A post that fails three times in a way that was not foreseen is `dead`. A post that ends otherwise
-than `sent` leaves a note where it would have stood.
-"""
+"""The outbox: each post becomes visible exactly once, in order within its conversation, or is reported."""
 
 from daemon.core.errors import LostLease
 from daemon.core.last_line import FAULTS, in_short
@@ -16,7 +10,7 @@ from daemon.memory.records import Delivery
 from daemon.memory.worker_store import WorkerStore
 
 DOUBT_HOLDS_MS = 60_000
-"""How long a post in doubt holds back those after it; then a note in its thread tells of it."""
+"""Milliseconds for which a post in doubt holds back later posts. Then a note in its thread reports it."""
 
 _NOT_FIRST = """
   EXISTS (SELECT 1 FROM outbox e WHERE e.conversation = o.conversation AND e.seq < o.seq
@@ -26,13 +20,16 @@ _NOT_FIRST = """
 
 
 class Outbox(WorkerStore):
-    """The posts that one worker sends."""
+    """The posts that one worker sends.
+
+    A row is `sending` before its request leaves. If a daemon dies there, the row is in doubt: the platform's history is
+    searched for its key before a retry. A post that can't be found or ruled out becomes `unknown` and is not sent
+    twice. A post that fails three times unexpectedly is `dead`. A post that isn't `sent` in the end leaves a note in
+    its place.
+    """
 
     async def claim_next(self, conversation: str | None = None) -> Delivery | None:
-        """Claim the next post that may be sent now, of any conversation or of one; None when none is due.
-
-        A row that can't be read is parked, and its error raised.
-        """
+        """Claim the next post that may be sent now, of any conversation or of one. An unreadable row is parked."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[sqlite3.Row, bool] | None:
@@ -78,7 +75,7 @@ class Outbox(WorkerStore):
             raise
 
     async def next_due_ms(self) -> int | None:
-        """When the next post may be tried; None when none waits."""
+        """Return when the next post may be tried (ms), or None if none waits."""
         row = await self._database.one(
             f"""
             SELECT min(CASE WHEN state = 'sending' THEN max(lease_until, not_before) ELSE not_before END) AS due
@@ -100,11 +97,11 @@ class Outbox(WorkerStore):
         await self._settle(delivery, state, reason, None, note)
 
     async def drop(self, delivery: Delivery, reason: str) -> None:
-        """Settle a post of which nothing is visible, and nothing is to be. Raises LostLease."""
+        """Settle a post of which nothing is visible or will be. Raises LostLease."""
         await self._settle(delivery, "dropped", reason, None)
 
     async def end_emptied(self, delivery: Delivery) -> None:
-        """End a post that lost its words and surely did not arrive; see `emptied_posts`. Raises LostLease."""
+        """End a post that lost its words and surely did not arrive (see `emptied_posts`). Raises LostLease."""
         await self._update(
             delivery,
             """
@@ -115,9 +112,9 @@ class Outbox(WorkerStore):
         )
 
     async def postpone(self, delivery: Delivery, seconds: float, *, doubtful: bool, reason: str) -> None:
-        """Try again after some seconds; a doubtful post stays `sending`, so that it is looked up. Raises LostLease.
+        """Retry after some seconds. Raises LostLease.
 
-        A post that has been in doubt for a minute gets a note.
+        A doubtful post stays `sending`, in order to be looked up first. After a minute in doubt it gets a note.
         """
         now = self._clock.now_ms()
         noted = doubtful and delivery.doubted_ms is not None and now - delivery.doubted_ms >= DOUBT_HOLDS_MS
@@ -136,9 +133,9 @@ class Outbox(WorkerStore):
         )
 
     async def count_fault(self, delivery: Delivery, seconds: float, reason: str) -> bool:
-        """Count a failure that was not foreseen: tried again after some seconds, or the last one, which parks the post.
+        """Count an unforeseen failure, and return whether it was the last one, which parks the post.
 
-        True when it is parked. It may have been sent before the failure, so that it is looked up first. Raises
+        Otherwise the post is retried after some seconds. It may have been sent, and is looked up first. Raises
         LostLease.
         """
         parked = delivery.faults + 1 >= FAULTS
@@ -167,7 +164,7 @@ class Outbox(WorkerStore):
         )
 
     async def give_up_draft(self, delivery: Delivery) -> None:
-        """Have the whole text posted anew under the same key: its draft, or the post it revises, can't be changed."""
+        """Have the whole text posted as a new message under the same key: the draft or original can't be changed."""
         await self._update(
             delivery,
             """

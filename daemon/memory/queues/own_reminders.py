@@ -1,4 +1,4 @@
-"""A person's own reminders: which wait, and what the person does to them; those of others stay as they are."""
+"""A person's own reminders, and reads of what a person or the admin may see."""
 
 import json
 from collections.abc import Sequence
@@ -24,17 +24,17 @@ from daemon.memory.spending.reservations import SpentToday, spent_today
 from daemon.memory.worker_store import WorkerStore
 
 Pause = Literal["not_in_channel", "archived", "owner_left"]
-"""Why what repeats falls due no more for now: the soul or its person is not in the room, or it is archived."""
+"""The reason of a pause: the soul or its person is not in the room, or the room is archived."""
 
 OWN_SLOT: Final = "reminder-"
-"""What the slots of people's own reminders begin with."""
+"""The prefix of the slots of people's own reminders."""
 
 _OWN: Final = f"behalf = :person AND workspace = :workspace AND {FOR_PEOPLE}"
 
 
 @dataclass(frozen=True, slots=True)
 class ReminderSet:
-    """A reminder is set that comes up in another conversation than the one in which it was asked for."""
+    """A reminder that comes up in another conversation than the one that asked for it."""
 
     new: NewIntention
     channel: str
@@ -43,7 +43,7 @@ class ReminderSet:
     most: int
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`; a soul has `most` intentions at once, and a person their share of them."""
+        """Schedule the reminder, within `most` for the soul and the person's share of it."""
         where = ConversationKey(asker.conversation.soul, asker.conversation.workspace, self.channel)
         await open_conversation(transaction, where, self.place, self.audience, now)
         await store_intentions(
@@ -59,12 +59,10 @@ class ReminderSet:
 
 @dataclass(frozen=True, slots=True)
 class ReminderCancelled:
-    """A person cancels a reminder of theirs."""
-
     id: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`; one that is over stays as it is."""
+        """Cancel the reminder if it still waits."""
         await transaction.run(
             f"""
             UPDATE intentions SET state = 'cancelled', reason = 'cancelled by its person', settled_ms = :now
@@ -79,7 +77,7 @@ class ReminderCancelled:
 
 @dataclass(frozen=True, slots=True)
 class ReminderMoved:
-    """A person moves a reminder of theirs: it is due then, and from then on by the rule, if it has one."""
+    """A reminder moved by its person to another time, and to another rule if it has one."""
 
     id: str
     due_ms: int
@@ -87,7 +85,7 @@ class ReminderMoved:
     zone: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`; one that is over stays as it is, and one that is paused goes on."""
+        """Move the reminder if it still waits. A paused one goes on."""
         await transaction.run(
             f"""
             UPDATE intentions SET due_ms = :due, every = :every, zone = :zone, paused = ''
@@ -104,7 +102,7 @@ class ReminderMoved:
 
 @dataclass(frozen=True, slots=True)
 class ReminderResumed:
-    """A person resumes a reminder of theirs that was paused: it is due at its next time."""
+    """A paused reminder that its person resumes. It is due at its next time."""
 
     id: str
     zone: str
@@ -126,7 +124,7 @@ class ReminderResumed:
 
 @dataclass(frozen=True, slots=True)
 class ReminderPaused:
-    """What repeats for a person comes up no more for now, since it can't."""
+    """A recurring intention that is paused, because it can't come up."""
 
     id: str
     why: Pause
@@ -144,13 +142,12 @@ class ReminderPaused:
 
 @dataclass(frozen=True, slots=True)
 class DigestPosted:
-    """A digest was posted of what was said up to a ts; the next one begins after it."""
+    """A posted digest. The next one begins after the ts `to`."""
 
     id: str
     to: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`; a digest never goes back."""
         await transaction.run(
             "UPDATE intentions SET covers_to = max(covers_to, :to) WHERE id = :id AND behalf = :person",
             to=self.to,
@@ -161,7 +158,7 @@ class DigestPosted:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What an admin sees at a glance: living daemons, queues, rows that were given up, and model calls."""
+    """An overview for the admin: living daemons, queues, dead rows and model calls."""
 
     daemons: int
     waiting: int
@@ -173,7 +170,7 @@ class House:
 
 
 async def next_reminder_ms(database: Database, soul: str, workspace: str, person: str) -> int | None:
-    """When the next reminder of a person's own is due; None where none waits. Raises StoreError."""
+    """Return when the next reminder of a person is due (ms), or None. Raises StoreError."""
     row = await database.one(
         f"""
         SELECT min(due_ms) AS due FROM intentions WHERE soul = :soul AND workspace = :workspace
@@ -187,10 +184,10 @@ async def next_reminder_ms(database: Database, soul: str, workspace: str, person
 
 
 class OwnThings(WorkerStore):
-    """Reads what is one person's in one worker's soul and workspace."""
+    """The rows that belong to one person, in one worker's soul and workspace."""
 
     async def waiting(self, person: str, but: Sequence[str] = ()) -> int:
-        """How many messages of a person wait for an answer, `but` those with these ids. Raises StoreError."""
+        """Return how many messages of a person wait, except those with the ids `but`. Raises StoreError."""
         row = await self._database.one(
             """
             SELECT count(*) AS waiting FROM inbox WHERE soul = :soul AND workspace = :workspace AND author = :person
@@ -203,10 +200,10 @@ class OwnThings(WorkerStore):
         return row["waiting"] if row else 0
 
     async def last_reply(self, conversation: ConversationKey) -> Post | None:
-        """The soul's last reply in a conversation, as the message that stands there; None where there is none.
+        """Return the soul's last reply in a conversation as it is posted, or None.
 
-        One that asks something, was changed or taken back since, or has lost its words, is no reply any more: its body
-        is empty. Of a reply in several messages it is the first. Raises StoreError.
+        Its body is empty if it asks something, was changed, stopped or taken back, or lost its words. Of a reply in
+        several messages it is the first. Raises StoreError.
         """
         row = await self._database.one(
             """
@@ -225,7 +222,7 @@ class OwnThings(WorkerStore):
         return replace(post, draft=None, revises=post.draft, body="" if row["gone"] else post.body)
 
     async def reminders(self, person: str) -> tuple[Intention, ...]:
-        """What a person asked to be reminded of, the next first. Raises StoreError."""
+        """Return the reminders of a person, the next first. Raises StoreError."""
         rows = await self._database.rows(
             f"""
             SELECT * FROM intentions WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
@@ -237,7 +234,7 @@ class OwnThings(WorkerStore):
         return tuple(map(Intention.from_row, rows))
 
     async def due(self, id_: str) -> Intention | None:
-        """The intention of a due event, whatever its state; None where it is gone. Raises StoreError."""
+        """Return the intention of a due event, in any state, or None if it is gone. Raises StoreError."""
         row = await self._database.one(
             "SELECT * FROM intentions WHERE id = :id AND soul = :soul AND workspace = :workspace",
             id=id_,
@@ -246,7 +243,7 @@ class OwnThings(WorkerStore):
         return Intention.from_row(row) if row else None
 
     async def allowed(self, person: str) -> tuple[tuple[str, int], ...]:
-        """The tools that a person allowed to be used once, with the time (ms), the newest first. Raises StoreError."""
+        """Return the tools that a person allowed once, with the time (ms), the newest first. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT tool, decided_ms FROM approvals WHERE soul = :soul AND workspace = :workspace
@@ -260,7 +257,7 @@ class OwnThings(WorkerStore):
         return tuple((row["tool"], row["decided_ms"] or 0) for row in rows)
 
     async def house(self, since_ms: int) -> House:
-        """The state of memory.db now, with the model calls since a time (ms). Raises StoreError."""
+        """Return the state of memory.db now, with the model calls since a time (ms). Raises StoreError."""
         row = await self._database.one(
             """
             SELECT (SELECT count(*) FROM presence WHERE seen_ms >= :fresh) AS daemons,
@@ -280,26 +277,20 @@ class OwnThings(WorkerStore):
         return read_row(House, row)
 
     async def alarms(self) -> tuple[str, ...]:
-        """The names of what is wrong now, the oldest first. Raises StoreError."""
+        """Return the names of the open alarms, the oldest first. Raises StoreError."""
         return tuple(one.name for one in await open_alarms(self._database))
 
     async def spent(self, day: str) -> SpentToday:
-        """What the worker's soul has spent on a day of the caps. Raises StoreError."""
         return await spent_today(self._database, self._worker.soul, day)
 
     async def costs(self, by: str, since_ms: int) -> tuple[CostSum, ...]:
-        """See `sums_of_costs`. Raises StoreError."""
         return await sums_of_costs(self._database, by, since_ms)
 
     async def days(self, days: Sequence[Day]) -> tuple[DayOfUse, ...]:
-        """See `days_of_use`. Raises StoreError."""
         return await days_of_use(self._database, days)
 
     async def newest_reply(self, person: str, channel: str) -> str:
-        """The id of the soul's newest reply to a person in a room, in whichever thread; empty for none.
-
-        Raises StoreError.
-        """
+        """Return the id of the soul's newest reply to a person in a room, in any thread, or ''. Raises StoreError."""
         row = await self._database.one(
             """
             SELECT t.seq FROM turns t JOIN conversations c ON c.id = t.conversation

@@ -9,12 +9,12 @@ from daemon.memory.queues.memory_acts import Asker
 
 @dataclass(frozen=True, slots=True)
 class PermissionLapses:
-    """A decision allowed something and ended in an apology before it was done; `id` is that of the question."""
+    """A permission whose decision ended in an apology before it was used. `id` is that of the question."""
 
     id: str
 
     async def perform(self, transaction: Transaction, asker: Asker, _: int) -> None:
-        """See `MemoryAct.perform`. What became of a question to a session stands with that question."""
+        """Mark the permission as failed. A question to a session keeps its own outcome."""
         await transaction.run(
             """
             UPDATE approvals SET state = 'failed'

@@ -1,8 +1,4 @@
-"""Which private rooms each user is in, as the platform said within minutes; one list for all daemons on the file.
-
-A list may be used only as long as it is surely true: news of a room or a user outdates what was read before it, also
-what is being read just then. The commit of a reply asks once more (`require_rooms`).
-"""
+"""The private rooms of each user, as the platform reported them within minutes, in one list for all daemons."""
 
 import secrets
 from collections.abc import Collection
@@ -17,13 +13,17 @@ from daemon.memory.knowledge.user_models import keep_zones, zone_in
 from daemon.memory.queues.claims import ReadersChanged
 
 MOST_ROOMS: Final = 32
-"""The rooms that are recalled in one DM: those in which the soul spoke last."""
+"""The most rooms that are recalled in one DM, those in which the soul spoke last."""
 
 _FORGOTTEN_MS: Final = 3_600_000  # after which no list is read any more, or about to be stored
 
 
 class PersonRoomsStore:
-    """Implements the `PersonRooms` port."""
+    """The store that implements the `PersonRooms` port.
+
+    News of a room or a user outdates the lists that were read before it, and one being read. The commit of a reply
+    checks the rooms again (`require_rooms`).
+    """
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -86,7 +86,7 @@ class PersonRoomsStore:
         return await self._database.write(unit)
 
     async def keep(self, key: RoomListKey, rooms: Collection[str], begun: int, asked_ms: int) -> bool:
-        """See `PersonRooms.keep`; lists of an hour ago go."""
+        """Store a list of rooms, unless news outdated it since `begun`. Lists of an hour ago are deleted."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> bool:
@@ -153,7 +153,7 @@ class PersonRoomsStore:
         )
 
     async def moved(self, workspace: str, person: str, zone: str) -> bool:
-        """See `PersonRooms.moved`; of those whom the store doesn't know nothing is kept."""
+        """Store a known user's new time zone, and return whether it changed. Nothing is stored of unknown users."""
         known = await self._database.read(lambda transaction: zone_in(transaction, workspace, person))
         if not known or known == zone:
             return False
@@ -179,13 +179,13 @@ class PersonRoomsStore:
 
 
 async def require_no_narrowing(transaction: Transaction, workspace: str, times: int) -> None:
-    """Raises ReadersChanged when a channel was made private more often than `times`: a reply may rest on its words."""
+    """Raise ReadersChanged if a channel was made private more often than `times`: a reply may rest on its words."""
     if await times_narrowed(transaction, workspace) != times:
         raise ReadersChanged("a channel was made private meanwhile", hint="nothing to do: the reply is begun anew")
 
 
 async def require_rooms(transaction: Transaction, workspace: str, person: str, rooms: Collection[str]) -> None:
-    """Raises ReadersChanged when a user is no longer known to be in private rooms that a reply may rest on."""
+    """Raise ReadersChanged if a user is no longer known to be in private rooms that a reply may rest on."""
     if not rooms:
         return
     rows = await transaction.rows(
@@ -220,7 +220,7 @@ _KEPT_MS: Final = 3_600_000  # channels remember what they know of a room for te
 
 
 class RoomNewsStore:
-    """Implements the `RoomNews` port; what it told itself it doesn't hear."""
+    """The store that implements the `RoomNews` port. It doesn't return its own news."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._me = secrets.token_hex(8)
@@ -228,7 +228,7 @@ class RoomNewsStore:
         self._clock = clock
 
     async def tell(self, workspace: str, subjects: Collection[str]) -> None:
-        """See `RoomNews.tell`; news of an hour ago goes."""
+        """Store news of rooms or users. News of an hour ago is deleted."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:

@@ -1,8 +1,4 @@
-"""Which daemons are alive: one row each with a heartbeat, and the release of claims that dead daemons held.
-
-Death is believed where a process's lock is free (`daemon/memory/database/process_locks.py`). In doubt a process counts
-as alive, and its leases decide.
-"""
+"""Living daemons, each with a row and a heartbeat, and the release of claims that dead daemons held."""
 
 import json
 import os
@@ -17,18 +13,18 @@ from daemon.memory.queues.claims import SLACK_MS, any_too_long, shorten
 from daemon.memory.spending.reservations import settle_lost
 
 SILENT_MS = 60_000
-"""Heartbeats come every few seconds; after this time a daemon hangs, or its machine sleeps."""
+"""Milliseconds without a heartbeat after which a daemon counts as hanging, or its machine as asleep."""
 
 GHOST_MS = 24 * 3600 * 1000
-"""A row that was silent for so long is no daemon's, on whatever host: a living one writes every few seconds."""
+"""Milliseconds of silence after which a row belongs to no living daemon, on any host."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherDaemon:
     """A living daemon on the same memory.db, as its last heartbeat says.
 
-    `account` is whose messages it hears on its platform, `souls` those that it hosts, with the channels that they name;
-    both are empty in what older programs wrote.
+    `account` is the platform account whose messages it hears. `souls` are those it hosts, with their channels. Both are
+    empty in rows of older programs.
     """
 
     workspace: str
@@ -37,7 +33,11 @@ class OtherDaemon:
 
 
 class Presence:
-    """The row of this daemon, and the release of what dead daemons held; `lease` is that of its claims, in seconds."""
+    """The row of this daemon, and the release of what dead daemons held.
+
+    A process is dead if its lock is free (`daemon/memory/database/process_locks.py`). In doubt it counts as alive, and
+    its leases decide. `lease` is that of this daemon's claims, in seconds.
+    """
 
     def __init__(
         self, database: Database, clock: Clock, *, soul: str, workspace: str, kind: str, version: str, lease: float
@@ -78,7 +78,7 @@ class Presence:
         )
 
     async def others(self) -> tuple[OtherDaemon, ...]:
-        """The other living daemons. Raises StoreError."""
+        """Return the other living daemons. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT id, workspace, detail FROM presence
@@ -92,7 +92,7 @@ class Presence:
         return tuple(_other(row) for row in rows if not self._processes.has_ended(row["id"]))
 
     async def leave(self) -> None:
-        """Delete the row of this daemon on a clean stop, and all by which its souls are present at shared contexts."""
+        """Delete this daemon's row on a clean stop, and the presence of its souls at shared contexts."""
 
         async def unit(transaction: Transaction) -> None:
             for statement in _ROWS:
@@ -101,16 +101,14 @@ class Presence:
         await self._database.write(unit, passing=True)
 
     def anyone_died(self) -> bool:
-        """Whether a process has died whose claims were not released yet."""
         return bool(self._processes.ended())
 
     async def release_dead_claims(self, in_doubt: float) -> int:
-        """Release the claims of daemons that are dead before their leases lapse; returns how many were dead.
+        """Release the claims of dead daemons before their leases lapse, and return how many were dead.
 
-        What they had reserved for model calls counts as spent.
-        A last request of theirs may still be under way: posts that they were sending are looked up after `in_doubt`
-        seconds. Rows that were silent for a day are deleted, whatever host they name, or that say a day to come.
-        Leases that a clock wrote which was far ahead are shortened.
+        Their reservations for model calls count as spent. Their last request may still be under way: posts they were
+        sending are looked up after `in_doubt` seconds. Rows that were silent for a day, or are dated a day ahead, are
+        deleted on any host. Leases that a wrong clock wrote are shortened.
         """
         look_up_ms = self._clock.now_ms() + int(in_doubt * 1000)
         ended = self._processes.ended()  # looked for first: what they held is in the rows below
@@ -151,7 +149,7 @@ class Presence:
         return len(dead)
 
     async def _shorten_leases(self, in_doubt: float) -> None:
-        """Have no claim bind for longer than one that is taken now, or than a post waits to be looked up."""
+        """Shorten claims that bind longer than a new one, or than a post waits to be looked up."""
         last = self._clock.now_ms() + int(max(self._lease, in_doubt) * 1000) + SLACK_MS
         if await self._database.read(lambda transaction: any_too_long(transaction, last)):
             await self._database.write(lambda transaction: shorten(transaction, last), passing=True)

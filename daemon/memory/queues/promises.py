@@ -1,8 +1,4 @@
-"""What a soul promised to come back to: a goal of which its person has read that words about it will come.
-
-A promise is open from the post that speaks of it until words about it are posted, its goal is closed, or its person
-declines it.
-"""
+"""Promises: goals of which a person has read that the soul will come back to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,15 +19,15 @@ _LOOK_AGAIN_MS: Final = 60_000  # while the post that speaks of a promise is sti
 
 
 class TooManyPromises(LostLease):
-    """Another conversation promised its person something meanwhile; nothing was written, and a new cycle is due."""
+    """A conflict with another promise to the person. Nothing was written, and a new cycle is due."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Promises in one conversation whose time has come: the ids of their goals, and the person they were made to.
+    """The promises of one conversation to one person whose time has come, by the ids of their goals.
 
-    `later_ms` is the moment (ms, UTC) for which they have to wait, 0 where they needn't, and `why` the reason. `early`
-    are those whose time has not come, and of which a reading tells.
+    `later_ms` is the moment (ms, UTC) for which they have to wait, or 0, and `why` the reason. `early` are promises
+    before their time, of which a reading tells.
     """
 
     person: str = ""
@@ -42,7 +38,7 @@ class Due:
 
 
 async def promises_to(transaction: Transaction, workspace: str, soul: str, person: str) -> int:
-    """How many promises to a person (platform id) are open."""
+    """Return how many promises to a person (platform id) are open."""
     row = await transaction.one(
         f"""
         SELECT count(*) AS n FROM goals
@@ -56,7 +52,10 @@ async def promises_to(transaction: Transaction, workspace: str, soul: str, perso
 
 
 async def promise(transaction: Transaction, conversation: ConversationKey, name: str, person: str, due_ms: int) -> None:
-    """Make a goal a promise, of which the post of this commit speaks. Raises TooManyPromises."""
+    """Make a goal a promise, of which the post of this commit speaks.
+
+    It is open until words about it are posted, its goal is closed, or its person declines it. Raises TooManyPromises.
+    """
     soul = conversation.soul
     await transaction.run(
         """
@@ -72,10 +71,7 @@ async def promise(transaction: Transaction, conversation: ConversationKey, name:
 
 @dataclass(frozen=True, slots=True)
 class OpenPromise:
-    """What a person has read that the soul comes back to: the id and the words of its goal, and when it is due.
-
-    The words are empty where what they rest on is gone; `due_ms` is in ms, UTC.
-    """
+    """A promise that a person has read: its goal, empty if the words are gone, and its due time (ms, UTC)."""
 
     id: str
     goal: str
@@ -83,7 +79,7 @@ class OpenPromise:
 
 
 async def promises_open(transaction: Transaction, workspace: str, soul: str, person: str) -> Sequence[OpenPromise]:
-    """What is promised to a person (platform id), wherever that was, and is still owed; by when it is due."""
+    """Return what is owed to a person (platform id), in any conversation, by due time."""
     rows = await transaction.rows(
         f"""
         SELECT id, goal, due_ms FROM goals WHERE behalf = :person AND workspace = :workspace AND soul = :soul AND {OWED}
@@ -97,7 +93,7 @@ async def promises_open(transaction: Transaction, workspace: str, soul: str, per
 
 
 async def owed_here(transaction: Transaction, conversation: ConversationKey) -> tuple[OpenPromise, ...]:
-    """What was promised in a conversation and is still owed, to whomever; by when it is due."""
+    """Return what was promised in a conversation, to any person, and is still owed, by due time."""
     rows = await transaction.rows(
         f"SELECT id, goal, due_ms FROM goals WHERE conversation = :conversation AND {OWED} ORDER BY due_ms, seq",  # noqa: S608 - a constant
         conversation=str(conversation),
@@ -108,10 +104,9 @@ async def owed_here(transaction: Transaction, conversation: ConversationKey) -> 
 async def promises_due(
     transaction: Transaction, conversation: str, now: int, quiet: QuietHours, early: Sequence[str] = ()
 ) -> Due | None:
-    """The promises in a conversation whose time has come, all to one person who may hear of them; None without any.
+    """Return the due promises in a conversation, to one person who may hear of them, or None.
 
-    Those in `early` (ids of goals) may be kept before their time.
-    One counts from when its person can have read of it; one of which no post speaks is none.
+    Those in `early` (ids of goals) may be kept before their time. A promise counts once its post is sent.
     """
     rows = await transaction.rows(
         f"""
@@ -140,7 +135,7 @@ async def promises_due(
 
 
 async def is_promised(transaction: Transaction, soul: str, name: str, now: int, *, early: bool = False) -> bool:
-    """Whether words about a goal were promised by now, or `early`, for later, and are still owed."""
+    """Return whether words about a goal are owed and due, or with `early` owed at any time."""
     row = await transaction.one(
         f"SELECT 1 FROM goals WHERE soul = :soul AND id = :name AND {OWED} AND (due_ms <= :now OR :early)",  # noqa: S608
         soul=soul,
@@ -152,10 +147,7 @@ async def is_promised(transaction: Transaction, soul: str, name: str, now: int, 
 
 
 async def end_unheard(transaction: Transaction, soul: str, name: str, now: int) -> bool:
-    """Give up a promise of two weeks ago of which its person can't hear, since they are let in no more; gives whether.
-
-    Those who come back sooner hear of it.
-    """
+    """Give up a promise two weeks overdue whose person isn't let in, and return whether it ended."""
     ended = await transaction.rows(
         f"""
         UPDATE goals SET state = 'abandoned', closed_ms = :now, touched_ms = :now, why = '', changed_by = ''
@@ -179,7 +171,7 @@ _MEANT: Final = """
 async def promised_here(
     transaction: Transaction, conversation: ConversationKey, person: str, below: str = ""
 ) -> Sequence[str]:
-    """What is promised to a person in a conversation, or in one thread of it, in words of the goals; oldest first."""
+    """Return the goals promised to a person in a conversation, or in its thread `below`, oldest first."""
     rows = await transaction.rows(
         f"""
         SELECT goal FROM goals WHERE {_MEANT} AND behalf = :person AND {OWED}
@@ -195,7 +187,7 @@ async def promised_here(
 
 @dataclass(frozen=True, slots=True)
 class PromisesTold:
-    """The post with this key tells of what was promised in the same commit."""
+    """A post, by its key, that speaks of what was promised in the same commit."""
 
     post: str
 
@@ -213,7 +205,7 @@ class PromisesTold:
 
 @dataclass(frozen=True, slots=True)
 class PromisesKept:
-    """Words about these goals are posted with the same commit, `early`: before their time; nothing more is owed."""
+    """The words posted with the same commit about these goals, or `early`: nothing is owed after it."""
 
     goals: tuple[str, ...]
     early: bool = False
@@ -233,12 +225,12 @@ class PromisesKept:
 
 @dataclass(frozen=True, slots=True)
 class PromisesDeclined:
-    """Their person doesn't want to hear of what was promised to them in this conversation, or in its thread `below`."""
+    """A person's refusal to hear of what was promised in this conversation, or in its thread `below`."""
 
     below: str = ""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`. The goals are given up, so that no reading and no time brings them up again."""
+        """Give up the goals: no reading and no time brings them up again."""
         declined = await transaction.rows(
             f"""
             UPDATE goals SET state = 'abandoned', closed_ms = :now, touched_ms = :now, why = '', changed_by = ''

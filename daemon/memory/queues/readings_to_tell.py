@@ -1,4 +1,4 @@
-"""Whom the soul has yet to tell that an admin looked at words of theirs; each telling is a note in the outbox, once."""
+"""Notes in the outbox that inform a person, once, that an admin looked at their words."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from daemon.memory.records import read_row
 from daemon.memory.worker_store import WorkerStore
 
 DAY_MS: Final = 86_400_000
-"""A person is told once in this time at most."""
+"""The shortest time between two such notes to a person."""
 
 _GIVEN_UP_MS: Final = 30 * DAY_MS
 _AT_ONCE: Final = 20
@@ -24,7 +24,7 @@ _KEY: Final = "soul = :soul AND workspace = :workspace AND person = :person"
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """Words of `person` were looked at from `first_ms` to `last_ms`, and they don't know it yet; `zone` is theirs."""
+    """An admin's look at words of `person` (with time zone `zone`), of which the person doesn't know."""
 
     person: str
     first_ms: int
@@ -41,7 +41,7 @@ class ReadingsToTell(WorkerStore):
     """The tellings of one worker's soul."""
 
     async def due(self) -> tuple[Telling, ...]:
-        """Some of those who are to be told now. Raises StoreError."""
+        """Return some of the people to inform now. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT w.person, w.first_ms, w.last_ms, coalesce(z.zone, '') AS zone FROM word_readings w
@@ -56,7 +56,7 @@ class ReadingsToTell(WorkerStore):
         return tuple(read_row(Telling, row) for row in rows)
 
     async def room_of(self, person: str) -> Room | None:
-        """The direct messages in which the soul has met the person; None where it never has. Raises StoreError."""
+        """Return the DM in which the soul has met the person, or None. Raises StoreError."""
         row = await self._database.one(
             """
             SELECT c.channel, c.audience FROM user_models u
@@ -70,10 +70,7 @@ class ReadingsToTell(WorkerStore):
         return Room(row["channel"], Place.DM, Audience.parse(row["audience"])) if row else None
 
     async def tell(self, telling: Telling, room: Room, quiet: QuietHours) -> bool:
-        """Queue the line for the person; False where another daemon was first, or more was looked at meanwhile.
-
-        Where it can't be sent before their `quiet` hours begin, it is sent after them. Raises StoreError.
-        """
+        """Queue the note outside `quiet` hours. False: another look or daemon came first. Raises StoreError."""
         now = self._clock.now_ms()
         where = ConversationKey(self._worker.soul, self._worker.workspace, room.channel)
 
@@ -107,7 +104,7 @@ class ReadingsToTell(WorkerStore):
         return await self._database.write(unit)
 
     async def wait(self, telling: Telling, until_ms: int) -> None:
-        """Tell a person no earlier than at a moment (ms, UTC). Raises StoreError."""
+        """Inform a person no earlier than at a moment (ms, UTC). Raises StoreError."""
         await self._database.run(
             f"UPDATE word_readings SET next_ms = :next WHERE {_KEY}",  # noqa: S608 - a constant
             next=until_ms,
@@ -116,7 +113,7 @@ class ReadingsToTell(WorkerStore):
         )
 
     async def put_off(self, telling: Telling, seconds: float) -> bool:
-        """Try a person again later; False where that was in vain for a month, and is given up. Raises StoreError."""
+        """Try a person again later, or give up after a month and return False. Raises StoreError."""
         now = self._clock.now_ms()
         given_up = now - telling.first_ms > _GIVEN_UP_MS
         await self._database.run(

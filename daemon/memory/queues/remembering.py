@@ -1,4 +1,4 @@
-"""What is noted by directive, in the commit of the reply that confirms it: a person's own words, or the soul's."""
+"""Facts and journal entries noted by directive, in the commit of the reply that confirms them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ _SURE: Mapping[Trust, float] = {Trust.OWN: 0.95, Trust.CLAIM: 0.6, Trust.INFERRE
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Something to remember, with its significance from 1 to 10, tags and tone.
+    """A fact to remember, with its significance from 1 to 10, tags and tone.
 
-    `quote` are the words of the person who asked that prove it; empty where it is the soul's own thought, which is
-    inferred from their message. `claim`: it is about somebody else, and stays what this person said.
+    `quote` are the person's words that prove it. It is empty for the soul's own thought, inferred from their message.
+    `claim`: it is about another person, and remains what this person said.
     """
 
     content: str
@@ -36,16 +36,15 @@ class Remembered:
     claim: bool = False
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`; nothing is noted of a person who paused it, or whose words are gone."""
         await self.noted(transaction, asker, now)
 
     async def noted(
         self, transaction: Transaction, asker: Asker, now: int, thought: StoredThought | None = None
     ) -> bool:
-        """Note it; False of a person who paused it, or whose words are gone.
+        """Store it, or return False if the person paused memory or their words are gone.
 
-        What was thought may hold what its readers alone could know, and rests on all that it saw: so it is kept for no
-        others, and goes with the words of its `thought`.
+        A thought may hold what only its readers know, and rests on all that it saw. Its note is kept for those readers
+        alone, and goes with the words of `thought`.
         """
         if await paused_of(transaction, asker.scope, [asker.person]):
             return False
@@ -84,7 +83,7 @@ class Remembered:
     async def _standing(
         self, transaction: Transaction, asker: Asker, about: str, said: str, before: Mapping[str, object]
     ) -> str | None:
-        """The id of a fact that says the same to the same people, who may all hear what was said now."""
+        """Return the id of an equal fact for the same people, who may all hear what was said now."""
         rows = await transaction.rows(
             """
             SELECT r.id, r.extra FROM records r JOIN facts f ON f.id = r.id
@@ -110,7 +109,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Journaled:
-    """What the soul writes into its journal for itself, with its significance from 1 to 10, tags and tone."""
+    """An entry of the soul's journal, with its significance from 1 to 10, tags and tone."""
 
     content: str
     significance: int = 5
@@ -120,9 +119,9 @@ class Journaled:
     async def noted(
         self, transaction: Transaction, asker: Asker, now: int, thought: StoredThought | None = None
     ) -> bool:
-        """Write it, for no more people than the words on which it rests; False where these are gone, or in a pause.
+        """Store it for the people alone who may hear the words that it rests on.
 
-        `thought` as for what is remembered.
+        Returns False if these are gone, or the person paused memory. `thought` is used as in `Remembered.noted`.
         """
         if await paused_of(transaction, asker.scope, [asker.person]):
             return False
@@ -148,7 +147,6 @@ class Journaled:
 
 
 def _thought_before(thought: StoredThought | None) -> Mapping[str, object]:
-    """What a record says of those before whom it was thought, where they could know more than its audience alone."""
     if thought is None or not (thought.readers.members_only or thought.readers.rooms):
         return {}
     return {READERS: kept_readers(thought.readers)}
@@ -161,9 +159,9 @@ async def tie(transaction: Transaction, record: Record, thought: StoredThought |
 
 
 async def _message(transaction: Transaction, asker: Asker, quote: str) -> str | None:
-    """The id of the person's newest message here that holds a quotation, and that all who hear the answer may hear.
+    """Return the id of the person's newest message here that holds the quotation and that all readers may hear.
 
-    What was said while the channel was private is no ground for what others may hear since.
+    What was said while the channel was private proves nothing to later readers.
     """
     rows = await transaction.rows(
         """

@@ -1,4 +1,4 @@
-"""How the soul works in each channel: one row for all souls and daemons, with who set it, and posted in the channel."""
+"""The way in which the soul works in each channel, its introductions in new channels, and its marks on messages."""
 
 import json
 from typing import Final
@@ -25,16 +25,15 @@ WAY_OF_CONVERSATION: Final = """
                       'person', w.person)
    FROM room_ways w WHERE w.workspace = conversations.workspace AND w.channel = conversations.channel) AS way
 """
-"""What is set for the channel of a row of `conversations`, in the statement that reads it; see `way_in`."""
+"""A SQL column: the way of the channel of a `conversations` row, for `way_in` to read."""
 
 
 def way_in(stored: str | None) -> RoomWay:
-    """What such a statement gave."""
+    """Return the way that `WAY_OF_CONVERSATION` selected."""
     return RoomWay(**json.loads(stored)) if stored else RoomWay()
 
 
 async def way_of(transaction: Transaction, workspace: str, channel: str) -> RoomWay:
-    """What is set for a channel."""
     row = await transaction.one(
         """
         SELECT instructions, soul, streams, joins, person FROM room_ways
@@ -47,7 +46,7 @@ async def way_of(transaction: Transaction, workspace: str, channel: str) -> Room
 
 
 async def set_way(transaction: Transaction, sent: RoomWaySent, now: int) -> tuple[Acceptance, str]:
-    """Set a way, or clear it, and have it posted in the channel; nothing where it is set like this already."""
+    """Set or clear a channel's way, and have that posted in the channel. An unchanged way is ignored."""
     before = await way_of(transaction, sent.workspace, sent.channel)
     if (before.is_plain and sent.way.is_plain) or before == sent.way:
         return Acceptance.IGNORED, "it is like this already"
@@ -91,7 +90,7 @@ async def _clear(transaction: Transaction, workspace: str, channel: str) -> bool
 
 
 class RoomWayStore:
-    """Implements the `RoomWays` port."""
+    """The store that implements the `RoomWays` port."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -127,7 +126,7 @@ JOINED: Final = "joined"
 """The parameter of the event that a soul was invited to a channel."""
 
 MOST_IN_AN_HOUR: Final = 5
-"""Channels in which a soul introduces itself within an hour; in those beyond it says nothing."""
+"""The most channels in which a soul introduces itself within an hour."""
 
 _HOUR_MS: Final = 3_600_000
 _FRESH_MS: Final = 24 * _HOUR_MS  # an older invitation is no news to anybody there
@@ -188,7 +187,7 @@ _AT_ONCE: Final = 50
 
 
 class MarkedMessageStore:
-    """Implements the `MarksKept` port."""
+    """The store that implements the `MarksKept` port."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -1,8 +1,4 @@
-"""Titles of sessions that are due: each thread of direct messages gets one, once, after its first answer.
-
-A row names the message whose words make the title, and holds none of them: who deletes it, or is forgotten, leaves no
-title to be set. The row stays behind, so that nobody sets a second title over what a person called it since.
-"""
+"""Titles of threads in DMs: each thread gets one, once, after its first answer."""
 
 from dataclasses import dataclass
 
@@ -17,7 +13,7 @@ _TRIES = 4
 
 @dataclass(frozen=True, slots=True)
 class DueTitle:
-    """A thread that is to get a title: what its person said there first, empty where that is gone."""
+    """A thread that gets a title. `words` are its person's first message, empty if that is gone."""
 
     id: str
     conversation: ConversationKey
@@ -28,7 +24,11 @@ class DueTitle:
 
 
 async def note_title(transaction: Transaction, effect: CycleEffect, now: int) -> None:
-    """Have a thread of direct messages titled that is answered for the first time."""
+    """Queue the title of a DM thread that is answered for the first time.
+
+    The row names the message and holds none of its words: a deleted message leaves no title to set. The row stays, in
+    order to keep the title that a person chooses later.
+    """
     first = _first_of_session(effect)
     if first is None or not effect.parts:
         return
@@ -49,7 +49,7 @@ async def note_title(transaction: Transaction, effect: CycleEffect, now: int) ->
 
 
 def _first_of_session(effect: CycleEffect) -> InboxMessage | None:
-    """The message that began the session: the root of its thread, or the first answer to a post of the soul."""
+    """Return the message that began the session: the root of its thread, or the first answer to a post of the soul."""
     said = [
         one
         for one in effect.answered
@@ -68,7 +68,7 @@ class SessionTitles(WorkerStore):
     """The titles that one worker sets."""
 
     async def claim_next(self) -> DueTitle | None:
-        """Claim the next title for as long as a lease lasts; None when none is due."""
+        """Claim the next title for as long as a lease lasts, or return None."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> DueTitle | None:
@@ -95,7 +95,7 @@ class SessionTitles(WorkerStore):
         return await self._database.write(unit)
 
     async def next_due_ms(self) -> int | None:
-        """When the next title may be set; None when none waits."""
+        """Return when the next title may be set (ms), or None if none waits."""
         return await self._due_ms(
             f"""
             SELECT min(due_ms) AS due FROM session_titles
@@ -104,7 +104,7 @@ class SessionTitles(WorkerStore):
         )
 
     async def end(self, due: DueTitle) -> None:
-        """Set it no more: it is set, or will not be."""
+        """End it: the title is set, or will not be."""
         await self._database.run("UPDATE session_titles SET state = 'over', message = '' WHERE id = :id", id=due.id)
 
     async def put_off(self, due: DueTitle, seconds: float) -> None:

@@ -1,7 +1,4 @@
-"""Events of programs: each once, stored with the inbox row by which its soul perceives it.
-
-The ids of events are kept for good, so that nothing that was recorded on its way is perceived again.
-"""
+"""Events of programs: each is stored once, with the inbox row by which its soul perceives it."""
 
 import hashlib
 from dataclasses import dataclass
@@ -28,7 +25,7 @@ from daemon.memory.records import read_row
 from daemon.memory.senses.readings import Sensed, wait_on
 
 MOST_A_MINUTE: Final = 30
-"""Events of one source in a minute."""
+"""The most events of one source in a minute."""
 
 PROCESS: Final = "attending"
 """The mental process that an event visits."""
@@ -48,24 +45,24 @@ class NewEvent:
 
 
 class SourceEvents:
-    """Stores and finds the events of programs. Each call may raise StoreError."""
+    """The events of programs. Each call may raise StoreError."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def source(self, name: str) -> EventSource | None:
-        """The source of this name that is in force."""
+        """Return the source of this name that is in force."""
         return await self._read_source(f"{_SOURCE} AND name = :name", name=name)
 
     async def still(self, id_: str) -> EventSource | None:
-        """The source with this id, if it is in force."""
+        """Return the source with this id, if it is in force."""
         return await self._read_source(f"{_SOURCE} AND id = :id", id=id_)
 
     async def take(self, event: NewEvent) -> bool:
-        """Store an event; durable when it returns. False: it came before.
+        """Store an event durably, or return False if its id came before.
 
-        Raises TooManyEvents, SourceEnded, and OtherEvent for an id that had other words.
+        Ids are kept for good. Raises TooManyEvents, SourceEnded, and OtherEvent for an id that had other words.
         """
         now, source = self._clock.now_ms(), event.source
         digest = hashlib.sha256(event.words.encode("utf-8", "surrogatepass")).hexdigest()
@@ -89,7 +86,7 @@ class SourceEvents:
         return await self._database.write(unit, within=2.0)
 
     async def lately(self, where: ConversationKey) -> tuple[SourceEvent, ...]:
-        """The events in the room of a conversation of late, newest first; not what waits to be looked at."""
+        """Return the recent events in the room of a conversation, newest first, without those not looked at yet."""
         rows = await self._database.rows(
             f"""
             SELECT s.name AS source, e.words, e.at_ms FROM source_events e JOIN event_sources s ON s.id = e.source
@@ -136,7 +133,7 @@ async def _store(transaction: Transaction, event: NewEvent, digest: str, now: in
 
 
 async def _have_perceived(transaction: Transaction, event: NewEvent, digest: str, now: int) -> str:
-    """Put the event into the inbox of its room; gives the row's id."""
+    """Put the event into the inbox of its room, and return the row's id."""
     source, key = event.source, event.source.conversation
     # Until the platform says what the room is, it counts as one for those in it alone.
     await open_conversation(transaction, key, Place.PRIVATE_CHANNEL, Audience(AudienceKind.CHANNEL, source.room), now)
@@ -159,7 +156,7 @@ async def _have_perceived(transaction: Transaction, event: NewEvent, digest: str
 
 @dataclass(frozen=True, slots=True)
 class ReadingsPerceived:
-    """These stood in the prompt of a thought, and so did how many had gone; `trace` is the id of its cycle."""
+    """The readings in the prompt of a thought, and how many had gone. `trace` is the id of its cycle."""
 
     sensed: Sensed
     trace: str
@@ -194,7 +191,6 @@ class ReadingsPerceived:
             )
 
     async def _said(self, transaction: Transaction, where: ConversationKey) -> str:
-        """What this cycle thought, as a digest; empty where it stored no thought."""
         row = await transaction.one(
             "SELECT output, trace_id FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT 1", id=str(where)
         )

@@ -1,9 +1,4 @@
-"""Stops what is under way in a conversation: durable before it is acknowledged, so that a kill can't undo it.
-
-The messages that are being answered are marked, and whoever holds them ends without another word: the daemon that
-thinks about them now, or the one that claims them after its death. Of a reply that is being sent, the parts that wait
-are left out. Messages that came meanwhile are kept.
-"""
+"""Stops of what is under way in a conversation, durable before they are acknowledged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +19,7 @@ NOT_BEING_POSTED = """
 
 
 async def is_being_posted(transaction: Transaction, id_: str) -> bool:
-    """Whether the question is being sent to the platform, so that its message has no known ts yet."""
+    """Return whether the question is being sent, while its message has no known ts yet."""
     row = await transaction.one(f"SELECT 1 FROM approvals a WHERE id = :id AND {NOT_BEING_POSTED}", id=id_)  # noqa: S608 - a constant of this module
     return row is None
 
@@ -57,9 +52,9 @@ async def remove_buttons(transaction: Transaction, conversation: str, id_: str, 
 
 
 async def lapse(transaction: Transaction, approvals: Sequence[str], now: int) -> None:
-    """Have questions lapse whose reply or problem a person stopped: no click counts any more, and nothing is said.
+    """Let questions lapse whose reply or problem a user stopped: later clicks don't count.
 
-    Their messages lose their buttons and say so; one that is just being posted does as soon as it surely is.
+    Their messages lose their buttons and say so. A question that is being posted follows once it surely is posted.
     """
     for id_ in approvals:
         row = await transaction.one("SELECT conversation FROM approvals WHERE id = :id AND state = 'waiting'", id=id_)
@@ -82,7 +77,7 @@ async def lapse(transaction: Transaction, approvals: Sequence[str], now: int) ->
 
 
 async def was_stopped(transaction: Transaction, conversation: str, id_: str) -> bool:
-    """Whether a question lapses because its reply or its problem was stopped."""
+    """Return whether a question lapses because its reply or its problem was stopped."""
     row = await transaction.one(
         "SELECT 1 FROM outbox WHERE conversation = :conversation AND approval = :id AND stopped = 'halted'",
         conversation=conversation,
@@ -92,7 +87,7 @@ async def was_stopped(transaction: Transaction, conversation: str, id_: str) -> 
 
 
 async def lapse_now(transaction: Transaction, conversation: str, id_: str, now: int) -> None:
-    """Close a question without an event: one that nobody has seen is not posted at all."""
+    """Close a question without an event. A question that is not posted yet is dropped."""
     await transaction.run(
         "UPDATE approvals SET state = 'expired', decided_ms = :now WHERE id = :id AND state = 'waiting'",
         now=now,
@@ -111,18 +106,18 @@ async def lapse_now(transaction: Transaction, conversation: str, id_: str, now: 
 
 
 STOPPED = "it was stopped"
-"""Why a post is not sent."""
+"""The reason why a post is not sent."""
 
 
 class Stopped(LostLease):
-    """A person stopped the cycle: nothing of it may be committed but the words that say so."""
+    """A user's stop of the cycle. Only the words that say so may be committed."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopPlace:
-    """Where somebody says stop: a thread, by its first message; `whole`: all of a channel, as in direct messages.
+    """The place of a stop: a thread, by its first message, or with `whole` all of a channel, such as a DM.
 
-    `own`: only what is done for nobody but them.
+    `own`: only what is done for this author alone.
     """
 
     soul: str
@@ -135,7 +130,11 @@ class StopPlace:
 
 
 async def stop_work(transaction: Transaction, place: StopPlace, now: int) -> tuple[str, ...]:
-    """Stop what is under way there, if the person takes part in it; gives the conversations that were stopped."""
+    """Stop what is under way in a place, if the author takes part in it, and return the stopped conversations.
+
+    Messages being answered are marked, and the daemon that holds or next claims them ends without another word. Of a
+    reply being sent, the waiting parts are left out. Messages that came later are kept.
+    """
     rows = await transaction.rows(
         f"""
         SELECT c.id FROM conversations c
@@ -169,24 +168,20 @@ async def stop_work(transaction: Transaction, place: StopPlace, now: int) -> tup
 
 
 async def stop_by_command(transaction: Transaction, command: TypedCommand, now: int) -> tuple[str, ...]:
-    """Stop what is done for the person alone in the channel where they typed it, or else in their direct messages.
-
-    Gives the conversations that were stopped.
-    """
+    """Stop what is done for the person alone in the command's channel, or else in their DMs."""
     there = StopPlace(command.soul, command.workspace, command.asked_in, "", command.author, whole=True, own=True)
     stopped = await stop_work(transaction, there, now) if command.asked_in != command.channel else ()
     return stopped or await stop_work(transaction, replace(there, channel=command.channel, own=False), now)
 
 
 async def _stop(transaction: Transaction, conversation: str, author: str | None, now: int) -> bool:
-    """Whether anything was under way: messages that are answered, a reply that is sent, or else messages that wait."""
     answering = await _mark(transaction, conversation, "claimed", author)
     left_out = await _leave_out(transaction, conversation, now)
     return answering or left_out or await _mark(transaction, conversation, "new", author)
 
 
 async def _mark(transaction: Transaction, conversation: str, state: str, author: str | None) -> bool:
-    """Mark messages, of an `author` only theirs, as stopped; whether there were any."""
+    """Mark messages as stopped, only the `author`'s if given, and return whether there were any."""
     rows = await transaction.rows(
         """
         UPDATE inbox SET stopped = 1
@@ -202,7 +197,7 @@ async def _mark(transaction: Transaction, conversation: str, state: str, author:
 
 
 async def _leave_out(transaction: Transaction, conversation: str, now: int) -> bool:
-    """Send no more of a reply: what was not begun is dropped, what may be visible is closed as it stands."""
+    """Drop the parts of a reply that were not begun, and close the visible part as it is."""
     replies = """
         conversation = :id AND stopped = '' AND note = 0 AND revises IS NULL AND file = ''
           AND instr(id, '!') = 0
@@ -244,15 +239,16 @@ async def _leave_out(transaction: Transaction, conversation: str, now: int) -> b
 
 
 async def accept_stop(transaction: Transaction, place: StopPlace, now: int) -> tuple[Acceptance, str, tuple[str, ...]]:
-    """Stop by a platform's button; ignored where nothing is under way, or not for this person to stop."""
+    """Stop by a platform's button. Ignored if nothing is under way, or the user may not stop it."""
     stopped = await stop_work(transaction, place, now)
     return (Acceptance.ACCEPTED, "stopped", stopped) if stopped else (Acceptance.IGNORED, "nothing to stop", ())
 
 
 async def settle_stop(transaction: Transaction, message: Perception, now: int) -> None:
-    """A message that said stop, and did, is answered by the end of the reply.
+    """Settle a message that said stop and did.
 
-    One with more words ends as the reply does, in a cycle of its own that says nothing: they stand in the transcript.
+    Without other words it is answered by the end of the reply. With them it ends in its own silent cycle, and its words
+    stay in the transcript.
     """
     ended = "state = 'answered', reason = 'it stopped a reply', settled_ms = :now"
     end = ended if phrase_in(message.content) else "stopped = 1"

@@ -1,4 +1,4 @@
-"""How a thought of the soul's own ends: when what it was about is thought about again, and what is counted of it."""
+"""The end of a soul's unasked thought: when its ticks are due again, and the counts kept of it."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -19,16 +19,16 @@ from daemon.memory.records import Dismissal, InboxMessage
 from daemon.memory.thought_parts import came_before
 
 NO_LONGER_IDLE: Final = "no longer idle"
-"""Why a silence or a tick is dismissed where something else came first."""
+"""The reason to dismiss a silence or a tick after something else came first."""
 
 _AGAIN_AFTER_MS: Final = {"words": 0, "breaker": 60_000}  # where words about it were promised, and are still owed
 
 
 @dataclass(frozen=True, slots=True)
 class CycleEnded:
-    """How a cycle ended for its ticks: which messages were dismissed, and before whom it thought, if it did.
+    """The end of a cycle for its ticks: the dismissed messages, and the readers of its thought, if any.
 
-    `silenced`: words about them were ready that may not be said by now.
+    `silenced`: words about them were ready but may not be said now.
     """
 
     dismissed: Mapping[str, Dismissal]
@@ -38,9 +38,9 @@ class CycleEnded:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """How one perception of ticks ended: why it was skipped, '' if it was thought; and a digest of the thought, if any.
+    """The end of one perception of ticks: why it was skipped, or '', and a digest of its thought, or ''.
 
-    `too_large`: the thought might have taken more than all that there is for such.
+    `too_large`: the thought might take more than the whole budget.
     """
 
     message: InboxMessage
@@ -52,7 +52,7 @@ class _End:
 async def settle_ticks(
     transaction: Transaction, claimed: Sequence[InboxMessage], settled: CycleEnded, now: int
 ) -> None:
-    """In the commit of a cycle, after its thoughts and acts were stored: when its ticks are thought about again."""
+    """Settle the ticks of a cycle in its commit, after its thoughts and acts: store when each is due again."""
     for message in claimed:
         if message.perception.process != REFLECTING:
             continue
@@ -87,7 +87,7 @@ async def _settle(transaction: Transaction, row: sqlite3.Row, end: _End, settled
 
 
 async def _put_off_all(transaction: Transaction, where: ConversationKey, now: int) -> None:
-    """Nothing else fits into the budget either: one look suffices for all but what the house can speak for."""
+    """Put off all ticks but promises: nothing else fits into the budget either."""
     await transaction.run(
         f"UPDATE ticks SET due_ms = :later WHERE {SCOPE} AND due_ms < :later AND NOT ({OWED_ALONE})",  # noqa: S608 - constants
         later=now + AGAIN_MS,
@@ -99,7 +99,7 @@ async def _put_off_all(transaction: Transaction, where: ConversationKey, now: in
 async def _owed_after(
     transaction: Transaction, row: sqlite3.Row, message: InboxMessage, skipped: str, now: int
 ) -> int | None:
-    """After how long words are thought about that were promised and are still owed; None where none are."""
+    """Return the pause (ms) before the thought about promised words that are still owed, or None."""
     asked = message.perception.params.get(PROMISED)
     to_another = not skipped and isinstance(asked, list) and row["about"] not in asked
     after = 0 if to_another else _AGAIN_AFTER_MS.get(skipped)
@@ -107,7 +107,7 @@ async def _owed_after(
 
 
 async def _is_hidden(transaction: Transaction, row: sqlite3.Row, readers: Readers | None) -> bool:
-    """Whether a thought before these readers wasn't shown the goal that a tick is about, nor will the next one be."""
+    """Return whether the goal of a tick was hidden from a thought before these readers, and will be again."""
     if readers is None or readers.unproven or readers.rooms_unproven or row["kind"] != "due":
         return False
     goal = await transaction.one(
@@ -117,7 +117,7 @@ async def _is_hidden(transaction: Transaction, row: sqlite3.Row, readers: Reader
 
 
 async def _pause(transaction: Transaction, row: sqlite3.Row, end: _End, now: int) -> int | None:
-    """After how long (ms) it is thought about again, None for never."""
+    """Return the pause (ms) until the tick is due again, or None for never."""
     if end.skipped == "words":  # the thought that answers them was given it; where the house does, nothing was
         return 0 if not end.thought or row["kind"] == "sense" else None
     if end.too_large:  # time alone won't change that
@@ -147,7 +147,6 @@ async def _digest(transaction: Transaction, message: InboxMessage) -> str:
 
 
 def _why_skipped(dismissal: Dismissal) -> Skipped:
-    """The reason on record; whom the gate turns away is not thought with."""
     reasons: tuple[Skipped, ...] = get_args(Skipped)
     if dismissal.reason == NO_LONGER_IDLE:
         return "words"
@@ -155,7 +154,7 @@ def _why_skipped(dismissal: Dismissal) -> Skipped:
 
 
 async def count_tick(transaction: Transaction, key: ConversationKey, reason: str, now: int) -> None:
-    """Count a tick of a soul, which was thought where the reason is empty."""
+    """Count a tick of a soul. An empty reason means that it was thought."""
     await transaction.insert(
         "tick_counts",
         "ON CONFLICT (soul, day, reason) DO UPDATE SET n = n + 1",
@@ -167,5 +166,5 @@ async def count_tick(transaction: Transaction, key: ConversationKey, reason: str
 
 
 def day_of(now_ms: int) -> str:
-    """The day (UTC) of a moment, under which ticks are counted."""
+    """Return the day (UTC) under which the ticks of a moment are counted."""
     return datetime.fromtimestamp(now_ms / 1000, UTC).date().isoformat()

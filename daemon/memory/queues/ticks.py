@@ -1,9 +1,4 @@
-"""What a soul thinks about unasked: goals that are due, and what came otherwise than expected.
-
-A tick becomes a perception in its conversation's inbox, so that it has the claim, the fence and the commit of all
-others. Nothing of it is posted but words that were promised. One is under way at once for each soul, over all daemons,
-and none while anything else waits to be answered.
-"""
+"""Ticks: thoughts about due goals, surprises and readings, which no message asks for."""
 
 from typing import Final
 
@@ -45,24 +40,29 @@ _AT_ONCE: Final = 100  # noted in one transaction, which has to be short
 
 
 class Ticks(WorkerStore):
-    """The ticks of one worker's soul. Each call may raise StoreError."""
+    """The ticks of one worker's soul. Each call may raise StoreError.
+
+    A tick becomes a perception in its conversation's inbox, with the claim, the fence and the commit of any message.
+    One is under way at a time for each soul, over all daemons, and none while anything waits to be answered.
+    """
 
     def __init__(self, database: Database, clock: Clock, worker: Worker, conversations: Conversations) -> None:
         super().__init__(database, clock, worker)
         self._conversations = conversations
 
     async def next_due_ms(self, *, owed_alone: bool = False) -> int | None:
-        """When the soul has something to think about next; None without anything, and while something else waits.
+        """Return when the soul has something to think about next (ms), or None.
 
-        `owed_alone`: it thinks by itself no more, but what it promised before is kept.
+        Also returns None while something else waits. `owed_alone`: the soul doesn't think by itself, but keeps earlier
+        promises.
         """
         return await self._due_ms(when_next(owed_alone=owed_alone))
 
     async def claim_next(self, quiet: QuietHours, *, owed_alone: bool = False) -> Claim | None:
-        """Claim the conversation in which something is to be thought about, with a perception of it; None without any.
+        """Claim a conversation with something to think about, with a perception of it, or return None.
 
-        All that is due there by now is one thought's. What was promised to a person waits until their `quiet` hours are
-        over. `owed_alone` as in `next_due_ms`.
+        All that is due there goes into one thought. Promises wait until the person's `quiet` hours are over.
+        `owed_alone` is used as in `next_due_ms`.
         """
 
         async def choose(transaction: Transaction, now: int) -> str | None:
@@ -127,10 +127,9 @@ class Ticks(WorkerStore):
 
 
 async def _put_into_inbox(transaction: Transaction, conversation: str, now: int, quiet: QuietHours) -> bool:
-    """Make one perception of all that is due in a conversation; False where there is no person to think with.
+    """Make one perception of all that is due in a conversation, or return False if there is nothing to perceive.
 
-    In an inner room there never is one.
-    Where words were promised whose time isn't quite there, all of it waits.
+    Without a person the result is False, except in an inner room. If promised words have to wait, all of it waits.
     """
     where, inner = {"id": conversation, "now": now}, is_inner(ConversationKey.parse(conversation))
     person = await transaction.one(

@@ -1,4 +1,4 @@
-"""What each tool of an MCP server says of itself: kept from its first sight, so that a change does not go unseen."""
+"""Fingerprints of the tools of MCP servers, kept from the first sight in order to notice changes."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,14 +7,14 @@ from daemon.memory.database import Transaction
 from daemon.memory.worker_store import WorkerStore
 
 MOST_OF_A_SERVER = 500
-"""Tools recorded of one server; one that invents more names finds each further one counted as changed."""
+"""The most tools recorded of one server. Each further one counts as changed."""
 
 
 class StoredTools(WorkerStore):
-    """The fingerprints of the tools that one daemon's servers offer; implements `ToolRecords`."""
+    """The fingerprints of the tools that one daemon's servers offer, stored for `ToolRecords`."""
 
     async def changed(self, server: str, offered: Sequence[Tool]) -> Collection[str]:
-        """Record what a server offers; gives the names of the tools that differ from what is accepted."""
+        """Record what a server offers, and return the names of the tools that differ from what is accepted."""
         rows = await self._database.rows(
             "SELECT name, accepted, offered, writes FROM tools WHERE soul = :soul AND server = :server ORDER BY name",
             soul=self._worker.soul,

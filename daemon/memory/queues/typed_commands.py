@@ -1,10 +1,4 @@
-"""Takes a slash command, and what is done on the home page: stored before it is acknowledged.
-
-It is an event in the direct messages of its user. What only reads is answered beside the talk there (`beside`). A press
-on the home page takes effect with its acceptance, so that it holds for each later message; only the page has to follow.
-Where something that changes the same waits there, it keeps its place behind that. *Stop* stops with its acceptance;
-only what it did is told later.
-"""
+"""Slash commands and acts on the home page, stored before they are acknowledged."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -33,7 +27,7 @@ HOME: Final = "home"
 
 
 async def changes_wait(transaction: Transaction, where: ConversationKey, person: str) -> bool:
-    """Whether something of the person is not done yet there that changes what is known of them."""
+    """Return whether something waits there that changes what is known of the person."""
     rows = await transaction.rows(
         """
         SELECT body, place, modality, params FROM inbox
@@ -49,7 +43,7 @@ async def changes_wait(transaction: Transaction, where: ConversationKey, person:
 async def open_beside(
     transaction: Transaction, where: ConversationKey, place: Place, audience: Audience, now: int
 ) -> ConversationKey:
-    """The conversation for what only reads in a room, with its row."""
+    """Return the conversation for what only reads in a room, and create its row."""
     beside = replace(where, thread=BESIDE)
     await open_conversation(transaction, beside, place, audience, now)
     return beside
@@ -79,15 +73,16 @@ STOPS: Final = "stops"
 _CORRECTS: Final = "wrong"  # what is typed there is the person's own words
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TO_ONE: Final[Mapping[str, Callable[[str], MemoryAct]]] = {"forget": Forgotten, "cancel": ReminderCancelled}
-"""What is done to one fact or reminder, by its id."""
 
 
 async def take_command(
     transaction: Transaction, command: TypedCommand, now: int
 ) -> tuple[Acceptance, str, tuple[str, ...]]:
-    """Put the words into the inbox of a conversation in which only their user reads, and stop what they stop.
+    """Put a command into the inbox of its user's DM, and stop what it stops.
 
-    Gives the conversations that have news with the outcome.
+    A command that only reads is answered in parallel to the DM's talk (`open_beside`). A press on the home page takes
+    effect here, unless an earlier change waits: then it keeps its place behind that. Returns the outcome and the
+    conversations that have news.
     """
     where = ConversationKey(command.soul, command.workspace, command.channel)
     await open_conversation(transaction, where, Place.DM, command.audience, now)
@@ -121,10 +116,7 @@ async def take_command(
 
 
 def act_pressed(home: str) -> MemoryAct | None:
-    """What a press on the home page does to memory that is the person's own; None for any other press.
-
-    What the store finds to be another's stays as it is.
-    """
+    """Return what a press on the home page does to the person's own memory, or None for any other press."""
     act, _, about = home.partition(" ")
     if act in ("pause", "resume"):
         return Paused(paused=act == "pause")
@@ -155,7 +147,7 @@ MESSAGE: Final = "why"
 
 
 async def ask_why(transaction: Transaction, asked: WhyAsked, now: int) -> tuple[Acceptance, str]:
-    """Put the question into the inbox, once for each use of the shortcut; ignored where the soul said nothing there."""
+    """Put the question into the inbox, if the soul posted the message. Each use of the shortcut counts once."""
     row = await transaction.one(
         f"""
         SELECT c.id, c.place, c.audience, o.reply_to FROM outbox o JOIN conversations c ON c.id = o.conversation

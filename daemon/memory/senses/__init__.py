@@ -1,1 +1,1 @@
-"""What a soul perceives beside words (seed 002, *Sensorium*): readings that wait for its next thought."""
+"""A soul's perception apart from words (seed 002, *Sensorium*): readings that wait for its next thought."""

@@ -1,4 +1,4 @@
-"""What programs push into a soul's conversations: each id once, stored before it is acknowledged."""
+"""Readings that programs push into a soul's conversations: each id once, stored before it is acknowledged."""
 
 import hashlib
 import json
@@ -48,14 +48,14 @@ _NO_GOAL: Final = "name a thread, or tell of something that the soul means to do
 
 
 class PushedReadings:
-    """Stores what programs push. Each call may raise StoreError."""
+    """The store of what programs push. Each call may raise StoreError."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def push(self, reading: PushedReading) -> tuple[tuple[str, ...], bool]:
-        """The ids of the conversations in which it is perceived, and whether it is new; durable when it returns.
+        """Store a reading durably. Returns the ids of the conversations that perceive it, and whether it is new.
 
         Raises NowhereToPerceive, TooManyReadings, SourceEnded, and OtherReading for an id that had other words.
         """
@@ -96,7 +96,7 @@ async def _require_source(transaction: Transaction, reading: PushedReading) -> N
 
 
 async def _known(transaction: Transaction, reading: PushedReading, digest: str) -> tuple[str, ...] | None:
-    """Where the reading with this id was perceived; None where none came yet. Raises OtherReading."""
+    """Return where the reading with this id was perceived, or None. Raises OtherReading."""
     row = await transaction.one(
         "SELECT digest, perceived_by FROM sensed WHERE source = :source AND event = :id",
         source=reading.source,
@@ -120,7 +120,7 @@ async def _require_rate(transaction: Transaction, reading: PushedReading, now: i
 
 
 async def _conversations(transaction: Transaction, reading: PushedReading, now: int) -> Sequence[str]:
-    """The ids of the conversations in which it is perceived, at least one. Raises NowhereToPerceive."""
+    """Return the ids of the conversations that perceive the reading, at least one. Raises NowhereToPerceive."""
     if reading.to_person:
         found, hint = await _direct_messages(transaction, reading), _NO_THREAD if reading.thread else _NO_ROOM
     elif reading.thread:
@@ -134,7 +134,7 @@ async def _conversations(transaction: Transaction, reading: PushedReading, now: 
 
 
 async def _direct_messages(transaction: Transaction, reading: PushedReading) -> Sequence[str]:
-    """The direct messages that a person had with the soul: a thread of them, or else what is in none, or the newest."""
+    """Return a person's DM with the soul: the thread, or else the conversation outside threads, or the newest one."""
     more = await transaction.one(
         "SELECT 1 FROM turns WHERE author = :person LIMIT 1 OFFSET :many", person=reading.room, many=_MANY
     )
@@ -165,7 +165,7 @@ async def _thread(transaction: Transaction, reading: PushedReading) -> Sequence[
 
 
 async def _threads_by_goals(transaction: Transaction, reading: PushedReading, now: int) -> Sequence[str]:
-    """The threads of a channel in which the soul means to do what the reading tells of, newest touched first."""
+    """Return the threads of a channel whose goals the reading tells of, newest touched first."""
     rows = await transaction.rows(
         f"""
         SELECT g.conversation, g.goal FROM goals g CROSS JOIN conversations c ON c.id = g.conversation

@@ -1,4 +1,4 @@
-"""Readings: what reached a soul beside words, each in the conversation where it waits for the next thought."""
+"""Readings: what reached a soul apart from words, and waits in a conversation for the next thought."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ _THOUGHTS_LOOKED_AT: Final = 8  # about the same reading; by then the pause is a
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """An open goal, or with '' what the last thought looks out for; `changed_ms` is when that changed last."""
+    """An open goal, or '' for the focus of the last thought. `changed_ms` is its last change."""
 
     goal: str = ""
     changed_ms: int = 0
@@ -35,9 +35,9 @@ class Concern:
 async def concern_of(
     transaction: Transaction, where: ConversationKey, words: str, named: str, now: int
 ) -> Concern | None:
-    """What a reading with these words tells of in a conversation; None for nothing.
+    """Return what a reading with these words tells of in a conversation, or None.
 
-    It is the goal that is `named`, if one is, else the newest that shares words with it, else the soul's focus.
+    That is the goal `named`, else the newest goal that shares words with it, else the soul's focus.
     """
     heard = words_heard(words)
     keys = keys_of_words(heard)
@@ -60,9 +60,10 @@ async def concern_of(
 async def wakes_ms(
     transaction: Transaction, where: ConversationKey, digest: str, of: Concern | None, now: int
 ) -> int | None:
-    """When a reading wakes a thought (ms, UTC); None for never.
+    """Return when a reading wakes a thought (ms, UTC), or None for never.
 
-    At once, or after a pause where it was thought about before and neither a person nor the goal changed anything.
+    It wakes at once, or after a pause if it was thought about before and neither a person nor the goal changed anything
+    since.
     """
     if of is None:
         return None
@@ -98,14 +99,14 @@ async def _focus(transaction: Transaction, where: ConversationKey) -> Sequence[s
 
 
 MOST_WAITING: Final = 100
-"""Readings that wait in one conversation; beyond it the oldest go."""
+"""The most readings that wait in one conversation. Beyond it the oldest go."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewReading:
-    """What a sense tells: its name, such as `ci` or `daemon`, and its words, which are data.
+    """A reading of a sense such as `ci` or `daemon`. Its words are data.
 
-    `concerns` is the goal of which it tells, such as `G1`; '' where its words are to say so.
+    `concerns` is the goal of which it tells, such as `G1`, or '' if its words decide that.
     """
 
     sense: HouseSense | ProgramSense
@@ -114,10 +115,10 @@ class NewReading:
 
 
 async def keep_reading(transaction: Transaction, where: ConversationKey, reading: NewReading, now: int) -> None:
-    """Have a reading wait in a conversation; an equal one that waits is counted and is new again.
+    """Store a reading that waits in a conversation. An equal one that waits is counted and is new again.
 
-    What was expected of it there is scored. It wakes a thought if it shares words with an open goal or with what the
-    last thought there said to look out for; the same again, while nothing changed, only after a growing pause.
+    Expectations of it are scored. It wakes a thought if it shares words with an open goal or with the focus of the last
+    thought. The same reading again, while nothing changed, wakes a thought only after a growing pause.
     """
     digest = _digest(reading)
     await settle_reading(transaction, where, Noticed(now, reading.words, sense=reading.sense), now)
@@ -157,7 +158,7 @@ async def keep_reading(transaction: Transaction, where: ConversationKey, reading
 
 
 async def wait_on(transaction: Transaction, row: sqlite3.Row, n: int, now: int) -> None:
-    """Have the reading of a row wait that came `n` times more while a thought perceived it."""
+    """Let a reading wait again that came `n` more times while a thought perceived it."""
     where = ConversationKey.parse(row["conversation"])
     concern = await concern_of(transaction, where, row["words"], row["concerns"], now)
     await transaction.insert(
@@ -171,7 +172,7 @@ async def wait_on(transaction: Transaction, row: sqlite3.Row, n: int, now: int) 
 
 
 async def take_reading_back(transaction: Transaction, where: str, reading: NewReading) -> None:
-    """Count a reading once less that waits in a conversation; without any it waits no more."""
+    """Count a waiting reading once less, and delete it at zero."""
     which = {"conversation": where, "digest": _digest(reading)}
     equal = "conversation = :conversation AND state = 'waiting' AND digest = :digest"
     await transaction.run(f"DELETE FROM readings WHERE {equal} AND n = 1", **which)  # noqa: S608 - a literal
@@ -183,23 +184,23 @@ def _digest(reading: NewReading) -> str:
 
 
 DROPPED: Final = "given up by the person it was made for"
-"""How a goal was closed that its person has given up."""
+"""The words for a goal that its person has given up."""
 
 _FOUND: Final = {"good": "good", "bad": "no good"}
 
 
 async def tell_of_feedback(transaction: Transaction, where: str, value: str, ts: str, now: int) -> None:
-    """That a person found a reply good or bad, which was posted at `ts`."""
+    """Tell the soul that a person rated the reply posted at `ts` good or bad."""
     await _tell(transaction, where, _of_feedback(value, ts), now)
 
 
 async def tell_no_more_of_feedback(transaction: Transaction, where: str, value: str, ts: str) -> None:
-    """That they took it back before the soul perceived it."""
+    """Take back a rating that the soul has not perceived yet."""
     await take_reading_back(transaction, where, _of_feedback(value, ts))
 
 
 async def tell_of_change(transaction: Transaction, where: str, ts: str, now: int, *, deleted: bool = False) -> None:
-    """That a message which the soul has answered was edited or deleted."""
+    """Tell the soul that a message which it answered was edited or deleted."""
     what = "was deleted" if deleted else "says something else now"
     reading = NewReading(
         HouseSense.DELETION if deleted else HouseSense.EDIT, f"a message{_of(ts)} that you had answered {what}"
@@ -208,18 +209,18 @@ async def tell_of_change(transaction: Transaction, where: str, ts: str, now: int
 
 
 async def tell_of_goal(transaction: Transaction, where: str, name: str, how: str, now: int) -> None:
-    """That somebody else closed a goal: `how`, such as "given up by an admin", without a name."""
+    """Tell the soul that another user closed a goal: `how`, such as "given up by an admin", without a name."""
     await _tell(transaction, where, NewReading(HouseSense.GOAL, f"your goal {name} was {how}"), now)
 
 
 async def tell_of_fall(transaction: Transaction, where: str, function: Function, level: Level, now: int) -> None:
-    """That a function of the soul's mind fell to a level, since too many of its parts were refused there."""
+    """Tell the soul that a function of its mind fell to a level, since too many of its parts were refused."""
     words = f"too many parts were refused: {function} is on level {level} now, {level.name.lower()}"
     await _tell(transaction, where, NewReading(HouseSense.AUTHORITY, words), now)
 
 
 async def tell_of_level(transaction: Transaction, soul: str, function: Function, level: Level, now: int) -> None:
-    """That an admin gave a function a level; the soul perceives it where it thought last."""
+    """Tell the soul, where it thought last, that an admin gave a function a level."""
     row = await transaction.one(
         "SELECT conversation FROM thoughts WHERE soul = :soul ORDER BY seq DESC LIMIT 1", soul=soul
     )
@@ -238,7 +239,6 @@ def _of_feedback(value: str, ts: str) -> NewReading:
 
 
 def _of(ts: str) -> str:
-    """When a message was posted, by the platform's ts; empty where that says no time."""
     try:
         return f" of {minute_in(int(float(ts) * 1000), '')} UTC"
     except (ValueError, OverflowError, OSError):
@@ -247,7 +247,7 @@ def _of(ts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reached a sense and no thought has perceived: how often (`n`), last at `at_ms`."""
+    """A reading that no thought has perceived. `n` counts it, and `at_ms` is the last time."""
 
     seq: int
     sense: str
@@ -268,7 +268,7 @@ NOTHING_SENSED: Final = Sensed()
 
 
 async def sensed_in(transaction: Transaction, conversation: ConversationKey) -> Sensed:
-    """What waits to be perceived in a conversation."""
+    """Return what waits to be perceived in a conversation."""
     rows = await transaction.rows(
         """
         SELECT seq, sense, words, n, at_ms FROM readings WHERE conversation = :id AND state = 'waiting'

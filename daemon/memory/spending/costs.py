@@ -1,4 +1,4 @@
-"""What model calls have cost, by what an admin asks for."""
+"""The costs of model calls, summed up as an admin asks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _DAY: Final = "CASE day WHEN '' THEN date(started_ms / 1000, 'unixepoch') ELSE d
 BY: Final[Mapping[str, str]] = MappingProxyType(
     {"day": _DAY, "model": "model", "step": "step", "room": "room", "person": "person"}
 )
-"""What costs can be summed by, as SQL on `llm_calls`."""
+"""SQL on `llm_calls` by which costs can be summed."""
 
 _NAMELESS: Final = ("room", "person")  # days that are kept as sums alone know neither
 _SUMS: Final = """
@@ -25,10 +25,10 @@ _NAME_OF: Final = "SELECT name FROM user_models m WHERE m.person = {} AND name <
 
 @dataclass(frozen=True, slots=True)
 class CostSum:
-    """The sum of some calls; `unpriced` of them count with the most that they can have cost.
+    """The sum of some calls. `unpriced` of them count with their highest possible cost.
 
-    `key` is a date, a model, a step, or the id of a room or a person, empty where a call was made for none of them;
-    `name` is that of a person, and of the person in a direct message.
+    `key` is a date, a model, a step, or the id of a room or person, empty if the call had none. `name` is that of a
+    person, or of the person in a DM.
     """
 
     key: str
@@ -43,9 +43,9 @@ class CostSum:
 
 
 async def sums_of_costs(database: Database, by: str, since_ms: int) -> tuple[CostSum, ...]:
-    """What calls since a moment have cost, the dearest first; by day the newest first. `by` is a key of BY.
+    """Return the costs of calls since a moment, the dearest first, or by day the newest first.
 
-    Days that are kept as sums alone count by day, model and step, and in no sum by room or person.
+    `by` is a key of BY. Days that are kept as sums alone have no room and no person.
     """
     order = "key DESC" if by == "day" else "cost_usd DESC, key"
     older = f"""
@@ -81,7 +81,7 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class DayOfUse:
-    """One day, by its date; `wait_s` is the mean from a message to the answer standing, 0 without an answer."""
+    """A day of use. `wait_s` is the mean from a message to its sent answer, 0 without an answer."""
 
     day: str
     heard: int
@@ -91,7 +91,7 @@ class DayOfUse:
 
 
 async def days_of_use(database: Database, days: Sequence[Day]) -> tuple[DayOfUse, ...]:
-    """Each of these days, in their order, for all souls of the file; one short read each. Raises StoreError."""
+    """Return these days, in their order, for all souls of the file, by one short read each. Raises StoreError."""
     costs = {one.key: one.cost_usd for one in await sums_of_costs(database, "day", days[0].ends_ms - 2 * DAY_MS)}
     found = []
     for one in days:
@@ -119,6 +119,6 @@ _STATEMENTS = (
 
 
 async def forget_payer(transaction: Transaction, workspace: str, person: str) -> None:
-    """Forget for whom model calls were made; the caps of the soul and of the rooms count them as before."""
+    """Forget for whom model calls were made. The caps of the soul and of the rooms still count them."""
     for statement in _STATEMENTS:
         await transaction.run(statement, person=person, workspace=workspace)

@@ -1,7 +1,4 @@
-"""Reserves what a call can cost at most, and settles it to what it did cost: in one transaction each, for all daemons.
-
-A cap is held against what was spent and all that is reserved. What a dead daemon had reserved counts as spent.
-"""
+"""Reservations of what a call can cost at most, each settled later to the real cost, for all daemons."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,10 +20,7 @@ _COLUMNS = (
 
 
 async def store_calls(transaction: Transaction, calls: Sequence[LLMCall]) -> None:
-    """Add model calls to the ledger, without prompts and responses, and to the habits of their models.
-
-    One that was paid from a reservation enters the ledger when that is settled.
-    """
+    """Add model calls to the ledger, or later if paid from a reservation, and to their models' habits."""
     for call in calls:
         if not call.reservation:
             await store_call(transaction, call)
@@ -34,24 +28,24 @@ async def store_calls(transaction: Transaction, calls: Sequence[LLMCall]) -> Non
 
 
 async def store_call(transaction: Transaction, call: LLMCall, *, tick: bool = False) -> None:
-    """Add one call to the ledger; `tick`: it was unasked."""
+    """Add one call to the ledger. `tick`: it was unasked."""
     columns = {name: getattr(call, name) for name in _COLUMNS}
     await transaction.insert("llm_calls", **columns, **asdict(call.payer), tick=int(tick))
 
 
 FORGOTTEN_MS: Final = 3_600_000
-"""After so long no call is under way any more."""
+"""Milliseconds after which no call is under way any more."""
 
 LOST: Final = "lost"
-"""The outcome of a call whose daemon died before it was settled; it counts with the most that it can have cost."""
+"""The outcome of a call whose daemon died before it was settled. It counts with its highest possible cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedCall:
-    """A call that is to be paid: its id, payer and day, what it can cost in nano-dollars, and the caps that it meets.
+    """A call to pay for: its id, payer and day, its highest cost in nano-dollars, and the caps on it.
 
-    `limits` are nano-dollars for the day, by whose cap it is. One for a `tick` keeps to that budget as well, with the
-    most `tokens` that it can take.
+    `limits` are nano-dollars for the day, by the payer of the cap. A `tick` call also keeps to that budget, with at
+    most `tokens`.
     """
 
     id: str
@@ -68,12 +62,12 @@ class WantedCall:
 
 
 class BudgetReached:
-    """What is left for unasked thoughts doesn't suffice for a call."""
+    """A refusal: the budget of unasked thoughts doesn't suffice for a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapReached:
-    """The cap under which a call doesn't fit; `may_fit` once calls that are under way have been settled."""
+    """A cap under which a call doesn't fit. `may_fit`: it may once calls under way are settled."""
 
     paid_by: PaidBy
     may_fit: bool
@@ -81,7 +75,7 @@ class CapReached:
 
 @dataclass(slots=True)
 class Settlements:
-    """What is to be settled: finished calls, and reservations of calls that were never made."""
+    """The finished calls to settle, and the unused reservations to drop."""
 
     calls: list[LLMCall] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
@@ -90,25 +84,28 @@ class Settlements:
         return bool(self.calls or self.unused)
 
     def taken(self) -> "Settlements":
-        """All of it, which this one then holds no more."""
+        """Move all of it into a new object, and return that."""
         taken = Settlements(self.calls, self.unused)
         self.calls, self.unused = [], []
         return taken
 
     def put_back(self, taken: "Settlements") -> None:
-        """What could not be stored is to be settled still; what was stored nevertheless is settled once."""
+        """Add back what could not be stored. A call that was stored after all is settled once."""
         self.calls, self.unused = taken.calls + self.calls, taken.unused + self.unused
 
 
 class Reservations(WorkerStore):
-    """The reservations of one worker, in a memory.db that it may share with others."""
+    """The reservations of one worker, in a memory.db that it may share with others.
+
+    A cap is compared with what was spent plus all that is reserved. What a dead daemon had reserved counts as spent.
+    """
 
     @property
     def payer(self) -> Payer:
         return Payer(**self._worker.scope)
 
     async def reserve(self, wanted: WantedCall, settled: Settlements) -> CapReached | BudgetReached | None:
-        """Settle what is to be settled, then reserve what a call can cost; the limit in which it doesn't fit, if any.
+        """Settle what waits, then reserve the highest cost of a call, or return the limit that the call exceeds.
 
         Raises StoreError, and has then settled and reserved nothing.
         """
@@ -142,7 +139,7 @@ class Reservations(WorkerStore):
         return await self._database.write(unit)
 
     async def settle(self, settled: Settlements) -> None:
-        """Settle finished calls, and drop unused reservations; what is settled already stays so. Raises StoreError."""
+        """Settle finished calls, and drop unused reservations. A settled call stays as it is. Raises StoreError."""
         await self._database.write(lambda transaction: _settle(transaction, settled))
 
     async def count(self, call: LLMCall) -> None:
@@ -150,7 +147,7 @@ class Reservations(WorkerStore):
         await self._database.write(lambda transaction: store_call(transaction, call))
 
     async def settle_forgotten(self) -> int:
-        """Count as spent what was reserved so long ago that its call is over; gives how many. Raises StoreError."""
+        """Count as spent what has been reserved for so long that its call is over. Raises StoreError."""
         rows = await self._database.rows(
             "SELECT id FROM reservations WHERE abs(made_ms - :now) > :hour",  # or of a clock that was far ahead
             now=self._clock.now_ms(),
@@ -168,7 +165,7 @@ class Reservations(WorkerStore):
 
 
 async def settle_lost(transaction: Transaction, where: str, which: str) -> None:
-    """Count reservations as spent to the last cent; `where` is a literal of this package, about `:which`."""
+    """Count reservations as spent in full. `where` is a literal of this package, about `:which`."""
     await transaction.run(
         f"""
         INSERT INTO llm_calls (trace_id, role, step, model, tokens_in, tokens_cached, tokens_out, cost_usd, cost_bound,
@@ -187,7 +184,7 @@ async def _settle(transaction: Transaction, settled: Settlements) -> None:
         row = await transaction.one(
             "DELETE FROM reservations WHERE id = :id RETURNING day, person, tick", id=call.reservation
         )
-        if row is not None:  # else it was settled before, perhaps as lost; the person may be forgotten by now
+        if row is not None:  # else it was settled before, perhaps as lost; the person may be forgotten since
             payer = replace(call.payer, person=row["person"])
             await store_call(transaction, replace(call, payer=payer, day=row["day"]), tick=bool(row["tick"]))
     for unused in settled.unused:
@@ -196,7 +193,7 @@ async def _settle(transaction: Transaction, settled: Settlements) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TickUse:
-    """What unasked thoughts took of late, with what is reserved for one: tokens, and nano-dollars."""
+    """The use by unasked thoughts, including reservations under way: tokens and nano-dollars."""
 
     tokens_hour: int
     tokens_day: int
@@ -204,7 +201,7 @@ class TickUse:
 
 
 async def tick_use(transaction: Transaction, soul: str, day: str, now: int) -> TickUse:
-    """What a soul took for them within the last hour and on a day; whole calls count."""
+    """Return the use by a soul's unasked thoughts within the last hour and on a day. Whole calls count."""
     row = await transaction.one(
         f"""
         WITH used AS (
@@ -246,7 +243,7 @@ async def _promises_of_the_day(transaction: Transaction, soul: str, now: int) ->
 
 
 async def _counted(transaction: Transaction, wanted: WantedCall, paid_by: PaidBy) -> tuple[int, int]:
-    """What was spent and what is reserved in nano-dollars, for the day and the payer of a call."""
+    """Return what was spent and what is reserved (nano-dollars), for the day and the payer of a call."""
     scope = "" if paid_by is PaidBy.SOUL else " AND workspace = :workspace"
     row = await transaction.one(
         f"""
@@ -265,24 +262,23 @@ async def _counted(transaction: Transaction, wanted: WantedCall, paid_by: PaidBy
 
 
 def limits_for(payer: Payer, limits: Mapping[PaidBy, int]) -> dict[PaidBy, int]:
-    """The limits that concern a payer: a call for no person, or in no room, meets no cap of people or of rooms."""
+    """Return the limits that concern a payer: no cap of people without a person, nor of rooms without a room."""
     return {paid_by: limit for paid_by, limit in limits.items() if payer.id_of(paid_by)}
 
 
 @dataclass(frozen=True, slots=True)
 class SpentToday:
-    """US dollars of one soul for one day of the caps: settled, and reserved for calls under way."""
+    """The US dollars of one soul for one day of the caps: settled, and reserved for calls under way."""
 
     usd: float
     reserved_usd: float
 
     def left_of(self, cap: float) -> float:
-        """What is left of a cap; never less than nothing."""
         return max(0.0, cap - self.usd - self.reserved_usd)
 
 
 async def spent_today(database: Database, soul: str, day: str) -> SpentToday:
-    """What a soul has spent on a day (`2026-07-06`), in all workspaces, as its cap counts it. Raises StoreError."""
+    """Return what a soul has spent on a day of its cap (`2026-07-06`), in all workspaces. Raises StoreError."""
     row = await database.one(
         """
         SELECT coalesce((SELECT sum(nano) FROM spending WHERE day = :day AND paid_by = 'soul' AND id = :soul), 0)

@@ -1,7 +1,4 @@
-"""The level of each function of a soul's mind: what was decided, why, and how its last parts fared.
-
-A function falls a level when too many of its parts were refused, and rises only when an admin says so.
-"""
+"""The level of each function of a soul's mind, its history, and the proposals that an admin decides."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,10 +14,10 @@ from daemon.memory.senses.readings import tell_of_fall
 from daemon.memory.thought_parts import StoredThought, came_before
 
 JUDGED: Final = 40
-"""By so many of a function's newest parts it is judged."""
+"""The number of a function's newest parts by which it is judged."""
 
 MOST_REFUSED: Final = JUDGED // 4
-"""From so many refused ones among them on it falls a level."""
+"""The number of refused parts among these at which a function falls a level."""
 
 _TAKEN, _REFUSED = "0", "1"
 _HOUSE: Final = "house"
@@ -28,9 +25,10 @@ _HOUSE: Final = "house"
 
 @dataclass(frozen=True, slots=True)
 class FunctionLevel:
-    """The level of a function, why and since when (ms, UTC; 0: from the beginning), decided by whom.
+    """The level of a function, with its reason and the user who decided it.
 
-    `parts` are those of its newest `JUDGED` parts that count towards its level, `refused` how many of them were.
+    `since_ms` is 0 if it was never changed. `parts` is how many of its newest `JUDGED` parts count towards the level,
+    `refused` how many of them were refused.
     """
 
     function: str
@@ -44,7 +42,7 @@ class FunctionLevel:
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """A function went from level `before` to `level` (ms, UTC); `by` is an admin, or the house where it fell."""
+    """A change of a function's level. `by` is an admin, or `house` if the function fell."""
 
     at_ms: int
     function: str
@@ -55,9 +53,9 @@ class LevelChange:
 
 
 async def authority_of(transaction: Transaction, soul: str) -> Authority:
-    """The levels of a soul's functions."""
+    """Return the levels of a soul's functions."""
     rows = await transaction.rows("SELECT function, level FROM mind_authority WHERE soul = :soul", soul=soul)
-    known = set(Function)  # a later version's functions may stand there, too
+    known = set(Function)  # a later version may have stored other functions
     return Authority(
         {Function(row["function"]): Level.stored(row["level"]) for row in rows if row["function"] in known}
     )
@@ -66,9 +64,9 @@ async def authority_of(transaction: Transaction, soul: str) -> Authority:
 async def count_parts(
     transaction: Transaction, where: ConversationKey, fared: Mapping[Function, tuple[int, int]], now: int
 ) -> None:
-    """Note how many parts of each function a thought just took and refused; one that fails too often falls a level.
+    """Count the parts of each function that a thought took and refused.
 
-    The soul perceives that in its next thought there.
+    A function with too many refused parts falls a level, which the soul perceives in its next thought there.
     """
     soul = where.soul
     for function, (taken, refused) in fared.items():
@@ -90,7 +88,7 @@ async def count_parts(
 async def decide_level(
     transaction: Transaction, soul: str, function: Function, level: Level, *, why: str, by: str, now: int
 ) -> None:
-    """Give a function a level, with a line of history; what its parts were so far counts no more."""
+    """Give a function a level, add a line of history, and reset the count of its parts."""
     before = (await authority_of(transaction, soul)).level(function)
     values = {"soul": soul, "function": str(function), "level": int(level), "why": why, "decided_by": by}
     await transaction.insert(
@@ -107,7 +105,7 @@ async def decide_level(
 
 
 async def levels_in_words(database: Database, soul: str) -> tuple[FunctionLevel, ...]:
-    """The level of each function of a soul, in the order of the functions. Raises StoreError."""
+    """Return the level of each function of a soul, in the order of the functions. Raises StoreError."""
 
     async def unit(transaction: Transaction) -> tuple[FunctionLevel, ...]:
         rows = await transaction.rows("SELECT * FROM mind_authority WHERE soul = :soul", soul=soul)
@@ -119,7 +117,7 @@ async def levels_in_words(database: Database, soul: str) -> tuple[FunctionLevel,
 
 
 async def level_changes(database: Database, soul: str, function: str, most: int) -> tuple[LevelChange, ...]:
-    """The newest changes of a soul's levels, oldest first, of one function where it is given. Raises StoreError."""
+    """Return the newest changes of a soul's levels, or of one function's, oldest first. Raises StoreError."""
     rows = await database.rows(
         """
         SELECT * FROM mind_authority_history WHERE soul = :soul AND :function IN ('', function)
@@ -171,9 +169,9 @@ _IN_WORDS_MS: Final = 60 * MINUTE_MS
 
 
 async def unfit_until(transaction: Transaction, soul: str, workspace: str, now: int) -> int:
-    """Until when (ms, UTC) a soul answers in words, for an hour from the third of ten answers that was no thought.
+    """Return until when (ms, UTC) a soul answers in words instead of thoughts, or 0.
 
-    0 where that is over, or none was too much.
+    That is an hour from the third of ten answers that could not be read as a thought.
     """
     last = await transaction.one(
         """
@@ -208,13 +206,12 @@ class UnfitSoul:
     until_ms: int
 
     def in_words(self, now_ms: int) -> str:
-        """What an admin should know of it."""
         minutes = (self.until_ms - now_ms) // MINUTE_MS + 1
         return f"too many answers could not be read as thoughts, so it answers in words for {minutes} min more"
 
 
 async def unfit_souls(transaction: Transaction, now: int) -> tuple[UnfitSoul, ...]:
-    """The souls that were to think whole thoughts, and answer in words for now."""
+    """Return the souls that answer in words for now, in place of whole thoughts."""
     lately = await transaction.rows(
         "SELECT DISTINCT soul, workspace FROM thoughts WHERE degraded = 1 AND at_ms > :since ORDER BY soul, workspace",
         since=now - _IN_WORDS_MS,
@@ -225,7 +222,7 @@ async def unfit_souls(transaction: Transaction, now: int) -> tuple[UnfitSoul, ..
 
 
 OF_THE_MIND: Final = "mind."
-"""What the tool's name of each proposal begins with."""
+"""The prefix of the tool name of each proposal."""
 
 OPEN_FOR_MS: Final = 14 * 24 * 60 * MINUTE_MS
 MOST_WAITING: Final = 100
@@ -239,7 +236,7 @@ _ITS_PROPOSAL: Final = "tool GLOB 'mind.*'"
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A decision on a proposal that its soul has not perceived yet; `value` is JSON, empty where its words are gone."""
+    """A decision on a proposal that its soul has not perceived yet. `value` is JSON, empty if its words are gone."""
 
     id: str
     thought: str
@@ -249,7 +246,7 @@ class Settled:
 
 
 async def propose(transaction: Transaction, thought: StoredThought, field: str) -> None:
-    """Ask the admin about a field of a thought; where too many wait already, nothing is asked."""
+    """Ask the admin about a field of a thought, unless too many proposals wait already."""
     conversation = thought.conversation
     waiting = await transaction.one(
         f"SELECT count(*) AS n FROM approvals WHERE soul = :soul AND state = 'waiting' AND {_ITS_PROPOSAL}",  # noqa: S608 - a constant
@@ -273,7 +270,7 @@ async def propose(transaction: Transaction, thought: StoredThought, field: str) 
 
 
 async def settle_proposal(transaction: Transaction, id_: str, state: str, by: str, now: int) -> None:
-    """Close a proposal that waits: `used` and `refused` its soul perceives, `expired` it doesn't."""
+    """Close a waiting proposal. The soul perceives `used` and `refused`, but not `expired`."""
     await transaction.run(
         """
         UPDATE approvals SET state = :state, decided_by = :by, decided_ms = :now WHERE id = :id AND state = 'waiting'
@@ -286,7 +283,7 @@ async def settle_proposal(transaction: Transaction, id_: str, state: str, by: st
 
 
 async def settled_in(transaction: Transaction, conversation: ConversationKey, readers: Readers) -> tuple[Settled, ...]:
-    """What was decided of the proposals of a conversation that no thought there has perceived, the oldest first."""
+    """Return the decided proposals of a conversation that no thought there has perceived, the oldest first."""
     rows = await transaction.rows(
         f"""
         SELECT a.id, a.state, a.arguments, t.id AS thought, t.output, t.emptied, t.conversation,

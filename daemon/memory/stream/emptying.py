@@ -1,9 +1,4 @@
-"""Takes the words out of thoughts along their lineage: what rests on words that are gone or changed has none itself.
-
-Numbers stay, so that the chain of thoughts is whole. A thought saw what its conversation had said by then, what stood
-in its prompt from elsewhere, and the thoughts before it. Its private words stand with its reply as well, and go there.
-What a thought made, as its goals, intentions and notes, goes with its words; a promise that is owed stays without any.
-"""
+"""Emptying of thoughts, with all that rests on them, after words that they saw were deleted or changed."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -21,7 +16,7 @@ _ANYTHING: Final = ""  # in place of an id: all that was read before may have ch
 
 
 async def note_changed(transaction: Transaction, ids: Sequence[str]) -> None:
-    """Note that the words with these ids are others by now, or gone."""
+    """Note that the words with these ids changed or are gone."""
     if not ids or await transaction.one("SELECT 1 FROM changed_words LIMIT 1") is None:
         return
     for start in range(0, len(ids), _AT_ONCE):
@@ -35,19 +30,19 @@ async def note_changed(transaction: Transaction, ids: Sequence[str]) -> None:
 
 
 async def forget_noted(transaction: Transaction, pattern: str) -> None:
-    """Take ids that are like a GLOB pattern out of it; all that was read before counts as changed."""
+    """Remove ids that match a GLOB pattern from the noted changes. All that was read before counts as changed."""
     await transaction.run("UPDATE changed_words SET source = '' WHERE source GLOB :pattern", pattern=pattern)
     await note_changed(transaction, [_ANYTHING])
 
 
 async def newest_change(transaction: Transaction) -> int:
-    """The number of the newest change; 0 where none is noted yet."""
+    """Return the number of the newest change, or 0 if none is noted."""
     row = await transaction.one("SELECT max(seq) AS seq FROM changed_words")
     return int(row["seq"] or 0) if row else 0
 
 
 async def begin_noting(transaction: Transaction) -> int:
-    """Have changes noted from now on; gives the number of the newest."""
+    """Begin to note changes, and return the number of the newest."""
     if not (newest := await newest_change(transaction)):
         await transaction.insert("changed_words", source=_ANYTHING)
         newest = await newest_change(transaction)
@@ -55,7 +50,7 @@ async def begin_noting(transaction: Transaction) -> int:
 
 
 async def changed_since(transaction: Transaction, ids: Sequence[str], seq: int) -> bool:
-    """Whether one of these has changed since the change `seq`, or may have: it is no longer known."""
+    """Return whether one of these ids has changed since the change `seq`, or whether that is no longer known."""
     row = await transaction.one(
         """
         SELECT (SELECT min(seq) FROM changed_words) > :seq + 1
@@ -110,7 +105,8 @@ _MADE_FOR_GOOD: Final = (
     "DELETE FROM mind_documents WHERE thought IN (SELECT value FROM json_each(:ids))",
     "UPDATE thought_notes SET adrift = 1 WHERE thought IN (SELECT value FROM json_each(:ids))",
 )
-"""A soul's values, its own text and its notes outlive a thought that aged; a note that is adrift is soon forgotten."""
+"""Statements on documents and notes, which outlive a thought that only aged. A note that is adrift is soon
+forgotten."""
 
 
 async def empty_thoughts_since(transaction: Transaction, conversation: str, seq: int) -> None:
@@ -119,9 +115,9 @@ async def empty_thoughts_since(transaction: Transaction, conversation: str, seq:
 
 
 async def empty_thoughts_on(transaction: Transaction, ids: Iterable[str]) -> None:
-    """Empty the thoughts that saw what has one of these ids, wherever it was, and all that rest on these.
+    """Empty the thoughts that saw one of these ids, anywhere, and all that rest on them.
 
-    A turn that is still there, or is gone by its age, was seen in its own conversation, too.
+    A turn, even one that is gone by its age, was also seen in its own conversation.
     """
     every = list(dict.fromkeys(ids))
     await note_changed(transaction, every)
@@ -130,7 +126,7 @@ async def empty_thoughts_on(transaction: Transaction, ids: Iterable[str]) -> Non
 
 
 async def thoughts_on(transaction: Transaction, ids: Sequence[str]) -> list[str]:
-    """The ids of the thoughts that saw what has one of these ids, of turns in their talks as well, and all on these."""
+    """Return the ids of the thoughts that saw one of these ids or their conversations, and all that rest on them."""
     seeds = f"""
         {_THAT_SAW} UNION SELECT h.id FROM turns t JOIN thoughts h ON h.conversation = t.conversation
           AND h.saw_to >= t.seq WHERE 'TU_' || t.seq IN (SELECT value FROM json_each(:ids))
@@ -144,7 +140,7 @@ async def empty_these(transaction: Transaction, ids: Sequence[str]) -> None:
 
 
 async def empty_thoughts_before(transaction: Transaction, before_ms: int, most: int) -> int:
-    """Empty the oldest thoughts from before a moment, by their age alone; gives how many."""
+    """Empty the oldest thoughts from before a moment, by their age alone, and return how many."""
     rows = await transaction.rows(
         "SELECT id FROM thoughts WHERE emptied = 0 AND at_ms < :before ORDER BY at_ms LIMIT :most",
         before=before_ms,
@@ -165,9 +161,11 @@ async def empty_thoughts_before(transaction: Transaction, before_ms: int, most: 
 
 
 async def empty_along(transaction: Transaction, seeds: str, but: str = "", **values: object) -> None:
-    """Empty the thoughts whose ids `seeds` selects, with all that rest on these, `but` those of some conversations.
+    """Empty the thoughts that `seeds` selects and all that rest on them, except in the conversations `but`.
 
-    Both are SQL of this package, and `values` are theirs.
+    Both are SQL of this package, and `values` are their parameters. Numbers stay, and the chain of thoughts is whole.
+    The private words stored with the thought's reply are deleted, too. Goals, intentions and notes that the thought
+    made are deleted. A promise that is owed stays without words.
     """
     ids = await transaction.gathered(_FOLLOWED.format(seeds=seeds), **values)
     if ids and but:
@@ -244,8 +242,8 @@ _SAW_IT: Final = f"""
 async def narrow_thoughts(transaction: Transaction, workspace: str, channel: str, audience: Audience) -> None:
     """Keep the thoughts of a channel for `audience`, and empty those of other rooms that saw any of it.
 
-    Those that are kept, and the goals made there, came before the workspace: none is thought again. What was written
-    there into documents goes.
+    The kept thoughts and goals came before the workspace, and are not thought again. Documents written there are
+    deleted.
     """
     where = {"workspace": workspace, "channel": channel}
     await empty_along(

@@ -18,22 +18,20 @@ from daemon.memory.stream.emptying import changed_since
 from daemon.memory.thought_parts import WITHOUT_FREE_WORDS, PartsTaken, StoredThought, ThoughtPart
 
 Occasion = Literal["words", "due", "surprise", "sense", "result", "visit_end", "wake", "awakening"]
-"""What a thought can be woken by."""
 
 UNBOUND: Final = Authority(dict.fromkeys(Function, Level.CHECKED))
-"""Nothing was held back while it was thought."""
+"""The authority of a thought from which nothing was held back."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewThought:
-    """One thought: why it was thought, in which mental process, what it was given and what it holds.
+    """A thought: its occasion, its mental process, its input and its output.
 
-    `input` is a CognitiveInput in JSON, empty where another step than `think` thought; `output` a CognitiveOutput.
-    `surprise` (0 to 1) is the greatest among its prediction errors, None without any. `did` says how many parts of each
-    field took effect by then, `refused` which fields lost a part, each with the reason; `parts` take effect when it is
-    stored, and are counted then. `authority` is what its functions were allowed while it was thought. `saw_thoughts`
-    are the ids of the thoughts, of what was settled of them, and of all else that stood in its prompt. `calls_made`:
-    how many model calls the cycle had made by then; the motor sets it.
+    `input` is a CognitiveInput in JSON, empty if another step than `think` made the thought. `output` is a
+    CognitiveOutput. `surprise` (0 to 1) is the greatest of its prediction errors. `did` counts the parts of each field
+    that took effect already. `refused` names each field that lost a part, and why. `parts` take effect, and are
+    counted, when the thought is stored. `authority` is what its functions were allowed. `saw_thoughts` are the ids of
+    all that its prompt held. `calls_made` is the number of the cycle's model calls so far, set by the motor.
     """
 
     occasion: Occasion
@@ -52,7 +50,7 @@ class NewThought:
 
 
 BY_AUTHORITY: Final = "authority"
-"""Why a part has no effect by itself: its function may not."""
+"""The reason of a part without effect: its function lacks the authority."""
 
 _PRIVATE: Final = "private"
 
@@ -73,10 +71,7 @@ class _Outcome:
 
 
 async def let_take_effect(transaction: Transaction, one: NewThought, stored: StoredThought, *, unless: bool) -> None:
-    """Let a thought take effect as far as its functions may, and write down what came of it; `unless`: none of it.
-
-    What isn't to be remembered is neither proposed nor counted.
-    """
+    """Let a thought take effect as far as its functions may, or not at all with `unless`. Stores the outcome."""
     authority = one.authority.and_also(await authority_of(transaction, stored.conversation.soul))
     outcome, held = _Outcome(dict(one.did), list(one.refused)), _held(one)
     for name, _ in one.refused:
@@ -114,7 +109,7 @@ async def _withhold(
     *,
     unless: bool,
 ) -> frozenset[str]:
-    """The fields that have no effect by themselves, each refused; what is to be proposed is."""
+    """Refuse the fields that may not take effect, propose those that need an admin, and return their names."""
     everybodys = stored.audience.kind is AudienceKind.WORKSPACE and stored.readers.members_only
     withheld = set[str]()
     for name, size in held.items():
@@ -139,7 +134,7 @@ def _held(one: NewThought) -> Mapping[str, int]:
 
 
 def parts_held(output: str) -> Mapping[str, int]:
-    """How many parts each field of a thought in JSON holds, of those fields that belong to a function."""
+    """Return how many parts each field of a thought (JSON) holds, of the fields that belong to a function."""
     found = object_or_nothing(output)
     return {name: _size(found[name]) for name in FUNCTION_OF if found.get(name)}
 
@@ -162,11 +157,10 @@ _BY_CHANGES: Final = ("MS_", "BY_", "UM_", "SC_", "RW_", "SQ_", "CH_", "SE_", "L
 
 @dataclass(frozen=True, slots=True)
 class CycleThoughts:
-    """What one cycle thought, oldest first, and before whom.
+    """The thoughts of one cycle, oldest first, and their readers.
 
-    It saw the turns of its conversation up to number `saw_to`, and what has one of the ids `saw` (`core/lineage.py`).
-    `read_at` is the number of the newest change of words before these were read. `passing`: nothing of it is to be
-    remembered.
+    The cycle saw the turns of its conversation up to number `saw_to`, and the ids `saw` (`core/lineage.py`). `read_at`
+    is the number of the newest change of words before these were read. `passing`: nothing of it is remembered.
     """
 
     thoughts: tuple[NewThought, ...]
@@ -179,7 +173,7 @@ class CycleThoughts:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtPlace:
-    """Where a cycle thinks, for which audience, whom it answers (the platform's id), and by which model calls."""
+    """The conversation and audience of a cycle's thoughts, the person it answers (platform id), and its model calls."""
 
     conversation: ConversationKey
     audience: Audience
@@ -190,7 +184,7 @@ class ThoughtPlace:
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """Which model calls a thought took, summed up; a call of unknown price counts with nothing."""
+    """The sums of a thought's model calls. A call of unknown price adds no cost."""
 
     calls: int
     tokens_in: int
@@ -199,7 +193,6 @@ class _Cost:
 
     @classmethod
     def of(cls, calls: Sequence[LLMCall]) -> "_Cost":
-        """The sums of calls."""
         return cls(
             len(calls),
             sum(one.tokens_in for one in calls),
@@ -211,10 +204,10 @@ class _Cost:
 async def store_thoughts(
     transaction: Transaction, thought: CycleThoughts, place: ThoughtPlace, seqs: Sequence[int], now: int
 ) -> None:
-    """Add the thoughts of a cycle to the stream of their conversation; `seqs` are the turns that it stores.
+    """Store the thoughts of a cycle in the stream of their conversation. `seqs` are the turns that the cycle stores.
 
-    The model calls of the cycle are dealt out among them. A thought whose sources lost or changed their words meanwhile
-    is stored without its own.
+    Each thought gets its share of the cycle's model calls. A thought whose sources lost or changed their words during
+    the cycle is stored without words.
     """
     conversation = place.conversation
     last = await transaction.one(
@@ -271,7 +264,7 @@ def _columns(one: NewThought, cost: _Cost) -> Mapping[str, object]:
 
 
 def _dealt_out(thoughts: Sequence[NewThought], calls: Sequence[LLMCall]) -> list[_Cost]:
-    """What each thought cost: the calls made up to its end and since the one before; the last has the rest, too."""
+    """Return the cost of each thought: the calls made since the one before, and for the last one all the rest."""
     costs, begun = list[_Cost](), 0
     for number, one in enumerate(thoughts, start=1):
         end = len(calls) if number == len(thoughts) else max(begun, one.calls_made)
@@ -281,7 +274,7 @@ def _dealt_out(thoughts: Sequence[NewThought], calls: Sequence[LLMCall]) -> list
 
 
 async def _is_gone(transaction: Transaction, sources: Sequence[str]) -> bool:
-    """Whether one of these thoughts, notes, turns or records has lost its words or is gone, or nothing follows it."""
+    """Return whether one of these thoughts, notes, turns or records is gone, or has lost its words."""
     row = await transaction.one(
         """
         SELECT 1 FROM json_each(:sources) s WHERE CASE

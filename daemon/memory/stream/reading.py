@@ -1,4 +1,4 @@
-"""What a soul thought last: in this conversation, and where the same people or the whole workspace may know of it."""
+"""Reads of the stream of thought: a soul's last thoughts in and around a conversation, and lists of thoughts."""
 
 import json
 from collections.abc import Mapping
@@ -23,9 +23,10 @@ _SHORT: Final = "seq, conversation, audience, readers, passing, emptied"
 
 @dataclass(frozen=True, slots=True)
 class KeptThought:
-    """A thought that was committed; `input` and `output` are JSON, `input` is empty where another step thought.
+    """A committed thought.
 
-    `refused` are the parts that did not take effect: each its field, and why.
+    `input` and `output` are JSON. `input` is empty if another step than `think` made the thought. `refused` are the
+    parts without effect, each with its field and the reason.
     """
 
     id: str
@@ -42,12 +43,12 @@ class KeptThought:
 
 @dataclass(frozen=True, slots=True)
 class LastThoughts:
-    """`previous` is the last thought of the conversation itself, `recent` are others, oldest first.
+    """The conversation's last thought (`previous`), and other `recent` ones, oldest first.
 
-    `authority` is what the functions of the mind may do, `settled` what was decided of what thoughts here proposed.
-    `unfit`: of late so many answers could not be read as thoughts that the soul answers in words for a while.
-    `read_at` is the number of the newest change of words by then, None where nothing was read. `holds_earlier`: words
-    stand in the conversation that were said to fewer than read it now, as in a channel that was private.
+    `authority` is what the functions of the mind may do. `settled` are the decisions on proposals made here. `unfit`:
+    the soul answers in words for a while, since too many answers could not be read as thoughts. `read_at` is the number
+    of the newest change of words then, None if nothing was read. `holds_earlier`: the conversation has words said to
+    fewer people than read it now, as in a channel that was private.
     """
 
     previous: KeptThought | None = None
@@ -75,11 +76,11 @@ _SAID_TO_FEWER: Final = """
 async def last_thoughts(
     transaction: Transaction, conversation: ConversationKey, readers: Readers, limit: int = MOST_RECENT
 ) -> LastThoughts:
-    """The last committed thought of a conversation, and up to `limit` recent ones, none of them without its words.
+    """Return the last committed thought of a conversation and up to `limit` recent ones, all with their words.
 
-    The recent ones came before the same audience or the workspace; before readers who aren't all members they are of
-    this conversation alone. None is given that the readers may not have thought before them again: there is no previous
-    thought then, and none older takes its place.
+    The recent ones came before the same audience or the workspace. Before readers who aren't all members they are of
+    this conversation alone. A thought that the readers may not have before them again is left out. No older thought
+    then replaces the previous one.
     """
     own = await transaction.rows(
         f"SELECT {_SHORT} FROM thoughts WHERE conversation = :id ORDER BY seq DESC LIMIT :most",  # noqa: S608 - a constant
@@ -114,13 +115,13 @@ async def last_thoughts(
 
 
 class Stream:
-    """The stream of thought, to be read from."""
+    """A reader of the stream of thought."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
 
     async def last(self, conversation: ConversationKey, readers: Readers, limit: int = MOST_RECENT) -> LastThoughts:
-        """What `last_thoughts` gives."""
+        """Return `last_thoughts` with the authority, the settled proposals and the number of the newest change."""
 
         async def unit(transaction: Transaction) -> LastThoughts:
             found = await last_thoughts(transaction, conversation, readers, limit)
@@ -170,7 +171,7 @@ def _read(row: sqlite3.Row) -> KeptThought:
 
 @dataclass(frozen=True, slots=True)
 class ListedThought:
-    """One thought; `input` and `output` are JSON, empty where their words are gone. `seq` orders all thoughts."""
+    """A thought in a list. `input` and `output` are JSON, empty if their words are gone. `seq` orders all thoughts."""
 
     seq: int
     id: str
@@ -195,7 +196,6 @@ class ListedThought:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "ListedThought":
-        """Read a `thoughts` row."""
         return cls(
             **{name: row[name] for name in _PLAIN},
             degraded=bool(row["degraded"]),
@@ -214,10 +214,7 @@ _PLAIN = (
 async def list_thoughts(
     database: Database, soul: str, conversation: str, limit: int, *, after: int | None = None
 ) -> tuple[ListedThought, ...]:
-    """The newest thoughts of a soul, or of one conversation, oldest first; with `after` the first behind that `seq`.
-
-    Raises StoreError.
-    """
+    """Return the newest thoughts, or the first ones after `after`, oldest first. Raises StoreError."""
     which, values = ("conversation = :of", conversation) if conversation else ("soul = :of", soul)
     order = "DESC" if after is None else "ASC"
     rows = await database.rows(
@@ -230,7 +227,7 @@ async def list_thoughts(
 
 
 async def thought_named(database: Database, name: str) -> ListedThought:
-    """One thought. Raises StoreError where there is none of that id."""
+    """Return one thought. Raises StoreError if there is none with that id."""
     row = await database.one("SELECT * FROM thoughts WHERE id = :id", id=name)
     if row is None:
         raise StoreError(f"there is no thought {name[:80]}", hint="list them with `soul mind thoughts`")
