@@ -1,4 +1,4 @@
-"""Finds memories: what is embedded, the vectors beside memory.db, and the search by them.
+"""Searches memory by words and vectors, and keeps the vector index under `SOUL_HOME/index`.
 
-memory.db is the truth; everything below `SOUL_HOME/index` can be thrown away and is made anew from it.
+memory.db is the truth. Everything below `SOUL_HOME/index` can be deleted, and is rebuilt from it.
 """
