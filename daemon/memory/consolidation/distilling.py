@@ -128,7 +128,7 @@ _EMPTIED: Final = f"""
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Memories to distil, oldest first: into a new core or sphere, or into the emptied record `anew`."""
+    """Memories to distil, oldest first: into a new core or sphere, or to refill the emptied record `anew`."""
 
     sources: tuple[str, ...]
     into: Distilled
@@ -171,8 +171,7 @@ class Distilling:
     ) -> Group | None:
         """Return the next memories to distil, emptied records first. None when there are none.
 
-        Left out are the memories `without`, those refused too often, and those in whose visits a user spoke who has
-        `paused` remembering.
+        Left out are the memories `without`, those refused too often, and visits of users who have `paused` remembering.
         """
         values: dict[str, object] = {
             **self._runs.scope,
@@ -284,7 +283,7 @@ async def _unused(transaction: Transaction, paused: Collection[str], **values: o
 
 
 async def _make_anew(recorder: Recorder, group: Group, origin: Origin | None, fields: dict[str, object]) -> str:
-    """Give an emptied core its new words. It is heard by no more people than before."""
+    """Give an emptied core its new words. Its audience never becomes wider."""
     transaction = recorder.transaction
     standing = await get(transaction, group.anew)
     if not isinstance(standing, Episode) or standing.state != "closing":
@@ -293,7 +292,7 @@ async def _make_anew(recorder: Recorder, group: Group, origin: Origin | None, fi
     if heard is None:
         raise DistillateRefused("no reader may hear all of its sources", hint="nothing to do: it stays empty")
     above = await links_to(transaction, group.anew, Relation.SOURCES)
-    recorder.changed.append(group.anew)  # not recorded: an undo would need a copy of the words
+    recorder.changed.append(group.anew)  # counted, but not recorded: an undo would need a copy of the words
     await change(
         transaction,
         group.anew,
@@ -338,7 +337,6 @@ def _shared(values: Iterable[str]) -> str:
 
 
 async def _sources_of(transaction: Transaction, distilled: str) -> list[str]:
-    """Return the sources of a distillate that have words, oldest first."""
     rows = await transaction.rows(
         """
         SELECT r.id FROM links l JOIN records r ON r.id = l.target

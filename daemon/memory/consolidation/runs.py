@@ -64,8 +64,6 @@ class Run:
 
 
 class Runs(WorkerStore):
-    """The runs of one worker's soul."""
-
     @property
     def scope(self) -> dict[str, str]:
         return self._worker.scope
@@ -150,10 +148,7 @@ class Runs(WorkerStore):
         return tuple(found[:most])
 
     async def write(self, run: Run, part: str, unit: Callable[[Recorder], Awaitable[T]]) -> T:
-        """Write one unit of a run in one transaction. The first unit also inserts the row of the run.
-
-        Raises LostLease when another daemon has claimed the slot.
-        """
+        """Write one unit of a run in one transaction. Raises LostLease when another daemon has claimed the slot."""
         now = self._clock.now_ms()
 
         async def recorded(transaction: Transaction) -> T:
@@ -278,7 +273,7 @@ async def lost_in(transaction: Transaction, run: str, person: str) -> int:
 
 
 def may_lose(lost: int, standing: int, most_lost: float) -> bool:
-    """Return True if one more of `standing` lines may be lost after `lost` ones. One may always be lost."""
+    """Return True if one more line may be lost, after `lost` of `standing` lines. One may always be lost."""
     return lost == 0 or lost + 1 <= most_lost * standing
 
 
@@ -298,7 +293,7 @@ _NEW: Final = "(consolidation_items.fault_slot_ms <> excluded.fault_slot_ms)"  #
 
 
 def unseen(part: str) -> str:
-    """Return the SQL condition that a part has not finished with record `r`. `part` is a literal of this package."""
+    """Return the SQL condition that a part has neither finished nor parked record `r`. `part` must be a literal."""
     return f"""NOT EXISTS (SELECT 1 FROM consolidation_items i WHERE i.part = '{part}' AND i.object = r.id
                AND (i.seen_ms IS NOT NULL OR i.parked = 1))"""  # noqa: S608 - a literal
 

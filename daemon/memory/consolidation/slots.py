@@ -17,9 +17,9 @@ _KEY = "soul = :soul AND workspace = :workspace"
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """The newest slot of a soul. Times are in ms. `ordered_ms` is when an admin asked for another slot.
+    """The newest slot of a soul, with times in ms. `free`: no daemon holds the slot, and it may be claimed now.
 
-    `free`: no daemon holds the slot, and it may be claimed now.
+    `ordered_ms` is when an admin asked for another slot.
     """
 
     at_ms: int
@@ -30,8 +30,6 @@ class Newest:
 
 
 class NightSlots(WorkerStore):
-    """The slots of one worker's soul."""
-
     async def newest(self) -> Newest:
         """Return the newest slot. The first call stores the present time as a slot that is done."""
         now = self._clock.now_ms()
@@ -75,10 +73,7 @@ class NightSlots(WorkerStore):
         return await self._database.write(unit)
 
     async def take(self, seen: Newest, at_ms: int, *, by_hand: bool) -> Slot | None:
-        """Claim a slot, or resume the open one. None when another daemon was faster.
-
-        Runs of earlier slots that are still marked as running are ended as `cut`.
-        """
+        """Claim a slot, or resume the open one. None when another daemon was faster. Older runs end as `cut`."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Slot | None:

@@ -1,8 +1,4 @@
-"""Undoes runs of consolidation, and records each change of a run in order to be able to undo it.
-
-No words are kept for this. Fields without words get their former value. Records that the run made are forgotten along
-their links.
-"""
+"""Undoes runs of consolidation, and records each change of a run in order to be able to undo it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -43,7 +39,11 @@ class Undone:
 
 
 async def undo(transaction: Transaction, run: str, now: int) -> Undone:
-    """Undo a run, newest change first. Raises StoreError if there is no such run, or it can't be undone."""
+    """Undo a run, newest change first. Raises StoreError if there is no such run, or it can't be undone.
+
+    No former words are kept for this. Fields without words get their former value. Records that the run made are
+    forgotten along their links.
+    """
     row = await transaction.one("SELECT * FROM consolidations WHERE id = :run", run=run)
     if row is None:
         raise StoreError(f"there is no run {run}", hint="see `soul memory runs`")

@@ -101,13 +101,11 @@ def require_founded(summary: StructuredSummary) -> None:
 
 
 class Episodes(WorkerStore):
-    """The episodes of one worker's soul."""
-
     async def ended(self, conversation: ConversationKey, without: Collection[str] = ()) -> tuple[EndedVisit, ...]:
         """Return the next visits of a conversation that wait to be looked through, up to a fixed number.
 
-        They come oldest first, and visits with failed looks last, because one bad visit must not block the others. A
-        visit in which a user spoke who has paused remembering waits until that user resumes it.
+        Visits with failed looks come last, because one bad visit must not block the others. A visit of a user who has
+        paused remembering waits until that user resumes it.
         """
 
         async def unit(transaction: Transaction) -> tuple[EndedVisit, ...]:
@@ -259,13 +257,11 @@ async def turns_of_episode(transaction: Transaction, episode: str) -> list[Turn]
 
 
 def _cues(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Return the most frequent key words of the visit's messages."""
     counted = Counter(word for turn in turns for word in turn.salience_anchor)
     return tuple(word for word, _ in counted.most_common(_CUES))
 
 
 async def _has_core(transaction: Transaction, episode: str) -> bool:
-    """Return True if a core was distilled from the episode before its words were taken out."""
     row = await transaction.one(
         """
         SELECT 1 FROM links l JOIN records r ON r.id = l.origin AND r.kind = 'core'
@@ -322,7 +318,7 @@ async def _pass_on(transaction: Transaction, episode: Episode, workflow: Workflo
 
 
 async def _write_journal(transaction: Transaction, episode: Episode, closing: Closing, now: int) -> None:
-    """Store the soul's words about a visit, for no more people than the visit itself."""
+    """Store the soul's words about a visit, for the audience of the visit."""
     entry = JournalEntry(
         soul=episode.soul,
         workspace=episode.workspace,

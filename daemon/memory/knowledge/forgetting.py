@@ -53,9 +53,9 @@ async def forget_derived(
 async def forget_guesses_made_in(
     transaction: Transaction, workspace: str, audience: str, conversations: Collection[str], now: int
 ) -> None:
-    """Delete guesses about users for an audience that may derive from words of these conversations.
+    """Delete guesses about users for an audience that may derive from these conversations, or have no known origin.
 
-    Guesses of unknown origin go, too. A revision under way for that audience fails, because it may have read them.
+    A revision under way for that audience fails, because it may have read them.
     """
     rows = await transaction.rows(
         """
@@ -176,7 +176,6 @@ async def _forget_tainted(
 
 
 async def _look_through_again(transaction: Transaction, person: str, change: Mapping[str, object]) -> None:
-    """Let the turns that a version was made from be looked through once more."""
     if "first" in change and "conversation" in change:
         await transaction.run(
             """

@@ -37,10 +37,9 @@ class TurnRange:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """A line with the quotation that proves it: `turn` is the seq of the user's own turn that holds `quote`.
+    """A line with its proof: `turn` is the seq of the user's own turn that holds `quote`.
 
-    `claim`: the line is about another person, and stays a claim of this user. `about` is that person's platform id, if
-    known.
+    `claim`: the line is about another person, whose platform id is `about`, if known.
     """
 
     text: str
@@ -153,10 +152,9 @@ class _Writer:
         await note_write(self.transaction, act="refuse fact", subject=str(self.audience), reason=reason, now=self.now)
 
     async def _add(self, line: Proved, standing: Mapping[str, Fact]) -> str:
-        """Store a fact and return its id.
+        """Store a fact and return its id, or '' if it only confirms a known line.
 
-        Return '' if the line is known, which another quotation then confirms. Return '' also if the user had the facts
-        from this message forgotten.
+        Return '' also if the user had the facts from this message forgotten.
         """
         proof = Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, line.turn), line.quote)
         if await is_taken_back(self.transaction, proof.target):
@@ -166,9 +164,7 @@ class _Writer:
             if fact.text.casefold() == line.text.casefold():
                 surer = min(_MOST_SURE, max(fact.confidence, _CONFIDENCE[Trust.OWN]) + _CONFIRMED)
                 trust = Trust.OWN if fact.trust is Trust.NOTED else fact.trust
-                if (
-                    fact.channel != self.conversation.channel
-                ):  # said in two channels: with outsiders present it is repeated in neither
+                if fact.channel != self.conversation.channel:  # said in two channels: outsiders hear it in none
                     await change(self.transaction, fact.id, self.now, "said elsewhere, too", channel="")
                 await link(self.transaction, [replace(proof, origin=fact.id)], self.now)
                 await change(self.transaction, fact.id, self.now, "confirmed", confidence=surer, trust=trust)

@@ -66,14 +66,10 @@ class LibraryIndex:
         self._meaning = meaning or Meaning(None, None)
 
     async def stamps(self) -> Mapping[str, str]:
-        """Return the stamp of each indexed file by its path."""
         return {row["path"]: row["stamp"] for row in await self._database.rows("SELECT path, stamp FROM library_files")}
 
     async def put(self, files: Sequence[IndexedFile]) -> None:
-        """Index files in place of their older versions, a slice at a time.
-
-        A file that is interrupted in the middle has no stamp until it is put again.
-        """
+        """Index files in place of their older versions, a slice at a time. An interrupted file has no stamp."""
         now = self._clock.now_ms()
         await self._shorten(await self._sizes([file.path for file in files]))
         pieces = [piece for file in files for piece in _pieces(file)]
@@ -223,7 +219,6 @@ class _Piece:
 
 
 def _pieces(file: IndexedFile) -> Iterator[_Piece]:
-    """Yield a file in pieces of at most SLICE passages, at least one."""
     count = len(file.passages)
     for start in range(0, max(1, count), SLICE):
         yield _Piece(file, file.passages[start : start + SLICE], first=start == 0, last=start + SLICE >= count)
@@ -286,7 +281,6 @@ async def _delete_slice(path: str, transaction: Transaction) -> None:
 
 
 async def _delete_file(transaction: Transaction, path: str) -> None:
-    """Delete a file and its passages, from the index first."""
     rows = await transaction.rows("SELECT seq FROM library_passages WHERE path = :path", path=path)
     for row in rows:
         await _INDEX.remove(transaction, row["seq"])

@@ -65,7 +65,6 @@ class ModelHabit:
         return f"{self.model}: {'; '.join(found)}" if found else ""
 
     def after(self, call: LLMCall) -> "ModelHabit":
-        """Return the habits after one more call."""
         known = self
         if call.thought_aloud is not None:
             known = replace(known, hold_back=WARY if call.thought_aloud else max(0, self.hold_back - 1))

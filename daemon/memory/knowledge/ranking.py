@@ -1,12 +1,4 @@
-"""Ranks turns, records and passages found by words and by vectors with one common score.
-
-Words count as in BM25F (Robertson, Zaragoza and Taylor 2004). A turn has its own words, and to a lesser share those of
-its neighbours. The frequencies are added before saturation, because adding scores would count a word twice. A turn also
-gains from its visit. If even the best row lacks many of the query's words, all words count less, and the vectors
-decide. Vectors count by how many standard deviations a cosine lies above the mean of all cosines with the query. No
-threshold on the cosine itself separates a true paraphrase from many turns about the same matter. The weights were
-measured on half of LoCoMo (docs/BENCH.md) and lie on a plateau.
-"""
+"""Ranks turns, records and passages by words and by vectors, and measures how far cosines lie above the mean."""
 
 import asyncio
 import math
@@ -96,10 +88,7 @@ def weights_of(found: Postings, without: Collection[str] = ()) -> dict[Term, flo
 def _spread(
     rows: Mapping[int, float], places: Mapping[int, TurnPlace]
 ) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
-    """Return the counts of one word for rows and neighbours: the sum, the greatest share, and the sum for visits.
-
-    This is the hottest loop of a search.
-    """
+    """Return the counts of one word for rows with neighbours (sum, greatest share), and for visits. A hot loop."""
     times, nearest, of_visits = dict(rows), dict(rows), defaultdict[int, float](float)
     for row, share in rows.items():
         before, after, second, visit = places.get(row, _ALONE)
@@ -118,7 +107,11 @@ def _spread(
 
 
 def rank_words(found: Postings, places: Mapping[int, TurnPlace], without: Collection[str] = ()) -> WordScores:
-    """Return the scores of all rows that hold a word of the query, or have a neighbour that does."""
+    """Return the scores of all rows that hold a word of the query, or have a neighbour that does.
+
+    Words count as in BM25F (Robertson, Zaragoza and Taylor 2004): the frequencies in a turn and its neighbours are
+    added before saturation, because adding scores would count a word twice.
+    """
     weights = weights_of(found, without)
     total = sum(weights.values())
     scores, held, visits = (defaultdict[int, float](float) for _ in range(3))
@@ -154,7 +147,10 @@ class Candidate(NamedTuple):
 
 
 def rank(candidates: Sequence[Candidate], words: WordScores, near: Nearness) -> dict[int, float]:
-    """Return the score of each candidate: at most about two by words, and as much by vectors."""
+    """Return the score of each candidate: at most about two by words, and as much by vectors.
+
+    If even the best row lacks many of the query's words, all words count less, and the vectors decide.
+    """
     top, top_visit = max(words.scores.values(), default=0.0), max(words.visits.values(), default=0.0)
     counted = min(1.0, words.covered / _COVERED)
     visits = _nearest_visits(candidates, near.own)
@@ -171,7 +167,7 @@ def rank(candidates: Sequence[Candidate], words: WordScores, near: Nearness) -> 
 
 
 def fitting(candidates: Sequence[Candidate], words: WordScores, near: Nearness) -> list[int]:
-    """Return the rows that share a word with the query, or whose vector stands out."""
+    """Return the rows that share a word with the query, or whose vector is an outlier."""
     return [
         one.row
         for one in candidates
@@ -182,10 +178,9 @@ def fitting(candidates: Sequence[Candidate], words: WordScores, near: Nearness) 
 def worth_showing(
     candidates: Sequence[Candidate], scores: Mapping[int, float], words: WordScores, near: Nearness
 ) -> set[int]:
-    """Return the rows that surface: those near the best score, or none if no row has enough to do with the query.
+    """Return the rows that surface: those near the best score, or none if no row is relevant.
 
-    A row has enough to do with it if its score is high enough, and it holds enough of the words or its vector stands
-    out.
+    A row is relevant if its score is high enough, and either enough words fit or its vector is an outlier.
     """
     enough = max(_LEAST_WORDS, _LEAST_SHARE * words.total)
     by_meaning = words.terms >= _FEWEST_TERMS
@@ -334,7 +329,7 @@ def _with(near: Near, more: Mapping[str, float]) -> Near:
 
 
 def _outstanding(near: Near, unrelated: Unrelated | None) -> dict[str, float]:
-    """Return how many standard deviations each cosine lies above the mean.
+    """Return how many standard deviations each cosine lies above the mean. No fixed cosine separates paraphrases.
 
     With few rows the deviation is mere chance. The statistics are therefore blended with _AS_IF_ROWS unrelated rows.
     """

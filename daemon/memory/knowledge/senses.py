@@ -81,7 +81,7 @@ class Senses:
         return [_file(row) for row in rows]
 
     async def of_talk(self, conversation: ConversationKey, since_ms: int) -> list[SentFile]:
-        """Return documents and audio files of a conversation since a time whose words are known, newest first.
+        """Return the documents and audio files with known words since a time, newest first.
 
         A recorded file has the words of its record. For pictures there are `latest_picture` and `picture_about`.
         """
@@ -141,7 +141,6 @@ class Senses:
         return replace(file, state="read", read=read, digest=digest, kept=size)
 
     async def refuse(self, file: SentFile, reason: str) -> None:
-        """Note why a file is not read."""
         await self._database.run(
             "UPDATE shared_files SET state = 'refused', reason = :reason, url = '', name = :name WHERE seq = :seq",
             name=file.file.name,
@@ -182,7 +181,6 @@ class Senses:
         return await self._database.write(unit)
 
     async def feel(self, felt: OwnFeeling, where: ConversationKey, audience: Audience) -> None:
-        """Store how the soul felt after the newest message of a conversation."""
         now = self._clock.now_ms()
         await self._database.write(lambda transaction: keep_feeling(transaction, felt, where, audience, now))
 
@@ -239,9 +237,9 @@ class Senses:
     # -- bytes ---------------------------------------------------------------------------------------------------------
 
     async def sweep(self, *, everything: bool = False) -> int:
-        """Delete the bytes that no file and no record refers to. Return how many were deleted.
+        """Delete the bytes that no file and no record refers to. Return how many were deleted. Raises StoreError.
 
-        `everything` also looks for bytes left by a crash. Raises StoreError.
+        `everything` also looks for bytes left by a crash.
         """
         if await self._database.one("SELECT 1 FROM loose_bytes LIMIT 1") is None and not everything:
             return 0

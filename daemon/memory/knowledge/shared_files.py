@@ -55,7 +55,7 @@ async def drop_files(transaction: Transaction, workspace: str, channel: str, ts:
 
 
 def reason_as_json(reason: str) -> str:
-    """Return a sentence with its facts as JSON, which can later be said in any language."""
+    """Return a sentence with its facts as JSON, from which it can be rendered later."""
     facts = dict(reason.facts) if isinstance(reason, Sentence) else {}
     return as_json({"key": reason.key if isinstance(reason, Sentence) else "file_damaged", "facts": facts})
 
@@ -80,7 +80,6 @@ _UNFINISHED: Final = ".part"
 
 
 def digest_of(data: bytes) -> str:
-    """Return the name under which bytes are stored."""
     return hashlib.sha256(data).hexdigest()
 
 

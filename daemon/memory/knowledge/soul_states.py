@@ -232,8 +232,6 @@ class OwnFeeling:
 
 
 class NewestQualia:
-    """Reads the qualia of senses."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -261,10 +259,7 @@ async def keep_feeling(
     audience: Audience,
     now: int,
 ) -> Sense | None:
-    """Store how the soul felt after the newest message of a conversation. None if it has no message.
-
-    The record has no words, and therefore no search finds it.
-    """
+    """Store how the soul felt after the newest message of a conversation, without words. None if it has no message."""
     row = await transaction.one(
         "SELECT seq FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
         id=str(where),
@@ -329,7 +324,6 @@ class TracedStep:
 async def store_path(
     transaction: Transaction, conversation: ConversationKey, trace_id: str, steps: Sequence[PathStep], now: int
 ) -> None:
-    """Append the steps of one perception in order."""
     for step in steps:
         await transaction.insert(
             "transitions",

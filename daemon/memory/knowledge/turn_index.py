@@ -1,7 +1,4 @@
-"""Writes turns together with their full-text entry and ledger line, and maintains the full-text indexes.
-
-Only this module writes to `turns`. An apology is no statement of the soul and is not indexed.
-"""
+"""Writes turns together with their full-text entry and ledger line, and maintains the full-text indexes."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -52,7 +49,7 @@ async def store_turns(
     trace_id: str,
     now: int,
 ) -> tuple[int, ...]:
-    """Store turns at the end of a conversation, for an audience. Return their seqs.
+    """Store turns at the end of a conversation, for an audience. Return their seqs. Apologies are not indexed.
 
     A turn with a seq, perhaps from a passport, keeps it. The caller has checked that it is free.
     """
@@ -101,10 +98,7 @@ async def note_fields(transaction: Transaction, turns: Sequence[Turn], now: int)
 async def reword_turns(
     transaction: Transaction, conversation: str, ts: str, text: str, now: int
 ) -> Sequence[sqlite3.Row]:
-    """Change the words of a user's message. Return seq and author of the changed turns.
-
-    How the former words were heard is deleted.
-    """
+    """Change the words of a user's message, and delete how they were heard. Return seq and author of changed turns."""
     changed = await transaction.rows(
         """
         SELECT seq, author, audience, passing FROM turns

@@ -17,7 +17,7 @@ OF_SOUL: Final = """
   EXISTS (SELECT 1 FROM conversations h WHERE h.id = :soul || substr(c.id, length(c.soul) + 1)
             AND (h.id = c.id OR h.handed_to <> '' OR c.handed_to <> ''))
 """
-"""The SQL condition that conversation `c` is of `:soul`, or of a soul that handed the thread to or from `:soul`."""
+"""The SQL condition that conversation `c` is of `:soul`, or of another soul in a thread handed to or from it."""
 
 _AMONG: Final = """
     SELECT o.id FROM conversations c
@@ -107,7 +107,7 @@ class Turns:
         return await self._database.read(unit)
 
     async def speakers(self, conversation: ConversationKey, most: int) -> tuple[str, ...]:
-        """Return the platform ids of users who spoke in the newest `most` turns of a conversation, newest first.
+        """Return the platform ids of users in the newest `most` turns of a conversation, newest first.
 
         Users whose older words still wait to be looked through are included.
         """
@@ -164,8 +164,7 @@ class Turns:
     async def summarize(self, conversation: ConversationKey, summary: str, up_to: int, *, instead_of: int) -> bool:
         """Replace the summary that covers the turns to `instead_of` by one that covers those to `up_to`.
 
-        Return False, and write nothing, if the old summary is not in force any more, or a user edited or deleted a
-        message that the new one may be made from.
+        Return False, and write nothing, if the old summary is outdated. Edits and deletions by users outdate it, too.
         """
         now = self._clock.now_ms()
 
@@ -197,9 +196,8 @@ class Turns:
 async def forget_summary(transaction: Transaction, conversation: str, seq: int) -> None:
     """Delete a summary that covers turn `seq`, which was edited or deleted, and make a job that writes one fail.
 
-    The same is done for each soul that the thread was handed to, because its summary may hold turns of the others. The
-    next summary is made from the remaining turns. `summarized_to` gets a new value below zero, and the running job then
-    does not find the summary that it began from.
+    The same is done for each soul that the thread was handed to, because it may know the turn. `summarized_to` gets a
+    new value below zero, and the running job then does not find the summary that it began from.
     """
     for one in sorted(await handed_among(transaction, conversation)):
         await transaction.run(
@@ -239,7 +237,6 @@ async def give_summary(
 async def _give_all(
     transaction: Transaction, where: ConversationKey, to: ConversationKey, audience: str, now: int
 ) -> None:
-    """Store a summary that covers all turns so far. Deleting one of these turns deletes it."""
     known = await _known(transaction, where)
     turns = await _turns(transaction, [str(where)], known["summarized_to"] if known else 0, _TURNS)
     newest = await transaction.one("SELECT max(seq) AS seq FROM turns WHERE conversation = :id", id=str(where))
@@ -253,9 +250,9 @@ async def _give_all(
 async def _add_what_came_between(  # noqa: PLR0917 - one of each
     transaction: Transaction, where: ConversationKey, to: ConversationKey, audience: str, after: int, now: int
 ) -> None:
-    """Add what others said since turn `after`. The summary covers no more own turns than before (see `forget_summary`).
+    """Add what others said since turn `after`. The summary then covers the same own turns as before.
 
-    A job that is summarizing own turns would miss the addition. It is therefore made to fail.
+    A job that is summarizing own turns would miss the addition, and is made to fail (see `forget_summary`).
     """
     others = await handed_among(transaction, str(to)) - {str(to)}
     turns = await _turns(transaction, others, after, _TURNS + 1)
@@ -297,7 +294,6 @@ async def _known(transaction: Transaction, conversation: ConversationKey) -> sql
 
 
 async def _turns(transaction: Transaction, conversations: Collection[str], after: int, most: int) -> list[sqlite3.Row]:
-    """Return the newest turns after turn `after`, oldest first, without those that must not be remembered."""
     rows = await transaction.rows(
         """
         SELECT name, body FROM turns WHERE conversation IN (SELECT value FROM json_each(:conversations))

@@ -38,9 +38,9 @@ class UserModel:
     """A soul's knowledge of a user from conversations with one audience. All of it is data. `person` is the user id.
 
     `notes` are the texts of the facts that hold now, `facts` their ids in the same order. `whispers` is the guess at
-    what the user leaves unsaid. `version` counts changes of notes and whispers alone. `visits` and `interactions` count
-    visits and answered messages. `seen_ms` is the time of the last message here. `modelled_to` is the seq of the newest
-    turn that the notes cover. Earlier turns of another conversation may still wait.
+    what the user leaves unsaid. `version` counts changes of notes and whispers alone. `seen_ms` is the time of the last
+    message here. `modelled_to` is the seq of the newest turn that the notes cover. Earlier turns elsewhere may still
+    wait.
     """
 
     soul: str
@@ -291,7 +291,6 @@ def _key_of(row: sqlite3.Row) -> dict[str, str]:
 
 
 def _version(row: sqlite3.Row, lines: Mapping[str, str]) -> ModelVersion:
-    """Return a version with the texts of its facts in place of their ids."""
     change = json.loads(row["change"])
     ids = {name: change.get(name, []) for name in ("added", "retired")}
     corrected = change.get("corrected", [])

@@ -1,8 +1,4 @@
-"""Opens, continues and ends visits (episodes) in the commit of a cycle.
-
-A silence or another audience ends a visit. It then waits in the state `closing` until it is looked through (see
-`episodes`).
-"""
+"""Opens, continues and ends visits (episodes) in the commit of a cycle."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -29,11 +25,10 @@ REMEMBERED = """
 
 @dataclass(frozen=True, slots=True)
 class VisitNote:
-    """A cycle's note about the visit that it belongs to.
+    """A cycle's note about its visit. `persona` is the soul's name. Empty fields of `situation` say nothing new.
 
-    `persona` is the soul's name. Empty fields of `situation` say nothing new. `begins`: the visit before is over by its
-    silence. `ends`: this visit is over. `opens`: a user spoke. `then` are the jobs that look an ended visit through.
-    `wakes`: the soul thinks on its own initiative about the end of a visit.
+    `begins`: the visit before is over by its silence. `ends`: this visit is over. `opens`: a user spoke. `then` are the
+    jobs that look an ended visit through. `wakes`: the soul thinks on its own initiative about the end of a visit.
     """
 
     persona: str = ""
@@ -81,7 +76,6 @@ async def end_episode(transaction: Transaction, episode: Episode, now: int) -> N
 
 
 async def open_episode(transaction: Transaction, conversation: ConversationKey) -> Episode | None:
-    """Return the open episode of a conversation, if any."""
     found = await select(
         transaction, Episode, "r.conversation = :conversation AND k.state = 'open'", conversation=str(conversation)
     )
@@ -169,7 +163,6 @@ def _merged(before: SituationContext, newer: SituationContext) -> SituationConte
 
 
 async def _newest(transaction: Transaction, conversation: ConversationKey, said: int) -> list[str]:
-    """Return the ids of the newest turns, oldest first, without apologies."""
     rows = await transaction.rows(
         "SELECT seq, speaker, kind FROM turns WHERE conversation = :conversation ORDER BY seq DESC LIMIT :said",
         conversation=str(conversation),

@@ -1,12 +1,4 @@
-"""A full-text index (FTS5) over the words of rows, in which each entry begins with the code of its readers.
-
-The audience is part of every term of a MATCH. A search therefore visits only rows that its readers may find. With the
-audience as a column it takes three times as long, because the audience's list of rows is walked for each word. Words
-are those of `core.words`. `ranking` ranks the results, because FTS5's own `bm25()` visits every row. Only this module
-uses FTS5, because every database has its own full-text search. SQLite forbids virtual tables in triggers if the schema
-isn't trusted. A row is therefore indexed in the transaction that writes it. A second table keeps what was indexed,
-because FTS5 deletes only exact entries. Triggers on it count the rows behind each code.
-"""
+"""Full-text indexes (FTS5) over the words of rows, in which each entry begins with the code of its readers."""
 
 import json
 from collections import defaultdict
@@ -23,10 +15,7 @@ from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.reader_codes import entries
 
 _AT_ONCE: Final = 32  # rows that are indexed in one transaction, to keep it short
-_DAMAGE: Final = (
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_CONSTRAINT,
-)  # the error codes by which FTS5 reports inconsistent rows
+_DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT)  # FTS5 raises these for damaged rows
 _NOTHING: Final = -1  # the index must be emptied first
 _ALL: Final = 2**63 - 1
 
@@ -42,7 +31,6 @@ def trusted_to(name: str) -> str:
 
 
 async def distrust(transaction: Transaction, name: str) -> None:
-    """Note that an index is damaged."""
     await transaction.insert(
         "distrusted_indexes",
         "ON CONFLICT (name) DO UPDATE SET rebuilt_to = excluded.rebuilt_to",
@@ -129,13 +117,19 @@ class Postings:
 
 
 class WordIndex:
-    """A full-text index: the tables `NAME_index` and `NAME_words`. The name is a literal of this package."""
+    """A full-text index: the tables `NAME_index` and `NAME_words`. The name is a literal of this package.
+
+    The audience is part of every term of a MATCH, and a search visits only rows that its readers may find. As a column
+    it would take three times as long, because each word walks through the audience's rows. `ranking` ranks the results,
+    because FTS5's own `bm25()` visits every row. SQLite forbids virtual tables in triggers of an untrusted schema. The
+    writer of a row therefore indexes it, too. `NAME_words` keeps what was indexed, because FTS5 deletes only exact
+    entries.
+    """
 
     def __init__(self, name: str) -> None:
         self._name, self._index, self._words = name, f"{name}_index", f"{name}_words"
 
     def is_meant(self, error: IndexDamaged) -> bool:
-        """Return True if the error is about this index."""
         return error.message.startswith(f"{self._index} ")
 
     async def put(self, transaction: Transaction, rows: Sequence[tuple[int, Sequence[str], str]]) -> None:
@@ -182,7 +176,6 @@ class WordIndex:
             )
 
     async def distrust(self, transaction: Transaction) -> None:
-        """Have the index rebuilt."""
         await distrust(transaction, self._name)
 
     async def find(
@@ -210,7 +203,6 @@ class WordIndex:
         )
 
     async def _sizes(self, transaction: Transaction, readers: Collection[Sequence[str]]) -> dict[str, int]:
-        """Return how many rows are behind each code. Most channels of a user have none behind one of their codes."""
         among, keys = one_of([code for group in readers for code in group])
         rows = await transaction.rows(
             f"SELECT code, size FROM index_sizes WHERE name = :name AND code IN {among}",  # noqa: S608
@@ -222,7 +214,6 @@ class WordIndex:
     async def _newest(
         self, transaction: Transaction, readers: Collection[Sequence[str]], asked: Sequence["_Asked"]
     ) -> dict["_Asked", list[int]]:
-        """Return the newest rows that hold all terms of a question, for each question. Raises IndexDamaged."""
         arms = [(terms, " AND ".join(_entry(group, term) for term in terms)) for terms in asked for group in readers]
         found = defaultdict[_Asked, list[int]](list)
         matching = await self._matching(transaction, [match for _, match in arms])
@@ -231,7 +222,6 @@ class WordIndex:
         return {terms: sorted(seqs, reverse=True) for terms, seqs in found.items() if seqs}
 
     async def _matching(self, transaction: Transaction, matches: Sequence[str]) -> list[list[int]]:
-        """Return the newest rows that match each expression. Raises IndexDamaged."""
         try:
             return await transaction.gathered(
                 f"""
@@ -283,7 +273,6 @@ _Asked = tuple[Term, ...]
 
 
 def _entry(readers: Sequence[str], term: Term) -> str:
-    """Return the FTS5 expression for a term in any of its forms. Codes and words need no escaping."""
     forms = [f'"{one}{term.stem}" *' if term.stem else f'"{one}{term.word}"' for one in readers]
     return f"({' OR '.join(forms)})"
 

@@ -57,10 +57,7 @@ async def allow(transaction: Transaction, arguments: str, parts_of: PartsOf, now
 
 
 async def _stored(transaction: Transaction, thought: sqlite3.Row, now: int) -> tuple[StoredThought, str]:
-    """Return a thought as its commit knew it, and the time zone of the person whom it answered.
-
-    Raises StoreError if its channel was made private since.
-    """
+    """Return a thought as its commit knew it, and its person's time zone. Raises StoreError if its readers changed."""
     then = read_readers(object_or_nothing(thought["readers"]))
     if then is None or str(then.audience) != thought["audience"]:
         raise StoreError(f"{thought['id']} was thought before other readers", hint="refuse what it proposes")

@@ -1,8 +1,4 @@
-"""The documents of a mind, stored part by part: self model, world model, values and the soul's own text.
-
-A change adds a row. The newest row of each part is in force, and all rows are its history. Triggers of the schema
-delete a row with its thought, and the row before is in force again.
-"""
+"""The documents of a mind, stored part by part: self model, world model, values and the soul's own text."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,7 +75,10 @@ _OF_PART: Final = """
 
 
 async def add_part(transaction: Transaction, thought: StoredThought, new: NewPart) -> None:
-    """Add a row, and put it in force in place of the one before."""
+    """Add a row, and put it in force in place of the one before. All rows of a part are its history.
+
+    Triggers of the schema delete a row with its thought, and the row before is in force again.
+    """
     slot = {"part": new.part, "attribute": new.attribute, **_document_of(thought, new.document)}
     await transaction.run(f"UPDATE mind_documents SET newest = 0 WHERE {_OF_PART} AND newest = 1", **slot)  # noqa: S608 - a constant
     await transaction.insert(
@@ -158,7 +157,7 @@ async def parts_before(
 
 
 async def rows_of_soul(transaction: Transaction, soul: str, document: MindDocument) -> tuple[HeldPart, ...]:
-    """Return all rows of the soul's values, or of its own text, oldest first."""
+    """Return all rows of the soul's values, or of its text, oldest first."""
     rows = await transaction.rows(
         """
         SELECT * FROM mind_documents WHERE soul = :soul AND workspace = '' AND audience = '' AND document = :document

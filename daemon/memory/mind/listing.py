@@ -104,7 +104,6 @@ async def list_goals(database: Database, which: Which, now: int) -> tuple[Listed
 
 
 async def _made(transaction: Transaction, which: Which, now: int) -> Sequence[ListedGoal]:
-    """Return the newest stored goals of a soul, oldest first."""
     rows = await transaction.rows(
         f"""
         {_ROW} WHERE soul = :soul {"AND +conversation = :conversation" if which.conversation else ""}
@@ -117,7 +116,6 @@ async def _made(transaction: Transaction, which: Which, now: int) -> Sequence[Li
 
 
 async def _proposed(transaction: Transaction, which: Which, now: int) -> Sequence[ListedGoal]:
-    """Return the goals that thoughts would add if an admin allowed it, oldest first."""
     rows = await transaction.rows(f"{_WAITING} ORDER BY a.created_ms, a.id", soul=which.soul, now=now)
     here = (row for row in rows if which.conversation in {"", row["conversation"]})
     return [goal for row in here for goal in _added_by(row)]

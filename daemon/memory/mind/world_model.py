@@ -1,7 +1,4 @@
-"""A soul's picture of its world for one audience (entities, beliefs about people present), and shifts of its mood.
-
-Lasting facts about a person are learned from their own words, and are kept as facts and notes.
-"""
+"""A soul's picture of its world for one audience (entities, beliefs about people present), and shifts of its mood."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +35,7 @@ _MODEL: Final = MindDocument.WORLD_MODEL
 
 @dataclass(frozen=True, slots=True)
 class WorldModelPatch:
-    """The changes of one thought to the world model: attributes by entity."""
+    """The changes of one thought to the world model: attributes by entity, without lasting facts about people."""
 
     said: Mapping[str, Mapping[str, str]]
     field: ClassVar[str] = "world_model_updates"
@@ -48,7 +45,7 @@ class WorldModelPatch:
         return sum(map(len, self.said.values()))
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`. A person's attributes other than beliefs count as done: another job learns them."""
+        """See `ThoughtPart.take`. A person's attributes other than beliefs count as done, but are not stored here."""
         held = list(await parts_in_force(transaction, thought, _MODEL))
         present = await present_there(transaction, thought)
         done, refused = 0, list[str]()

@@ -1,4 +1,1 @@
-"""Searches memory by words and vectors, and keeps the vector index under `SOUL_HOME/index`.
-
-memory.db is the truth. Everything below `SOUL_HOME/index` can be deleted, and is rebuilt from it.
-"""
+"""The search of memory by words and vectors, and the vector index, which can always be rebuilt from memory.db."""

@@ -1,8 +1,4 @@
-"""Finds the memories that support each sentence of a reply: those that it cites, else those with the same content.
-
-No model is used. Content words count that not every memory has, and numbers and names count more. If an embedder
-serves, a cosine above that of unrelated sentences counts, too. The same input gives the same answer.
-"""
+"""Finds the memories that support each sentence of a reply: those that it cites, else those with the same content."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +18,7 @@ _EVERYWHERE: Final = 0.5  # the share of its weight that a word in all memories 
 _COSINE: Final = 0.55  # the least cosine of a sentence and a memory with the same content
 _MOST_WORDS: Final = 400  # of one memory
 
-# Small talk in English and German, in addition to the stop words. A search may use these words. They support no sentence.
+# Small talk in English and German, in addition to the stop words. A search may use it. It supports no sentence.
 _LITTLE_WORDS: Final = """
 always amazing around awesome away back bad best better big bit both bring call chat cool day different end enjoy ever
 every everyone excited exciting far feel feeling find fine first fun gonna good gotta great guess guys happy hard hear
@@ -66,7 +62,7 @@ def borne(
     cosines: Sequence[Mapping[str, float]] = (),
     names: Collection[str] = (),
 ) -> tuple[Borne, ...]:
-    """Return each sentence with the memories that support it.
+    """Return each sentence with the memories that support it, without a model. The same input gives the same answer.
 
     `cosines` holds for each sentence the cosines with memories, by id. `names` are those of the speakers. An address by
     name counts nothing.
@@ -147,7 +143,6 @@ def _best(term: Term, words: Sequence[str]) -> tuple[str, float]:
 
 
 def _by_beginning(text: str) -> dict[str, list[str]]:
-    """Return the distinct words of a memory by their first letters, which forms of a word share."""
     found: dict[str, list[str]] = {}
     for word in dict.fromkeys(words_of(text)[:_MOST_WORDS]):
         found.setdefault(word[:SHORTEST_STEM], []).append(word)

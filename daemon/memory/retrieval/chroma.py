@@ -1,8 +1,4 @@
-"""The client for Chroma, which runs in a separate process. Methods block and may be called from any thread.
-
-A process that dies, hangs or gives an impossible answer raises ChromaFailed. It is ended then, and the owner of the
-index deletes its folder and starts another one.
-"""
+"""The client for Chroma, which runs in a separate process."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,14 +25,16 @@ _NEAREST: Final = 10
 
 
 class ChromaFailed(StoreError):
-    """Chroma's process is gone, or its folder can't be trusted."""
+    """Chroma's process died, hung or gave an impossible answer. The owner then deletes its folder and starts afresh."""
 
 
 class Chroma:
-    """A Chroma process on one folder. It inherits and holds `lock`, the owner's lock handle, until it ends."""
+    """A Chroma process on one folder, with blocking methods for any thread. Its start raises ChromaFailed.
+
+    The process inherits and holds `lock`, the owner's lock handle, until it ends.
+    """
 
     def __init__(self, folder: Path, lock: int) -> None:
-        """Start the process. Raises ChromaFailed."""
         env = {"OMP_NUM_THREADS": "1", "HOME": str(folder), "TMPDIR": str(folder)}
         try:
             self._process = WorkerProcess(_PROGRAM, str(folder), env=env, fds=(lock,))
@@ -55,7 +53,6 @@ class Chroma:
         return names if isinstance(names, list) else []
 
     def numbers(self, shelf: Shelf) -> set[int]:
-        """Return the numbers of all vectors in the collection of a shelf."""
         numbers = self._ask("numbers", str(shelf))
         return set(numbers) if isinstance(numbers, list) else set()
 

@@ -1,8 +1,4 @@
-"""Copies the large shelves of vectors.db into Chroma's collections, a piece at a time, and serves complete ones.
-
-Chroma is a copy of a copy. A folder with any fault is deleted, and a new one is filled. All methods block and belong to
-the owner's thread.
-"""
+"""Copies the large shelves of vectors.db into Chroma's collections, a piece at a time, and serves complete ones."""
 
 import shutil
 from pathlib import Path
@@ -22,7 +18,11 @@ _LONG_PAUSE_S: Final = 3_600.0
 
 
 class ChromaShelves:
-    """The copies of shelves in Chroma. `least` is SOUL_CHROMA_FROM, `lock` the owner's lock handle."""
+    """The copies of shelves in Chroma. All methods block and belong to the owner's thread.
+
+    `least` is SOUL_CHROMA_FROM, `lock` the owner's lock handle. A folder with any fault is deleted, and a new one is
+    filled.
+    """
 
     def __init__(
         self, folder: Path, file: VectorFile, index: Vectors, clock: Clock, emit: Emit, *, least: int, lock: int

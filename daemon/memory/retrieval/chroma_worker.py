@@ -1,8 +1,4 @@
-"""The process that runs Chroma. It answers requests on standard input until that ends, and holds the owner's lock.
-
-Chroma may die of a SIGSEGV, which can't be caught, and its imports would block the daemon. It therefore has a separate
-process. Collections hold only vectors and their numbers. No telemetry is sent.
-"""
+"""The process that runs Chroma, because Chroma may die of a SIGSEGV and its imports would block the daemon."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -30,7 +26,6 @@ class Collections:
         return sorted(self._open)
 
     def numbers(self, name: str) -> list[int]:
-        """Return the numbers of all vectors of a collection. Empty if there is no such collection."""
         return [int(one) for one in self._open[name].get(include=[])["ids"]] if name in self._open else []
 
     def add(self, name: str, numbers: Sequence[int], raw: bytes) -> None:
@@ -43,7 +38,6 @@ class Collections:
         self._open[name].upsert(ids=[str(one) for one in numbers], embeddings=vectors)
 
     def delete(self, name: str, numbers: Sequence[int]) -> None:
-        """Delete vectors, if they are there."""
         if name in self._open:
             for start in range(0, len(numbers), _AT_ONCE):
                 self._open[name].delete(ids=[str(one) for one in numbers[start : start + _AT_ONCE]])
@@ -63,7 +57,7 @@ class Collections:
 
 
 def main() -> None:
-    """Serve the folder of the first argument."""
+    """Serve the folder of the first argument. Requests come on standard input, until that ends."""
 
     def begin() -> Callable[..., object]:
         collections = Collections(sys.argv[1])

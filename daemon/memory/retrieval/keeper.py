@@ -1,8 +1,4 @@
-"""The owner of the vector index: one daemon at a time holds the lock and embeds what is queued. Others only scan.
-
-A new owner first compares vectors.db with memory.db. A kill, a restored backup or a deleted folder therefore leaves
-neither missing nor superfluous vectors.
-"""
+"""The owner of the vector index: one daemon at a time holds the lock and embeds what is queued. Others only scan."""
 
 import asyncio
 import fcntl
@@ -110,7 +106,10 @@ class OwnerWork:
         self._thread.shutdown(wait=False)
 
     async def begin(self) -> None:
-        """Compare everything, queue what is missing and delete what is superfluous. Raises StoreError."""
+        """Compare everything, queue what is missing and delete what is superfluous. Raises StoreError.
+
+        A kill, a restored backup or a deleted folder therefore leaves no fault behind.
+        """
         found = await difference(self._parts.database, self._file)
         for start in range(0, len(found.orphaned), _SLICE):
             await self._in_thread(partial(self._replace, found.orphaned[start : start + _SLICE], ()))
@@ -190,7 +189,6 @@ class OwnerWork:
         self._file.replace(gone, placed)
 
     def _check_length(self, vectors: "Sequence[Vector]") -> None:
-        """Raise ModelRefused if the embedder's vectors have another length than the stored ones."""
         known = self._file.length()
         for length in {len(one) for one in vectors}:
             if known and length != known:
@@ -244,7 +242,6 @@ _CLEARED_EVERY_S: Final = 600.0
 
 
 def free_bytes(folder: Path) -> int:
-    """Return the free bytes of the disk that holds a folder. Raises OSError."""
     return shutil.disk_usage(folder).free
 
 
@@ -257,7 +254,7 @@ class VectorKeeper:
         self._trouble = ""
 
     async def run(self) -> None:
-        """Own the index whenever no other process does, until cancelled. Raises StoreError, OSError."""
+        """Own the index whenever other processes do not, until cancelled. Raises StoreError, OSError."""
         while True:
             with owned(self._parts.folder) as lock:
                 if lock is not None:

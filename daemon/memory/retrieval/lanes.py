@@ -306,7 +306,6 @@ def _candidate(hit: Hit, lane: SearchLane, newest_ms: int, *, named: bool) -> Ca
 
 
 def says_more(hit: Hit, asked: frozenset[str]) -> bool:
-    """Return True if a hit says more than the question itself."""
     return holds_more(hit.text, asked)
 
 

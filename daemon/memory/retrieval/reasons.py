@@ -1,8 +1,4 @@
-"""Explains a reply: the memories that support each of its sentences, and the quotations that prove these.
-
-Surfaced memories are kept with the reply's trace. Each memory and each proof is read as it is now, and shown only to
-readers who may hear it now. Deleted memories are only counted.
-"""
+"""Explains a reply: the memories that support each of its sentences, and the quotations that prove these."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -114,7 +110,10 @@ class _Found:
 
 
 class Reasons:
-    """Explains replies of all souls on one memory.db. All users may hear the library's `open_folders`."""
+    """Explains replies of all souls on one memory.db. All users may hear the library's `open_folders`.
+
+    Each memory and each proof is read as it is now, and shown only to readers who may hear it now.
+    """
 
     def __init__(self, database: Database, meaning: Meaning | None = None, open_folders: Collection[str] = ()) -> None:
         self._database = database
@@ -160,10 +159,7 @@ class Reasons:
         return turn_id(Speaks.SOUL, row["seq"]) if row else ""
 
     async def why(self, reply: str, ears: Sequence[Ear] | None) -> WhySaid | None:
-        """Return a reply explained for the readers of `ears`, or None if there is no such reply. Raises StoreError.
-
-        With `ears` None all of it is explained.
-        """
+        """Return a reply explained for the readers of `ears` (None: all of it), if it exists. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> tuple[sqlite3.Row, str, _Found] | None:
             row = await _reply(transaction, reply)

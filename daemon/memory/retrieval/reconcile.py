@@ -25,7 +25,7 @@ class Difference:
 async def difference(database: Database, file: VectorFile) -> Difference:
     """Compare both, a slice at a time. Queued memories count as missing, too. Raises StoreError.
 
-    The file is read in a thread. No other code may use its connection in that time.
+    The file is read in a thread. Its connection must not be used elsewhere in that time.
     """
     orphaned = await asyncio.to_thread(file.ids)
     missing: list[str] = []

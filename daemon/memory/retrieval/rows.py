@@ -78,7 +78,6 @@ class Hit:
 
 
 async def read_places(transaction: Transaction, seqs: Collection[int]) -> dict[int, TurnPlace]:
-    """Return the neighbours of turns."""
     rows = await transaction.gathered(
         """
         SELECT json_group_array(json_array(p.seq, p.before, p.after, a.after, p.visit))  -- in the order of TurnPlace

@@ -1,9 +1,4 @@
-"""Scans all vectors of a shelf: one matrix of bytes per shelf, loaded on demand, evicted least recently used first.
-
-A vector is stored as integers from -127 to 127 with a scale. That takes a quarter of the memory at the speed of floats,
-because a piece fits the processor's cache. A cosine is off by a few thousandths at most. All methods block and belong
-to one thread.
-"""
+"""Scans all vectors of a shelf: one matrix of bytes per shelf, loaded on demand, evicted least recently used first."""
 
 import time
 from bisect import bisect
@@ -91,7 +86,11 @@ class Search:
 
 @dataclass(slots=True)
 class _Matrix:
-    """Rows in the order of their numbers, each with its scale, and room for more. `places` maps ids to rows."""
+    """Rows in the order of their numbers, each with its scale, and room for more. `places` maps ids to rows.
+
+    Integers from -127 to 127 take a quarter of the memory at the speed of floats, because a piece fits the processor's
+    cache. A cosine is off by a few thousandths at most.
+    """
 
     ids: list[str]
     room: "NDArray[np.int8]"
@@ -126,7 +125,7 @@ class _Matrix:
 
 
 class Shelves:
-    """The matrices of the shelves of one vectors.db within a budget of bytes."""
+    """The matrices of the shelves of one vectors.db within a budget of bytes. Blocks, in one thread alone."""
 
     def __init__(self, file: VectorFile, budget: int = BUDGET) -> None:
         self._file = file
@@ -193,10 +192,7 @@ class Shelves:
         return known
 
     def _let_go(self, newest: Shelf) -> None:
-        """Evict the least recently used matrix, or the newest if the query uses all of them.
-
-        Otherwise each such query would load every shelf again.
-        """
+        """Evict the least recently used matrix, or the newest if a query uses all (it would else reload all)."""
         oldest = next(iter(self._loaded))
         gone = newest if oldest in self._asked else oldest
         self._bytes -= self._loaded.pop(gone).nbytes

@@ -141,7 +141,6 @@ async def ids_after(transaction: Transaction, after: Mapping[str, int], most: in
 
 
 async def count_embeddable(transaction: Transaction) -> int:
-    """Return the number of memories to embed."""
     row = await transaction.one(
         f"""
         SELECT (SELECT count(*) FROM turns WHERE {_SPOKEN}) + (SELECT count(*) FROM records WHERE {_SEARCHED})

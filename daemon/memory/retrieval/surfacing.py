@@ -1,10 +1,4 @@
-"""Surfaces memories for a reply, by the newest words, the last thought, and the current topic and task.
-
-Each text is a separate search (a lane), because a joined text finds the meaning of neither. The newest words get half
-the seats. Left out are memories that the prompt shows, that surfaced to the last three replies, and the soul's own
-words unless asked for. The readers are checked by codes in each MATCH and each partition of vectors, and again when a
-row is read.
-"""
+"""Surfaces memories for a reply, by the newest words, the last thought, and the current topic and task."""
 
 import asyncio
 import datetime as dt
@@ -77,12 +71,10 @@ class LatelySearched:
         self._kept: dict[_Key, _Kept] = {}
 
     def get(self, text: str, here: ConversationKey, codes: Collection[Sequence[str]]) -> Found | None:
-        """Return the result of a text for the same readers in the same conversation."""
         kept = self._kept.get(_key(text, here, codes))
         return kept.found if kept is not None and self._clock.monotonic() < kept.until else None
 
     def keep(self, here: ConversationKey, codes: Collection[Sequence[str]], found: Sequence[Found]) -> None:
-        """Cache the results of lanes. The oldest entries are evicted."""
         until = self._clock.monotonic() + _SECONDS
         for lane, meant in found:
             key = _key(lane.question.text, here, codes)
@@ -157,7 +149,11 @@ class Surfaced:
 
 
 class Surfacing:
-    """Finds memories for the replies of all souls on one memory.db."""
+    """Finds memories for the replies of all souls on one memory.db.
+
+    Each text is a separate search (a lane), because a joined text finds the meaning of neither. The readers are checked
+    by codes in each MATCH and each partition of vectors, and again when a row is read.
+    """
 
     def __init__(self, database: Database, clock: Clock, meaning: Meaning | None = None) -> None:
         self._database = database
@@ -173,10 +169,7 @@ class Surfacing:
     async def search(
         self, conversation: ConversationKey, readers: Readers, query: str, limit: int
     ) -> tuple[Passage, ...]:
-        """Return passages for a deliberate search, also those that are shown already or surfaced lately.
-
-        Raises StoreError and IndexDamaged.
-        """
+        """Return passages for a deliberate search, also those shown already. Raises StoreError, IndexDamaged."""
         found = await self.find(conversation, readers, [query], limit, floor=Floor.FITTING, again=True)
         return tuple(passage_of(one, conversation, query) for one in found.hits)
 
@@ -201,10 +194,7 @@ class Surfacing:
         floor: Floor = Floor.SURFACING,
         again: bool = False,
     ) -> Surfaced:
-        """Return the memories themselves. With `again` those of the last three replies are included.
-
-        Raises StoreError and IndexDamaged.
-        """
+        """Return the memories, with `again` also those of the last three replies. Raises StoreError, IndexDamaged."""
         asked = [question(one) for one in lanes]
         codes = codes_for_readers(conversation, readers)
         if not asked or asked[0].small_talk or limit <= 0 or not codes:
@@ -267,10 +257,7 @@ class Surfacing:
     async def _search_words(
         self, asked: Sequence[Sought], codes: Collection[Sequence[str]], here: ConversationKey
     ) -> list[SearchLane]:
-        """Search by words, each lane in a separate read, which may take half a second. A damaged index gets rebuilt.
-
-        Raises IndexDamaged.
-        """
+        """Search by words, each lane in a separate read. Raises IndexDamaged, after which the index gets rebuilt."""
 
         async def unit(transaction: Transaction, one: Sought) -> SearchLane:
             people = await people_named(transaction, one.text, one.words, here)

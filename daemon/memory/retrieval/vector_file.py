@@ -1,8 +1,4 @@
-"""vectors.db: the vectors of memories and their partitions. It is a cache, deleted whenever it is in doubt.
-
-A vector has a number that is never reused and by which Chroma knows it. A changed vector gets a new number. A reader
-that knows all numbers up to one needs only those above it. All methods block and are called in a thread.
-"""
+"""vectors.db: the vectors of memories and their partitions. It is a cache, deleted whenever it is in doubt."""
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +97,11 @@ def digest_of(source: Embeddable, view: View) -> str:
 
 
 class VectorFile:
-    """A connection to vectors.db, for one thread at a time. Only the owner of the index opens it for writing."""
+    """A connection to vectors.db, for one thread at a time. Only the owner of the index opens it for writing.
+
+    A vector has a number that is never reused, and a changed vector gets a new number. A reader that knows all numbers
+    up to one needs only those above it. All methods block.
+    """
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
         """Open the file. Raises VectorsDamaged if it has another format, or is missing and only to be read."""
@@ -143,7 +143,6 @@ class VectorFile:
         return str(rows[0]["value"]) if rows else ""
 
     def note(self, **facts: str) -> None:
-        """Store facts about the file."""
         with self._transaction():
             for name, value in facts.items():
                 self._rows(
@@ -165,7 +164,6 @@ class VectorFile:
         return int(self._rows("PRAGMA data_version")[0][0])
 
     def digests(self, ids: Sequence[str]) -> dict[tuple[str, View], str]:
-        """Return the stored digests of some memories."""
         return {
             (row["id"], View(row["view"])): row["digest"]
             for row in self._of_ids("SELECT id, view, digest FROM vectors WHERE id IN (%s)", ids)
@@ -175,7 +173,6 @@ class VectorFile:
         return {row["id"] for row in self._rows("SELECT DISTINCT id FROM vectors")}
 
     def count(self) -> int:
-        """Return the number of memories with stored vectors."""
         return int(self._rows("SELECT count(DISTINCT id) FROM vectors")[0][0])
 
     def shelves_of(self, ids: Sequence[str]) -> dict[Shelf, list[int]]:
@@ -231,7 +228,6 @@ class VectorFile:
             sqlite.checkpoint(self._connection, "TRUNCATE")
 
     def sizes(self) -> dict[Shelf, int]:
-        """Return the number of vectors on each shelf."""
         rows = self._rows("SELECT partition, view, count(*) AS size FROM shelves GROUP BY partition, view")
         return {Shelf(row["partition"], View(row["view"])): row["size"] for row in rows}
 
@@ -248,11 +244,9 @@ class VectorFile:
         return row["size"], row["last"]
 
     def newest(self) -> int:
-        """Return the highest number of all vectors. 0 for none."""
         return int(self._rows("SELECT coalesce(max(number), 0) AS newest FROM vectors")[0]["newest"])
 
     def shelves_above(self, number: int) -> set[Shelf]:
-        """Return the shelves with vectors above a number."""
         rows = self._rows("SELECT DISTINCT partition, view FROM shelves WHERE number > :number", number=number)
         return {Shelf(row["partition"], View(row["view"])) for row in rows}
 
@@ -293,7 +287,6 @@ class VectorFile:
         return [StoredVector(row["number"], row["id"], row["vector"]) for row in rows]
 
     def numbers(self, shelf: Shelf) -> list[int]:
-        """Return the numbers on a shelf in order."""
         rows = self._rows(
             "SELECT number FROM shelves WHERE partition = :partition AND view = :view ORDER BY number",
             partition=shelf.partition,
@@ -351,7 +344,6 @@ class VectorFile:
 
 
 def delete_files(path: Path) -> None:
-    """Delete a database with its log."""
     for end in ("", "-wal", "-shm", "-journal"):
         path.with_name(path.name + end).unlink(missing_ok=True)
 

@@ -1,8 +1,4 @@
-"""The vector index as a cycle uses it: small shelves are scanned exactly, large ones by Chroma if it is open.
-
-Each process scans vectors.db itself, within its budget, and needs no ownership for that. All of it blocks in one
-thread, never on the event loop.
-"""
+"""The vector index as a cycle uses it: small shelves are scanned exactly, large ones by Chroma if it is open."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -40,7 +36,7 @@ _GROWN: Final = 0.1  # growth, as a share of the shelf, after which its sample i
 
 
 class Vectors:
-    """The vector index. Implements `core.ports.vectors.VectorIndex`.
+    """The vector index of this process, which implements `core.ports.vectors.VectorIndex`. One thread does the work.
 
     `folder` is `SOUL_HOME/index`, `embedder` the id of the model that embeds queries.
     """

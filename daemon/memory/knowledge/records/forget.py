@@ -33,10 +33,10 @@ async def forget(
     """Delete records, or follow changed turns, with all that was made from them alone. Return the deleted ids.
 
     An episode or a core with other sources loses its words at once and waits to be made again. A fact keeps its
-    remaining quotations. A fact without quotations goes with any of its sources. A fact that a deleted current fact
+    remaining quotations, and without quotations it goes with any source. If a current fact is deleted, the fact that it
     superseded holds again. The sources of a deleted core may be distilled again. `reworded` turns keep their visit,
     which is made again from their new words. Thoughts that saw any of it lose their words. If turns only `aged`,
-    thoughts that rested on the deleted records rest on the turns instead.
+    thoughts keep theirs, and rest on the turns.
     """
     gone: list[str] = []
     waiting = list(ids)
@@ -115,10 +115,7 @@ async def _close_gap(transaction: Transaction, newer: Sequence[str], older: Sequ
 
 
 async def _empty(transaction: Transaction, lost: Link, now: int, reason: str, *, aged: bool) -> None:
-    """Empty what lost one of several sources, and all that was made of it in turn.
-
-    An open visit has no words of its turns yet. It keeps what it inherited.
-    """
+    """Empty what lost one of several sources, and all that was made of it. An open visit keeps what it inherited."""
     waiting, seen = [lost], set[str]()
     while waiting:
         one = waiting.pop()

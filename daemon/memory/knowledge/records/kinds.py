@@ -33,12 +33,11 @@ class Trust(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """The fields of all kinds of records.
+    """The fields of all kinds of records. `text` is searched and shown, and `significance` goes from 1 to 10.
 
-    `audience` may hear the record. With outsiders present it is repeated in `channel` alone. `conversation` is the id
-    of its conversation, `person` the platform id of the person whom it is about. `text` is searched and shown.
-    `significance` goes from 1 to 10. `extra` keeps unknown fields of a passport. The store sets `id`, `seq` and
-    `created_ms`.
+    `audience` may hear the record. With outsiders present it is repeated in `channel` alone. `conversation` is an id,
+    `person` the platform id of the person whom it is about. `extra` keeps unknown fields of a passport. The store sets
+    `id`, `seq` and `created_ms`.
     """
 
     kind: ClassVar[RecordKind]
@@ -209,4 +208,4 @@ KINDS: Mapping[RecordKind, tuple[type[Record], str]] = {
     RecordKind.SENSE: (Sense, "senses"),
     RecordKind.JOURNAL: (JournalEntry, "journal"),
 }
-"""The class of each kind and the name of its own table."""
+"""The class of each kind and the name of its table."""

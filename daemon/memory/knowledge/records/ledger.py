@@ -1,8 +1,4 @@
-"""The ledger: one chained row for every write to memory, which makes tampering visible (`reliability.md` P48).
-
-A digest is of a salt and the content. Forgetting deletes the salt, and the digest then reveals nothing of the words.
-The chain holds digests alone and stays whole.
-"""
+"""The ledger: one chained row for every write to memory, which makes tampering visible (`reliability.md` P48)."""
 
 import hashlib
 import secrets
@@ -59,9 +55,7 @@ async def last_write(transaction: Transaction, subject: str) -> int:
 
 async def take_back(transaction: Transaction, turns: Sequence[str], now: int) -> None:
     """Note that a user had the facts from these turns forgotten. The turns teach nothing further unless reworded."""
-    writes = [
-        Write("take back", f"{_TAUGHT}{one}") for one in dict.fromkeys(turns)
-    ]  # the turn's own row stays the newest one about the turn
+    writes = [Write("take back", f"{_TAUGHT}{one}") for one in dict.fromkeys(turns)]  # keeps `last_write` of the turn
     await note_writes(transaction, writes, now)
 
 
@@ -78,7 +72,7 @@ async def is_taken_back(transaction: Transaction, turn: str) -> bool:
 
 
 async def forget_salts(transaction: Transaction, subject: str) -> None:
-    """Delete the salts of a record, which makes its digests meaningless."""
+    """Delete the salts of a record. Its digests then reveal nothing of its words, and the chain stays whole."""
     await transaction.run("UPDATE ledger SET salt = '' WHERE object = :subject AND salt <> ''", subject=subject)
 
 

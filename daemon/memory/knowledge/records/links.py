@@ -109,9 +109,8 @@ def may_rest_on(derived: Origin, source: Origin) -> bool:
 class Relation(StrEnum):
     """The meaning of a link, named as in seed 004 where it has a name.
 
-    An episode has `TURN_REFS`, a sense an `EPISODE_ID` and `CONCEPT_REFS` to facts, a fact `EPISODE_REFS`. `EVIDENCE`
-    leads to the turn whose words prove the origin, `SOURCES` to what the origin was distilled from, `SUPERSEDES` to the
-    older fact.
+    `EVIDENCE` leads to the turn whose words prove the origin, `SOURCES` to what it was distilled from. `SUPERSEDES`
+    leads to the older fact.
     """
 
     TURN_REFS = "turn_refs"
@@ -146,10 +145,9 @@ class Link:
 
 
 async def link(transaction: Transaction, links: Sequence[Link], now: int) -> None:
-    """Store links. A link that exists keeps its first quotation.
+    """Store links. A link that exists keeps its first quotation. Raises BrokenLink if an end is missing.
 
-    Raises BrokenLink if an end is missing, and HeardByMore if fewer people may hear the target that the origin is made
-    from.
+    Raises HeardByMore if fewer people may hear the target that the origin is made from.
     """
     for one in links:
         origin, target = [await _linked(transaction, end) for end in (one.origin, one.target)]

@@ -59,10 +59,7 @@ class _NoRowOfItsKind(StoreError): ...
 
 
 async def put(transaction: Transaction, record: R, now: int, links: Sequence[Link] = ()) -> R:
-    """Store a new record with its links, whose origin may be left empty. Return it with its id.
-
-    Raises BrokenLink and HeardByMore.
-    """
+    """Store a new record with its links, whose origin may be left empty. Raises BrokenLink, HeardByMore."""
     kept = replace(record, id=await new_id(transaction, record.kind, record.at_ms), created_ms=now)
     return await put_as(transaction, kept, now, links)
 
@@ -233,7 +230,6 @@ _Codec = tuple[Callable[[Any], object], Callable[[Any], Any]]
 
 @cache
 def _codecs(kind: RecordKind) -> Mapping[str, _Codec]:
-    """Return an encoder and a decoder for each field. Plain values stay as they are, and all others become JSON."""
     cls = KINDS[kind][0]
     hints = get_type_hints(cls)
     return {one.name: _codec(hints[one.name]) for one in fields(cls)}
