@@ -69,8 +69,7 @@ class Merging:
     async def merge(self, run: Run, stays: Line, goes: Line, standing: int, most_lost: float, *, lossy: bool) -> bool:
         """End `goes` in favour of `stays`, if both are unchanged and still hold. Raises LostLease.
 
-        `lossy`: the two differ in words, and count against the share `most_lost` that a run may lose of all `standing`
-        lines.
+        `lossy`: the two differ in words, and count against the share `most_lost` of the `standing` lines.
         """
 
         async def unit(recorder: Recorder) -> bool:

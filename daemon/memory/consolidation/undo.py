@@ -61,7 +61,7 @@ async def undo(transaction: Transaction, run: str, now: int) -> Undone:
 
 
 class _Undoing:
-    """Undoes units. `_stamps` holds, for records already undone, the number of their last write before the run."""
+    """Undoes units. `_stamps` holds the last write before the undone changes, by record."""
 
     def __init__(self, transaction: Transaction, now: int) -> None:
         self._transaction = transaction

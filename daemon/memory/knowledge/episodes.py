@@ -278,7 +278,7 @@ def _reported(turns: Sequence[Turn]) -> bool:
 
 
 async def _is_source(transaction: Transaction, episode: Episode) -> bool:
-    """Return True if a fact was learned from its turns, or the topic or task was set there since it began."""
+    """Return True if a fact was learned from its turns, or the topic or task was set since it began."""
     row = await transaction.one(
         """
         SELECT EXISTS (SELECT 1 FROM links l JOIN links e ON e.target = l.target AND e.relation = 'evidence'

@@ -84,8 +84,8 @@ class Learning(WorkerStore):
         """Store the learned facts as the next version of a model.
 
         Return False, and write nothing, if `expected_version` is outdated: another revision was faster, or a message
-        that it may be made from was edited or deleted. Raises LossRefused if more than `most_lost` (0..1) of the lines,
-        and more than one, would go at once without a correction.
+        that it may be made from was edited or deleted. Raises LossRefused if more than `most_lost` (0..1) of several
+        lines would go without a correction.
         """
         key, now = model_key(self._worker.scope, person, audience), self._clock.now_ms()
 

@@ -180,7 +180,7 @@ def worth_showing(
 ) -> set[int]:
     """Return the rows that surface: those near the best score, or none if no row is relevant.
 
-    A row is relevant if its score is high enough, and either enough words fit or its vector is an outlier.
+    A relevant row has a high score. In addition, enough words fit, or its vector is an outlier.
     """
     enough = max(_LEAST_WORDS, _LEAST_SHARE * words.total)
     by_meaning = words.terms >= _FEWEST_TERMS

@@ -15,7 +15,7 @@ from daemon.memory.records import JSONObject, Speaks, as_json, json_object, read
 from daemon.memory.worker_store import WorkerStore
 
 QUESTION_LAPSES_MS = 60 * 24 * 3_600_000
-"""The time after which an open question lapses if no thought renews it."""
+"""Milliseconds after which an open question lapses if no thought renews it."""
 
 _FELT = ("valence", "arousal", "dominance", "moved_ms", "felt_quality", "felt_by")
 _STATE = "soul = :soul AND workspace = :workspace AND audience = :audience"

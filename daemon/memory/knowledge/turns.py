@@ -17,7 +17,7 @@ OF_SOUL: Final = """
   EXISTS (SELECT 1 FROM conversations h WHERE h.id = :soul || substr(c.id, length(c.soul) + 1)
             AND (h.id = c.id OR h.handed_to <> '' OR c.handed_to <> ''))
 """
-"""The SQL condition that conversation `c` is of `:soul`, or of another soul in a thread handed to or from it."""
+"""The SQL condition that `:soul` has conversation `c`, or another soul has it by a thread handed to or from `:soul`."""
 
 _AMONG: Final = """
     SELECT o.id FROM conversations c
@@ -197,7 +197,7 @@ async def forget_summary(transaction: Transaction, conversation: str, seq: int) 
     """Delete a summary that covers turn `seq`, which was edited or deleted, and make a job that writes one fail.
 
     The same is done for each soul that the thread was handed to, because it may know the turn. `summarized_to` gets a
-    new value below zero, and the running job then does not find the summary that it began from.
+    new value below zero. The running job then does not find the summary that it began from.
     """
     for one in sorted(await handed_among(transaction, conversation)):
         await transaction.run(

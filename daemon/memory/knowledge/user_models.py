@@ -172,7 +172,7 @@ class UserModels(WorkerStore):
 async def note_to_look_through(
     transaction: Transaction, conversation: ConversationKey, said: Mapping[str, int]
 ) -> None:
-    """Record that a job was queued for what users said in a conversation, each up to the turn with this seq."""
+    """Record that a job was queued for what users said in a conversation, up to the given turn of each user."""
     for person, seq in said.items():
         await transaction.insert(
             "looked_through",

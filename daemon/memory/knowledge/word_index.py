@@ -119,8 +119,8 @@ class Postings:
 class WordIndex:
     """A full-text index: the tables `NAME_index` and `NAME_words`. The name is a literal of this package.
 
-    The audience is part of every term of a MATCH, and a search visits only rows that its readers may find. As a column
-    it would take three times as long, because each word walks through the audience's rows. `ranking` ranks the results,
+    The audience is part of every term of a MATCH. A search visits only rows that its readers may find. As a column it
+    would take three times as long, because each word walks through the audience's rows. `ranking` ranks the results,
     because FTS5's own `bm25()` visits every row. SQLite forbids virtual tables in triggers of an untrusted schema. The
     writer of a row therefore indexes it, too. `NAME_words` keeps what was indexed, because FTS5 deletes only exact
     entries.
@@ -181,7 +181,7 @@ class WordIndex:
     async def find(
         self, transaction: Transaction, readers: Collection[Sequence[str]], terms: Sequence[Term]
     ) -> Postings:
-        """Return the rows in which the rarest of the terms occur behind one of the codes, for each group of codes.
+        """Return the rows that hold the rarest of the terms behind one of the codes, for each group of codes.
 
         Raises IndexDamaged.
         """

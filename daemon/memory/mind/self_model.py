@@ -1,4 +1,4 @@
-"""A soul's picture of itself for one audience, its own text, and its values, each with the changes of a thought."""
+"""A soul's picture of itself for one audience, its own text and its values, with the changes of thoughts to them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ class SelfModelPatch:
         return sum(map(bool, (*self._plain().values(), self.new_uncertainty, self.resolved_uncertainty)))
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`. A resolved uncertainty makes room for a new one."""
+        """Apply the changes (see `ThoughtPart.take`). A resolved uncertainty makes room for a new one."""
         done, refused = 0, list[str]()
         for part, words in self._plain().items():
             if words:
@@ -121,7 +121,7 @@ class IdentityPatch:
     size: ClassVar[int] = 1
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`. Only thoughts for the whole workspace may change the text."""
+        """Apply the change (see `ThoughtPart.take`), if the whole workspace may know the thought."""
         if thought.audience.kind is not AudienceKind.WORKSPACE or not thought.readers.members_only:
             return PartsTaken(0, ["private"])
         held = own_text(await rows_of_soul(transaction, thought.conversation.soul, _DOCUMENT))
@@ -142,7 +142,7 @@ NO_TEXT: Final = OwnText()
 
 
 def own_text(rows: Iterable[HeldPart]) -> OwnText:
-    """Return the text that these rows make, oldest first. A row without words has no effect."""
+    """Return the text and the draft that these rows make, given oldest first."""
     text, draft = list[HeldPart](), list[HeldPart]()
     for row in rows:
         match row.act:
@@ -203,7 +203,7 @@ class ValuesPatch:
         return len(self.changes)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`. Only thoughts for the whole workspace may change values."""
+        """Apply the changes (see `ThoughtPart.take`), if the whole workspace may know the thought."""
         if thought.audience.kind is not AudienceKind.WORKSPACE or not thought.readers.members_only:
             return PartsTaken(0, ["private"] * self.size)
         done, refused = 0, list[str]()

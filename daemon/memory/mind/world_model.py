@@ -45,7 +45,7 @@ class WorldModelPatch:
         return sum(map(len, self.said.values()))
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`. A person's attributes other than beliefs count as done, but are not stored here."""
+        """Apply the changes (see `ThoughtPart.take`). Lasting attributes of a person are counted, but not stored."""
         held = list(await parts_in_force(transaction, thought, _MODEL))
         present = await present_there(transaction, thought)
         done, refused = 0, list[str]()
@@ -136,7 +136,7 @@ _AXES: Final = ("valence", "arousal", "dominance")
 
 @dataclass(frozen=True, slots=True)
 class MoodShift:
-    """A shift on each axis (-1 to 1), its feeling in words, and the new mood, or '' for no change.
+    """A shift on each axis (-1 to 1), its feeling in words, and the new mood, if any.
 
     Half of an axis's value is gone after `half_life_minutes`. `unknown`: the thought named a mood that the soul lacks.
     `feeling` holds the mood's qualia and bodily values, or None.
@@ -162,7 +162,7 @@ class MoodShift:
         return bool(self.mood or self.felt_quality or self.valence or self.arousal or self.dominance)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`. The faded values of the axes are shifted and kept within -1 to 1."""
+        """Shift the faded values of the axes within -1 to 1, and store the feeling (see `ThoughtPart.take`)."""
         if self._moves:
             await self._store(transaction, thought)
         if self.feeling is not None:

@@ -112,7 +112,7 @@ class _Found:
 class Reasons:
     """Explains replies of all souls on one memory.db. All users may hear the library's `open_folders`.
 
-    Each memory and each proof is read as it is now, and shown only to readers who may hear it now.
+    Memories and proofs are read as they are now, and shown only to readers who may hear them now.
     """
 
     def __init__(self, database: Database, meaning: Meaning | None = None, open_folders: Collection[str] = ()) -> None:

@@ -88,8 +88,8 @@ class Search:
 class _Matrix:
     """Rows in the order of their numbers, each with its scale, and room for more. `places` maps ids to rows.
 
-    Integers from -127 to 127 take a quarter of the memory at the speed of floats, because a piece fits the processor's
-    cache. A cosine is off by a few thousandths at most.
+    Integers from -127 to 127 take a quarter of the memory of floats. They are as fast, because a piece fits the
+    processor's cache. A cosine is off by a few thousandths at most.
     """
 
     ids: list[str]

@@ -151,8 +151,8 @@ class Surfaced:
 class Surfacing:
     """Finds memories for the replies of all souls on one memory.db.
 
-    Each text is a separate search (a lane), because a joined text finds the meaning of neither. The readers are checked
-    by codes in each MATCH and each partition of vectors, and again when a row is read.
+    Each text is a separate search (a lane), because a joined text finds the meaning of neither. Codes in each MATCH and
+    each partition of vectors check the readers. They are checked again when a row is read.
     """
 
     def __init__(self, database: Database, clock: Clock, meaning: Meaning | None = None) -> None:

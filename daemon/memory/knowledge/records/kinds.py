@@ -20,7 +20,7 @@ class RecordKind(StrEnum):
 class Trust(StrEnum):
     """The way a record came to be known.
 
-    `OWN`: its person said it of themselves. `CLAIM`: a user said it of another person. `DOCUMENT`: it was read.
+    `OWN`: the person said it of themselves. `CLAIM`: a user said it of another person. `DOCUMENT`: it was read.
     `INFERRED`: the soul made it from others. `NOTED`: an old note without a quotation, which proves nothing.
     """
 
