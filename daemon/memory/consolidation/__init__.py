@@ -1,1 +1,1 @@
-"""What is kept of nights: which slots are done, what each run changed, and how it is undone."""
+"""The stored state of nightly consolidation: its slots, the changes of each run, and the undoing of a run."""

@@ -1,4 +1,4 @@
-"""Distils eight closed visits of one audience into a core, eight cores into a sphere, and makes emptied ones anew."""
+"""Distils eight closed visits of one audience into a core and eight cores into a sphere, and refills emptied ones."""
 
 import datetime as dt
 import re
@@ -20,19 +20,18 @@ from daemon.memory.knowledge.records.links import Link, Relation, common_of, lin
 from daemon.memory.knowledge.records.store import change, get
 from daemon.memory.records import as_json
 
-_AKIN: Final = 0.5  # of two words: rather than not
-_LEAST: Final = 4  # one word in so many of a sentence has to stand in what it rests on, and one in any case
+_AKIN: Final = 0.5  # likeness above which two words count as the same
+_LEAST: Final = 4  # one content word in four, and at least one, must occur in the notes
 _ID: Final = re.compile(r"\b(?:(?:EP|SMEM|JN)_\d{8}_\d+|(?:TU|TL|LB|core|sphere)_\d+|sem_[0-9a-f]{8})\b", re.IGNORECASE)
-"""What looks like the id of a memory; the model was shown none."""
 
 
 class DistillateRefused(StoreError):
-    """It rests on nothing that it was made of; nothing was written."""
+    """The distillate does not rest on the notes that it was made of. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class DistilledLine:
-    """One sentence, and the numbers of the notes that it rests on, from one."""
+    """A sentence, and the numbers (from 1) of the notes that it rests on."""
 
     text: str
     notes: tuple[int, ...]
@@ -40,7 +39,7 @@ class DistilledLine:
 
 @dataclass(frozen=True, slots=True)
 class Distillate:
-    """What several notes come to; one line each. `significance` goes from 1 to 10."""
+    """The common content of several notes. `significance` goes from 1 to 10."""
 
     claims: tuple[DistilledLine, ...]
     key_outcome: str = ""
@@ -53,9 +52,9 @@ class Distillate:
 
 
 def require_grounded(made: Distillate, notes: Sequence[str]) -> None:
-    """Raises DistillateRefused unless each sentence names something of the notes that it rests on.
+    """Raise DistillateRefused unless each sentence shares words with the notes that it rests on.
 
-    A quarter of its telling words has to stand in them, and each number. The reason holds none of the words.
+    At least a quarter of its content words and every number must occur in them. The reason quotes none of the words.
     """
     if not made.claims:
         raise _refused("it is empty")
@@ -65,7 +64,7 @@ def require_grounded(made: Distillate, notes: Sequence[str]) -> None:
 
 
 def known_words(tags: Sequence[str], notes: Sequence[str]) -> tuple[str, ...]:
-    """Those of the tags that name something of the notes."""
+    """Return the tags that share a word with the notes."""
     said = words_of("\n".join(notes))
     return tuple(tag for tag in tags if _names_something(tag, said))
 
@@ -96,7 +95,7 @@ def _refused(reason: str) -> DistillateRefused:
 PART: Final = "distils"
 EIGHT: Final = 8
 PATIENCE_MS: Final = 7 * 86_400_000
-"""How long what was emptied waits for a source that is made anew itself, before it is made of the others."""
+"""Milliseconds that an emptied record waits for a source that is itself emptied, before it is made without that one."""
 
 _FEWEST: Final = 2  # memories that are worth distilling together
 _LOOKED_AT: Final = 400
@@ -129,7 +128,7 @@ _EMPTIED: Final = f"""
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Memories that are to be distilled, oldest first: into a new core or sphere, or into `anew`, which was emptied."""
+    """Memories to distil, oldest first: into a new core or sphere, or to refill the emptied record `anew`."""
 
     sources: tuple[str, ...]
     into: Distilled
@@ -142,7 +141,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class ToDistil:
-    """One of them as it is now; `stamp` is the last write to it."""
+    """An episode to distil. `stamp` is the last write to it."""
 
     episode: Episode
     stamp: int
@@ -162,7 +161,7 @@ class ToDistil:
 
 
 class Distilling:
-    """Finds what is to be distilled for one audience, and stores what came of it."""
+    """Finds the memories to distil for one audience, and stores the result."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
@@ -170,10 +169,9 @@ class Distilling:
     async def next(
         self, audience: Audience, now: int, paused: Collection[str], without: Collection[str]
     ) -> Group | None:
-        """What is to be distilled next, what was emptied first; None where nothing is.
+        """Return the next memories to distil, emptied records first. None when there are none.
 
-        Left out are the memories `without`, those that were refused too often, and those in whose visits a person spoke
-        who has `paused` remembering.
+        Left out are the memories `without`, those refused too often, and visits of users who have `paused` remembering.
         """
         values: dict[str, object] = {
             **self._runs.scope,
@@ -190,8 +188,6 @@ class Distilling:
         return await self._runs.read(unit)
 
     async def read(self, source: str) -> ToDistil | None:
-        """One of the memories, as it is now."""
-
         async def unit(transaction: Transaction) -> ToDistil | None:
             found = await get(transaction, source)
             return ToDistil(found, await last_write(transaction, source)) if isinstance(found, Episode) else None
@@ -199,10 +195,10 @@ class Distilling:
         return await self._runs.read(unit)
 
     async def keep(self, run: Run, group: Group, sources: Sequence[ToDistil], made: Distillate) -> str:
-        """Store what was distilled, with links to all of its sources, which are marked as used; gives its id.
+        """Store what was distilled with links to all its sources, and mark these as distilled. Return its id.
 
-        Empty, and nothing is written, where a source was changed or forgotten meanwhile. Raises DistillateRefused where
-        it does not rest on its sources or has no readers, LostLease.
+        The id is empty, and nothing is written, if a source was changed or forgotten in between. Raises LostLease, and
+        DistillateRefused where the distillate does not rest on its sources or has no readers.
         """
         require_grounded(made, [one.note for one in sources])
 
@@ -239,7 +235,7 @@ class Distilling:
         return await self._runs.write(run, PART, unit)
 
     async def refuse(self, run: Run, group: Group, reason: str) -> None:
-        """Note in the ledger why what a model made of them was not taken. Raises LostLease."""
+        """Note in the ledger why a distillate was refused. Raises LostLease."""
 
         async def unit(recorder: Recorder) -> None:
             about = group.anew or f"{group.into.kind} {run.audience}"
@@ -254,7 +250,7 @@ class Distilling:
         await self._runs.write(run, PART, unit)
 
     async def dissolve(self, run: Run, group: Group) -> None:
-        """Forget what too little is left of to make it anew; its sources may be distilled with others."""
+        """Forget an emptied record that has too few sources left. Its sources may be distilled with others."""
 
         async def unit(recorder: Recorder) -> None:
             await forget(recorder.transaction, [group.anew], recorder.now, "too few of its sources are left")
@@ -263,7 +259,6 @@ class Distilling:
 
 
 def enough(sources: Sequence[ToDistil]) -> bool:
-    """Whether there is something to distil."""
     return len(sources) >= _FEWEST
 
 
@@ -288,7 +283,7 @@ async def _unused(transaction: Transaction, paused: Collection[str], **values: o
 
 
 async def _make_anew(recorder: Recorder, group: Group, origin: Origin | None, fields: dict[str, object]) -> str:
-    """Give an emptied core its new words; it is heard by no more people than before."""
+    """Give an emptied core its new words. Its audience never becomes wider."""
     transaction = recorder.transaction
     standing = await get(transaction, group.anew)
     if not isinstance(standing, Episode) or standing.state != "closing":
@@ -297,7 +292,7 @@ async def _make_anew(recorder: Recorder, group: Group, origin: Origin | None, fi
     if heard is None:
         raise DistillateRefused("no reader may hear all of its sources", hint="nothing to do: it stays empty")
     above = await links_to(transaction, group.anew, Relation.SOURCES)
-    recorder.changed.append(group.anew)  # it is no change that an undo could take back without a copy of words
+    recorder.changed.append(group.anew)  # counted, but not recorded: an undo would need a copy of the words
     await change(
         transaction,
         group.anew,
@@ -312,7 +307,7 @@ async def _make_anew(recorder: Recorder, group: Group, origin: Origin | None, fi
 
 
 def _fields(made: Distillate, sources: Sequence[Episode]) -> dict[str, object]:
-    """What a core says: the model's sentences, and by plain rules what its sources have in common and how they end."""
+    """Return the fields of a core: the model's sentences, and what its sources have in common by plain rules."""
     newest = max(sources, key=lambda one: (one.at_ms, one.seq))
     notes = [ToDistil(one, 0).note for one in sources]
     cues = Counter(cue for one in sources for cue in one.cues)
@@ -342,7 +337,6 @@ def _shared(values: Iterable[str]) -> str:
 
 
 async def _sources_of(transaction: Transaction, distilled: str) -> list[str]:
-    """What something was distilled from and that has words, oldest first."""
     rows = await transaction.rows(
         """
         SELECT r.id FROM links l JOIN records r ON r.id = l.target
@@ -354,7 +348,7 @@ async def _sources_of(transaction: Transaction, distilled: str) -> list[str]:
 
 
 async def _speaks_there(transaction: Transaction, ids: Sequence[str], people: Collection[str]) -> bool:
-    """Whether one of these people spoke in the visits that these memories are, or were distilled from."""
+    """Return True if one of these people spoke in the visits that these memories are, or were distilled from."""
     if not people:
         return False
     row = await transaction.one(

@@ -1,4 +1,4 @@
-"""Facts that say the same become one: the older stays, and the newer is linked as superseded by it."""
+"""Merges facts that say the same: the older one stays, and the newer one is linked as superseded by it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ _COLUMNS: Final = f"""
     r.id, r.seq, r.person, {_CLAIMANT} AS claimed_by, r.trust, f.subject, f.predicate, f.object, r.text, 0 AS is_new
     FROM records r JOIN facts f ON f.id = r.id
 """
-_SURER: Final = 0.02  # that it was said twice
+_SURER: Final = 0.02  # added confidence of a fact that was said twice
 _MOST_SURE: Final = 0.99
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is compared of a fact; `is_new` since the last look. `claimed_by` is empty unless it is a claim."""
+    """The compared fields of a fact. `claimed_by` is empty unless the fact is a claim."""
 
     id: str
     seq: int
@@ -51,7 +51,7 @@ class Merging:
         self._runs = runs
 
     async def new_groups(self, audience: Audience) -> tuple[tuple[Line, ...], ...]:
-        """The facts that hold now, by person and claimant, of those of whom there is a new one; oldest first."""
+        """Return the facts that hold now in groups by person and claimant, oldest first. Each group has a new fact."""
         new = frozenset(await self._runs.facts(audience, unseen(PART), _LOOKED_AT))
 
         async def unit(transaction: Transaction) -> tuple[tuple[Line, ...], ...]:
@@ -67,9 +67,9 @@ class Merging:
         return await self._runs.read(unit) if new else ()
 
     async def merge(self, run: Run, stays: Line, goes: Line, standing: int, most_lost: float, *, lossy: bool) -> bool:
-        """End `goes` in favour of `stays`, if both are still what they were and hold. Raises LostLease.
+        """End `goes` in favour of `stays`, if both are unchanged and still hold. Raises LostLease.
 
-        `lossy`: the two are not the same word for word, so that it counts among what may be lost of `standing` lines.
+        `lossy`: the two differ in words, and count against the share `most_lost` of the `standing` lines.
         """
 
         async def unit(recorder: Recorder) -> bool:
@@ -96,7 +96,7 @@ class Merging:
         return await self._runs.write(run, PART, unit)
 
     async def note_seen(self, run: Run, ids: Sequence[str]) -> None:
-        """Note that these facts are compared with all others."""
+        """Note that these facts are compared with all others. Raises LostLease."""
 
         async def unit(recorder: Recorder) -> None:
             await note_seen(recorder.transaction, PART, ids, recorder.now)
@@ -110,7 +110,6 @@ async def _line(transaction: Transaction, fact: str, new: frozenset[str]) -> Lin
 
 
 async def _of_same(transaction: Transaction, line: Line, audience: Audience, new: frozenset[str]) -> list[Line]:
-    """The newest facts about the same person, by the same claimant, for the same audience."""
     rows = await transaction.rows(
         f"""
         SELECT {_COLUMNS} WHERE r.person = :person AND r.kind = 'fact'

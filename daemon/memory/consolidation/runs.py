@@ -1,4 +1,4 @@
-"""Runs of consolidation: one row for each slot and audience in which there was something to do."""
+"""The runs of consolidation (one row per slot and audience with work), and the records that its parts failed at."""
 
 import datetime as dt
 import json
@@ -22,7 +22,7 @@ from daemon.memory.worker_store import WorkerStore
 T = TypeVar("T")
 
 RunState = Literal["running", "done", "cut", "failed", "undone"]
-"""`cut`: the budget did not suffice, `failed`: something could not be worked on; the next slot goes on."""
+"""`cut`: the budget did not suffice. `failed`: a part raised an error. The next slot takes up the rest."""
 
 _PAGE: Final = 2_000  # facts in one read
 _AT_ONCE: Final = 100  # audiences in one read
@@ -44,9 +44,9 @@ _KEY: Final = "soul = :soul AND workspace = :workspace AND slot_ms = :slot_ms"
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A slot that this worker has taken: its time in ms, and the fence of the claim.
+    """A slot that this worker has claimed: its time in ms, and the fence of the claim.
 
-    `by_hand`: an admin asked for it. `tries` is how often audiences that failed in it were tried again.
+    `by_hand`: an admin asked for it. `tries` counts how often its failed audiences were retried.
     """
 
     at_ms: int
@@ -64,17 +64,15 @@ class Run:
 
 
 class Runs(WorkerStore):
-    """The runs of one worker's soul."""
-
     @property
     def scope(self) -> dict[str, str]:
         return self._worker.scope
 
     async def audiences(self, slot: Slot) -> tuple[Audience, ...]:
-        """The audiences for which something is remembered and that are not done in this slot.
+        """Return the audiences that have memories and are not done in this slot.
 
-        First those whose last run is the longest ago; without the direct messages of people who paused remembering.
-        Read in short units, however many there are.
+        The audience with the oldest last run comes first. DMs of people who paused remembering are left out. The read
+        is done in short transactions.
         """
         left = await self._private_of_paused()
         waiting: list[tuple[int, str]] = []
@@ -87,7 +85,7 @@ class Runs(WorkerStore):
     async def _next_audiences(
         self, transaction: Transaction, slot: Slot, after: str
     ) -> tuple[list[tuple[int, str]], str | None]:
-        """Some audiences behind one, each with the time of its last run; and behind which to go on, None at the end."""
+        """Return audiences after `after` with the time of their last run, and the next `after` (None at the end)."""
         found: list[tuple[int, str]] = []
         last = after
         for _ in range(_AT_ONCE):
@@ -111,7 +109,7 @@ class Runs(WorkerStore):
         return frozenset(row["audience"] for row in rows)
 
     async def paused(self) -> frozenset[str]:
-        """The platform ids of the people of whom nothing is to be remembered now."""
+        """Return the platform ids of the people who paused remembering."""
         rows = await self._database.rows(
             "SELECT person FROM remembering WHERE soul = :soul AND workspace = :workspace AND paused_ms IS NOT NULL",
             **self._worker.scope,
@@ -119,14 +117,13 @@ class Runs(WorkerStore):
         return frozenset(row["person"] for row in rows)
 
     async def read(self, unit: Callable[[Transaction], Awaitable[T]]) -> T:
-        """Read for a part of consolidation."""
         return await self._database.read(unit)
 
     async def facts(self, audience: Audience, wanted: str, most: int) -> tuple[str, ...]:
-        """The ids of up to `most` facts of an audience that hold now, oldest first, read in short pages.
+        """Return the ids of up to `most` facts of an audience that hold now, oldest first, read in short pages.
 
-        Those about people who paused remembering are left out, and what they said of others. `wanted` is a literal of
-        this package over `r` (records) and `f` (facts).
+        Facts about people who paused remembering are left out, and claims by them. `wanted` is a literal of this
+        package over `r` (records) and `f` (facts).
         """
         found: list[str] = []
         after = 0
@@ -151,10 +148,7 @@ class Runs(WorkerStore):
         return tuple(found[:most])
 
     async def write(self, run: Run, part: str, unit: Callable[[Recorder], Awaitable[T]]) -> T:
-        """Write one unit of a run, all of it or nothing; the first one makes the row of the run.
-
-        Raises LostLease when another daemon has the slot by now.
-        """
+        """Write one unit of a run in one transaction. Raises LostLease when another daemon has claimed the slot."""
         now = self._clock.now_ms()
 
         async def recorded(transaction: Transaction) -> T:
@@ -176,12 +170,11 @@ class Runs(WorkerStore):
         return await self._database.write(recorded)
 
     async def begin(self, run: Run) -> None:
-        """Make the row of a run before its first model call. Raises LostLease."""
+        """Insert the row of a run before its first model call. Raises LostLease."""
         now = self._clock.now_ms()
         await self._database.write(lambda transaction: self._row(transaction, run, now))
 
     async def charge(self, run: Run, calls: Sequence[LLMCall]) -> None:
-        """Record model calls and what they used."""
         used = sum(call.tokens_in + call.tokens_out for call in calls)
 
         async def unit(transaction: Transaction) -> None:
@@ -195,7 +188,7 @@ class Runs(WorkerStore):
         await self._database.write(unit)
 
     async def spent(self, slot: Slot) -> int:
-        """The tokens that a slot has used, those of jobs that learned meanwhile among them."""
+        """Return the tokens that a slot has used, including those of the learning jobs that ran during it."""
         row = await self._database.one(
             f"""
             SELECT (SELECT coalesce(sum(tokens), 0) FROM consolidations WHERE {_KEY})
@@ -207,7 +200,7 @@ class Runs(WorkerStore):
         return int(row["used"]) if row else 0
 
     async def end(self, run: Run, state: RunState, error: str = "") -> None:
-        """End a run; where there was nothing to do there is no row, and none is made, unless work was left."""
+        """End a run. A run without a row gets one only if it failed or was cut."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:
@@ -230,7 +223,7 @@ class Runs(WorkerStore):
         return {"slot_ms": run.slot.at_ms, "audience": str(run.audience), **self._worker.scope}
 
     async def _row(self, transaction: Transaction, run: Run, now: int) -> sqlite3.Row:
-        """The row of a run, made if it isn't there. Raises LostLease."""
+        """Return the row of a run, inserted if it is missing. Raises LostLease."""
         held = await transaction.one(
             "SELECT fence FROM consolidation_slots WHERE soul = :soul AND workspace = :workspace", **self._worker.scope
         )
@@ -267,7 +260,7 @@ def _readable(texts: Iterable[str]) -> Iterator[Audience]:
 
 
 async def lost_in(transaction: Transaction, run: str, person: str) -> int:
-    """How many lines about a person a run has ended so far, without what was said twice."""
+    """Return how many lines about a person a run has ended so far, without those that were said twice."""
     row = await transaction.one(
         """
         SELECT count(*) AS n FROM consolidation_changes c JOIN records r ON r.id = c.object
@@ -280,7 +273,7 @@ async def lost_in(transaction: Transaction, run: str, person: str) -> int:
 
 
 def may_lose(lost: int, standing: int, most_lost: float) -> bool:
-    """Whether one line more may go of `standing` lines, of which `lost` went already; one always may."""
+    """Return True if one more line may be lost, after `lost` of `standing` lines. One may always be lost."""
     return lost == 0 or lost + 1 <= most_lost * standing
 
 
@@ -300,7 +293,7 @@ _NEW: Final = "(consolidation_items.fault_slot_ms <> excluded.fault_slot_ms)"  #
 
 
 def unseen(part: str) -> str:
-    """The condition that a part has not looked at the record `r` to its end; `part` is a literal of this package."""
+    """Return the SQL condition that a part has neither finished nor parked record `r`. `part` must be a literal."""
     return f"""NOT EXISTS (SELECT 1 FROM consolidation_items i WHERE i.part = '{part}' AND i.object = r.id
                AND (i.seen_ms IS NOT NULL OR i.parked = 1))"""  # noqa: S608 - a literal
 
@@ -309,7 +302,7 @@ class Items(WorkerStore):
     """The records that parts of consolidation failed at."""
 
     async def parked(self, part: str, ids: Sequence[str]) -> frozenset[str]:
-        """Those of the records that are left alone since the part failed at them too often."""
+        """Return those of the records that are parked: the part failed at them too often."""
 
         async def unit(transaction: Transaction) -> frozenset[str]:
             found = [
@@ -325,7 +318,7 @@ class Items(WorkerStore):
         return await self._database.read(unit)
 
     async def count_fault(self, part: str, record_id: str, reason: str, slot_ms: int) -> bool:
-        """Count a failure at a record, once a slot (its time in ms); True when the record is parked with it."""
+        """Count a failure at a record, at most one per slot. Return True when the record becomes parked."""
 
         async def unit(transaction: Transaction) -> bool:
             if await transaction.one("SELECT 1 FROM records WHERE id = :id", id=record_id) is None:
@@ -349,7 +342,7 @@ class Items(WorkerStore):
 
 
 async def note_seen(transaction: Transaction, part: str, ids: Sequence[str], now: int) -> None:
-    """Note that a part has looked at records to the end."""
+    """Note that a part has finished with these records."""
     for one in ids:
         await transaction.insert(
             "consolidation_items",

@@ -1,4 +1,4 @@
-"""The slots of consolidation: each is taken by one daemon at a time, over restarts, and never twice."""
+"""The slots of consolidation: one daemon at a time claims a slot, also over restarts, and no slot is done twice."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ _KEY = "soul = :soul AND workspace = :workspace"
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """The newest slot of a soul: its time (ms) and whether it is open; when an admin asked for another one (ms).
+    """The newest slot of a soul, with times in ms. `free`: no daemon holds the slot, and it may be claimed now.
 
-    `free`: nobody holds it now, and it may be taken.
+    `ordered_ms` is when an admin asked for another slot.
     """
 
     at_ms: int
@@ -30,10 +30,8 @@ class Newest:
 
 
 class NightSlots(WorkerStore):
-    """The slots of one worker's soul."""
-
     async def newest(self) -> Newest:
-        """The newest slot; slots count from the moment in which a daemon first looked."""
+        """Return the newest slot. The first call stores the present time as a slot that is done."""
         now = self._clock.now_ms()
 
         async def look(transaction: Transaction) -> Newest | None:
@@ -54,7 +52,7 @@ class NightSlots(WorkerStore):
         return Newest(now, False, False, None, True)
 
     async def order(self) -> int:
-        """Ask for a slot now, for whichever daemon of the soul looks next; gives its time in ms."""
+        """Ask for a slot now, for the next daemon of the soul that looks. Return its time in ms."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> int:
@@ -75,10 +73,7 @@ class NightSlots(WorkerStore):
         return await self._database.write(unit)
 
     async def take(self, seen: Newest, at_ms: int, *, by_hand: bool) -> Slot | None:
-        """Take a slot, or go on with the open one; None where another daemon was faster.
-
-        Runs of earlier slots that nobody ended are over.
-        """
+        """Claim a slot, or resume the open one. None when another daemon was faster. Older runs end as `cut`."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Slot | None:
@@ -121,7 +116,7 @@ class NightSlots(WorkerStore):
         return self._worker.lease_ms / 3000
 
     async def renew(self, slot: Slot) -> None:
-        """Hold a slot for another lease. Raises LostLease."""
+        """Renew the lease of a slot. Raises LostLease."""
         held = await self._database.run(
             f"""
             UPDATE consolidation_slots SET lease_until = :until WHERE {_KEY} AND fence = :fence RETURNING slot_ms
@@ -134,7 +129,7 @@ class NightSlots(WorkerStore):
             raise LostLease("another daemon consolidates now", hint="nothing to do: it goes on")
 
     async def release(self, slot: Slot, *, done: bool, wait_ms: int = 0, again: bool = False) -> None:
-        """Give a slot back: done, or to be gone on with after `wait_ms`, `again` after a failure."""
+        """Release a slot: done, or open to be resumed after `wait_ms`. `again` counts a failed try."""
         await self._database.run(
             f"""
             UPDATE consolidation_slots SET state = :state, tries = tries + :again, not_before = :not_before,
@@ -148,7 +143,7 @@ class NightSlots(WorkerStore):
         )
 
     async def quiet(self, for_ms: int) -> bool:
-        """Whether nobody has spoken to the soul for so long, and no message waits for an answer."""
+        """Return True if no user has spoken to the soul for `for_ms`, and no message waits for an answer."""
         row = await self._database.one(
             f"""
             SELECT EXISTS (SELECT 1 FROM inbox WHERE {_KEY} AND state IN ('new', 'claimed') AND modality = 'words')
@@ -160,7 +155,7 @@ class NightSlots(WorkerStore):
         return row is not None and not row["busy"]
 
     async def hurry_learning(self) -> None:
-        """Have the jobs that wait for a lull done now."""
+        """Make the learning jobs that wait for a lull due now."""
         await self._database.run(
             f"""
             UPDATE jobs SET not_before = 0 WHERE {_KEY} AND kind IN ('{LEARNS[0]}', '{LEARNS[1]}')
@@ -170,7 +165,7 @@ class NightSlots(WorkerStore):
         )
 
     async def is_learning(self) -> bool:
-        """Whether a job that consolidation waits for is due or under way."""
+        """Return True if a job that consolidation waits for is due or running."""
         row = await self._database.one(
             f"""
             SELECT 1 FROM jobs WHERE {_KEY} AND kind IN ('{LEARNS[0]}', '{LEARNS[1]}')
@@ -182,7 +177,7 @@ class NightSlots(WorkerStore):
         return row is not None
 
     async def zone(self) -> str:
-        """The time zone in which most people of the workspace live, as far as it is known; empty if it isn't."""
+        """Return the most frequent known time zone of the workspace's users. Empty if none is known."""
         row = await self._database.one(
             """
             SELECT zone FROM person_zones WHERE workspace = :workspace AND zone <> ''
@@ -195,7 +190,7 @@ class NightSlots(WorkerStore):
 
 @dataclass(frozen=True, slots=True)
 class NightStores:
-    """The slots and runs, and what each part works on."""
+    """The stores that consolidation uses."""
 
     slots: NightSlots
     runs: Runs
@@ -205,7 +200,6 @@ class NightStores:
 
 
 def night_stores(database: Database, clock: Clock, worker: Worker) -> NightStores:
-    """The stores of one worker."""
     runs = Runs(database, clock, worker)
     return NightStores(
         slots=NightSlots(database, clock, worker),

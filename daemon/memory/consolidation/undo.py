@@ -1,7 +1,4 @@
-"""Undoes a run: what it changed is as it was before, except what somebody changed or forgot since.
-
-No words are kept for that: fields without words get their former value, what the run made is forgotten along its links.
-"""
+"""Undoes runs of consolidation, and records each change of a run in order to be able to undo it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +23,7 @@ _STAMPED = ("put", "change")  # acts that write to a record
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A memory that stays as the run left it, at least in part, and why."""
+    """A memory that stays as the run left it, at least in part, and the reason."""
 
     id: str
     why: str
@@ -34,7 +31,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What came of it: the ids of the memories that are as before, and those that are not."""
+    """The result of an undo: the ids of the memories that are restored, and those that are kept."""
 
     run: str
     restored: tuple[str, ...]
@@ -42,7 +39,11 @@ class Undone:
 
 
 async def undo(transaction: Transaction, run: str, now: int) -> Undone:
-    """Undo a run, newest change first. Raises StoreError where there is no such run, or it can't be undone."""
+    """Undo a run, newest change first. Raises StoreError if there is no such run, or it can't be undone.
+
+    No former words are kept for this. Fields without words get their former value. Records that the run made are
+    forgotten along their links.
+    """
     row = await transaction.one("SELECT * FROM consolidations WHERE id = :run", run=run)
     if row is None:
         raise StoreError(f"there is no run {run}", hint="see `soul memory runs`")
@@ -60,7 +61,7 @@ async def undo(transaction: Transaction, run: str, now: int) -> Undone:
 
 
 class _Undoing:
-    """Undoes units; `stamps` are the last writes that records had before what is undone already."""
+    """Undoes units. `_stamps` holds the last write before the undone changes, by record."""
 
     def __init__(self, transaction: Transaction, now: int) -> None:
         self._transaction = transaction
@@ -71,7 +72,7 @@ class _Undoing:
         self.kept: dict[str, str] = {}
 
     async def unit(self, changes: Sequence[sqlite3.Row]) -> None:
-        """Undo the changes of a unit, newest first, unless something about one of them is otherwise by now."""
+        """Undo the changes of a unit, newest first, unless one of its records was changed or forgotten since."""
         stamps = dict(self._stamps)
         hindrances = [found for one in changes if (found := await self._hindrance(one, stamps))]
         for one in changes:
@@ -114,7 +115,7 @@ class _Undoing:
             self._models[as_json(key)] = key
 
     async def outdate_models(self) -> None:
-        """Give each person's model whose lines changed a new version, so that a revision under way is refused."""
+        """Give each changed user model a new version, which makes a revision under way fail."""
         for key in self._models.values():
             await new_version(self._transaction, key, {"undone": True}, self._now)
 
@@ -122,15 +123,15 @@ class _Undoing:
 R = TypeVar("R", bound=Record)
 
 WORDLESS: Final = ("significance", "confidence", "valid_until_ms", "why_ended", "state")
-"""Fields of records that a run may change and undo: none holds words, so that no copy outlives forgetting them."""
+"""The fields of records that a run may change and undo. None holds words, because a copy would outlive forgetting."""
 
 
 @dataclass(slots=True)
 class Recorder:
-    """Writes one unit of a run, in its transaction; the unit is undone as a whole or not at all.
+    """Writes one unit of a run in its transaction. A unit is undone as a whole or not at all.
 
-    `part` is the name of the part of consolidation that writes, `now` the time in ms. `changed` are the ids of the
-    records that were made or changed.
+    `part` is the name of the part of consolidation, `now` the time in ms. `changed` holds the ids of the records that
+    were made or changed.
     """
 
     transaction: Transaction
@@ -141,16 +142,16 @@ class Recorder:
     changed: list[str] = field(default_factory=list)
 
     async def put(self, record: R, links: Sequence[Link] = ()) -> R:
-        """Store a new record with its links; see `records.store.put`. Raises BrokenLink, HeardByMore."""
+        """Store a new record with its links, as `records.store.put` does. Raises BrokenLink, HeardByMore."""
         kept = await put(self.transaction, record, self.now, links)
         await self._note("put", kept.id, {}, 0)
         self.changed.append(kept.id)
         return kept
 
     async def change(self, record_id: str, reason: str, /, *, lost: bool = False, **fields: object) -> Record:
-        """Change fields without words of a record. `lost`: a line that a person could read is gone with it.
+        """Change fields of a record that hold no words. `lost`: a line that a user could read is gone.
 
-        Raises NoSuchRecord; ValueError for any other field.
+        Raises NoSuchRecord, and ValueError for any other field.
         """
         if others := set(fields) - set(WORDLESS):
             raise ValueError(f"{', '.join(sorted(others))} can't be undone without a copy of words")
@@ -163,7 +164,7 @@ class Recorder:
         return after
 
     async def link(self, links: Sequence[Link]) -> None:
-        """Store links; see `records.links.link`. Raises BrokenLink, HeardByMore."""
+        """Store links, as `records.links.link` does. Raises BrokenLink, HeardByMore."""
         await link(self.transaction, links, self.now)
         for one in links:
             await self._note("link", one.origin, {"relation": str(one.relation), "target": one.target}, 0)

@@ -1,4 +1,4 @@
-"""Looks ended visits through: what came of them, what is left to do, and the journal of the soul."""
+"""Ended visits: their turns, their outcome and remaining tasks, and the soul's journal."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -20,24 +20,23 @@ from daemon.memory.records import Speaks, Turn, as_json
 from daemon.memory.worker_store import WorkerStore
 
 MOST_FAULTS: Final = 9
-"""After so many a visit is closed without a look; a job has five attempts, so that one bad hour doesn't do it."""
+"""The failed looks after which a visit is closed without one. More than the five attempts of a single job."""
 
 _PART: Final = "closes_the_visit"
 
 FAULTS_OF: Final = f"""
     coalesce((SELECT i.faults FROM consolidation_items i WHERE i.part = '{_PART}' AND i.object = r.id), 0)
     """  # noqa: S608 - a constant
-"""In SQL: how often a look at the visit `r` (of `records`) failed."""
+"""The SQL for how often a look at the visit `r` (of `records`) failed."""
 
 
 async def faults_of(transaction: Transaction, episode: str) -> int:
-    """How often a look at a visit failed."""
     row = await transaction.one(f"SELECT {FAULTS_OF} AS faults FROM records r WHERE r.id = :id", id=episode)  # noqa: S608 - a constant
     return row["faults"] if row else 0
 
 
 async def note_fault(transaction: Transaction, episode: str, reason: str) -> None:
-    """Count one more, unless the visit is gone; `reason` holds no words of users."""
+    """Count one more failed look, unless the visit is gone. `reason` holds no words of users."""
     await transaction.run(
         """
         INSERT INTO consolidation_items (part, object, faults, reason)
@@ -51,21 +50,21 @@ async def note_fault(transaction: Transaction, episode: str, reason: str) -> Non
 
 
 _CHECKS: Final = ("user_model_check", "soul_state_check")
-_AT_ONCE: Final = 20  # visits in one read, which has to be short
+_AT_ONCE: Final = 20  # visits in one read, to keep the transaction short
 _CUES: Final = 8
-_AKIN: Final = 0.5  # of two words: rather than not
+_AKIN: Final = 0.5  # likeness above which two words count as the same
 
 
 class ImplicationRefused(StoreError):
-    """What is said to follow names nothing of the outcome it is to follow from; nothing was written."""
+    """The implication shares no word with the outcome. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndedVisit:
     """An episode that waits to be looked through, with its turns, oldest first.
 
-    `before` is what the visit inherited. `eventful`: something was learned or decided, and looks at it didn't fail too
-    often. `stamp` is the last write to it: an episode that was written since is not closed with what was made of this.
+    `before` is the inherited workflow. `eventful`: something was learned or decided, and looks have not failed too
+    often. `stamp` is the last write to the episode: a later write makes `close` return False.
     """
 
     episode: Episode
@@ -77,9 +76,9 @@ class EndedVisit:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What a visit came to. `journal` holds the soul's own words for itself, empty for none, in a `tone`.
+    """The result of a visit. `journal` holds the soul's words for itself in a `tone`, or is empty.
 
-    `state_snapshot` is how the soul was, in words of closed lists and numbers, without a word of the visit.
+    `state_snapshot` is the soul's state as numbers and words of closed lists, without words of the visit.
     """
 
     summary: StructuredSummary
@@ -92,7 +91,7 @@ class Closing:
 
 
 def require_founded(summary: StructuredSummary) -> None:
-    """Raises ImplicationRefused where an implication names nothing of the outcome (seed 004, rule 4)."""
+    """Raise ImplicationRefused if the implication shares no word with the outcome (seed 004, rule 4)."""
     said = words_of(summary.key_outcome)
     terms = terms_of(summary.future_implication)
     if summary.future_implication and not any(likeness(term, word) > _AKIN for term in terms for word in said):
@@ -102,14 +101,11 @@ def require_founded(summary: StructuredSummary) -> None:
 
 
 class Episodes(WorkerStore):
-    """The episodes of one worker's soul."""
-
     async def ended(self, conversation: ConversationKey, without: Collection[str] = ()) -> tuple[EndedVisit, ...]:
-        """The next visits of a conversation that wait to be looked through; a year's may wait at once.
+        """Return the next visits of a conversation that wait to be looked through, up to a fixed number.
 
-        Oldest first, but behind all others those at which a look failed: what one visit holds stops no other.
-
-        One in which a person spoke who has paused remembering waits until they resume it.
+        Visits with failed looks come last, because one bad visit must not block the others. A visit of a user who has
+        paused remembering waits until that user resumes it.
         """
 
         async def unit(transaction: Transaction) -> tuple[EndedVisit, ...]:
@@ -129,14 +125,14 @@ class Episodes(WorkerStore):
         return await self._database.read(unit)
 
     async def count_fault(self, visit: EndedVisit, reason: str) -> None:
-        """Count a look that failed for what stands in the visit; after too many it is closed without one."""
+        """Count a look that failed because of the visit's content. After MOST_FAULTS the visit is closed anyway."""
         await self._database.write(lambda transaction: note_fault(transaction, visit.episode.id, reason))
 
     async def close(self, visit: EndedVisit, closing: Closing) -> bool:
-        """Store what an ended visit came to, with its journal; what is left to do passes on to the visit after it.
+        """Store the result of an ended visit with its journal, and pass its remaining tasks on to the next visit.
 
-        False, and nothing is written, when the episode was changed, closed or forgotten meanwhile.
-        Raises ImplicationRefused.
+        Return False, and write nothing, if the episode was changed, closed or forgotten in between. Raises
+        ImplicationRefused.
         """
         require_founded(closing.summary)
         now = self._clock.now_ms()
@@ -172,7 +168,7 @@ class Episodes(WorkerStore):
         return await self._database.write(unit)
 
     async def drop(self, visit: EndedVisit) -> None:
-        """Delete an episode all of whose turns are gone, with what was made from it alone."""
+        """Forget an episode that has no turns left, with everything made from it alone."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:
@@ -182,7 +178,7 @@ class Episodes(WorkerStore):
         await self._database.write(unit)
 
     async def in_mind(self, conversation: ConversationKey, audience: Audience) -> WorkflowState:
-        """What is being worked on in a conversation: what its newest episode before this audience says."""
+        """Return the workflow of the newest episode of a conversation for this audience."""
 
         async def unit(transaction: Transaction) -> WorkflowState:
             found = await select(
@@ -198,7 +194,7 @@ class Episodes(WorkerStore):
         return await self._database.read(unit)
 
     async def begun_ms(self, conversation: ConversationKey) -> int:
-        """When the visit that goes on in a conversation began (UTC); 0 where none does."""
+        """Return when the open visit of a conversation began (ms UTC), or 0 if there is none."""
         row = await self._database.read(
             lambda transaction: transaction.one(
                 """
@@ -212,7 +208,7 @@ class Episodes(WorkerStore):
         return int(row["at_ms"]) if row else 0
 
     async def journal(self, conversation: ConversationKey, readers: Readers, most: int) -> tuple[JournalEntry, ...]:
-        """The newest lines of the soul's journal for exactly these readers and their channel, oldest first."""
+        """Return the newest journal entries for exactly these readers and their channel, oldest first."""
         heard, values = record_heard_by(readers, conversation)
 
         async def unit(transaction: Transaction) -> tuple[JournalEntry, ...]:
@@ -249,7 +245,6 @@ async def _with_turns(transaction: Transaction, episode: Episode) -> EndedVisit:
 
 
 async def turns_of_episode(transaction: Transaction, episode: str) -> list[Turn]:
-    """The turns of an episode, oldest first."""
     rows = await transaction.rows(
         """
         SELECT t.* FROM links l JOIN turns t ON t.seq = CAST(substr(l.target, 4) AS INTEGER)
@@ -262,13 +257,11 @@ async def turns_of_episode(transaction: Transaction, episode: str) -> list[Turn]
 
 
 def _cues(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """The key words of the visit's messages, the most frequent first."""
     counted = Counter(word for turn in turns for word in turn.salience_anchor)
     return tuple(word for word, _ in counted.most_common(_CUES))
 
 
 async def _has_core(transaction: Transaction, episode: str) -> bool:
-    """Whether a core was made of it before its words were taken out."""
     row = await transaction.one(
         """
         SELECT 1 FROM links l JOIN records r ON r.id = l.origin AND r.kind = 'core'
@@ -285,7 +278,7 @@ def _reported(turns: Sequence[Turn]) -> bool:
 
 
 async def _is_source(transaction: Transaction, episode: Episode) -> bool:
-    """Whether something was learned from its turns, or the topic or the task there changed since it began."""
+    """Return True if a fact was learned from its turns, or the topic or task was set since it began."""
     row = await transaction.one(
         """
         SELECT EXISTS (SELECT 1 FROM links l JOIN links e ON e.target = l.target AND e.relation = 'evidence'
@@ -301,7 +294,7 @@ async def _is_source(transaction: Transaction, episode: Episode) -> bool:
 
 
 async def _pass_on(transaction: Transaction, episode: Episode, workflow: WorkflowState, now: int) -> None:
-    """Give the next visit, which began before this one was looked through, what it would have inherited."""
+    """Give the next visit, which began before this one was looked through, its inherited workflow."""
     later = await select(
         transaction,
         Episode,
@@ -325,7 +318,7 @@ async def _pass_on(transaction: Transaction, episode: Episode, workflow: Workflo
 
 
 async def _write_journal(transaction: Transaction, episode: Episode, closing: Closing, now: int) -> None:
-    """The soul's own words of a visit, for no more people than the visit itself."""
+    """Store the soul's words about a visit, for the audience of the visit."""
     entry = JournalEntry(
         soul=episode.soul,
         workspace=episode.workspace,

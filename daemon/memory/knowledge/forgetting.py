@@ -1,4 +1,4 @@
-"""Forgets what the soul derived from an edited or deleted message: notes, guesses, thoughts, topic, task and more."""
+"""Forgets what derives from edited or deleted messages, and narrows the audience of a channel that became private."""
 
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -23,11 +23,11 @@ from daemon.memory.thought_parts import WITHOUT_FREE_WORDS
 async def forget_derived(
     transaction: Transaction, conversation: str, person: str, seq: int, now: int, *, reworded: bool = False
 ) -> None:
-    """Delete everything that may derive from turn `seq`, which `person` deleted, or reworded, just now.
+    """Delete everything that may derive from turn `seq`, which `person` has just deleted or reworded.
 
-    These are the records that rest on its words, and the guesses about the person since; the soul's topic and task in
-    the conversation, its question in that room and its thoughts since; and the memory of its mental process, which may
-    quote the message. A revision under way is refused. The soul may learn the same again from the turns that are left.
+    This covers the records that rest on its words and later guesses about the person. It covers the soul's topic, task,
+    question and later thoughts, and the memory of its mental process. A revision under way fails. The soul may learn
+    the same again from the remaining turns.
     """
     rows = await transaction.rows(
         """
@@ -53,9 +53,9 @@ async def forget_derived(
 async def forget_guesses_made_in(
     transaction: Transaction, workspace: str, audience: str, conversations: Collection[str], now: int
 ) -> None:
-    """Delete the guesses about users before an audience that may derive from words of these conversations.
+    """Delete guesses about users for an audience that may derive from these conversations, or have no known origin.
 
-    A guess whose origin is unknown goes, too. A revision under way for that audience is refused: it may have read them.
+    A revision under way for that audience fails, because it may have read them.
     """
     rows = await transaction.rows(
         """
@@ -75,10 +75,10 @@ async def forget_guesses_made_in(
 
 
 async def forget_heard(transaction: Transaction, conversation: str, seq: int, now: int, *, aged: bool = False) -> None:
-    """Delete what a conversation itself keeps and may have from words heard at turn `seq` or after it.
+    """Delete the state of a conversation that may derive from words of turn `seq` or later.
 
-    So it is for each soul to which the thread was handed. A cycle that runs there may have read them: it is not
-    committed. Where they only `aged`, whole thoughts keep their words until they are as old themselves.
+    The same is done for each soul that the thread was handed to. A running cycle there is not committed. If the words
+    only `aged`, whole thoughts keep their words until they are as old themselves.
     """
     for one in sorted(await handed_among(transaction, conversation)):
         await _forget_heard_in(transaction, one, seq, now)
@@ -110,7 +110,7 @@ async def _forget_heard_in(transaction: Transaction, conversation: str, seq: int
 
 
 async def _forget_inner_life(transaction: Transaction, conversation: str, seq: int, now: int) -> None:
-    """Delete topic and task, the question of the room, and what the soul thought since that turn."""
+    """Delete topic and task, the question of the room, and the soul's thoughts since that turn."""
     await transaction.run(
         """
         UPDATE conversation_topics SET version = version + 1, topic = '', task = '', updated_ms = :now
@@ -146,7 +146,7 @@ async def _forget_tainted(
     lost: int,
     now: int,
 ) -> None:
-    """Delete the guesses about a user since the first tainted version, which may be made anew from what is left."""
+    """Delete the guesses about a user since the first tainted version. The remaining turns may give them again."""
     key = _key(row)
     former = await transaction.rows(
         f"SELECT version, change FROM user_model_history WHERE {MODEL_KEY} ORDER BY version",  # noqa: S608 - constant
@@ -176,7 +176,6 @@ async def _forget_tainted(
 
 
 async def _look_through_again(transaction: Transaction, person: str, change: Mapping[str, object]) -> None:
-    """Let the turns that a version was made from be looked through once more."""
     if "first" in change and "conversation" in change:
         await transaction.run(
             """
@@ -216,12 +215,11 @@ _REASON = "its sources are for fewer people by now"
 
 
 async def make_private(transaction: Transaction, workspace: str, channel: str, audience: Audience, now: int) -> None:
-    """Keep every word of a channel for `audience`, which is narrower than the workspace, in all conversations there.
+    """Restrict every word of a channel to `audience`, which is narrower than the workspace, in all its conversations.
 
-    What was derived from them follows: it gets their audience, and where it was made of another room's words, too, it
-    is forgotten. So are guesses about users, which name no words that they rest on, and what is being made of it now.
-    Words that are for fewer people already stay as they are; what was made of them while they were for everybody does
-    not. Where none ever were since the last time, nothing is done.
+    Derived records get the narrower audience. Records that also derive from another channel are forgotten, and so are
+    guesses about users, which name no sources. Words that are already for fewer people stay as they are. Nothing is
+    done if no conversation of the channel was opened to the workspace since the last call.
     """
     everybody = f"workspace:{workspace}"
     changed = await transaction.rows(
@@ -259,13 +257,13 @@ async def make_private(transaction: Transaction, workspace: str, channel: str, a
 
 
 async def times_narrowed(transaction: Transaction, workspace: str) -> int:
-    """How often words of a workspace came to be for fewer people; a reply in the meantime may rest on such words."""
+    """Return how often words of a workspace were restricted to fewer people, to detect it during a reply."""
     row = await transaction.one("SELECT times FROM narrowings WHERE workspace = :workspace", workspace=workspace)
     return int(row["times"]) if row else 0
 
 
 async def _narrow(transaction: Transaction, sources: list[str], now: int) -> None:
-    """Give what is derived from these sources, at any remove, the origin that all of its sources have in common."""
+    """Give everything derived from these sources, directly or not, the common origin of all its sources."""
     while sources:
         for derived in dict.fromkeys([one.origin for one in await links_to(transaction, sources.pop(), *DERIVING)]):
             record = await get_any(transaction, derived)
@@ -286,9 +284,9 @@ async def _narrow(transaction: Transaction, sources: list[str], now: int) -> Non
 
 
 async def _narrow_notes(transaction: Transaction, workspace: str, channel: str, audience: Audience, now: int) -> None:
-    """Notes that souls sent from the channel are for its members alone; what other souls said of them goes.
+    """Restrict notes that souls sent from the channel to its members, and delete other souls' replies to them.
 
-    It was said where notes from other channels are heard, too.
+    Those replies were said where notes from other channels are heard, too.
     """
     there = "(SELECT id FROM conversations WHERE workspace = :workspace AND channel = :channel)"
     await transaction.run(
@@ -317,7 +315,7 @@ async def _narrow_notes(transaction: Transaction, workspace: str, channel: str, 
 
 
 async def _narrow_unlinked(transaction: Transaction, workspace: str, now_for: Origin, everybody: str, now: int) -> None:
-    """The same for records of the channel that rest on no turn, as old notes do whose history could not be read."""
+    """Restrict records of the channel that rest on no turn, such as old notes whose history could not be read."""
     rows = await transaction.rows(
         "SELECT id FROM records WHERE workspace = :workspace AND channel = :channel AND audience = :everybody",
         workspace=workspace,

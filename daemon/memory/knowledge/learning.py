@@ -1,4 +1,4 @@
-"""Writes what was learned about a user: facts with their quotations, all of a revision or nothing of it."""
+"""Writes facts learned about a user with their quotations: all of a revision, or nothing."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ from daemon.memory.worker_store import WorkerStore
 
 _SUPERSEDED, _RETIRED = "superseded", "retired"
 _CONFIDENCE: Mapping[Trust, float] = {Trust.OWN: 0.9, Trust.CLAIM: 0.6}
-_CONFIRMED = 0.02  # that another quotation adds
+_CONFIRMED = 0.02  # added confidence for another quotation
 _MOST_SURE = 0.99
 
 
 class LossRefused(StoreError):
-    """A revision would delete more of the notes at once than the soul allows; nothing was written."""
+    """A revision would delete more of the notes at once than the soul allows. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,9 @@ class TurnRange:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """A line with the quotation that proves it: `turn` is the seq of the user's own turn that holds `quote`.
+    """A line with its proof: `turn` is the seq of the user's own turn that holds `quote`.
 
-    `claim`: it is about somebody else, and stays what this user said of them; `about` is that one's platform id, if it
-    is known.
+    `claim`: the line is about another person, whose platform id is `about`, if known.
     """
 
     text: str
@@ -56,9 +55,9 @@ class Proved:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a revision changes: new facts, facts (by id) that newer ones supersede, and facts that no longer hold.
+    """The changes of a revision: new facts, facts (by id) that newer ones supersede, and facts that no longer hold.
 
-    `refused` are the reasons why other proposals were not taken, without their words.
+    `refused` holds the reasons why other proposals were not taken, without their words.
     """
 
     added: tuple[Proved, ...] = ()
@@ -69,7 +68,7 @@ class Learned:
 
 
 class Learning(WorkerStore):
-    """Revises what one worker's soul knows of users."""
+    """Revises the facts about users for one worker's soul."""
 
     async def revise(
         self,
@@ -82,11 +81,11 @@ class Learning(WorkerStore):
         most_lost: float,
         trace_id: str,
     ) -> bool:
-        """Store what was learned as the next version of a model.
+        """Store the learned facts as the next version of a model.
 
-        False, and nothing is written, when `expected_version` is no longer in force: another revision was faster, or a
-        message that it may be made from was edited or deleted. Raises LossRefused when more than `most_lost` (0..1) of
-        the lines, and more than one, would go at once without a correction in their place.
+        Return False, and write nothing, if `expected_version` is outdated: another revision was faster, or a message
+        that it may be made from was edited or deleted. Raises LossRefused if more than `most_lost` (0..1) of several
+        lines would go without a correction.
         """
         key, now = model_key(self._worker.scope, person, audience), self._clock.now_ms()
 
@@ -126,8 +125,6 @@ class Learning(WorkerStore):
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes the facts of one revision."""
-
     transaction: Transaction
     scope: Mapping[str, str]
     person: str
@@ -136,7 +133,7 @@ class _Writer:
     now: int
 
     async def write(self, learned: Learned, standing: Mapping[str, Fact]) -> dict[str, object]:
-        """Write all of it; gives the ids of what was added, corrected and retired."""
+        """Write the whole revision. Return the ids of the added, corrected and retired facts."""
         added = [found for one in learned.added if (found := await self._add(one, standing))]
         corrected = []
         for older, one in learned.corrected:
@@ -155,9 +152,9 @@ class _Writer:
         await note_write(self.transaction, act="refuse fact", subject=str(self.audience), reason=reason, now=self.now)
 
     async def _add(self, line: Proved, standing: Mapping[str, Fact]) -> str:
-        """Store a fact, and give its id; the same line as before is confirmed by one more quotation, and gives ''.
+        """Store a fact and return its id, or '' if it only confirms a known line.
 
-        So does one that rests on a message of which its person had forgotten what it taught.
+        Return '' also if the user had the facts from this message forgotten.
         """
         proof = Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, line.turn), line.quote)
         if await is_taken_back(self.transaction, proof.target):
@@ -167,7 +164,7 @@ class _Writer:
             if fact.text.casefold() == line.text.casefold():
                 surer = min(_MOST_SURE, max(fact.confidence, _CONFIDENCE[Trust.OWN]) + _CONFIRMED)
                 trust = Trust.OWN if fact.trust is Trust.NOTED else fact.trust
-                if fact.channel != self.conversation.channel:  # of two rooms: before outsiders it is told in none
+                if fact.channel != self.conversation.channel:  # said in two channels: outsiders hear it in none
                     await change(self.transaction, fact.id, self.now, "said elsewhere, too", channel="")
                 await link(self.transaction, [replace(proof, origin=fact.id)], self.now)
                 await change(self.transaction, fact.id, self.now, "confirmed", confidence=surer, trust=trust)
@@ -207,7 +204,7 @@ async def store_version(
     trace_id: str,
     now: int,
 ) -> None:
-    """Store a version in the history: the ids of the facts that hold in it, and what changed."""
+    """Store a version in the history: the ids of the facts that hold in it, and the change."""
     facts = [fact.id for fact in await current_facts(transaction, key)]
     await transaction.insert(
         "user_model_history",
@@ -222,12 +219,12 @@ async def store_version(
 
 
 def model_key_of(fact: Fact) -> dict[str, str]:
-    """The columns that pick the model of a fact's person."""
+    """Return the key columns of the user model that a fact belongs to."""
     return {name: str(getattr(fact, name)) for name in ("soul", "workspace", "person", "audience")}
 
 
 async def new_version(transaction: Transaction, key: Mapping[str, str], change: Mapping[str, object], now: int) -> None:
-    """Store the next version of a person's model, if there is one, so that a revision under way is refused."""
+    """Store the next version of a user model, if there is one. A revision under way then fails."""
     row = await transaction.one(
         f"UPDATE user_models SET version = version + 1, updated_ms = :now WHERE {MODEL_KEY} RETURNING *",  # noqa: S608 - a constant
         now=now,
@@ -246,7 +243,7 @@ def _refuse_loss(before: int, retired: Sequence[str], most_lost: float) -> None:
 
 
 def stands_in(quote: str, words: str) -> bool:
-    """Whether a quotation stands in a text; case, white space and forms of characters do not matter."""
+    """Return True if a text contains a quotation. Case, white space and Unicode forms do not matter."""
     wanted = _levelled(quote)
     return bool(wanted) and wanted in _levelled(words)
 

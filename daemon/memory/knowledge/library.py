@@ -31,26 +31,26 @@ from daemon.memory.stream.emptying import empty_thoughts_on
 T = TypeVar("T")
 
 FROM_ONE_FILE: Final = 2
-"""How many passages of one file a search returns."""
+"""The most passages of one file that a search returns."""
 
 _INDEX: Final = WordIndex("library")
 _ID: Final = "LB_"
 
 COMPARED: Final = 60
-"""Of the passages that words find, how many are compared with what vectors find."""
+"""The number of passages found by words that are compared with those found by vectors."""
 
 _EVERYWHERE: Final = code("library")
 
 SLICE: Final = 16
-"""Passages that are written or removed in one transaction: so long other writers wait."""
+"""The passages written or removed in one transaction, for which other writers wait."""
 
 MOST_FAULTS: Final = 20
-"""Files whose faults an overview names."""
+"""The most files with faults that an overview names."""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultyFile:
-    """A file of the library that is not read or, if it is `searched` all the same, not to its end: `fault` says why."""
+    """A file of the library that can't be read completely. `searched`: a part of it is indexed."""
 
     path: str
     fault: str
@@ -58,7 +58,7 @@ class FaultyFile:
 
 
 class LibraryIndex:
-    """Stores passages of files and searches them; implements `PassageIndex`."""
+    """Stores passages of files and searches them. Implements `PassageIndex`."""
 
     def __init__(self, database: Database, clock: Clock, meaning: Meaning | None = None) -> None:
         self._database = database
@@ -66,14 +66,10 @@ class LibraryIndex:
         self._meaning = meaning or Meaning(None, None)
 
     async def stamps(self) -> Mapping[str, str]:
-        """The stamp of each indexed file by its path."""
         return {row["path"]: row["stamp"] for row in await self._database.rows("SELECT path, stamp FROM library_files")}
 
     async def put(self, files: Sequence[IndexedFile]) -> None:
-        """Index files in place of their older versions, a slice at a time.
-
-        A file that is cut off in the middle has no stamp until it is put again.
-        """
+        """Index files in place of their older versions, a slice at a time. An interrupted file has no stamp."""
         now = self._clock.now_ms()
         await self._shorten(await self._sizes([file.path for file in files]))
         pieces = [piece for file in files for piece in _pieces(file)]
@@ -86,7 +82,7 @@ class LibraryIndex:
             await self._database.write(unit)
 
     async def remove(self, paths: Collection[str]) -> None:
-        """Remove files from the index, a slice at a time; one that is cut off in the middle has no stamp."""
+        """Remove files from the index, a slice at a time. An interrupted file has no stamp."""
         sizes = await self._sizes(paths)
         await self._shorten(sizes)
         for some in _in_slices(list(paths), lambda path: min(sizes.get(path, 0), SLICE)):
@@ -112,12 +108,10 @@ class LibraryIndex:
                 await self._database.write(partial(_delete_slice, path))
 
     async def search(self, query: str, limit: int, *, folders: Collection[str] | None = None) -> tuple[Passage, ...]:
-        """Passages that fit the query by their words or by what they mean, best first, at most two of one file.
+        """Return passages that fit the query by words or by meaning, best first, at most two of one file.
 
-        Those that are no more than a chance hit, by a common word, have no `fit`.
-
-        With `folders`, the first parts of paths, only passages below them are visited. Any text is a query; operators
-        of the search language in it count as plain words. Raises StoreError.
+        Passages that share only a common word have `fit` 0. `folders` (the first parts of paths) limits the search.
+        Operators of the search language in the query count as plain words. Raises StoreError.
         """
         if not (terms := terms_of(query)) or limit <= 0:
             return ()
@@ -160,7 +154,7 @@ class LibraryIndex:
             raise
 
     async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
-        """The passages of a document from the one that begins at a line on, at most so many. Raises StoreError."""
+        """Return up to `most` passages of a document, from the one that begins at `line`. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT seq, line, place, body FROM library_passages
@@ -175,13 +169,13 @@ class LibraryIndex:
 
 
 async def passages_by_id(transaction: Transaction, ids: Collection[str]) -> tuple[Passage, ...]:
-    """The passages with these ids as memories, as far as they are still indexed; other ids are passed over."""
+    """Return the indexed passages with these ids. Other ids are ignored."""
     seqs = [int(one[len(_ID) :]) for one in ids if one.startswith(_ID) and one[len(_ID) :].isdecimal()]
     return tuple(_passage(row["path"], row) for row in await _passages(transaction, seqs)) if seqs else ()
 
 
 async def faulty_files(transaction: Transaction) -> tuple[FaultyFile, ...]:
-    """The first MOST_FAULTS files with a fault, by path."""
+    """Return the first MOST_FAULTS files with a fault, by path."""
     rows = await transaction.rows(
         """
         SELECT path, fault, EXISTS (SELECT 1 FROM library_passages p WHERE p.path = f.path) AS searched
@@ -193,7 +187,7 @@ async def faulty_files(transaction: Transaction) -> tuple[FaultyFile, ...]:
 
 
 def cited(path: str, line: int, place: str) -> str:
-    """Where a user finds a passage: `docs/limits.md:12`, in a document `docs/report.pdf, page 12`."""
+    """Return the citation of a passage: `docs/limits.md:12`, or `docs/report.pdf, page 12` in a document."""
     return f"{path}, {place}" if place else f"{path}:{line}"
 
 
@@ -216,7 +210,7 @@ def _id(seq: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Passages of a file that are written at once; with the last of them the file gets its stamp."""
+    """A group of passages of a file written in one transaction. The last one sets the file's stamp."""
 
     file: IndexedFile
     passages: Sequence[IndexedPassage]
@@ -225,14 +219,13 @@ class _Piece:
 
 
 def _pieces(file: IndexedFile) -> Iterator[_Piece]:
-    """A file in pieces of at most SLICE passages; at least one."""
     count = len(file.passages)
     for start in range(0, max(1, count), SLICE):
         yield _Piece(file, file.passages[start : start + SLICE], first=start == 0, last=start + SLICE >= count)
 
 
 def _in_slices(items: Sequence[T], size: Callable[[T], int]) -> Iterator[Sequence[T]]:
-    """Items in groups whose sizes, and one more for each, make up SLICE together; one that is larger stands alone."""
+    """Yield items in groups of at most SLICE (the sizes plus one for each item). A larger item is alone."""
     group: list[T] = []
     room = SLICE
     for item in items:
@@ -261,7 +254,7 @@ async def _put_piece(transaction: Transaction, piece: _Piece, now: int) -> None:
 
 
 async def _insert_passages(transaction: Transaction, path: str, passages: Sequence[IndexedPassage]) -> None:
-    """Store and index passages; the words of the file's path find them too."""
+    """Store and index passages. The words of the file's path find them, too."""
     if not passages:
         return
     values = ", ".join(f"(:path, :line{number}, :place{number}, :body{number})" for number in range(len(passages)))
@@ -277,7 +270,7 @@ async def _insert_passages(transaction: Transaction, path: str, passages: Sequen
 
 
 async def _delete_slice(path: str, transaction: Transaction) -> None:
-    """Delete the last SLICE passages of a file, and its stamp: so it is read again if the rest does not follow."""
+    """Delete the last SLICE passages of a file, and its stamp. A file without a stamp is read again later."""
     rows = await transaction.rows(
         "SELECT seq FROM library_passages WHERE path = :path ORDER BY seq DESC LIMIT :slice", path=path, slice=SLICE
     )
@@ -288,7 +281,6 @@ async def _delete_slice(path: str, transaction: Transaction) -> None:
 
 
 async def _delete_file(transaction: Transaction, path: str) -> None:
-    """Delete a file and its passages, out of the index first."""
     rows = await transaction.rows("SELECT seq FROM library_passages WHERE path = :path", path=path)
     for row in rows:
         await _INDEX.remove(transaction, row["seq"])
@@ -297,10 +289,8 @@ async def _delete_file(transaction: Transaction, path: str) -> None:
 
 
 def codes_of_passage(path: str) -> tuple[str, ...]:
-    """The codes under which the passages of a file are found."""
     return _EVERYWHERE, _below(path.partition("/")[0])
 
 
 def _below(folder: str) -> str:
-    """The code of what stands below a folder, by the first part of its paths."""
     return code("folder", folder)

@@ -1,4 +1,4 @@
-"""How well each model keeps the form of an answer, as all daemons on this memory.db have seen it."""
+"""The habits of models: how well each kept the required answer format for all daemons on this memory.db."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,13 +9,13 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.records import read_row
 
 REMEMBERED = 10
-"""Answers in elements that are remembered of each model."""
+"""The number of each model's last answers in elements that are kept."""
 
 MOST_MALFORMED = 2
-"""Malformed ones among them; with one more the model speaks in plain words for a while."""
+"""The most malformed answers among them. One more, and the model answers in plain words for a while."""
 
 WARY = 20
-"""Answers that must show no such reasoning before the words of a model that thought aloud stream again."""
+"""The answers without visible reasoning after which a model that showed its reasoning may stream again."""
 
 _SHORTEST_MS, _LONGEST_MS = 60 * MINUTE_MS, 24 * 60 * MINUTE_MS
 _KEPT, _MALFORMED = "k", "m"
@@ -23,12 +23,12 @@ _KEPT, _MALFORMED = "k", "m"
 
 @dataclass(frozen=True, slots=True)
 class ModelHabit:
-    """What is known of one model.
+    """The observed habits of one model.
 
-    `recent` are its last answers in elements, oldest first: `k` kept the form, `m` is malformed. Until `split_until_ms`
-    it answers in plain words, for a time that doubles whenever that was no cure. `hold_back` counts the answers
-    that must still end without reasoning before a closing mark, until its plain words are shown while they stream: some
-    servers cut off the opening mark, so that reasoning looks like speech up to its end.
+    `recent` holds its last answers in elements, oldest first: `k` kept the form, `m` is malformed. Until
+    `split_until_ms` the model answers in plain words. That time doubles if malformed answers continue. `hold_back`
+    counts the answers that must still end without reasoning before plain words are shown while they stream. The reason:
+    some servers cut off the opening mark, and the reasoning then looks like speech up to its closing mark.
     """
 
     model: str
@@ -50,11 +50,11 @@ class ModelHabit:
         return self.recent.count(_MALFORMED)
 
     def speaks_split(self, now_ms: int) -> bool:
-        """Whether it answers in plain words for a while, without the elements."""
+        """Return True while the model answers in plain words, without the elements."""
         return now_ms < self.split_until_ms
 
     def weakness(self, now_ms: int) -> str:
-        """What an admin should know of it, in words; empty for a model that does well."""
+        """Return a warning for admins. Empty for a model without faults."""
         found = []
         if self.speaks_split(now_ms):
             minutes = (self.split_until_ms - now_ms) // MINUTE_MS + 1
@@ -65,7 +65,6 @@ class ModelHabit:
         return f"{self.model}: {'; '.join(found)}" if found else ""
 
     def after(self, call: LLMCall) -> "ModelHabit":
-        """What is known after one more call."""
         known = self
         if call.thought_aloud is not None:
             known = replace(known, hold_back=WARY if call.thought_aloud else max(0, self.hold_back - 1))
@@ -82,13 +81,13 @@ class ModelHabit:
 
 
 class ModelHabits:
-    """Reads the habits of models; `store_habits` writes them with the calls."""
+    """Reads the habits of models. `store_habits` writes them with the calls."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def of(self, *models: str) -> dict[str, ModelHabit]:
-        """The habits of these models by name; those of one never seen where nothing is known."""
+        """Return the habits of these models by name, with defaults for unknown models."""
 
         async def unit(transaction: Transaction) -> dict[str, ModelHabit]:
             return {model: await _habit(transaction, model) for model in models}
@@ -97,7 +96,7 @@ class ModelHabits:
 
 
 async def store_habits(transaction: Transaction, calls: Sequence[LLMCall]) -> None:
-    """Add what these calls show of their models."""
+    """Update the habits of the models of these calls."""
     telling = [call for call in calls if call.kept_form is not None or call.thought_aloud is not None]
     for model in dict.fromkeys(call.model for call in telling):
         before = known = await _habit(transaction, model)
@@ -119,7 +118,7 @@ async def store_habits(transaction: Transaction, calls: Sequence[LLMCall]) -> No
 
 
 async def weak_habits(transaction: Transaction, now_ms: int) -> tuple[ModelHabit, ...]:
-    """The models that speak split for now, or think aloud."""
+    """Return the models that answer in plain words for now, or show their reasoning."""
     rows = await transaction.rows(
         "SELECT * FROM model_habits WHERE split_until_ms > :now OR hold_back > 1 ORDER BY model", now=now_ms
     )

@@ -1,14 +1,4 @@
-"""Ranks what was found by words and by vectors: one score for turns, records and passages alike.
-
-Words count as in BM25F (Robertson, Zaragoza and Taylor 2004): a turn has its own words, and to a lesser share those of
-its neighbours; their frequencies are added before they saturate, since adding the neighbours' scores counts a word
-twice. A turn also gains from the visit that it belongs to. What the best row lacks of the query's words makes all words
-count less: that one common word fits says little, and then the vectors decide.
-
-Vectors count by how far a cosine stands out of all cosines with this query, in standard deviations: the nearest of six
-hundred turns about the same matter stands out little, the one paraphrase among thousands much. No threshold on the
-cosine itself tells the two apart. The weights were measured on half of LoCoMo (docs/BENCH.md) and lie on a plateau.
-"""
+"""Ranks turns, records and passages by words and by vectors, and measures how far cosines lie above the mean."""
 
 import asyncio
 import math
@@ -28,18 +18,18 @@ if TYPE_CHECKING:
 
 
 PREVIOUS: Final = 0.5
-"""What a word counts for the turn behind the one that it stands in."""
+"""The share of a word's weight for the turn after the one that holds it."""
 
 _NEXT: Final = 0.2  # for the turn before it
 _SECOND: Final = 0.2  # for the second one behind it
-_FEWEST_ROWS: Final = 500  # so that a word weighs something where there is little to search
-_SATURATION: Final = 0.9  # k1 of BM25; the length of a turn tells nothing (b is 0)
+_FEWEST_ROWS: Final = 500  # gives words some weight in a small index
+_SATURATION: Final = 0.9  # k1 of BM25 (b is 0: the length of a turn does not count)
 _VISIT, _VISIT_SATURATION = 0.5, 1.2
 _NO_VISIT: Final = 0  # visits are named by their first turn, and turns are counted from 1
 _COVERED: Final = 0.5  # the share of a query's words, by weight, from which on words count in full
 _NEAR, _NEAR_BEFORE, _NEAR_VISIT = 0.15, 0.15, 0.2
 _BEST_OF_VISIT: Final = 3
-_STANDS_OUT, _OUTLIER = 3.25, 0.8  # from here on a vector is worth a place without any word in common
+_STANDS_OUT, _OUTLIER = 3.25, 0.8  # from here a vector surfaces without a common word
 
 _LEAST_WORDS: Final = 2.0  # the least weight of words in common: one rare word, or a few frequent ones
 _LEAST_SHARE: Final = 0.15  # and the least share of the query's words
@@ -49,7 +39,7 @@ _OF_BEST: Final = 0.4  # the share of the best score below which another one is 
 
 
 class TurnPlace(NamedTuple):
-    """Where a row stands: the rows before and behind it in the same talk, and the visit that they belong to."""
+    """The neighbours of a row: the rows before and after it in the same conversation, and its visit."""
 
     before: int | None = None
     after: int | None = None
@@ -59,10 +49,10 @@ class TurnPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WordScores:
-    """What the words of a query found: a score for each row and visit.
+    """The scores that the words of a query give to rows and visits.
 
-    `held` is the weight of the words that a row or, to their lesser share, its neighbours hold.
-    `covered` is the share of the query that the best row holds, by weight; `terms` how many words were asked for.
+    `held` is the weight of the words that a row or, to a lesser share, its neighbours hold. `covered` is the share of
+    the query, by weight, that the best row holds. `terms` is the number of words in the query.
     """
 
     scores: Mapping[int, float] = field(default_factory=dict)
@@ -73,7 +63,7 @@ class WordScores:
     terms: int = 0
 
     def best(self, most: int, visit_of: Mapping[int, int | None]) -> list[int]:
-        """The rows that fit best, the newer first where equal."""
+        """Return the rows that fit best, the newer first among equals."""
         top, best_visit = max(self.scores.values(), default=0.0), max(self.visits.values(), default=0.0)
         if not top:
             return []
@@ -86,7 +76,7 @@ class WordScores:
 
 
 def weights_of(found: Postings, without: Collection[str] = ()) -> dict[Term, float]:
-    """What each word of a query weighs: a rare one more. Names of speakers can be left out: they are no matter."""
+    """Return the weight of each word of a query. Rare words weigh more. `without` leaves out names of speakers."""
     size = max(found.size, _FEWEST_ROWS)
     return {
         term: math.log(1 + (max(size - count, 0) + 0.5) / (count + 0.5))
@@ -98,10 +88,7 @@ def weights_of(found: Postings, without: Collection[str] = ()) -> dict[Term, flo
 def _spread(
     rows: Mapping[int, float], places: Mapping[int, TurnPlace]
 ) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
-    """What one word counts for rows and their neighbours: all of it, the greatest part of it; and for their visits.
-
-    The hottest loop of a search.
-    """
+    """Return the counts of one word for rows with neighbours (sum, greatest share), and for visits. A hot loop."""
     times, nearest, of_visits = dict(rows), dict(rows), defaultdict[int, float](float)
     for row, share in rows.items():
         before, after, second, visit = places.get(row, _ALONE)
@@ -120,7 +107,11 @@ def _spread(
 
 
 def rank_words(found: Postings, places: Mapping[int, TurnPlace], without: Collection[str] = ()) -> WordScores:
-    """The score of every row that holds a word of the query, or whose neighbour does."""
+    """Return the scores of all rows that hold a word of the query, or have a neighbour that does.
+
+    Words count as in BM25F (Robertson, Zaragoza and Taylor 2004): the frequencies in a turn and its neighbours are
+    added before saturation, because adding scores would count a word twice.
+    """
     weights = weights_of(found, without)
     total = sum(weights.values())
     scores, held, visits = (defaultdict[int, float](float) for _ in range(3))
@@ -139,14 +130,14 @@ def rank_words(found: Postings, places: Mapping[int, TurnPlace], without: Collec
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """How far the cosine of each row with a query stands out of all, in standard deviations; empty without vectors."""
+    """The distance of each row's cosine from the mean of all, in standard deviations. Empty without vectors."""
 
     own: Mapping[int, float] = field(default_factory=dict)
     before: Mapping[int, float] = field(default_factory=dict)
 
 
 class Candidate(NamedTuple):
-    """A row that may surface. `lift` is added for what else speaks for it (a day or a person that was named)."""
+    """A row that may surface. `lift` is added to the score, for a day or person that the query names."""
 
     row: int
     visit: int | None = None
@@ -156,7 +147,10 @@ class Candidate(NamedTuple):
 
 
 def rank(candidates: Sequence[Candidate], words: WordScores, near: Nearness) -> dict[int, float]:
-    """The score of each candidate: at most about two by words, and as much by vectors."""
+    """Return the score of each candidate: at most about two by words, and as much by vectors.
+
+    If even the best row lacks many of the query's words, all words count less, and the vectors decide.
+    """
     top, top_visit = max(words.scores.values(), default=0.0), max(words.visits.values(), default=0.0)
     counted = min(1.0, words.covered / _COVERED)
     visits = _nearest_visits(candidates, near.own)
@@ -173,7 +167,7 @@ def rank(candidates: Sequence[Candidate], words: WordScores, near: Nearness) -> 
 
 
 def fitting(candidates: Sequence[Candidate], words: WordScores, near: Nearness) -> list[int]:
-    """The rows that have anything to do with a query: words, or a vector that stands out."""
+    """Return the rows that share a word with the query, or whose vector is an outlier."""
     return [
         one.row
         for one in candidates
@@ -184,9 +178,9 @@ def fitting(candidates: Sequence[Candidate], words: WordScores, near: Nearness) 
 def worth_showing(
     candidates: Sequence[Candidate], scores: Mapping[int, float], words: WordScores, near: Nearness
 ) -> set[int]:
-    """The rows that surface: none far behind the best, and none at all where no row has enough to do with the query.
+    """Return the rows that surface: those near the best score, or none if no row is relevant.
 
-    That is so when no row fits well enough that holds enough of its words or whose vector stands out.
+    A relevant row has a high score. In addition, enough words fit, or its vector is an outlier.
     """
     enough = max(_LEAST_WORDS, _LEAST_SHARE * words.total)
     by_meaning = words.terms >= _FEWEST_TERMS
@@ -223,7 +217,7 @@ def _nearest_visits(candidates: Iterable[Candidate], own: Mapping[int, float]) -
 
 
 SLOW_S: Final = 0.4
-"""Seconds after which a reply goes on without vectors: full text alone serves then."""
+"""Seconds after which a reply goes on without vectors, by full-text search alone."""
 
 _NEAREST: Final = 80  # memories of each view
 _AS_IF_ROWS: Final = 100
@@ -233,7 +227,7 @@ _NOTHING: Final = Near({})
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """How far each memory's cosine with a query stands out, by id and view; `kind` says what measured it."""
+    """The distances of each memory's cosine from the mean, by id and view. `kind` names what measured them."""
 
     own: Mapping[str, float] = field(default_factory=dict)
     before: Mapping[str, float] = field(default_factory=dict)
@@ -242,14 +236,14 @@ class Meant:
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """A vector that was asked for, and the nearest memories of each view; neither where no vector serves."""
+    """A query vector and its nearest memories in each view. Both are empty if vectors can't be used."""
 
     vector: "Vector | None"
     nearest: Mapping[View, Near]
 
 
 class Meaning:
-    """The embedder and the index of vectors, of which either may be missing."""
+    """The embedder and the vector index. Either may be missing."""
 
     def __init__(self, embedder: Embedder | None, vectors: VectorIndex | None, slow_s: float = SLOW_S) -> None:
         self._embedder = embedder
@@ -262,9 +256,9 @@ class Meaning:
         return self._embedder is not None and self._vectors is not None
 
     async def vectors_of(self, texts: Sequence[str]) -> "Sequence[Vector | None]":
-        """A vector for each text; None for each where there is no embedder, or it fails or is slow. Never raises.
+        """Return a vector for each text, or None for each if the embedder is missing, slow or fails. Never raises.
 
-        Those asked for last are kept: a topic is searched by before each reply, the newest words in memory and library.
+        The newest vectors are cached, because memory and library search with the same texts before each reply.
         """
         nothing: list[Vector | None] = [None] * len(texts)
         if self._embedder is None or self._vectors is None or not texts:
@@ -274,7 +268,7 @@ class Meaning:
             try:
                 async with asyncio.timeout(self._slow_s):
                     known = known | dict(zip(fresh, await self._embedder.embed(fresh), strict=True))
-                    if len({len(vector) for vector in known.values()}) > 1:  # another model serves since
+                    if len({len(vector) for vector in known.values()}) > 1:  # the model was changed
                         known = dict(zip(texts, await self._embedder.embed(texts), strict=True))
             except (ModelError, TimeoutError, OSError, ValueError):
                 return nothing
@@ -284,14 +278,14 @@ class Meaning:
     async def near(
         self, partitions: Collection[str], vector: "Vector | None", also: Collection[str] = (), *, turns: bool = True
     ) -> Meant:
-        """How near memories are: the nearest in these partitions and those with the ids. Never raises."""
+        """Return how near memories are: the nearest in these partitions, and those in `also`. Never raises."""
         [meant] = await self.meant(partitions, await self.scan(partitions, [vector], turns=turns), [also])
         return meant
 
     async def scan(
         self, partitions: Collection[str], vectors: "Sequence[Vector | None]", *, turns: bool = True
     ) -> list[Scanned]:
-        """For each vector the nearest memories in these partitions. Never raises."""
+        """Return the nearest memories in these partitions for each vector. Never raises."""
         views = (View.OWN, View.BEFORE) if turns else (View.OWN,)
         queries = [NearQuery(view, vector) for vector in vectors if vector is not None for view in views]
         found = iter(await self._near(partitions, queries, _NEAREST))
@@ -300,7 +294,7 @@ class Meaning:
     async def meant(
         self, partitions: Collection[str], scanned: Sequence[Scanned], also: Sequence[Collection[str]]
     ) -> list[Meant]:
-        """What each scan says of its nearest, and of the memories with its ids, however far they are. Never raises."""
+        """Return the distances of each scan's nearest memories and of the memories with its ids. Never raises."""
         queries = {
             (number, view): NearQuery(view, one.vector, missing)
             for number, one in enumerate(scanned)
@@ -335,10 +329,9 @@ def _with(near: Near, more: Mapping[str, float]) -> Near:
 
 
 def _outstanding(near: Near, unrelated: Unrelated | None) -> dict[str, float]:
-    """How far each cosine stands out of all, in standard deviations.
+    """Return how many standard deviations each cosine lies above the mean. No fixed cosine separates paraphrases.
 
-    Of few rows none can stand out far, and their deviation is a chance: there all count as if _AS_IF_ROWS more had been
-    looked at, with which the query has nothing to do.
+    With few rows the deviation is mere chance. The statistics are therefore blended with _AS_IF_ROWS unrelated rows.
     """
     mean, variance = near.mean, near.deviation**2
     if unrelated is not None:

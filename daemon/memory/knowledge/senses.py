@@ -1,4 +1,4 @@
-"""What was seen, heard and read: files on their way to a record, their bytes, and the search for a picture."""
+"""Files that users sent: their states on the way to a record, their bytes, and the search for a picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,15 +23,15 @@ from daemon.memory.reader_codes import codes_for_readers, record_heard_by
 from daemon.memory.records import Speaks, as_json, json_object
 
 COPY_TYPE: Final = "image/jpeg"
-"""The media type of every picture that is kept: a copy without its hidden data."""
+"""The media type of every picture that is kept, which is a copy without metadata."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """A file of a message: still `waiting`, `refused` for a reason, or read; `turn` is its message's, if stored yet.
+    """A file of a message with its `state`: waiting, refused, read or recorded. `turn` is its message's seq, if stored.
 
-    `said_ms` is when it was heard of; `person` is who sent it and `audience` who may hear of it, empty until then.
-    `record` is its record's id, if there is one; `seq` is 0 for a file that is kept nowhere.
+    `said_ms` is when the message came. `person` sent it and `audience` may know of it. Both are empty until it is
+    stored. `record` is the id of its record, if any. `seq` is 0 for a file that is not kept.
     """
 
     seq: int
@@ -51,7 +51,7 @@ class SentFile:
 
 @dataclass(frozen=True, slots=True)
 class KnownPicture:
-    """A picture that is in memory: its record's id and line, when it was shown, and how well it fits a question."""
+    """A picture in memory: its record's id and text, when it was shown, and how well it fits a question."""
 
     id: str
     text: str
@@ -61,14 +61,14 @@ class KnownPicture:
 
 
 class Senses:
-    """Keeps files and their records for all souls of a memory.db; `most_bytes` bounds the folder of pictures."""
+    """Keeps files and their records for all souls of a memory.db. `most_bytes` limits the folder of pictures."""
 
     def __init__(self, database: Database, clock: Clock, folder: SenseBytes, most_bytes: int) -> None:
         self._database, self._clock = database, clock
         self._folder, self._most_bytes = folder, most_bytes
 
     async def of_messages(self, conversation: ConversationKey, timestamps: Sequence[str]) -> list[SentFile]:
-        """The files of these messages, in their order."""
+        """Return the files of these messages, in order."""
         among, keys = one_of(timestamps)
         rows = await self._database.rows(
             f"""
@@ -81,9 +81,9 @@ class Senses:
         return [_file(row) for row in rows]
 
     async def of_talk(self, conversation: ConversationKey, since_ms: int) -> list[SentFile]:
-        """The files of a conversation since a time whose words are known, newest first; a record's where there is one.
+        """Return the documents and audio files with known words since a time, newest first.
 
-        Pictures are left out: `latest_picture` and `picture_about` find them.
+        A recorded file has the words of its record. For pictures there are `latest_picture` and `picture_about`.
         """
         rows = await self._database.rows(
             """
@@ -99,7 +99,7 @@ class Senses:
         return [_of_talk(row) for row in rows]
 
     async def unrecorded(self, conversation: ConversationKey) -> list[SentFile]:
-        """The files that were read, or wait to be, and whose message is a turn by now that is there to stay."""
+        """Return the files that are read or waiting, and whose message is stored as a lasting turn."""
         rows = await self._database.rows(
             """
             SELECT s.*, t.seq AS turn, t.author AS person, t.audience FROM shared_files s
@@ -111,7 +111,7 @@ class Senses:
         return [_file(row) for row in rows]
 
     async def keep(self, file: SentFile, read: ReadFile) -> SentFile:
-        """Store what was read of a file, and the copy of a picture as far as there is room; the oldest goes first."""
+        """Store the content of a read file, and a copy of a picture. The oldest pictures are deleted to make room."""
         image = read.image
         fits = image is not None and len(image.data) <= self._most_bytes
         digest = await in_background(partial(self._folder.put, image.data)) if image is not None and fits else ""
@@ -136,12 +136,11 @@ class Senses:
             await self._make_room(transaction)
 
         await self._database.write(unit)
-        if image is not None and digest:  # the same bytes may have been deleted with another message meanwhile
+        if image is not None and digest:  # the same bytes may have been deleted with another message
             await in_background(partial(self._folder.put, image.data))
         return replace(file, state="read", read=read, digest=digest, kept=size)
 
     async def refuse(self, file: SentFile, reason: str) -> None:
-        """Note why a file is not read."""
         await self._database.run(
             "UPDATE shared_files SET state = 'refused', reason = :reason, url = '', name = :name WHERE seq = :seq",
             name=file.file.name,
@@ -150,12 +149,12 @@ class Senses:
         )
 
     async def picture(self, digest: str) -> Image | None:
-        """A picture that is kept; None where it is gone."""
+        """Return a picture that is kept. None if it is gone."""
         data = await in_background(partial(self._folder.get, digest)) if digest else None
         return Image(COPY_TYPE, data) if data is not None else None
 
     async def record(self, file: SentFile, sense: Sense) -> Sense | None:
-        """Store the record of a file with its evidence; None where its message is gone, or another was first."""
+        """Store the record of a file with its evidence. None if its message is gone, or it has a record already."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Sense | None:
@@ -182,12 +181,11 @@ class Senses:
         return await self._database.write(unit)
 
     async def feel(self, felt: OwnFeeling, where: ConversationKey, audience: Audience) -> None:
-        """Store how the soul itself felt after the newest message of a conversation."""
         now = self._clock.now_ms()
         await self._database.write(lambda transaction: keep_feeling(transaction, felt, where, audience, now))
 
     async def latest_picture(self, conversation: ConversationKey, ts: Sequence[str]) -> KnownPicture | None:
-        """The newest picture that one of these messages of the conversation shows."""
+        """Return the newest picture of these messages."""
         among, keys = one_of(ts)
         row = await self._database.one(
             f"""
@@ -201,7 +199,7 @@ class Senses:
         return KnownPicture(row["id"], row["text"], row["at_ms"], row["digest"]) if row else None
 
     async def picture_about(self, where: ConversationKey, readers: Readers, query: str) -> KnownPicture | None:
-        """The picture whose words fit a question best, of those that the readers may know; None where none fits."""
+        """Return the picture whose words fit a question best and that the readers may know. None if none fits."""
         if not (terms := terms_of(query)):
             return None
         allowed, values = record_heard_by(readers, where)
@@ -209,7 +207,7 @@ class Senses:
 
         async def unit(transaction: Transaction) -> list[KnownPicture]:
             if await transaction.one("SELECT 1 FROM senses WHERE raw_data_ref <> '' LIMIT 1") is None:
-                return []  # as in most houses on most days
+                return []  # the usual case: no picture at all
             words = rank_words(await RECORD_INDEX.find(transaction, codes, terms), {})
             among, keys = one_of(words.best(_COMPARED, {}))
             rows = await transaction.rows(
@@ -239,9 +237,9 @@ class Senses:
     # -- bytes ---------------------------------------------------------------------------------------------------------
 
     async def sweep(self, *, everything: bool = False) -> int:
-        """Delete the bytes that no file shows and no record refers to any more; gives how many.
+        """Delete the bytes that no file and no record refers to. Return how many were deleted. Raises StoreError.
 
-        With `everything` what a crash has left is looked for, too. Raises StoreError.
+        `everything` also looks for bytes left by a crash.
         """
         if await self._database.one("SELECT 1 FROM loose_bytes LIMIT 1") is None and not everything:
             return 0
@@ -258,7 +256,7 @@ class Senses:
                 return gone
 
     async def _sweep_some(self, transaction: Transaction) -> int:
-        """In one transaction, so that no row refers to the bytes anew between the look and the deletion."""
+        """Delete in one transaction, because a row could otherwise refer to the bytes between check and deletion."""
         gone = 0
         for row in await transaction.rows("SELECT digest FROM loose_bytes LIMIT :most", most=_AT_ONCE):
             if not await _is_referred_to(transaction, row["digest"]):
@@ -271,7 +269,7 @@ class Senses:
         return gone
 
     async def _make_room(self, transaction: Transaction) -> None:
-        """Let the oldest pictures go until the folder keeps to its bound; their records keep their words."""
+        """Delete the oldest pictures until the folder is within its limit. Their records keep their words."""
         rows = await transaction.rows(_KEPT)
         over = sum(row["kept"] for row in rows) - self._most_bytes
         for row in rows:
@@ -286,7 +284,7 @@ class Senses:
             await transaction.insert("loose_bytes", "ON CONFLICT DO NOTHING", digest=row["digest"])
 
 
-# What a passport brought has no message here: its record says when it was seen, and how large it is.
+# Pictures from a passport have no message here. Their record holds time and size.
 _KEPT: Final = """
     SELECT digest, max(at_ms) AS newest, max(kept) AS kept FROM (
       SELECT digest, heard_ms AS at_ms, kept FROM shared_files WHERE digest <> ''
@@ -296,11 +294,11 @@ _KEPT: Final = """
     """
 _COMPARED: Final = 60  # pictures whose words fit a question
 _AT_ONCE: Final = 50  # bytes that are deleted in one transaction
-_SETTLED: Final = 3600.0  # seconds after which unknown bytes are surely of no transaction under way
+_SETTLED: Final = 3600.0  # seconds after which unknown bytes belong to no running transaction
 
 
 async def is_shown(transaction: Transaction, digest: str) -> bool:
-    """Whether a sense shows these bytes."""
+    """Return True if a sense refers to these bytes."""
     row = await transaction.one(
         "SELECT 1 FROM senses WHERE raw_data_ref = :digest AND raw_data_ref <> '' LIMIT 1", digest=digest
     )

@@ -1,4 +1,4 @@
-"""Files that messages show: rows that the inbox writes with the message, before anything is fetched."""
+"""Files that messages show: their rows, written with the message before any download, and the folder of their bytes."""
 
 import hashlib
 import os
@@ -15,13 +15,13 @@ from daemon.core.sentences import SENTENCES, Sentence
 from daemon.memory.database import Transaction
 from daemon.memory.records import as_json, json_object
 
-_MOST_NAMED: Final = 20  # of the files of one message; the rest is not even named
+_MOST_NAMED: Final = 20  # files of one message; the rest is ignored
 
 
 async def store_files(
     transaction: Transaction, conversation: str, ts: str, files: Sequence[SharedFile], now: int
 ) -> None:
-    """Store the files of a message; those beyond the first MOST_FILES are refused, those that are known are kept."""
+    """Store the files of a message. Those beyond the first MOST_FILES are refused, and known ones are kept."""
     for place, file in enumerate(files[:_MOST_NAMED]):
         too_many = place >= MOST_FILES
         await transaction.insert(
@@ -41,7 +41,7 @@ async def store_files(
 
 
 async def drop_files(transaction: Transaction, workspace: str, channel: str, ts: str) -> None:
-    """Delete the files of a message, whichever soul has it."""
+    """Delete the files of a message in the conversations of all souls."""
     await transaction.run(
         """
         DELETE FROM shared_files WHERE ts = :ts
@@ -55,13 +55,13 @@ async def drop_files(transaction: Transaction, workspace: str, channel: str, ts:
 
 
 def reason_as_json(reason: str) -> str:
-    """A sentence with its facts, so that it can be said in any words later."""
+    """Return a sentence with its facts as JSON, from which it can be rendered later."""
     facts = dict(reason.facts) if isinstance(reason, Sentence) else {}
     return as_json({"key": reason.key if isinstance(reason, Sentence) else "file_damaged", "facts": facts})
 
 
 def reason_from_json(text: str) -> Sentence:
-    """What `reason_as_json` wrote; a reason of another version is a general one."""
+    """Return the sentence that `reason_as_json` wrote. A general one if another version wrote it."""
     try:
         known = json_object(text)
         key, facts = known["key"], known["facts"]
@@ -75,23 +75,22 @@ def reason_from_json(text: str) -> Sentence:
 FOLDER: Final = "senses"
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_FLOOR: Final = 256 << 20  # bytes that stay free on the disk: words go first
+_FLOOR: Final = 256 << 20  # bytes that stay free on the disk, for the database
 _UNFINISHED: Final = ".part"
 
 
 def digest_of(data: bytes) -> str:
-    """The name under which bytes are kept."""
     return hashlib.sha256(data).hexdigest()
 
 
 class SenseBytes:
-    """The folder. Every method blocks; what is no digest is no name of a file."""
+    """The folder of the bytes. Every method blocks. Names that are no digest are ignored."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER
 
     def put(self, data: bytes) -> str:
-        """Keep bytes, if the disk has room for them; gives their digest, empty where they are not kept."""
+        """Store bytes if the disk has room. Return their digest, or '' if they are not stored."""
         digest = digest_of(data)
         path = self._folder / digest
         if self.has(digest):
@@ -111,7 +110,7 @@ class SenseBytes:
         return digest
 
     def get(self, digest: str) -> bytes | None:
-        """The bytes; None where they are gone, or are not what they were."""
+        """Return the bytes. None if they are gone or damaged."""
         if not _DIGEST.fullmatch(digest):
             return None
         try:
@@ -121,11 +120,10 @@ class SenseBytes:
         return data if digest_of(data) == digest else None
 
     def has(self, digest: str) -> bool:
-        """Whether bytes lie there under this digest, and are what they were."""
+        """Return True if the bytes of this digest are there and undamaged."""
         return self.get(digest) is not None
 
     def size(self) -> int:
-        """How many bytes lie there."""
         total = 0
         for name in self.names():
             with suppress(OSError):
@@ -133,25 +131,24 @@ class SenseBytes:
         return total
 
     def remove(self, digest: str) -> None:
-        """Delete bytes; those that are gone are gone. Raises OSError."""
+        """Delete bytes, if they are there. Raises OSError."""
         if _DIGEST.fullmatch(digest):
             (self._folder / digest).unlink(missing_ok=True)
 
     def names(self) -> list[str]:
-        """The digests of all that lies there."""
         with suppress(OSError):
             return [path.name for path in self._folder.iterdir() if _DIGEST.fullmatch(path.name)]
         return []
 
     def remove_unfinished(self, older_than: float) -> None:
-        """Delete what a crash has left half written before a time (seconds since the epoch)."""
+        """Delete half-written files of a crash, older than a time (seconds since the epoch)."""
         with suppress(OSError):
             for path in self._folder.glob(f"*{_UNFINISHED}"):
                 if path.stat().st_mtime < older_than:
                     path.unlink(missing_ok=True)
 
     def others_than(self, known: Collection[str], older_than: float) -> list[str]:
-        """What is not known and was written before a time (seconds since the epoch)."""
+        """Return the digests that are not in `known` and were written before a time (seconds since the epoch)."""
         found = []
         for name in self.names():
             with suppress(OSError):

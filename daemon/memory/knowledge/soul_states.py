@@ -1,4 +1,4 @@
-"""The soul's own state: its mood for each audience, its topic and task in a conversation, its question in a room."""
+"""The soul's own state: mood, topic, task, question and feelings, the memory and path of its mental processes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from daemon.memory.records import JSONObject, Speaks, as_json, json_object, read
 from daemon.memory.worker_store import WorkerStore
 
 QUESTION_LAPSES_MS = 60 * 24 * 3_600_000
-"""How long a standing question is carried that nothing renews."""
+"""Milliseconds after which an open question lapses if no thought renews it."""
 
 _FELT = ("valence", "arousal", "dominance", "moved_ms", "felt_quality", "felt_by")
 _STATE = "soul = :soul AND workspace = :workspace AND audience = :audience"
@@ -23,12 +23,11 @@ _STATE = "soul = :soul AND workspace = :workspace AND audience = :audience"
 
 @dataclass(frozen=True, slots=True)
 class SoulState:
-    """The mood before one audience since `felt_ms`, from when it fades, and `topic` and `task` in one conversation.
+    """The mood for one audience since `felt_ms`, from when it fades, and `topic` and `task` in one conversation.
 
-    `question` is what the soul has wondered about in that room since an earlier time, maybe in another thread.
-    `version` counts revisions of the mood, `topic_version` those of topic and task. Without any mood yet it is empty.
-    The three axes (-1 to 1) were moved at `moved_ms` by the thought `felt_by`, which says how that feels; they fade
-    from then.
+    `question` is the soul's open question in that channel, maybe from another thread. `version` counts revisions of the
+    mood, `topic_version` those of topic and task. `emotional_state` is empty before the first mood. The three axes (-1
+    to 1) were last moved at `moved_ms` by the thought `felt_by`, and fade from then. `felt_quality` puts that in words.
     """
 
     emotional_state: str
@@ -48,7 +47,7 @@ class SoulState:
 
 @dataclass(frozen=True, slots=True)
 class NewState:
-    """What a revision stores; the caller has checked that the soul knows the emotional state."""
+    """A revision of the state. The caller has checked that the soul knows the emotional state."""
 
     emotional_state: str
     topic: str = ""
@@ -60,7 +59,7 @@ class SoulStates(WorkerStore):
     """Reads and revises the states of one worker's soul."""
 
     async def known(self, audience: Audience, conversation: ConversationKey) -> SoulState | None:
-        """The state in a conversation before exactly this audience; None before the first revision."""
+        """Return the state in a conversation for exactly this audience. None before the first revision."""
 
         async def unit(transaction: Transaction) -> SoulState | None:
             return await self._known(transaction, audience, conversation)
@@ -70,9 +69,9 @@ class SoulStates(WorkerStore):
     async def revise(
         self, audience: Audience, conversation: ConversationKey, new: NewState, *, instead_of: SoulState | None
     ) -> bool:
-        """Store a new state from now on, made from the one known before (None for none).
+        """Store a new state in place of `instead_of` (None for no state).
 
-        False, and nothing is written, when another version of mood, topic or task is in force by now.
+        Return False, and write nothing, if another version of mood, topic or task is in force.
         """
         now, made_from = self._clock.now_ms(), instead_of or SoulState("", 0)
 
@@ -133,7 +132,7 @@ class SoulStates(WorkerStore):
     async def _store_question(
         self, transaction: Transaction, audience: Audience, conversation: ConversationKey, question: str, now: int
     ) -> None:
-        """Keep the question of a room, drop it, or put another in its place; an unchanged one keeps its age."""
+        """Store, replace or (if empty) delete the question of a channel. An unchanged question keeps its age."""
         await transaction.run(
             """
             INSERT INTO standing_questions (soul, workspace, channel, audience, question, since_ms)
@@ -161,7 +160,7 @@ class SoulStates(WorkerStore):
 async def _store_topic(
     transaction: Transaction, audience: Audience, conversation: ConversationKey, new: NewState, now: int
 ) -> None:
-    """Topic and task; a conversation that was deleted meanwhile has none."""
+    """Store topic and task, unless the conversation was deleted."""
     await transaction.run(
         """
         INSERT INTO conversation_topics (conversation, audience, version, topic, task, updated_ms)
@@ -191,10 +190,10 @@ class KeptMemory:
 
 
 class ProcessMemories(WorkerStore):
-    """Reads and changes process memories between two cycles; within a cycle its commit stores them."""
+    """Reads and changes process memories between two cycles. Within a cycle, its commit stores them."""
 
     async def known(self, conversation: ConversationKey) -> KeptMemory | None:
-        """The memory as the last commit left it; None for an unknown conversation."""
+        """Return the memory as the last commit left it. None for an unknown conversation."""
         row = await self._database.one(
             "SELECT process, process_memory, version, forgotten FROM conversations WHERE id = :id", id=str(conversation)
         )
@@ -203,9 +202,9 @@ class ProcessMemories(WorkerStore):
         return KeptMemory(row["process"], json_object(row["process_memory"]), row["version"], row["forgotten"])
 
     async def keep(self, conversation: ConversationKey, memory: JSONObject, *, instead_of: KeptMemory) -> bool:
-        """Put a memory in place of the one known before.
+        """Store a memory in place of `instead_of`.
 
-        False, and nothing is written, when another cycle was committed, or a message was edited or deleted.
+        Return False, and write nothing, if another cycle was committed, or a message was edited or deleted.
         """
         rows = await self._database.run(
             """
@@ -226,20 +225,18 @@ _QUALIA: TypeAdapter[Qualia] = TypeAdapter(Qualia)
 
 @dataclass(frozen=True, slots=True)
 class OwnFeeling:
-    """How the soul itself feels, and what that is in the body."""
+    """The soul's own feeling, and its bodily values."""
 
     qualia: Qualia
     physio: Mapping[str, float]
 
 
 class NewestQualia:
-    """Reads the qualia of senses."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def newest(self, conversation: ConversationKey, since_ms: int) -> Qualia | None:
-        """Those of the newest sense since a moment; None for none, and where they can't be read."""
+        """Return the qualia of the newest sense since a moment. None if there is none, or it can't be read."""
         rows = await self._database.rows(
             """
             SELECT s.qualia FROM records r JOIN senses s ON s.id = r.id
@@ -262,10 +259,7 @@ async def keep_feeling(
     audience: Audience,
     now: int,
 ) -> Sense | None:
-    """Store how the soul itself felt after the newest message of a conversation; None where there is none.
-
-    The record has no words, so that no search finds it.
-    """
+    """Store how the soul felt after the newest message of a conversation, without words. None if it has no message."""
     row = await transaction.one(
         "SELECT seq FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
         id=str(where),
@@ -292,9 +286,9 @@ async def keep_feeling(
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One step; `hop` counts from 0 within one perception, `origin` and `target` are mental processes.
+    """A step between mental processes. `hop` counts from 0 within one perception.
 
-    `act` is `enter`, `stay`, `move`, `visit`, `return` or `refuse`; `decided_by` is `rule`, `model` or `schedule`;
+    `act` is `enter`, `stay`, `move`, `visit`, `return` or `refuse`. `decided_by` is `rule`, `model` or `schedule`.
     `reason` is one sentence.
     """
 
@@ -311,7 +305,7 @@ class PathStep:
 class TracedStep:
     """A stored step of the perception handled under `trace_id`, at `at_ms` (milliseconds UTC).
 
-    `model` is the id of the model that gave the reply to that perception, empty where there is none.
+    `model` is the id of the model that replied to that perception, or empty.
     """
 
     seq: int
@@ -330,7 +324,6 @@ class TracedStep:
 async def store_path(
     transaction: Transaction, conversation: ConversationKey, trace_id: str, steps: Sequence[PathStep], now: int
 ) -> None:
-    """Append the steps of one perception in their order."""
     for step in steps:
         await transaction.insert(
             "transitions",
@@ -348,7 +341,7 @@ async def store_path(
 
 
 async def state_path(database: Database, conversation: ConversationKey, limit: int) -> tuple[TracedStep, ...]:
-    """The newest `limit` steps of a conversation, oldest first."""
+    """Return the newest `limit` steps of a conversation, oldest first."""
     rows = await database.rows(
         """
         SELECT s.*, coalesce((SELECT max(t.model) FROM turns t

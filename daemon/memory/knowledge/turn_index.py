@@ -1,8 +1,4 @@
-"""Writes turns, each in one unit with its entry in the full-text index and its line in the ledger.
-
-So no turn is found that isn't there, and none is changed unseen. Only this module writes to `turns`. An apology is none
-of the soul's words and is not indexed.
-"""
+"""Writes turns together with their full-text entry and ledger line, and maintains the full-text indexes."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -21,7 +17,7 @@ from daemon.memory.reader_codes import codes_of_turn
 from daemon.memory.records import Speaks, Turn, TurnKind, as_json
 
 LONGEST_TURN: Final = 4_000
-"""Characters of a turn that are searched."""
+"""The most characters of a turn that are searched."""
 
 _SAID: Final = (
     "seq",
@@ -40,8 +36,8 @@ _FIELDS: Final = ("emotion_signal", "salience_anchor", "intent", "intent_confide
 _LEDGERED: Final = (*_SAID, *_FIELDS)
 
 TURN_INDEX: Final = WordIndex("turn")
-_HEARD: Final = "looked at after the reply"  # why a turn changed whose words are the same
-_AT_ONCE: Final = 500  # turns in one statement: with one each, thousands cost the square of their number
+_HEARD: Final = "looked at after the reply"  # the reason in the ledger for a change without new words
+_AT_ONCE: Final = 500  # turns in one statement: with one turn each, the cost is quadratic
 
 
 async def store_turns(
@@ -53,9 +49,9 @@ async def store_turns(
     trace_id: str,
     now: int,
 ) -> tuple[int, ...]:
-    """Store turns at the end of a conversation, for an audience; gives their seqs.
+    """Store turns at the end of a conversation, for an audience. Return their seqs. Apologies are not indexed.
 
-    One that has a seq, as a passport's may, keeps it; the caller has seen that it is free.
+    A turn with a seq, perhaps from a passport, keeps it. The caller has checked that it is free.
     """
     indexed, written, seqs = list[_Indexed](), list[Write](), list[int]()
     for turn in turns:
@@ -89,7 +85,7 @@ async def store_turns(
 
 
 async def note_fields(transaction: Transaction, turns: Sequence[Turn], now: int) -> None:
-    """Store how turns were heard or stated, by their seq, where they still say the same."""
+    """Store how turns were heard or stated, by their seq, if their words are unchanged."""
     for turn in turns:
         standing = await transaction.one("SELECT * FROM turns WHERE seq = :seq", seq=turn.seq)
         if standing is None or standing["body"] != turn.body:
@@ -102,10 +98,7 @@ async def note_fields(transaction: Transaction, turns: Sequence[Turn], now: int)
 async def reword_turns(
     transaction: Transaction, conversation: str, ts: str, text: str, now: int
 ) -> Sequence[sqlite3.Row]:
-    """Give a user's message other words; gives seq and author of the turns that changed.
-
-    How the former words were heard is forgotten with them.
-    """
+    """Change the words of a user's message, and delete how they were heard. Return seq and author of changed turns."""
     changed = await transaction.rows(
         """
         SELECT seq, author, audience, passing FROM turns
@@ -128,7 +121,7 @@ async def reword_turns(
 
 
 async def delete_turns(transaction: Transaction, conversation: str, ts: str, now: int) -> Sequence[sqlite3.Row]:
-    """Delete a user's message; gives seq and author of the turns that are gone."""
+    """Delete a user's message. Return seq and author of the deleted turns."""
     gone = await transaction.rows(
         """
         DELETE FROM turns WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'
@@ -153,7 +146,7 @@ async def _change(transaction: Transaction, seq: int, columns: Mapping[str, obje
 
 
 def content_of_turn(row: sqlite3.Row) -> Mapping[str, object]:
-    """What a `turns` row says, as JSON; what the ledger digests. The private thought fades and is no part of it."""
+    """Return the content of a `turns` row as JSON, for the ledger's digest. The private thought is left out."""
     return {name: row[name] for name in _LEDGERED}
 
 
@@ -176,7 +169,7 @@ def _heard_columns(heard: Heard) -> dict[str, object]:
 
 
 async def delete_these(transaction: Transaction, seqs: Sequence[int], now: int, reason: str) -> None:
-    """Delete turns by their numbers; those that are gone already are none."""
+    """Delete turns by their numbers. Missing ones are ignored."""
     erased = []
     for start in range(0, len(seqs), _AT_ONCE):
         these = as_json(list(seqs[start : start + _AT_ONCE]))
@@ -199,7 +192,7 @@ async def delete_these(transaction: Transaction, seqs: Sequence[int], now: int, 
 async def leave_out(  # noqa: PLR0917 - the columns of a row
     transaction: Transaction, seq: int, body: str, thought: str, reason: str, now: int
 ) -> None:
-    """Give a turn the words that are left of it."""
+    """Replace the words of a turn by those that are left of it."""
     row = await transaction.one("SELECT * FROM turns WHERE seq = :seq", seq=seq)
     assert row is not None
     await forget_salts(transaction, turn_id(Speaks(row["speaker"]), seq))
@@ -219,14 +212,14 @@ async def leave_out(  # noqa: PLR0917 - the columns of a row
 
 
 async def withdraw_turn(transaction: Transaction, seq: int, reason: str, now: int) -> None:
-    """Take the words out of a turn of the soul that is to count as not said; it is found no more, and stays."""
+    """Empty a turn of the soul that counts as not said. The turn stays, and no search finds it."""
     await forget_salts(transaction, turn_id(Speaks.SOUL, seq))
     await _change(transaction, seq, {"body": "", "thought": "{}"}, reason, now)
     await TURN_INDEX.remove(transaction, seq)
 
 
 async def unindex(transaction: Transaction, seqs: Sequence[int]) -> None:
-    """Take turns out of the index, so that they aren't found any more; the turns themselves stay."""
+    """Remove turns from the index. The turns themselves stay."""
     for seq in seqs:
         await TURN_INDEX.remove(transaction, seq)
 
@@ -239,15 +232,15 @@ def _entry(seq: int, where: ConversationKey, audience: str, body: str) -> _Index
 
 
 _INDEXES: Final = ("turn", "record", "library")
-_MOST_SEGMENTS: Final = 4  # searching fifty rooms takes twice as long with seven as with one
-_GROWN: Final = 0.1  # of its largest segment, by which an index grows before all of it is merged
+_MOST_SEGMENTS: Final = 4  # with seven segments a search of fifty channels takes twice as long as with one
+_GROWN: Final = 0.1  # growth, as a share of the largest segment, after which all of an index is merged
 _JOIN_EVERY_S: Final = 60.0
 _WIPE_EVERY_S: Final = 3600.0
-_REST: Final = 4.0  # times as long as a unit took
+_REST: Final = 4.0  # the pause after a unit, as a multiple of the unit's duration
 
 
 async def wipe(database: Database, clock: Clock) -> int:
-    """Merge the indexes that lost rows since the last time; gives the number of rows. Raises StoreError."""
+    """Merge the indexes that lost rows since the last time. Return the number of rows. Raises StoreError."""
     total = 0
     for row in await database.rows("SELECT name, rows_gone FROM erased_words ORDER BY name"):
         name, gone = row["name"], row["rows_gone"]
@@ -266,7 +259,7 @@ async def join(database: Database, clock: Clock) -> None:
 
 
 async def join_all(database: Database, clock: Clock) -> None:
-    """Join all segments of indexes that grew by a tenth since they were one. Raises StoreError."""
+    """Join all segments of indexes that grew by a tenth since the last merge. Raises StoreError."""
     for name in _INDEXES:
         largest, *smaller = await database.read(partial(segments, name=name)) or [0]
         if sum(smaller) > _GROWN * largest:
@@ -274,7 +267,7 @@ async def join_all(database: Database, clock: Clock) -> None:
 
 
 async def mend(database: Database, clock: Clock) -> int:
-    """Build damaged indexes anew; gives the number of rows that they hold now. Raises StoreError."""
+    """Rebuild damaged indexes. Return the number of indexed rows. Raises StoreError."""
     total = 0
     for row in await database.rows("SELECT name FROM distrusted_indexes ORDER BY name"):
         unit = partial(rebuild, name=row["name"])
@@ -303,7 +296,7 @@ async def _merge(database: Database, clock: Clock, name: str, *, begun: bool) ->
 
 
 async def tidy_periodically(database: Database, clock: Clock, emit: Emit) -> None:
-    """Join small segments every minute; wipe, mend and join all every hour, until cancelled."""
+    """Join small segments every minute, and wipe, mend and join all every hour, until cancelled."""
     wipe_at = clock.monotonic()
     while True:
         try:

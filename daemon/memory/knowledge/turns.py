@@ -1,4 +1,4 @@
-"""The turns of a conversation, kept for ever, and the summary that replaces the older ones in working memory."""
+"""The turns of a conversation, its summary in working memory, and the handing of that summary to another soul."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ OF_SOUL: Final = """
   EXISTS (SELECT 1 FROM conversations h WHERE h.id = :soul || substr(c.id, length(c.soul) + 1)
             AND (h.id = c.id OR h.handed_to <> '' OR c.handed_to <> ''))
 """
-"""In SQL: conversation `c` belongs to `:soul`, or to another soul that was handed the same thread, or handed it on."""
+"""The SQL condition that `:soul` has conversation `c`, or another soul has it by a thread handed to or from `:soul`."""
 
 _AMONG: Final = """
     SELECT o.id FROM conversations c
@@ -29,13 +29,13 @@ _AMONG: Final = """
 
 
 async def handed_among(transaction: Transaction, conversation: str) -> frozenset[str]:
-    """The conversation, and those of the other souls that had or have its thread."""
+    """Return the conversation, and those of other souls that had or have its thread."""
     rows = await transaction.rows(_AMONG, id=conversation)
     return frozenset({conversation, *(row["id"] for row in rows)})
 
 
 THOUGHT_TURNS = 20
-"""Newest turns of a conversation whose private thoughts may ever be thought again."""
+"""The newest turns of a conversation whose private thoughts may return in a prompt."""
 
 _WITH = """
     t.conversation = :id AND t.passing <= :passing AND (t.speaker = 'person' AND t.author = :person
@@ -48,8 +48,8 @@ _WITH = """
 class Transcript:
     """A summary of the turns up to `summarized_to`, and the turns after it.
 
-    `summarized_to` is zero or less when the summary covers none of its turns. `aside` holds the messages that users
-    wrote to each other in the thread since the soul's last reply.
+    `summarized_to` is zero or less if the summary covers none of its turns. `aside` holds messages between users in the
+    thread since the soul's last reply.
     """
 
     summary: str
@@ -59,7 +59,7 @@ class Transcript:
 
 
 class Turns:
-    """Reads turns and keeps the summary beside them."""
+    """Reads turns and keeps their summary."""
 
     def __init__(self, database: Database, clock: Clock, *, passing: bool = True) -> None:
         self._database = database
@@ -67,11 +67,11 @@ class Turns:
         self._passing = passing
 
     def lasting(self) -> "Turns":
-        """Those that may be learned from: without what is not to be remembered."""
+        """Return the reader of turns that may be learned from, without those that must not be remembered."""
         return Turns(self._database, self._clock, passing=False)
 
     async def transcript(self, conversation: ConversationKey, limit: int) -> Transcript:
-        """The summary and at most `limit` of the newest turns that it does not cover."""
+        """Return the summary and at most `limit` of the newest turns that it does not cover."""
 
         async def unit(transaction: Transaction) -> Transcript:
             known = await transaction.one(
@@ -107,9 +107,9 @@ class Turns:
         return await self._database.read(unit)
 
     async def speakers(self, conversation: ConversationKey, most: int) -> tuple[str, ...]:
-        """The platform ids of those who spoke in the newest `most` turns of a conversation, newest first.
+        """Return the platform ids of users in the newest `most` turns of a conversation, newest first.
 
-        Whose words before these wait to be looked through are among them.
+        Users whose older words still wait to be looked through are included.
         """
         rows = await self._database.rows(
             """
@@ -128,9 +128,9 @@ class Turns:
     async def said_with(
         self, conversation: ConversationKey, person: str, after: int, *, fresh: int, before: int
     ) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
-        """What a user said in a conversation with what the soul answered, oldest first; no summary hides any of it.
+        """Return a user's turns in a conversation with the soul's answers, oldest first, whether summarized or not.
 
-        These are the first `fresh` turns after turn `after`, and the last `before` up to it.
+        These are the first `fresh` turns after turn `after`, and the last `before` turns up to it.
         """
         values: dict[str, object] = {"id": str(conversation), "person": person, "passing": int(self._passing)}
 
@@ -152,20 +152,19 @@ class Turns:
         return await self._database.read(unit)
 
     async def newest_ms(self) -> int:
-        """When the newest turn was said, in milliseconds since the epoch; 0 before the first."""
+        """Return when the newest turn was said, in milliseconds since the epoch. 0 before the first."""
         rows = await self._database.rows("SELECT max(said_ms) AS newest FROM turns")
         return rows[0]["newest"] or 0
 
     async def note_fields(self, *turns: Turn) -> None:
-        """Store how turns were heard or stated, where they still say the same."""
+        """Store how turns were heard or stated, if their words are unchanged."""
         now = self._clock.now_ms()
         await self._database.write(lambda transaction: note_fields(transaction, turns, now))
 
     async def summarize(self, conversation: ConversationKey, summary: str, up_to: int, *, instead_of: int) -> bool:
         """Replace the summary that covers the turns to `instead_of` by one that covers those to `up_to`.
 
-        False, and nothing is written, when the old summary is no longer in force, or a user edited or deleted a message
-        that the new one may be made from.
+        Return False, and write nothing, if the old summary is outdated. Edits and deletions by users outdate it, too.
         """
         now = self._clock.now_ms()
 
@@ -195,12 +194,10 @@ class Turns:
 
 
 async def forget_summary(transaction: Transaction, conversation: str, seq: int) -> None:
-    """Delete a summary that covers turn `seq`, which was edited or deleted, and refuse one that a job is making now.
+    """Delete a summary that covers turn `seq`, which was edited or deleted, and make a job that writes one fail.
 
-    So it is for each soul to which the thread was handed, whichever of its own turns its summary covers: it may hold
-    those of the others. The next summary is made from the turns that are left.
-    `summarized_to` falls below zero, to a value it never had, so that the running job no longer finds the summary it
-    started from.
+    The same is done for each soul that the thread was handed to, because it may know the turn. `summarized_to` gets a
+    new value below zero. The running job then does not find the summary that it began from.
     """
     for one in sorted(await handed_among(transaction, conversation)):
         await transaction.run(
@@ -220,7 +217,7 @@ async def forget_summary(transaction: Transaction, conversation: str, seq: int) 
         )
 
 
-_TURNS: Final = 24  # the newest ones
+_TURNS: Final = 24  # the most turns in a summary that is handed on
 _LONGEST_TURN: Final = 300
 _LONGEST_SUMMARY: Final = 8_000
 _MEANWHILE: Final = "Said here while another soul answered:"
@@ -229,7 +226,7 @@ _MEANWHILE: Final = "Said here while another soul answered:"
 async def give_summary(
     transaction: Transaction, where: ConversationKey, to: ConversationKey, audience: str, now: int
 ) -> None:
-    """Give the soul `to` what is known in `where`; `audience` may know it."""
+    """Give the soul `to` a summary of `where`, which `audience` may know."""
     own = await transaction.one("SELECT max(seq) AS newest FROM turns WHERE conversation = :id", id=str(to))
     if own is None or own["newest"] is None:
         await _give_all(transaction, where, to, audience, now)
@@ -240,7 +237,6 @@ async def give_summary(
 async def _give_all(
     transaction: Transaction, where: ConversationKey, to: ConversationKey, audience: str, now: int
 ) -> None:
-    """It covers all turns so far: who deletes one deletes it."""
     known = await _known(transaction, where)
     turns = await _turns(transaction, [str(where)], known["summarized_to"] if known else 0, _TURNS)
     newest = await transaction.one("SELECT max(seq) AS seq FROM turns WHERE conversation = :id", id=str(where))
@@ -254,9 +250,9 @@ async def _give_all(
 async def _add_what_came_between(  # noqa: PLR0917 - one of each
     transaction: Transaction, where: ConversationKey, to: ConversationKey, audience: str, after: int, now: int
 ) -> None:
-    """Add what others said since turn `after`. It covers no more own turns than before; see `forget_summary`.
+    """Add what others said since turn `after`. The summary then covers the same own turns as before.
 
-    A job that is folding own turns just now would not know of it: it no longer finds the summary from which it began.
+    A job that is summarizing own turns would miss the addition, and is made to fail (see `forget_summary`).
     """
     others = await handed_among(transaction, str(to)) - {str(to)}
     turns = await _turns(transaction, others, after, _TURNS + 1)
@@ -264,7 +260,7 @@ async def _add_what_came_between(  # noqa: PLR0917 - one of each
         return
     known, theirs = await _known(transaction, to), await _known(transaction, where)
     kept = (known["summary"] if known else "")[-_LONGEST_SUMMARY:]
-    folds = await transaction.one(  # the longer condition is that of the index
+    folds = await transaction.one(  # the redundant condition lets SQLite use the index
         "SELECT 1 FROM jobs WHERE conversation = :id AND state IN ('ready', 'running') AND state = 'running'",
         id=str(to),
     )
@@ -278,7 +274,6 @@ async def _add_what_came_between(  # noqa: PLR0917 - one of each
 async def _store(
     transaction: Transaction, to: ConversationKey, audience: str, now: int, *, summary: str, summarized_to: int
 ) -> None:
-    """Store the summary of a conversation; one that was there is replaced."""
     await transaction.insert(
         "working_memory",
         """
@@ -299,7 +294,6 @@ async def _known(transaction: Transaction, conversation: ConversationKey) -> sql
 
 
 async def _turns(transaction: Transaction, conversations: Collection[str], after: int, most: int) -> list[sqlite3.Row]:
-    """The newest turns there after turn `after`, oldest first, without what is not to be remembered."""
     rows = await transaction.rows(
         """
         SELECT name, body FROM turns WHERE conversation IN (SELECT value FROM json_each(:conversations))

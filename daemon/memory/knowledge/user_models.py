@@ -1,4 +1,4 @@
-"""What the soul knows of users: a versioned model for each user and audience, whose notes are facts."""
+"""The soul's knowledge of users: a versioned model for each user and audience with facts as notes, and time zones."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -16,12 +16,12 @@ from daemon.memory.records import read_row
 from daemon.memory.worker_store import WorkerStore
 
 LEARNS_OF_PEOPLE: Final = "models_the_visitor"
-"""The job that looks new words of people through."""
+"""The job that looks through new words of users."""
 
 MODEL_KEY: Final = "soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience"
 
 GUESSES_HOLD_MS: Final = 30 * 86_400_000
-"""How long the soul takes to heart what it guessed of a person without another look at them."""
+"""Milliseconds for which guesses about a user are used without another look at their words."""
 
 _LOOKED_AT: Final = f"""
     SELECT max(made_ms) AS at_ms FROM user_model_history WHERE {MODEL_KEY} AND trace_id <> ''
@@ -30,18 +30,17 @@ _LOOKED_AT: Final = f"""
 _CURRENT: Final = f"""
     r.soul = :soul AND r.workspace = :workspace AND r.person = :person AND r.audience = :audience
     AND k.valid_until_ms IS NULL AND r.trust <> '{Trust.CLAIM}'
-"""  # what others say of somebody is no note about them
+"""  # claims by others are no notes about a person
 
 
 @dataclass(frozen=True, slots=True)
 class UserModel:
-    """What `soul` knows of a user from conversations with one audience; `person` is the platform user id.
+    """A soul's knowledge of a user from conversations with one audience. All of it is data. `person` is the user id.
 
-    `notes` are the lines of the facts that hold now, `facts` their ids in the same order, and `whispers` the soul's
-    guess at what the user leaves unsaid; `version` counts changes of notes and whispers alone. `visits` and
-    `interactions` count visits and answered messages, `seen_ms` is the time of the last one here, and `modelled_to` the
-    seq of the newest turn that the notes cover; what was said before it in another conversation may wait. All of it is
-    data.
+    `notes` are the texts of the facts that hold now, `facts` their ids in the same order. `whispers` is the guess at
+    what the user leaves unsaid. `version` counts changes of notes and whispers alone. `seen_ms` is the time of the last
+    message here. `modelled_to` is the seq of the newest turn that the notes cover. Earlier turns elsewhere may still
+    wait.
     """
 
     soul: str
@@ -61,9 +60,9 @@ class UserModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelVersion:
-    """A version of a user's model as written at `made_ms`; `change` says what was new in it.
+    """A version of a user model as written at `made_ms`. `change` says what was new in it.
 
-    Lines of facts that were forgotten since are left out, and then `change` has `scrubbed`.
+    Texts of facts that were forgotten since are left out. `change` then has `scrubbed`.
     """
 
     soul: str
@@ -77,13 +76,13 @@ class ModelVersion:
 
 
 class UserModels(WorkerStore):
-    """Reads what one worker's soul knows of users; `Learning` writes it."""
+    """Reads what one worker's soul knows of users. `Learning` writes it."""
 
     async def known(self, person: str, readers: Readers, where: ConversationKey) -> tuple[UserModel, ...]:
-        """The models of a user that these readers may know, in the order of `Readers.may_know`.
+        """Return the models of a user that these readers may know, in the order of `Readers.may_know`.
 
-        Before readers who aren't all members the notes are those that come from this very channel. Guesses that
-        nothing renewed for a month are left out.
+        With outsiders among the readers, only notes from this very channel are included. Guesses older than a month are
+        left out.
         """
         heard, values = record_heard_by(readers, where)
 
@@ -102,7 +101,7 @@ class UserModels(WorkerStore):
         return await self._database.read(unit)
 
     async def model(self, person: str, audience: Audience) -> UserModel | None:
-        """The model that conversations with this audience add to.
+        """Return the model that conversations with this audience add to.
 
         None before the first commit with this user, and while they have remembering paused.
         """
@@ -122,12 +121,12 @@ class UserModels(WorkerStore):
         return await self._database.read(unit)
 
     async def facts(self, person: str, audience: Audience) -> tuple[Fact, ...]:
-        """The facts that hold now about a user, from conversations with this audience, oldest first."""
+        """Return the facts that hold now about a user, from conversations with this audience, oldest first."""
         key = model_key(self._worker.scope, person, audience)
         return await self._database.read(lambda transaction: current_facts(transaction, key))
 
     async def asked_since(self, person: str, seq: int) -> bool:
-        """Whether a user asked what is known of them after turn `seq`."""
+        """Return True if a user asked what is known of them after turn `seq`."""
         row = await self._database.one(
             """
             SELECT 1 FROM shown_facts WHERE soul = :soul AND workspace = :workspace AND person = :person
@@ -140,7 +139,7 @@ class UserModels(WorkerStore):
         return row is not None
 
     async def looked_through(self, person: str, conversation: ConversationKey) -> int:
-        """The seq of the newest turn of a conversation up to which the user's words were looked through; 0 for none."""
+        """Return the seq up to which a user's words in a conversation were looked through, or 0."""
         row = await self._database.one(
             "SELECT up_to FROM looked_through WHERE conversation = :conversation AND person = :person",
             conversation=str(conversation),
@@ -173,7 +172,7 @@ class UserModels(WorkerStore):
 async def note_to_look_through(
     transaction: Transaction, conversation: ConversationKey, said: Mapping[str, int]
 ) -> None:
-    """Record that a job was queued for what users said in a conversation, each up to the turn with this seq."""
+    """Record that a job was queued for what users said in a conversation, up to the given turn of each user."""
     for person, seq in said.items():
         await transaction.insert(
             "looked_through",
@@ -200,17 +199,17 @@ async def note_looked_through(transaction: Transaction, conversation: Conversati
 
 
 def model_key(scope: Mapping[str, str], person: str, audience: Audience) -> dict[str, str]:
-    """The columns that pick one model; `scope` holds soul and workspace."""
+    """Return the key columns of a model. `scope` holds soul and workspace."""
     return {**scope, "person": person, "audience": str(audience)}
 
 
 async def current_facts(transaction: Transaction, key: Mapping[str, str]) -> tuple[Fact, ...]:
-    """The facts that hold now about a user for one audience, oldest first."""
+    """Return the facts that hold now about a user for one audience, oldest first."""
     return tuple(await select(transaction, Fact, _CURRENT, **key))
 
 
 async def list_models(database: Database, limit: int, *, person: str | None = None) -> tuple[UserModel, ...]:
-    """The models of one user or of all, last seen first, for the admin: of every soul and audience."""
+    """Return the models of one user or of all, last seen first, for the admin: of every soul and audience."""
     which = "WHERE person = :person" if person is not None else ""
 
     async def unit(transaction: Transaction) -> list[UserModel]:
@@ -226,7 +225,7 @@ async def list_models(database: Database, limit: int, *, person: str | None = No
 
 
 async def model_history(database: Database, person: str, limit: int) -> tuple[ModelVersion, ...]:
-    """Earlier versions of a user's models, newest first, for the admin: of every soul and audience."""
+    """Return earlier versions of a user's models, newest first, for the admin: of every soul and audience."""
 
     async def unit(transaction: Transaction) -> tuple[ModelVersion, ...]:
         rows = await transaction.rows(
@@ -254,7 +253,7 @@ async def record_encounter(
     now: int,
     visit_timeout_ms: int,
 ) -> None:
-    """Count an answered message of a user in the commit of its cycle, and a visit when it begins one.
+    """Count an answered message of a user in the commit of its cycle, and a visit if it begins one.
 
     A visit begins with a message more than `visit_timeout_ms` after the last one here. Notes and version stay.
     """
@@ -292,7 +291,6 @@ def _key_of(row: sqlite3.Row) -> dict[str, str]:
 
 
 def _version(row: sqlite3.Row, lines: Mapping[str, str]) -> ModelVersion:
-    """A version with the lines of its facts in place of their ids."""
     change = json.loads(row["change"])
     ids = {name: change.get(name, []) for name in ("added", "retired")}
     corrected = change.get("corrected", [])
@@ -306,10 +304,10 @@ def _version(row: sqlite3.Row, lines: Mapping[str, str]) -> ModelVersion:
 
 
 class Zones(WorkerStore):
-    """Reads and keeps the zones of one worker's workspace."""
+    """Reads and stores the time zones of users in one worker's workspace."""
 
     async def zone_of(self, person: str) -> str:
-        """The IANA name of the zone that a person was last known to live in; empty if it never was."""
+        """Return the IANA name of a user's last known time zone. Empty if unknown."""
         workspace = self._worker.workspace
         return await self._database.read(lambda transaction: zone_in(transaction, workspace, person))
 
@@ -319,7 +317,6 @@ class Zones(WorkerStore):
 
 
 async def zone_in(transaction: Transaction, workspace: str, person: str) -> str:
-    """The zone that a person was last known to live in; empty if it never was."""
     row = await transaction.one(
         "SELECT zone FROM person_zones WHERE workspace = :workspace AND person = :person",
         workspace=workspace,
@@ -329,9 +326,9 @@ async def zone_in(transaction: Transaction, workspace: str, person: str) -> str:
 
 
 async def keep_zones(transaction: Transaction, workspace: str, zones: Mapping[str, str], now: int) -> None:
-    """Store where people live by now; a person whose zone the platform does not say keeps the last one known.
+    """Store the time zones of users. An unknown zone leaves the last known one.
 
-    What repeats for a person who has moved is due at the same local time where they live now.
+    Repeating intentions of a user who has moved become due at the same local time in the new zone.
     """
     for person, zone in zones.items():
         await transaction.run(

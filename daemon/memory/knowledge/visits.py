@@ -1,7 +1,4 @@
-"""Episodes are visits: the commit of a cycle opens and continues them, a silence or another audience ends them.
-
-An ended episode waits in the state `closing` until it is looked through; see `episodes`.
-"""
+"""Opens, continues and ends visits (episodes) in the commit of a cycle."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,7 +11,6 @@ from daemon.memory.knowledge.records.store import change, put, select
 from daemon.memory.records import Speaks, TurnKind
 
 UNKNOWN = SituationContext(interaction_mode="", stakes_level="", time_pressure="")
-"""A situation of which nothing is known."""
 
 
 REMEMBERED = """
@@ -24,16 +20,15 @@ REMEMBERED = """
                   AND p.paused_ms IS NOT NULL
                 WHERE l.origin = k.id AND l.relation = 'turn_refs')
     """
-"""In SQL, of a visit in `records r` and `episodes k`: none who spoke in it has remembering paused; else it waits."""
+"""The SQL condition that no user who spoke in a visit (`records r`, `episodes k`) has remembering paused."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitNote:
-    """What a cycle says of the visit that it belongs to.
+    """A cycle's note about its visit. `persona` is the soul's name. Empty fields of `situation` say nothing new.
 
-    `persona` is the soul's name; empty fields of `situation` say nothing new. `begins`: the visit before is over by its
-    silence. `ends`: this one is. `opens`: a person spoke. `then` are the jobs that look an ended visit through;
-    `wakes`: the soul thinks by itself about the end of one.
+    `begins`: the visit before is over by its silence. `ends`: this visit is over. `opens`: a user spoke. `then` are the
+    jobs that look an ended visit through. `wakes`: the soul thinks on its own initiative about the end of a visit.
     """
 
     persona: str = ""
@@ -47,21 +42,20 @@ class VisitNote:
 
 
 NO_NOTE = VisitNote()
-"""A cycle that says nothing of its visit."""
 
 
 async def note_visit(
     transaction: Transaction, conversation: ConversationKey, note: VisitNote, said: int, now: int
 ) -> bool:
-    """Add the conversation's newest `said` turns to its open episode, or open one; gives whether one ended.
+    """Add the conversation's newest `said` turns to its open episode, or open one. Return True if an episode ended.
 
-    An episode has one audience: words for other readers begin a new one.
+    An episode has one audience. Words for other readers begin a new one.
     """
     if note == NO_NOTE:
         return False
     open_ = await open_episode(transaction, conversation)
     ids = await _newest(transaction, conversation, said) if said else []
-    origin = await origin_of(transaction, ids[0]) if ids else None  # all of them were stored for the same readers
+    origin = await origin_of(transaction, ids[0]) if ids else None  # all turns were stored for the same readers
     ended = False
     if open_ is not None and (note.begins or (origin and origin != Origin(open_.audience, open_.channel))):
         await end_episode(transaction, open_, now)
@@ -77,12 +71,11 @@ async def note_visit(
 
 
 async def end_episode(transaction: Transaction, episode: Episode, now: int) -> None:
-    """The visit is over: its episode waits to be looked through."""
+    """End a visit. Its episode then waits to be looked through."""
     await change(transaction, episode.id, now, "the visit is over", state="closing", closed_ms=now)
 
 
 async def open_episode(transaction: Transaction, conversation: ConversationKey) -> Episode | None:
-    """The episode of a conversation that goes on, if one does."""
     found = await select(
         transaction, Episode, "r.conversation = :conversation AND k.state = 'open'", conversation=str(conversation)
     )
@@ -90,7 +83,7 @@ async def open_episode(transaction: Transaction, conversation: ConversationKey) 
 
 
 async def latest_before(transaction: Transaction, conversation: str, at_ms: int, seq: int) -> Episode | None:
-    """The episode of a conversation that came before one with this time and number."""
+    """Return the episode of a conversation before the one with this time and number."""
     found = await select(
         transaction,
         Episode,
@@ -104,7 +97,6 @@ async def latest_before(transaction: Transaction, conversation: str, at_ms: int,
 
 
 def goes_on(workflow: WorkflowState) -> bool:
-    """Whether something was left to be done."""
     return bool(workflow.current_task or workflow.pending_items)
 
 
@@ -154,7 +146,7 @@ async def _visitor(transaction: Transaction, origin: Origin, ids: Sequence[str])
 
 
 def inherited_from(before: Episode) -> list[Link]:
-    """The link by which an episode loses what it inherited when the one before loses its words."""
+    """Return the link by which an episode loses what it inherited when the one before loses its words."""
     return [Link("", Relation.SOURCES, before.id)] if before.workflow != WorkflowState() else []
 
 
@@ -166,13 +158,11 @@ async def _continue(transaction: Transaction, episode: Episode, note: VisitNote,
 
 
 def _merged(before: SituationContext, newer: SituationContext) -> SituationContext:
-    """What is newly known before what was known; an empty field says nothing."""
     known = {one.name: value for one in fields(newer) if (value := getattr(newer, one.name))}
     return replace(before, **known)
 
 
 async def _newest(transaction: Transaction, conversation: ConversationKey, said: int) -> list[str]:
-    """The ids of the newest turns, oldest first; an apology is none of the soul's words."""
     rows = await transaction.rows(
         "SELECT seq, speaker, kind FROM turns WHERE conversation = :conversation ORDER BY seq DESC LIMIT :said",
         conversation=str(conversation),

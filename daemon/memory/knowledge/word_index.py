@@ -1,14 +1,4 @@
-"""A full-text index (FTS5) over the words of rows, in which each entry begins with the code of who may find it.
-
-So the audience stands in every term of a MATCH: a search walks lists of rows that its readers may find, and visits no
-other row. (As a column beside the words it takes three times as long: the list of all rows of an audience is walked
-again for each word.) Words are those of `core.words`, so that every language is searched in the same way. What is found
-is ranked by `ranking`: FTS5's own `bm25()` counts every row of the table and visits each of them.
-
-Every database has its own full-text search, so only this module speaks FTS5. SQLite forbids virtual tables in triggers
-where the schema isn't trusted: a row is indexed in the unit that writes it. The table beside the index keeps what was
-indexed, because FTS5 can take out only what it is told exactly; triggers on it count the rows behind each code.
-"""
+"""Full-text indexes (FTS5) over the words of rows, in which each entry begins with the code of its readers."""
 
 import json
 from collections import defaultdict
@@ -24,24 +14,23 @@ from daemon.memory.database import Transaction, one_of
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.reader_codes import entries
 
-_AT_ONCE: Final = 32  # rows that are indexed in one unit, which has to be short
-_DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT)  # as FTS5 says that its own rows don't fit
-_NOTHING: Final = -1  # the index is to be emptied first
+_AT_ONCE: Final = 32  # rows that are indexed in one transaction, to keep it short
+_DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT)  # FTS5 raises these for damaged rows
+_NOTHING: Final = -1  # the index must be emptied first
 _ALL: Final = 2**63 - 1
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether a statement on an index failed because of what the index holds."""
+    """Return True if a statement on an index failed because of damaged content."""
     return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _DAMAGE
 
 
 def trusted_to(name: str) -> str:
-    """In SQL, the last row that an index holds as it should: as `trusted_to` behind a RETURNING or SELECT."""
+    """Return SQL for the last row that an index holds correctly, as `trusted_to` after a RETURNING or SELECT."""
     return f"coalesce((SELECT rebuilt_to FROM distrusted_indexes WHERE name = '{name}'), {_ALL}) AS trusted_to"  # noqa: S608 - a literal
 
 
 async def distrust(transaction: Transaction, name: str) -> None:
-    """Note that an index is damaged."""
     await transaction.insert(
         "distrusted_indexes",
         "ON CONFLICT (name) DO UPDATE SET rebuilt_to = excluded.rebuilt_to",
@@ -51,11 +40,11 @@ async def distrust(transaction: Transaction, name: str) -> None:
 
 
 async def carefully(transaction: Transaction, name: str, change: Callable[[], Awaitable[None]]) -> bool:
-    """Change an index; where that fails for its damage, undo it, distrust the index and return False."""
+    """Change an index. If the index is damaged, undo the change, distrust the index and return False."""
     await transaction.run("SAVEPOINT indexing")
     try:
         await change()
-        await transaction.run("SAVEPOINT written")  # has FTS5 write now what it would write at a later statement
+        await transaction.run("SAVEPOINT written")  # makes FTS5 write now, not at a later statement
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise
@@ -69,7 +58,7 @@ async def carefully(transaction: Transaction, name: str, change: Callable[[], Aw
 
 
 async def rebuild(transaction: Transaction, name: str) -> int | None:
-    """One short unit of building a distrusted index anew: how many rows it took in; None once it is whole."""
+    """Add some rows to a distrusted index in one short transaction. Return their number, or None once it is whole."""
     row = await transaction.one(f"SELECT {trusted_to(name)}")
     assert row is not None
     done = row["trusted_to"]
@@ -97,25 +86,25 @@ async def _note(transaction: Transaction, name: str, seq: int) -> None:
 
 
 EACH: Final = 120
-"""Newest rows that are looked at for one word; of a word in more rows the older ones need a second word in common."""
+"""The newest rows looked at for one word. Older rows with a frequent word need a second word in common."""
 
 MOST_RANKED: Final = 8
-"""The rarest terms of a query, by which rows are ranked; more of them find nothing else, and each costs as much."""
+"""The number of rarest terms of a query that rank rows. More terms cost time and find nothing else."""
 
 FORM: Final = 0.5
-"""What a row counts that holds another word with the same beginning, beside one that holds the word itself."""
+"""The weight of a row that holds another word with the same beginning, relative to the word itself."""
 
-_PAIRS_OF: Final = 3  # of so many frequent words, rows that hold two are looked for
-_PAGES: Final = 64  # that are merged in one unit
-_CHANGED: Final = 2  # rows that a merge changes at least when there was something to do
+_PAIRS_OF: Final = 3  # frequent words of which rows with two are looked for
+_PAGES: Final = 64  # pages that are merged in one transaction
+_CHANGED: Final = 2  # the fewest rows that a merge changes if there was something to do
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Where the terms of a query stand, among `size` rows that may be found.
+    """The rows in which the terms of a query occur, among `size` rows that may be found.
 
-    `rows` gives for each term the rows that hold it with 1, or FORM where it is another form of the word; `counts` in
-    how many rows it stands in any form, as far as that is known.
+    `rows` gives for each term the rows with 1, or FORM for another form of the word. `counts` estimates how many rows
+    hold the term in any form.
     """
 
     rows: Mapping[Term, Mapping[int, float]] = field(default_factory=dict)
@@ -128,19 +117,25 @@ class Postings:
 
 
 class WordIndex:
-    """One index: `NAME_index` and, beside it, `NAME_words`; the name is a literal of this package."""
+    """A full-text index: the tables `NAME_index` and `NAME_words`. The name is a literal of this package.
+
+    The audience is part of every term of a MATCH. A search visits only rows that its readers may find. As a column it
+    would take three times as long, because each word walks through the audience's rows. `ranking` ranks the results,
+    because FTS5's own `bm25()` visits every row. SQLite forbids virtual tables in triggers of an untrusted schema. The
+    writer of a row therefore indexes it, too. `NAME_words` keeps what was indexed, because FTS5 deletes only exact
+    entries.
+    """
 
     def __init__(self, name: str) -> None:
         self._name, self._index, self._words = name, f"{name}_index", f"{name}_words"
 
     def is_meant(self, error: IndexDamaged) -> bool:
-        """Whether it is this index that was found damaged."""
         return error.message.startswith(f"{self._index} ")
 
     async def put(self, transaction: Transaction, rows: Sequence[tuple[int, Sequence[str], str]]) -> None:
         """Index rows that aren't indexed yet: seq, codes of one length, text.
 
-        The index comes last and all at once: between other statements FTS5 would write a segment for each row.
+        The index entries are written last and together, because FTS5 would otherwise write a segment for each row.
         """
         kept = [(seq, " ".join(readers), " ".join(dict.fromkeys(words_of(text)))) for seq, readers, text in rows]
         returning = f"RETURNING {trusted_to(self._name)}"
@@ -157,7 +152,7 @@ class WordIndex:
         await carefully(transaction, self._name, index)
 
     async def remove(self, transaction: Transaction, seq: int) -> None:
-        """Take a row out of the index; one that isn't there is none."""
+        """Remove a row from the index, if it is there."""
         kept = await transaction.one(
             f"DELETE FROM {self._words} WHERE seq = :seq RETURNING readers, words, {trusted_to(self._name)}",  # noqa: S608
             seq=seq,
@@ -181,13 +176,12 @@ class WordIndex:
             )
 
     async def distrust(self, transaction: Transaction) -> None:
-        """Have the index built anew."""
         await distrust(transaction, self._name)
 
     async def find(
         self, transaction: Transaction, readers: Collection[Sequence[str]], terms: Sequence[Term]
     ) -> Postings:
-        """Where the rarest of the terms stand behind one of the codes; each group of codes by itself.
+        """Return the rows that hold the rarest of the terms behind one of the codes, for each group of codes.
 
         Raises IndexDamaged.
         """
@@ -209,7 +203,6 @@ class WordIndex:
         )
 
     async def _sizes(self, transaction: Transaction, readers: Collection[Sequence[str]]) -> dict[str, int]:
-        """How many rows stand behind each code; most rooms of a user have none behind one of their codes."""
         among, keys = one_of([code for group in readers for code in group])
         rows = await transaction.rows(
             f"SELECT code, size FROM index_sizes WHERE name = :name AND code IN {among}",  # noqa: S608
@@ -221,7 +214,6 @@ class WordIndex:
     async def _newest(
         self, transaction: Transaction, readers: Collection[Sequence[str]], asked: Sequence["_Asked"]
     ) -> dict["_Asked", list[int]]:
-        """The newest rows that hold all terms of a question, for each question and group. Raises IndexDamaged."""
         arms = [(terms, " AND ".join(_entry(group, term) for term in terms)) for terms in asked for group in readers]
         found = defaultdict[_Asked, list[int]](list)
         matching = await self._matching(transaction, [match for _, match in arms])
@@ -230,7 +222,6 @@ class WordIndex:
         return {terms: sorted(seqs, reverse=True) for terms, seqs in found.items() if seqs}
 
     async def _matching(self, transaction: Transaction, matches: Sequence[str]) -> list[list[int]]:
-        """The newest rows that match each expression."""
         try:
             return await transaction.gathered(
                 f"""
@@ -249,10 +240,10 @@ class WordIndex:
 
 
 async def merge(transaction: Transaction, name: str, *, begun: bool) -> bool:
-    """Merge some pages of an index; whether there is more to merge (sqlite.org/fts5.html, section 6.9).
+    """Merge some pages of an index. Return True if there is more to merge (sqlite.org/fts5.html, section 6.9).
 
-    A first call, not `begun`, plans to merge all of it, so that what was taken out leaves the file; without such a call
-    only segments of about the same size are joined, small ones first.
+    The first call (not `begun`) starts a complete merge, which removes deleted entries from the file. Without such a
+    call only segments of about the same size are joined, small ones first.
     """
     before = await _changes(transaction)
 
@@ -266,7 +257,7 @@ async def merge(transaction: Transaction, name: str, *, begun: bool) -> bool:
 
 
 async def segments(transaction: Transaction, name: str) -> list[int]:
-    """The pages of each segment of an index, largest first: a search looks each of its words up in each of them."""
+    """Return the pages of each segment of an index, largest first. A search looks up each word in each segment."""
     rows = await transaction.rows(f"SELECT count(*) AS pages FROM {name}_index_idx GROUP BY segid ORDER BY pages DESC")  # noqa: S608 - a literal
     return [int(row["pages"]) for row in rows]
 
@@ -278,11 +269,10 @@ async def _changes(transaction: Transaction) -> int:
 
 
 _Asked = tuple[Term, ...]
-"""What is asked of the index: rows that hold all of these."""
+"""A query to the index: rows must hold all of these terms."""
 
 
 def _entry(readers: Sequence[str], term: Term) -> str:
-    """A term in any of its forms, as FTS5 is asked for it; codes and words hold letters, digits and marks alone."""
     forms = [f'"{one}{term.stem}" *' if term.stem else f'"{one}{term.word}"' for one in readers]
     return f"({' OR '.join(forms)})"
 
@@ -299,7 +289,7 @@ def _held(
 
 
 def _count(seqs: Sequence[int]) -> float:
-    """In how many rows a term stands: of a frequent word the newest tell how often it comes."""
+    """Return or estimate how many rows hold a term. For a frequent term the newest rows show its frequency."""
     if len(seqs) < EACH:
         return float(len(seqs))
     return max(float(len(seqs)), len(seqs) * seqs[0] / max(1, seqs[0] - seqs[-1] + 1))

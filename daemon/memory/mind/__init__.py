@@ -1,1 +1,1 @@
-"""What a soul holds beside its stream of thought."""
+"""The documents, goals and intentions of a soul, stored apart from its stream of thought."""

@@ -1,4 +1,4 @@
-"""What a thought proposed takes effect, since an admin allows it."""
+"""Applies the parts of thoughts: proposals that an admin allows, intentions, and notes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from daemon.memory.thought_parts import PartsTaken, StoredThought, ThoughtPart, 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A field of a soul's thought that an admin allows: the thought with nothing in it but this field, as JSON."""
+    """A field of a soul's thought that an admin allows: the thought as JSON with this field alone."""
 
     soul: str
     field: str
@@ -31,14 +31,13 @@ class Proposal:
 
 
 PartsOf = Callable[[Proposal], Sequence[ThoughtPart]]
-"""Gives the parts of a proposal that take effect in the transaction that allows it."""
+"""A function that returns the parts of a proposal to apply in the transaction that allows it."""
 
 
 async def allow(transaction: Transaction, arguments: str, parts_of: PartsOf, now: int) -> tuple[str, Sequence[str]]:
-    """Let what a thought proposed take effect; gives its field, and why some of it did not.
+    """Apply what a thought proposed. Return its field, and the reasons why parts of it were refused.
 
-    Raises StoreError where nothing of it can take effect, the words of its thought are gone, or came before others than
-    may read them now.
+    Raises StoreError if no part can take effect, the words of the thought are gone, or its readers have changed.
     """
     known = object_or_nothing(arguments)
     field = str(known.get("field", ""))
@@ -58,10 +57,7 @@ async def allow(transaction: Transaction, arguments: str, parts_of: PartsOf, now
 
 
 async def _stored(transaction: Transaction, thought: sqlite3.Row, now: int) -> tuple[StoredThought, str]:
-    """A thought as its commit knew it, and the zone of the person whom it answered.
-
-    Raises StoreError where its channel was made private since.
-    """
+    """Return a thought as its commit knew it, and its person's time zone. Raises StoreError if its readers changed."""
     then = read_readers(object_or_nothing(thought["readers"]))
     if then is None or str(then.audience) != thought["audience"]:
         raise StoreError(f"{thought['id']} was thought before other readers", hint="refuse what it proposes")
@@ -88,7 +84,7 @@ async def _stored(transaction: Transaction, thought: sqlite3.Row, now: int) -> t
 
 
 MOST_WAITING: Final = 12
-"""The most that the thoughts of one conversation mean to do."""
+"""The most open intentions of the thoughts of one conversation."""
 
 _OPEN: Final = f"""
     SELECT i.id, i.content, i.due_ms, i.conversation, t.id AS thought, t.audience, t.readers FROM intentions i
@@ -102,7 +98,7 @@ _CAME_BACK: Final = "came back"
 
 @dataclass(frozen=True, slots=True)
 class ToDo:
-    """What is meant to be done at a time (ms, UTC)."""
+    """An intention for a time (ms, UTC)."""
 
     words: str
     due_ms: int
@@ -110,7 +106,7 @@ class ToDo:
 
 @dataclass(frozen=True, slots=True)
 class Intended:
-    """What was meant to be done by now, by the thought of this id."""
+    """A due intention, and the id of the thought that made it."""
 
     id: str
     words: str
@@ -120,7 +116,7 @@ class Intended:
 
 @dataclass(frozen=True, slots=True)
 class IntendedInThought:
-    """What one thought means to do later; `refused` are the reasons why others of it can't take effect at all."""
+    """The intentions of one thought. `refused` holds the reasons why others of it can't take effect."""
 
     planned: tuple[ToDo, ...]
     refused: Sequence[str] = ()
@@ -137,7 +133,7 @@ class IntendedInThought:
 
 @dataclass(frozen=True, slots=True)
 class IntentionsCameBack:
-    """These stood in the prompt of an answer: they are over."""
+    """The intentions that were in the prompt of an answer, and are therefore over."""
 
     ids: tuple[str, ...]
 
@@ -157,7 +153,7 @@ class IntentionsCameBack:
 async def intended_now(
     transaction: Transaction, conversation: ConversationKey, readers: Readers, now: int
 ) -> tuple[Intended, ...]:
-    """What was meant to be done in a conversation by now, and came back in no prompt yet, as far as these may know."""
+    """Return the due intentions of a conversation that were in no prompt yet and that these readers may know."""
     rows = await transaction.rows(_OPEN, id=str(conversation))
     return tuple(
         Intended(row["id"], row["content"], row["due_ms"], row["thought"])
@@ -167,14 +163,14 @@ async def intended_now(
 
 
 async def _intend(transaction: Transaction, one: ToDo, thought: StoredThought, seq: int) -> str:
-    """Store what is meant to be done; gives why it can't be, empty where it was."""
+    """Store an intention. Return the reason why it can't be stored, or ''."""
     waiting = await transaction.rows(_OPEN, id=str(thought.conversation))
     if any(_says_the_same(row, one, thought) for row in waiting):
         return "duplicate"
     if len(waiting) >= MOST_WAITING:
         return "too_many"
     room = await transaction.one("SELECT place FROM conversations WHERE id = :id", id=str(thought.conversation))
-    assert room is not None  # the thought was thought there
+    assert room is not None  # the conversation of the thought exists
     name = f"{thought.id}-i{seq}"
     refused = await store_intentions(
         transaction,
@@ -197,12 +193,12 @@ def _says_the_same(row: sqlite3.Row, one: ToDo, thought: StoredThought) -> bool:
 
 
 MOST_NOTED: Final = 5
-"""The most that one thought notes."""
+"""The most notes of one thought."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotedInThought:
-    """What a thought notes or journals; the words of the person whom it answers are its evidence."""
+    """The notes and journal entries of a thought. The words of the person whom it answers are their evidence."""
 
     notes: tuple[Remembered | Journaled, ...]
 
@@ -223,7 +219,7 @@ class NotedInThought:
 
 @dataclass(frozen=True, slots=True)
 class KnownOutcome:
-    """Parts of which it is known by the commit what came of them: they were carried out while the soul thought."""
+    """Parts that were carried out while the soul thought. Their outcome is known before the commit."""
 
     field: str
     done: int = 0

@@ -1,4 +1,4 @@
-"""What a soul has in mind before some readers beside its thoughts, read at once for a message."""
+"""The state of a soul's mind apart from its thoughts, read in one transaction for a message."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -21,11 +21,10 @@ from daemon.memory.senses.readings import NOTHING_SENSED, Sensed, sensed_in
 
 @dataclass(frozen=True, slots=True)
 class AtHand:
-    """What is in force in a conversation: goals and documents that its readers may know of, and what is expected.
+    """The state in force in a conversation: goals and documents that its readers may know, and open predictions.
 
-    `owed` is what was promised there and not kept, whoever reads there by now: its person has read of it.
-    `intended` is what was meant to be done by now, and came back in no prompt yet; `sensed` what reached its
-    senses and no thought has perceived.
+    `owed` holds promises made there and not kept, for all readers, because their person has read of them. `intended`
+    holds due intentions that were in no prompt yet. `sensed` holds sensor readings that no thought has perceived.
     """
 
     goals: tuple[Goal, ...] = ()
@@ -46,48 +45,48 @@ NOTHING_AT_HAND: Final = AtHand()
 
 
 class Minds:
-    """What souls hold, to be read from."""
+    """Reads the state of souls' minds."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
 
     async def promises_to(self, soul: str, workspace: str, person: str) -> int:
-        """What `promises_to` gives. Raises StoreError."""
+        """Return the result of `promises_to`. Raises StoreError."""
         return await self._database.read(partial(promises_to, soul=soul, workspace=workspace, person=person))
 
     async def promises_open(self, soul: str, workspace: str, person: str) -> Sequence[OpenPromise]:
-        """What `promises_open` gives. Raises StoreError."""
+        """Return the result of `promises_open`. Raises StoreError."""
         return await self._database.read(partial(promises_open, soul=soul, workspace=workspace, person=person))
 
     async def invitation_of(self, conversation: ConversationKey, person: str) -> Invitation:
-        """What `invitation_of` gives. Raises StoreError."""
+        """Return the result of `invitation_of`. Raises StoreError."""
         where = conversation
         found = partial(invitation_of, soul=where.soul, workspace=where.workspace, who=person)
         return await self._database.read(found)
 
     async def unwanted_from(self, conversation: ConversationKey, person: str) -> str | None:
-        """By whose invitation that was said which a person may mean by *not now*; None without. Raises StoreError."""
+        """Return who invited the words that a *not now* may refer to. None without an invitation. Raises StoreError."""
         row = await self._database.read(partial(unwanted_here, where=conversation, person=person))
         return None if row is None else str(row["who"])
 
     async def must_be_silent(
         self, conversation: ConversationKey, person: str, quiet: QuietHours, *, promised: bool
     ) -> WhySilent:
-        """What `must_be_silent` gives now. Raises StoreError."""
+        """Return the result of `must_be_silent` at the present time. Raises StoreError."""
         asked = partial(must_be_silent, conversation=conversation, person=person, quiet=quiet, promised=promised)
         return await self._database.read(partial(asked, now=self._clock.now_ms()))
 
     async def promised_here(self, conversation: ConversationKey, person: str, below: str = "") -> Sequence[str]:
-        """What `promised_here` gives. Raises StoreError."""
+        """Return the result of `promised_here`. Raises StoreError."""
         asked = partial(promised_here, conversation=conversation, person=person, below=below)
         return await self._database.read(asked)
 
     async def at_hand(
         self, conversation: ConversationKey, readers: Readers, speaking: Collection[str] | None = None
     ) -> AtHand:
-        """All that is in force there for these readers. Raises StoreError.
+        """Return the state in force for these readers. Raises StoreError.
 
-        `speaking` are the people (platform ids) who speak now; None: the documents are not read.
+        `speaking` holds the platform ids of the people who speak now. With None the documents are not read.
         """
         now = self._clock.now_ms()
 

@@ -1,8 +1,4 @@
-"""The documents of a mind, kept part by part: what a soul holds of itself, of its world, its values, its own text.
-
-A change adds a row. Of each part the newest row is in force, and all rows are its history. When the thought goes from
-which a row came, the row goes, and the one before is in force again; triggers of the schema see to both.
-"""
+"""The documents of a mind, stored part by part: self model, world model, values and the soul's own text."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +15,7 @@ from daemon.memory.thought_parts import StoredThought, came_before
 
 
 class MindDocument(StrEnum):
-    """Which document. Each audience has its own self model and world model; values and identity are the soul's."""
+    """The kind of document. Each audience has its own self model and world model, each soul its values and identity."""
 
     SELF_MODEL = "self_model"
     WORLD_MODEL = "world_model"
@@ -28,18 +24,18 @@ class MindDocument(StrEnum):
 
 
 OF_THE_SOUL: Final = frozenset({MindDocument.VALUES, MindDocument.IDENTITY})
-"""What a soul has once, whoever reads."""
+"""The documents that a soul has once for all audiences."""
 
 HOLD, DROP = "hold", "drop"
-"""What a row of a self model or a world model does: it holds words, or takes the part out."""
+"""The acts of a row in a self model or world model: set the words, or remove the part."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewPart:
-    """A row to be added: which part of a document, and what it does there.
+    """A new row: a part of a document, and its act.
 
-    `attribute` is that of an entity, or what an uncertainty is known by. `person` is the platform's id of the one whom
-    it is about. Without `until_ms` (ms, UTC) it does not fade.
+    `attribute` is that of an entity, or the key of an uncertainty. `person` is the platform id of the person whom it is
+    about. Without `until_ms` (ms, UTC) the part does not expire.
     """
 
     document: MindDocument
@@ -54,7 +50,7 @@ class NewPart:
 
 @dataclass(frozen=True, slots=True)
 class HeldPart:
-    """A part in force: of which document and audience (empty: the soul's own), its words, and the thought it is of."""
+    """A part in force with its audience (empty: the soul's own), its words, and the id of its thought."""
 
     document: MindDocument
     audience: str
@@ -68,7 +64,6 @@ class HeldPart:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "HeldPart":
-        """Read a `mind_documents` row."""
         return cls(MindDocument(row["document"]), *(row[name] for name in _PLAIN))
 
 
@@ -80,7 +75,10 @@ _OF_PART: Final = """
 
 
 async def add_part(transaction: Transaction, thought: StoredThought, new: NewPart) -> None:
-    """Put a row in force, in the place of the one that was."""
+    """Add a row, and put it in force in place of the one before. All rows of a part are its history.
+
+    Triggers of the schema delete a row with its thought, and the row before is in force again.
+    """
     slot = {"part": new.part, "attribute": new.attribute, **_document_of(thought, new.document)}
     await transaction.run(f"UPDATE mind_documents SET newest = 0 WHERE {_OF_PART} AND newest = 1", **slot)  # noqa: S608 - a constant
     await transaction.insert(
@@ -102,9 +100,9 @@ async def add_part(transaction: Transaction, thought: StoredThought, new: NewPar
 async def make_room(
     transaction: Transaction, thought: StoredThought, full: Collection[Sequence[HeldPart]]
 ) -> Sequence[HeldPart] | None:
-    """Take out the one of these of which nothing was said for the longest; None where that was within two weeks.
+    """Remove the stalest of these things. Return it, or None if even that was mentioned within the last two weeks.
 
-    Each is one thing in all its parts. So what a mind is full of for months doesn't keep it from anything new.
+    Each item of `full` is one thing with all its parts. A mind that is full can therefore still take in new things.
     """
     oldest = min(full, key=_said_last)
     if _said_last(oldest) + STALE_AFTER_MS > thought.now:
@@ -121,7 +119,7 @@ def _said_last(parts: Sequence[HeldPart]) -> int:
 async def parts_in_force(
     transaction: Transaction, thought: StoredThought, document: MindDocument
 ) -> tuple[HeldPart, ...]:
-    """What the document holds that a thought may change: that of its audience, or the soul's; in order of its rows."""
+    """Return the parts in force that a thought may change, in the order of rows: its audience's, or the soul's own."""
     rows = await transaction.rows(
         """
         SELECT * FROM mind_documents WHERE soul = :soul AND workspace = :workspace AND audience = :audience
@@ -137,9 +135,9 @@ async def parts_in_force(
 async def parts_before(
     transaction: Transaction, conversation: ConversationKey, readers: Readers, now: int
 ) -> tuple[HeldPart, ...]:
-    """What is in force of self models and world models that these readers may know: the workspace's, then their own.
+    """Return the parts in force of self and world models that these readers may know: the workspace's, then their own.
 
-    Before readers who aren't all members, what came of this conversation alone.
+    With outsiders among the readers, only parts from this conversation are returned.
     """
     held = list[HeldPart]()
     for audience in dict.fromkeys((f"workspace:{conversation.workspace}", str(readers.audience))):
@@ -159,7 +157,7 @@ async def parts_before(
 
 
 async def rows_of_soul(transaction: Transaction, soul: str, document: MindDocument) -> tuple[HeldPart, ...]:
-    """All rows of the soul's values, or of its own text, oldest first."""
+    """Return all rows of the soul's values, or of its text, oldest first."""
     rows = await transaction.rows(
         """
         SELECT * FROM mind_documents WHERE soul = :soul AND workspace = '' AND audience = '' AND document = :document

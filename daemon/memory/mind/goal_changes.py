@@ -1,4 +1,4 @@
-"""What a thought makes of its goals: each change is judged alone, in the transaction that stores the thought."""
+"""Goals of a soul, and the changes that a thought makes to them: each is judged alone in the thought's transaction."""
 
 import re
 import unicodedata
@@ -20,16 +20,16 @@ from daemon.memory.thought_parts import PartsTaken, StoredThought, came_before
 MOST_OPEN: Final = 12
 """The most goals that are open for one audience."""
 
-_LOOKED_AT: Final = 100  # newest goals of an audience; beside those in force it has stale ones, which are shown soon
+_LOOKED_AT: Final = 100  # newest goals of an audience, which include stale ones
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal that is open before some readers.
+    """An open goal that some readers may know.
 
-    `behalf` is the person (platform id) for whom it was made; `source` is the id by which its words are followed: that
-    of the thought that made it, or its own (`goal_id`) where an admin did. `due_ms` (ms, UTC) is 0 where it has no
-    time. A `stale` one was untouched for so long that it is shown once more.
+    `behalf` is the person (platform id) for whom it was made. `source` is the id by which its words are followed: that
+    of the thought that made it, or its own (`goal_id`) if an admin did. `due_ms` (ms, UTC) is 0 without a time. A
+    `stale` goal was untouched for so long that it is shown once more.
     """
 
     id: str
@@ -44,10 +44,10 @@ class Goal:
 async def goals_at_hand(
     transaction: Transaction, conversation: ConversationKey, readers: Readers, now: int
 ) -> tuple[Goal, ...]:
-    """The goals that these readers may know: what is due comes first, then by priority; of equals the newest first.
+    """Return the goals that these readers may know: due ones first, then by priority, then the newest first.
 
-    They are of the same audience or of the whole workspace; before readers who aren't all members, of this conversation
-    alone.
+    They are of the same audience or of the whole workspace. With outsiders among the readers, only those of this
+    conversation are returned.
     """
     found = dict[int, sqlite3.Row]()
     for audience in dict.fromkeys((f"workspace:{conversation.workspace}", str(readers.audience))):
@@ -86,9 +86,9 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class GoalChange:
-    """One change: a new goal in words, or another state, priority or time of the goal `id`; 0 and None leave it.
+    """A new goal, or another state, priority or time of the goal `id`. 0 and None change nothing.
 
-    A new one is `promised` where the reply of the same commit says that words about it will come by `due_ms`.
+    A new goal is `promised` if the reply of the same commit announces words about it by `due_ms`.
     """
 
     action: Literal["add", "complete", "reprioritize", "abandon"]
@@ -102,10 +102,10 @@ class GoalChange:
 
 @dataclass(frozen=True, slots=True)
 class GoalChanges:
-    """The changes of one thought; `refused` are the reasons why others of the same field can't take effect at all.
+    """The changes of one thought. `refused` holds the reasons why others of the same field can't take effect.
 
-    A goal is changed only where the thought's readers may know of it. One that says the same as an open one that they
-    may know touches it, and gives it its own time where it has one. See `daemon.memory.thought_parts.ThoughtPart`.
+    A goal is changed only if the thought's readers may know it. A new goal with the same words as a known open one
+    touches that one, and gives it its time. See `daemon.memory.thought_parts.ThoughtPart`.
     """
 
     changes: tuple[GoalChange, ...]
@@ -117,14 +117,14 @@ class GoalChanges:
         return len(self.changes) + len(self.refused)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """Carry out what the house's checks let it. Raises StoreError, TooManyPromises."""
+        """Apply the changes that pass all checks. Raises StoreError, TooManyPromises."""
         reasons = [await _change(transaction, one, thought) for one in self.changes]
         return PartsTaken(reasons.count(""), (*self.refused, *filter(None, reasons)))
 
 
 @dataclass(frozen=True, slots=True)
 class StaleShown:
-    """These goals were shown as stale; those that were not touched meanwhile are shown no more."""
+    """The goals that were shown as stale. Those still untouched are not shown again."""
 
     soul: str
     ids: tuple[str, ...]
@@ -142,7 +142,7 @@ class StaleShown:
 
 
 async def has_room(transaction: Transaction, conversation: ConversationKey, audience: Audience, now: int) -> bool:
-    """Whether one goal more may be open for this audience."""
+    """Return True if one more goal may be open for this audience."""
     row = await transaction.one(
         f"""
         SELECT count(*) AS n FROM goals
@@ -157,7 +157,7 @@ async def has_room(transaction: Transaction, conversation: ConversationKey, audi
 
 
 async def store_goal(transaction: Transaction, change: GoalChange, made: StoredThought) -> str:
-    """Store a new goal; gives its id. `made.id` is empty where no thought made it."""
+    """Store a new goal and return its id. `made.id` is empty if no thought made it."""
     name = f"G{await next_number(transaction, f'G:{made.conversation.soul}')}"
     await transaction.insert(
         "goals",
@@ -182,7 +182,7 @@ async def store_goal(transaction: Transaction, change: GoalChange, made: StoredT
 
 
 async def the_same_goals(transaction: Transaction, goal: str, made: StoredThought) -> Sequence[sqlite3.Row]:
-    """The open goals of the same audience that say the same."""
+    """Return the open goals of the same audience with the same words."""
     return await transaction.rows(
         """
         SELECT * FROM goals WHERE soul = :soul AND workspace = :workspace AND audience = :audience AND state = 'open'
@@ -198,9 +198,9 @@ async def the_same_goals(transaction: Transaction, goal: str, made: StoredThough
 async def close_goal(
     transaction: Transaction, soul: str, name: str, state: str, *, why: str, changed_by: str, now: int
 ) -> bool:
-    """Close an open goal as `done` or `abandoned`; gives whether it was open.
+    """Close an open goal as `done` or `abandoned`. Return True if it was open.
 
-    `changed_by` is the thought whose words `why` holds, empty where no thought closes it.
+    `changed_by` is the thought whose words `why` holds, or empty.
     """
     rows = await transaction.rows(
         """
@@ -218,7 +218,7 @@ async def close_goal(
 
 
 def same_words(goal: str) -> str:
-    """The words of a goal in small letters and without marks: two that are equal there say the same."""
+    """Return the words of a goal in lower case without punctuation. Goals with equal results count as the same."""
     plain = unicodedata.normalize("NFKC", goal).casefold()
     return " ".join(_WORD.findall(plain)) or plain.strip()
 
@@ -235,7 +235,7 @@ async def _add(transaction: Transaction, change: GoalChange, thought: StoredThou
             if change.promised:
                 await promise(transaction, where, row["id"], thought.person, change.due_ms)
             return refused
-    # what people have read is kept: the bound on promises was looked at before, and is looked at again
+    # a promise that people have read is kept: its own limit is checked before and in `promise`
     if not (change.promised or await has_room(transaction, where, thought.audience, thought.now)):
         return "too_many"
     name = await store_goal(transaction, change, thought)
@@ -272,7 +272,7 @@ async def _change_known(transaction: Transaction, change: GoalChange, thought: S
 async def _touch(
     transaction: Transaction, row: sqlite3.Row, thought: StoredThought, change: GoalChange | None = None
 ) -> str:
-    """Touch an open goal, which may have been stale; a `change` gives it another priority, time and reason."""
+    """Touch an open goal, which may have been stale. A `change` gives it another priority, time and reason."""
     in_force = await transaction.one(
         f"SELECT 1 FROM goals WHERE seq = :seq AND {IN_FORCE}",  # noqa: S608 - a constant
         seq=row["seq"],

@@ -1,4 +1,4 @@
-"""The goals of a soul as an admin sees them, with those that thoughts propose."""
+"""A soul's goals (with those that thoughts propose) and documents, as admins and prompts see them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ from daemon.memory.records import object_or_nothing
 
 PROPOSED: Final = "proposed"
 STATES: Final = ("open", "done", "abandoned", "stale", PROPOSED)
-"""The states of a goal: `stale` is one that is open, and was untouched for too long, `proposed` none yet."""
+"""The states of a goal. `stale`: open, but untouched for too long. `proposed`: waits for an admin's permission."""
 
 _STATE: Final = f"CASE WHEN state = 'open' AND NOT ({IN_FORCE}) THEN 'stale' ELSE state END"
 _ROW: Final = f"SELECT *, {_STATE} AS seen FROM goals"  # noqa: S608 - constants
@@ -38,10 +38,11 @@ _HINT: Final = "list them with `soul mind goals`; what is proposed is settled by
 
 @dataclass(frozen=True, slots=True)
 class ListedGoal:
-    """One goal; times in ms, UTC, None where there is none.
+    """A goal for an admin. Times are in ms UTC, or None.
 
-    `words_of` is the id by which its words are asked for, `reason_of` the one of its reason. One that is proposed has
-    the id of the question for permission, as all have that it would allow, and no time: that counts from then.
+    `words_of` is the id by which its words are asked for, `reason_of` that of its reason. A proposed goal has the id of
+    its approval, shared by all goals that the approval would allow. It has no time, because that counts from the
+    approval.
     """
 
     id: str
@@ -83,7 +84,7 @@ _PLAIN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Which goals: the newest `most` of a soul; `conversation` and `state` leave others out where given."""
+    """A filter for goals: the newest `most` of a soul, optionally of one `conversation` and `state`."""
 
     soul: str
     conversation: str
@@ -92,7 +93,7 @@ class Which:
 
 
 async def list_goals(database: Database, which: Which, now: int) -> tuple[ListedGoal, ...]:
-    """The newest goals, oldest first. Raises StoreError."""
+    """Return the newest goals, oldest first. Raises StoreError."""
 
     async def unit(transaction: Transaction) -> list[ListedGoal]:
         made = [] if which.state == PROPOSED else await _made(transaction, which, now)
@@ -103,7 +104,6 @@ async def list_goals(database: Database, which: Which, now: int) -> tuple[Listed
 
 
 async def _made(transaction: Transaction, which: Which, now: int) -> Sequence[ListedGoal]:
-    """The newest goals that a soul has or had, oldest first."""
     rows = await transaction.rows(
         f"""
         {_ROW} WHERE soul = :soul {"AND +conversation = :conversation" if which.conversation else ""}
@@ -116,14 +116,13 @@ async def _made(transaction: Transaction, which: Which, now: int) -> Sequence[Li
 
 
 async def _proposed(transaction: Transaction, which: Which, now: int) -> Sequence[ListedGoal]:
-    """The goals that thoughts would add if an admin allowed it, oldest first."""
     rows = await transaction.rows(f"{_WAITING} ORDER BY a.created_ms, a.id", soul=which.soul, now=now)
     here = (row for row in rows if which.conversation in {"", row["conversation"]})
     return [goal for row in here for goal in _added_by(row)]
 
 
 def _added_by(row: sqlite3.Row) -> Sequence[ListedGoal]:
-    """The goals that one proposal would add; those that can't be read are none."""
+    """Return the goals that one proposal would add, without unreadable ones."""
     changes = object_or_nothing(row["output"]).get(FIELD)
     return [
         ListedGoal(
@@ -146,7 +145,7 @@ def _added_by(row: sqlite3.Row) -> Sequence[ListedGoal]:
 
 
 async def goal_named(transaction: Transaction, soul: str, name: str, now: int) -> ListedGoal:
-    """One goal of a soul by its id. Raises StoreError where there is none."""
+    """Return a goal of a soul by its id. Raises StoreError if there is none."""
     row = await transaction.one(f"{_ROW} WHERE soul = :soul AND id = :id", soul=soul, id=name.strip().upper(), now=now)
     if row is None:
         raise StoreError(f"{soul} has no goal {name[:40]!r}", hint=_HINT)
@@ -159,7 +158,7 @@ _NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ListedPart:
-    """One change of a document; `audience` is empty for what is the soul's own everywhere."""
+    """A change of a document. `audience` is empty for the soul's own documents."""
 
     soul: str
     workspace: str
@@ -178,7 +177,6 @@ class ListedPart:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "ListedPart":
-        """Read a `mind_documents` row."""
         return cls(**{name: row[name] for name in _DOCUMENT_LISTING_PLAIN}, in_force=bool(row["newest"]))
 
 
@@ -189,9 +187,9 @@ _DOCUMENT_LISTING_PLAIN = (
 
 
 async def document_parts(database: Database, soul: str, audience: str, now: int) -> Sequence[ListedPart]:
-    """What a soul holds in force of itself and its world, for one audience or for all, oldest first.
+    """Return the parts in force of a soul's self and world models, for one audience or for all, oldest first.
 
-    Raises StoreError, also for an audience that the soul has nowhere.
+    Raises StoreError, also for an audience that the soul never talked with.
     """
     await _require_audience(database, soul, audience)
     rows = await database.rows(
@@ -209,9 +207,9 @@ async def document_parts(database: Database, soul: str, audience: str, now: int)
 
 
 async def document_history(database: Database, soul: str, audience: str, limit: int) -> Sequence[ListedPart]:
-    """The newest changes of a soul's documents, oldest first; of one audience, or of all and the soul's own.
+    """Return the newest changes of a soul's documents, oldest first, of one audience or of all.
 
-    Raises StoreError, also for an audience that the soul has nowhere.
+    Raises StoreError, also for an audience that the soul never talked with.
     """
     await _require_audience(database, soul, audience)
     rows = await database.rows(
@@ -241,7 +239,7 @@ async def _require_audience(database: Database, soul: str, audience: str) -> Non
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """What is in force: of self models and world models the workspace's, then their own; the rows of the values."""
+    """The documents in force: parts of self and world models (the workspace's first), rows of values, the own text."""
 
     held: tuple[HeldPart, ...] = ()
     values: tuple[HeldPart, ...] = ()
@@ -258,9 +256,9 @@ NO_DOCUMENTS: Final = Documents()
 async def documents_at_hand(
     transaction: Transaction, conversation: ConversationKey, readers: Readers, speaking: Collection[str], now: int
 ) -> Documents:
-    """The documents in a conversation; `speaking` are there beside those who spoke lately.
+    """Return the documents for a conversation. `speaking` counts as present in addition to recent speakers.
 
-    Of values and its own text nothing is shown before outsiders that the soul put into words.
+    With outsiders among the readers, values and own text in the soul's own words are left out.
     """
     there = (await who_spoke(transaction, conversation, now)).ids.union(speaking)
     held = await parts_before(transaction, conversation, readers, now)

@@ -1,4 +1,4 @@
-"""Who is there when something is thought: people who lately spoke in that conversation."""
+"""The people present at a thought (recent speakers of its conversation), and a summary of a soul's mind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _MOST_PEOPLE: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class PresentPerson:
-    """A person by the platform's id, and the name under which they spoke."""
+    """A person with their platform id, and the name under which they spoke."""
 
     id: str
     name: str
@@ -29,8 +29,6 @@ class PresentPerson:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The people who are there."""
-
     people: tuple[PresentPerson, ...]
 
     @property
@@ -38,7 +36,7 @@ class Present:
         return frozenset(one.id for one in self.people)
 
     def called(self, name: str) -> PresentPerson | None:
-        """The one of that name, or of whose name it is a part; None for nobody, and where it may mean several."""
+        """Return the person with that name, or with that part of a name. None if no or several people match."""
         words = set(words_of(name))
         exactly = [one for one in self.people if set(words_of(one.id)) == words or set(words_of(one.name)) == words]
         found = exactly or [one for one in self.people if words and words <= set(words_of(one.name))]
@@ -46,12 +44,12 @@ class Present:
 
 
 async def present_there(transaction: Transaction, thought: StoredThought) -> Present:
-    """Who is present at a thought whose cycle's turns are stored."""
+    """Return the people present at a thought whose cycle's turns are stored."""
     return await who_spoke(transaction, thought.conversation, thought.now)
 
 
 async def who_spoke(transaction: Transaction, conversation: ConversationKey, now: int) -> Present:
-    """The people who spoke in a conversation within a day, by its last turns."""
+    """Return the people who spoke in a conversation within a day, by its last turns."""
     rows = await transaction.rows(
         """
         SELECT author, name, max(seq) FROM (
@@ -66,7 +64,7 @@ async def who_spoke(transaction: Transaction, conversation: ConversationKey, now
 
 
 async def is_known(transaction: Transaction, thought: StoredThought, name: str) -> bool:
-    """Whether this is the name, or the platform's id, of a person whom the thought's audience may know of."""
+    """Return True if this is the name or the platform id of a person whom the thought's audience may know."""
     called = set(words_of(name))
     if not called:
         return False
@@ -86,11 +84,11 @@ async def is_known(transaction: Transaction, thought: StoredThought, name: str) 
 
 @dataclass(frozen=True, slots=True)
 class MindSummary:
-    """One soul's figures in all its workspaces; `last_thought_ms` (UTC) is None where it never thought.
+    """The figures of one soul in all its workspaces. `last_thought_ms` (UTC) is None before the first thought.
 
-    `dropped_percepts` are readings that came today and went unperceived, since too many waited.
-    `skipped` says how often it did not think unasked today (UTC), by the reason; `ticks_wait`: there is something to
-    think about so, now or later; `works`: something waits to be answered, or is.
+    `dropped_percepts` counts today's sensor readings that were dropped because too many waited. `skipped` counts by
+    reason how often the soul did not think on its own initiative today (UTC). `ticks_wait`: such a thought is due, now
+    or later. `works`: a message waits for an answer, or is being answered.
     """
 
     last_thought_ms: int | None
@@ -105,7 +103,7 @@ class MindSummary:
 
 
 async def mind_summary(transaction: Transaction, soul: str, now_ms: int, since_ms: int) -> MindSummary:
-    """The figures at a moment; thoughts are those of today since `since_ms`, and a stale goal isn't open."""
+    """Return the figures at a moment. Thoughts count since `since_ms`, and stale goals do not count as open."""
     row = await transaction.one(
         """
         SELECT (SELECT max(at_ms) FROM thoughts WHERE soul = :soul) AS last,

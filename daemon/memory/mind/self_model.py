@@ -1,4 +1,4 @@
-"""What a soul holds of itself before one audience: how it is, what it learned and is unsure of, in its own words."""
+"""A soul's picture of itself for one audience, its own text and its values, with the changes of thoughts to them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,14 +22,13 @@ from daemon.memory.thought_parts import PartsTaken, StoredThought
 MOST_UNCERTAINTIES: Final = 5
 UNCERTAINTIES: Final = "uncertainties"
 STATE, GROWTH, ACCURACY = "current_state", "recent_growth", "prediction_accuracy_note"
-"""Parts of a self model."""
 
 _MODEL: Final = MindDocument.SELF_MODEL
 
 
 @dataclass(frozen=True, slots=True)
 class SelfModelPatch:
-    """What one thought says of its soul; an empty text changes nothing."""
+    """The changes of one thought to the self model. Empty texts change nothing."""
 
     current_state: str = ""
     recent_growth: str = ""
@@ -43,7 +42,7 @@ class SelfModelPatch:
         return sum(map(bool, (*self._plain().values(), self.new_uncertainty, self.resolved_uncertainty)))
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`. What is resolved makes room for what is new."""
+        """Apply the changes (see `ThoughtPart.take`). A resolved uncertainty makes room for a new one."""
         done, refused = 0, list[str]()
         for part, words in self._plain().items():
             if words:
@@ -62,7 +61,7 @@ class SelfModelPatch:
         }
 
     async def _resolve(self, transaction: Transaction, thought: StoredThought) -> str | None:
-        """Why an uncertainty can't be taken out: "" where it was, None where there was none to take out."""
+        """Remove an uncertainty. Return '' if removed, the reason if refused, and None if there is none to remove."""
         if not self.resolved_uncertainty:
             return None
         known_by = _known_by(self.resolved_uncertainty)
@@ -100,7 +99,7 @@ IdentityAct = Literal["draft", "commit", "revise", "withdraw"]
 
 @dataclass(frozen=True, slots=True)
 class OwnText:
-    """The text in force and the draft beside it, each empty for none; `thoughts` are the ids of those they are of."""
+    """The text in force and its draft, or ''. `thoughts` holds the ids of the thoughts that wrote them."""
 
     text: str = ""
     draft: str = ""
@@ -109,10 +108,10 @@ class OwnText:
 
 @dataclass(frozen=True, slots=True)
 class IdentityPatch:
-    """What one thought does to that text, and why.
+    """A thought's change to the soul's own text, and the reason.
 
-    `commit` puts the draft in force, `revise` other words in the place of those in force; `withdraw` takes back what is
-    in force, or the draft where nothing is.
+    `commit` puts the draft in force. `revise` replaces the text in force. `withdraw` takes back the text in force, or
+    the draft if there is none.
     """
 
     action: IdentityAct
@@ -122,7 +121,7 @@ class IdentityPatch:
     size: ClassVar[int] = 1
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`. It is the soul's everywhere: only what the whole workspace may know goes in."""
+        """Apply the change (see `ThoughtPart.take`), if the whole workspace may know the thought."""
         if thought.audience.kind is not AudienceKind.WORKSPACE or not thought.readers.members_only:
             return PartsTaken(0, ["private"])
         held = own_text(await rows_of_soul(transaction, thought.conversation.soul, _DOCUMENT))
@@ -143,7 +142,7 @@ NO_TEXT: Final = OwnText()
 
 
 def own_text(rows: Iterable[HeldPart]) -> OwnText:
-    """What these rows make, oldest first; one whose words are gone leaves nothing behind."""
+    """Return the text and the draft that these rows make, given oldest first."""
     text, draft = list[HeldPart](), list[HeldPart]()
     for row in rows:
         match row.act:
@@ -165,7 +164,7 @@ def own_text(rows: Iterable[HeldPart]) -> OwnText:
 
 
 MOST_ACTIVE: Final = 20
-"""The most values that a soul holds at once, with those of its soul.toml."""
+"""The most active values of a soul, including those of its soul.toml."""
 
 _VALUES_DOCUMENT: Final = MindDocument.VALUES
 ValueAct = Literal["adopt", "reinterpret", "deactivate"]
@@ -173,7 +172,7 @@ ValueAct = Literal["adopt", "reinterpret", "deactivate"]
 
 @dataclass(frozen=True, slots=True)
 class SoulValue:
-    """A value: its name, what it means to the soul, whether it is held, and by which thought; empty: by soul.toml."""
+    """A value: its name, its meaning to the soul, and the thought that changed it (empty: from soul.toml)."""
 
     name: str
     meaning: str = ""
@@ -183,7 +182,7 @@ class SoulValue:
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """What a thought does to one value, and why."""
+    """A thought's change to one value, and the reason."""
 
     action: ValueAct
     value: str
@@ -193,7 +192,7 @@ class ValueChange:
 
 @dataclass(frozen=True, slots=True)
 class ValuesPatch:
-    """What one thought does to the values of its soul, of which `seeds` stand in its soul.toml."""
+    """A thought's changes to the soul's values. `seeds` are the values of its soul.toml."""
 
     changes: tuple[ValueChange, ...]
     seeds: tuple[str, ...] = ()
@@ -204,7 +203,7 @@ class ValuesPatch:
         return len(self.changes)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`. They are the soul's everywhere: only what the whole workspace may know goes in."""
+        """Apply the changes (see `ThoughtPart.take`), if the whole workspace may know the thought."""
         if thought.audience.kind is not AudienceKind.WORKSPACE or not thought.readers.members_only:
             return PartsTaken(0, ["private"] * self.size)
         done, refused = 0, list[str]()
@@ -225,13 +224,13 @@ class ValuesPatch:
 
 
 def values_in_force(seeds: Iterable[str], rows: Iterable[HeldPart]) -> tuple[SoulValue, ...]:
-    """All values that a soul has or had: those of its soul.toml first, then by when each was adopted."""
+    """Return all present and former values of a soul: those of soul.toml first, then by time of adoption."""
     values = {name.casefold(): SoulValue(name) for name in seeds}
     for row in rows:
         key = row.part.casefold()
         before = values.get(key)
         if before is None and row.act != "adopt":
-            continue  # what it was about is gone
+            continue  # the value that it changed is gone
         begun = before or SoulValue(row.part)
         values[key] = replace(
             begun, meaning=row.words or begun.meaning, active=row.act != "deactivate", thought=row.thought

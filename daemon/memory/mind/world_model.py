@@ -1,7 +1,4 @@
-"""What a soul holds of its world before one audience: things and their attributes, and beliefs about who is there.
-
-What lasts about a person is no part of it: that is learned from their own words, and stands among facts and notes.
-"""
+"""A soul's picture of its world for one audience (entities, beliefs about people present), and shifts of its mood."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,19 +15,19 @@ from daemon.memory.queues.remembering import tie
 from daemon.memory.thought_parts import PartsTaken, StoredThought
 
 MOST_ENTITIES, MOST_ATTRIBUTES = 50, 8
-"""The most entities of one audience, and attributes of an entity."""
+"""The most entities of one audience, and the most attributes of an entity."""
 
 BELIEFS: Final = frozenset({"mood", "habit", "relationship"})
-"""The attributes of a person that are believed for a while; any other is learned from their words, or not at all."""
+"""The attributes of a person that may be believed for a while. Others are learned from their words, or not at all."""
 
 FADES_MS: Final = 14 * 24 * 60 * MINUTE_MS
-"""How long a belief about a person is held unless it is said again."""
+"""Milliseconds until a belief about a person expires, unless it is said again."""
 
 SURROUNDINGS: Final = "environment"
-"""The entity whose attributes are those of where the soul is."""
+"""The entity whose attributes describe the soul's surroundings."""
 
 _BY_THE_CLOCK: Final = "last_seen"
-"""An attribute of a person that the daemon knows by itself, whatever a thought says."""
+"""The attribute of a person that the daemon knows itself. Thoughts can't set it."""
 
 _OF_SURROUNDINGS: Final = frozenset({"context", "safety"})
 _MODEL: Final = MindDocument.WORLD_MODEL
@@ -38,7 +35,7 @@ _MODEL: Final = MindDocument.WORLD_MODEL
 
 @dataclass(frozen=True, slots=True)
 class WorldModelPatch:
-    """What one thought says of its world: attributes by entity."""
+    """The changes of one thought to the world model: attributes by entity, without lasting facts about people."""
 
     said: Mapping[str, Mapping[str, str]]
     field: ClassVar[str] = "world_model_updates"
@@ -48,7 +45,7 @@ class WorldModelPatch:
         return sum(map(len, self.said.values()))
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`. Other attributes of a person than beliefs count as done: they are looked into."""
+        """Apply the changes (see `ThoughtPart.take`). Lasting attributes of a person are counted, but not stored."""
         held = list(await parts_in_force(transaction, thought, _MODEL))
         present = await present_there(transaction, thought)
         done, refused = 0, list[str]()
@@ -73,7 +70,7 @@ class WorldModelPatch:
 async def _part_of(
     transaction: Transaction, thought: StoredThought, present: Present, said: tuple[str, str, str]
 ) -> NewPart | str | None:
-    """The row that one attribute becomes; why it is refused; None for what is learned of a person in another way."""
+    """Return the row for one attribute, the reason if refused, or None if it is learned in another way."""
     entity, attribute, words = said[0], "_".join(words_of(said[1])) or said[1], said[2]
     if entity.casefold() == SURROUNDINGS:
         known = attribute in _OF_SURROUNDINGS
@@ -99,7 +96,7 @@ def _under_its_name(new: NewPart, held: Iterable[HeldPart]) -> NewPart:
 
 
 def _in_its_way(new: NewPart, held: Iterable[HeldPart]) -> Sequence[Sequence[HeldPart]]:
-    """The things of which one has to go before there is room for it; empty where there is."""
+    """Return the things of which one must be removed to make room. Empty if there is room."""
     if new.part == SURROUNDINGS:
         return ()
     others = [one for one in held if one.part != SURROUNDINGS]
@@ -139,10 +136,10 @@ _AXES: Final = ("valence", "arousal", "dominance")
 
 @dataclass(frozen=True, slots=True)
 class MoodShift:
-    """The shift on each axis (-1 to 1), how it feels in words, and the mood, empty where it stays as it is.
+    """A shift on each axis (-1 to 1), its feeling in words, and the new mood, if any.
 
-    Half of what was on an axis is gone after `half_life_minutes`. `unknown`: a mood was named that the soul has not.
-    `feeling` is how the mood feels and what it is in the body, None where the thought did not say.
+    Half of an axis's value is gone after `half_life_minutes`. `unknown`: the thought named a mood that the soul lacks.
+    `feeling` holds the mood's qualia and bodily values, or None.
     """
 
     valence: float
@@ -165,7 +162,7 @@ class MoodShift:
         return bool(self.mood or self.felt_quality or self.valence or self.arousal or self.dominance)
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """See `ThoughtPart.take`; what is on the axes by now is moved, and nothing leaves them."""
+        """Shift the faded values of the axes within -1 to 1, and store the feeling (see `ThoughtPart.take`)."""
         if self._moves:
             await self._store(transaction, thought)
         if self.feeling is not None:
@@ -207,5 +204,5 @@ class MoodShift:
 
 
 def faded(since_ms: int, now_ms: int, half_life_minutes: float) -> float:
-    """How much is left of a feeling, from 1 down to 0; a clock that was set back makes it no stronger."""
+    """Return the remaining share of a feeling, from 1 down to 0. A clock that was set back does not raise it."""
     return float(0.5 ** (max(0, now_ms - since_ms) / 60_000 / half_life_minutes))

@@ -1,9 +1,4 @@
-"""Which memories bear which sentence of a reply: those that it cites, else those that say what it says.
-
-Without a model. Words count that say something and that not every memory has; numbers and names count more. Where
-meanings can be measured, a cosine that no two unrelated sentences have counts, too. The same reply and memories give
-the same answer.
-"""
+"""Finds the memories that support each sentence of a reply: those that it cites, else those with the same content."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -13,17 +8,17 @@ from typing import Final
 from daemon.core.words import SHORTEST_STEM, Segment, Term, likeness, spans_of, terms_of, words_of
 
 MOST_MEMORIES: Final = 3
-"""The most memories that are named for one sentence that cites none."""
+"""The most memories that are named for a sentence without citations."""
 
-_ALIKE: Final = 0.5  # likeness of two words that may be forms of one
-_NAMED: Final = 1.5  # weight of a name, as its capital inside a sentence shows
+_ALIKE: Final = 0.5  # likeness above which two words may be forms of one
+_NAMED: Final = 1.5  # weight of a name, known by its capital inside a sentence
 _NUMBER: Final = 2.0
 _LITTLE: Final = 0.4  # weight of a word that says little
-_EVERYWHERE: Final = 0.5  # of its weight that a word keeps which all memories have
-_COSINE: Final = 0.55  # of a sentence and a memory that say the same
+_EVERYWHERE: Final = 0.5  # the share of its weight that a word in all memories keeps
+_COSINE: Final = 0.55  # the least cosine of a sentence and a memory with the same content
 _MOST_WORDS: Final = 400  # of one memory
 
-# Words of small talk, in English and German, beside the stop words: a search may use them, no sentence rests on them.
+# Small talk in English and German, in addition to the stop words. A search may use it. It supports no sentence.
 _LITTLE_WORDS: Final = """
 always amazing around awesome away back bad best better big bit both bring call chat cool day different end enjoy ever
 every everyone excited exciting far feel feeling find fine first fun gonna good gotta great guess guys happy hard hear
@@ -41,7 +36,7 @@ _SAYS_LITTLE: Final = frozenset(_LITTLE_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """A memory that surfaced to a reply: its id, the marks by which it could be cited, its words and its quotations."""
+    """A memory that surfaced to a reply: its id, its citation marks, and its words with its quotations."""
 
     id: str
     marks: str
@@ -50,9 +45,9 @@ class Bearer:
 
 @dataclass(frozen=True, slots=True)
 class Borne:
-    """A sentence and the ids of the memories that bear it, the surest first; `cited`: the reply says so itself.
+    """A sentence and the ids of the memories that support it, the surest first. `cited`: the reply cites them.
 
-    `other_marks` are those of the sentence that stand for no memory.
+    `other_marks` are the marks of the sentence that cite no memory.
     """
 
     text: str
@@ -67,10 +62,10 @@ def borne(
     cosines: Sequence[Mapping[str, float]] = (),
     names: Collection[str] = (),
 ) -> tuple[Borne, ...]:
-    """Each sentence with what bears it.
+    """Return each sentence with the memories that support it, without a model. The same input gives the same answer.
 
-    `cosines` are those of each sentence with memories, by their ids; `names` are those of who speaks here: to be called
-    by it says nothing.
+    `cosines` holds for each sentence the cosines with memories, by id. `names` are those of the speakers. An address by
+    name counts nothing.
     """
     by_mark = {mark: one.id for one in memories for mark in one.marks.split()}
     shared = _Shared(memories, names)
@@ -85,7 +80,7 @@ def borne(
 
 
 class _Shared:
-    """What sentences have in common with memories."""
+    """The word statistics of the memories, against which sentences are compared."""
 
     def __init__(self, memories: Sequence[Bearer], names: Collection[str]) -> None:
         self._memories = memories
@@ -107,7 +102,7 @@ class _Shared:
         return tuple(sorted(scores, key=lambda name: (-scores[name], name))[:MOST_MEMORIES])
 
     def _score(self, weights: Mapping[Term, float], memory: str) -> float:
-        """How surely a memory bears a sentence by its words; 0 where it does not."""
+        """Return how surely a memory supports a sentence by its words. 0 if it does not."""
         known = self._words[memory]
         shared, same = 0.0, set[str]()
         for term, weight in weights.items():
@@ -148,7 +143,6 @@ def _best(term: Term, words: Sequence[str]) -> tuple[str, float]:
 
 
 def _by_beginning(text: str) -> dict[str, list[str]]:
-    """The words of a memory, each once, by their first letters: forms of a word share these."""
     found: dict[str, list[str]] = {}
     for word in dict.fromkeys(words_of(text)[:_MOST_WORDS]):
         found.setdefault(word[:SHORTEST_STEM], []).append(word)

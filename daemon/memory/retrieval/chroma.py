@@ -1,8 +1,4 @@
-"""Chroma in a process of its own, as the daemon sees it; methods block, and any thread may call them.
-
-A process that dies, hangs, or gives an answer that can't be right raises ChromaFailed; it is ended then, and the
-owner of the index throws its folder away and starts another one.
-"""
+"""The client for Chroma, which runs in a separate process."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,24 +15,26 @@ if TYPE_CHECKING:
     from daemon.core.ports.vectors import Vector
 
 MOST_COLLECTIONS: Final = 64
-"""Each one that was touched keeps file handles and memory for good."""
+"""The most collections. Each collection in use keeps file handles and memory for good."""
 
 _PROGRAM: Final = "daemon.memory.retrieval.chroma_worker"
-_ADDED_AT_ONCE: Final = 32  # vectors; a query waits so long
+_ADDED_AT_ONCE: Final = 32  # vectors; a query may wait for one such batch
 _PROBED: Final = 8
 _SAME: Final = 0.98  # the cosine of a vector with itself, as stored and as found
 _NEAREST: Final = 10
 
 
 class ChromaFailed(StoreError):
-    """Chroma's process is gone or its folder can't be trusted."""
+    """Chroma's process died, hung or gave an impossible answer. The owner then deletes its folder and starts afresh."""
 
 
 class Chroma:
-    """One process on one folder; `lock` is the file handle of the owner's lock, which it holds as long as it lives."""
+    """A Chroma process on one folder, with blocking methods for any thread. Its start raises ChromaFailed.
+
+    The process inherits and holds `lock`, the owner's lock handle, until it ends.
+    """
 
     def __init__(self, folder: Path, lock: int) -> None:
-        """Raises ChromaFailed when it doesn't start."""
         env = {"OMP_NUM_THREADS": "1", "HOME": str(folder), "TMPDIR": str(folder)}
         try:
             self._process = WorkerProcess(_PROGRAM, str(folder), env=env, fds=(lock,))
@@ -48,42 +46,36 @@ class Chroma:
         return self._process.pid
 
     def close(self) -> None:
-        """End the process."""
         self._process.close()
 
     def names(self) -> list[str]:
-        """The names of all collections."""
         names = self._ask("names")
         return names if isinstance(names, list) else []
 
     def numbers(self, shelf: Shelf) -> set[int]:
-        """The numbers of all vectors in the collection of a shelf."""
         numbers = self._ask("numbers", str(shelf))
         return set(numbers) if isinstance(numbers, list) else set()
 
     def add(self, shelf: Shelf, numbers: Sequence[int], vectors: "NDArray[np.float32]") -> None:
-        """Add vectors to the collection of a shelf."""
         for start in range(0, len(numbers), _ADDED_AT_ONCE):
             some = slice(start, start + _ADDED_AT_ONCE)
             self._ask("add", str(shelf), list(numbers[some]), vectors[some].tobytes())
 
     def delete(self, shelf: Shelf, numbers: Sequence[int]) -> None:
-        """Delete vectors from the collection of a shelf."""
         self._ask("delete", str(shelf), list(numbers))
 
     def drop(self, name: str) -> None:
-        """Delete a collection by its name."""
         self._ask("drop", name)
 
     def query(self, shelf: Shelf, vectors: "Sequence[Vector]", most: int) -> list[dict[int, float]]:
-        """For each vector the cosines of the nearest ones by their numbers."""
+        """Return for each vector the cosines of the nearest ones by their numbers."""
         answer = self._ask("query", str(shelf), [one.tobytes() for one in vectors], most)
         if not isinstance(answer, list) or len(answer) != len(vectors):
             raise ChromaFailed("Chroma gave no answer to a query")
         return [dict(zip(*one, strict=True)) for one in answer]
 
     def probe(self, shelf: Shelf, file: VectorFile, numbers: Sequence[int]) -> None:
-        """Ask for some stored vectors by themselves. Raises ChromaFailed when they aren't found."""
+        """Query for some stored vectors by themselves. Raises ChromaFailed if they aren't found."""
         from daemon.memory.retrieval.shelves import unpacked
 
         step = max(1, len(numbers) // _PROBED)

@@ -1,8 +1,4 @@
-"""Keeps Chroma's collections equal to the large shelves of vectors.db, a piece at a time, and serves those that are.
-
-Chroma is a copy of a copy: a folder with which something is wrong is thrown away, and a new one is filled. All methods
-block and belong to the owner's thread.
-"""
+"""Copies the large shelves of vectors.db into Chroma's collections, a piece at a time, and serves complete ones."""
 
 import shutil
 from pathlib import Path
@@ -15,14 +11,18 @@ from daemon.memory.retrieval.vector_file import Shelf, VectorFile
 from daemon.memory.retrieval.vectors import Vectors
 
 FOLDERS: Final = "chroma-"
-_PIECE: Final = 256  # vectors that are added before other work of the owner goes on
+_PIECE: Final = 256  # vectors that are added before the owner does other work
 _TRIES: Final = 3  # failures after which it is left alone for longer
 _PAUSE_S: Final = 60.0
 _LONG_PAUSE_S: Final = 3_600.0
 
 
 class ChromaShelves:
-    """What of vectors.db is in Chroma; `least` is SOUL_CHROMA_FROM, `lock` the owner's."""
+    """The copies of shelves in Chroma. All methods block and belong to the owner's thread.
+
+    `least` is SOUL_CHROMA_FROM, `lock` the owner's lock handle. A folder with any fault is deleted, and a new one is
+    filled.
+    """
 
     def __init__(
         self, folder: Path, file: VectorFile, index: Vectors, clock: Clock, emit: Emit, *, least: int, lock: int
@@ -46,7 +46,7 @@ class ChromaShelves:
         return self._chroma.pid if self._chroma is not None else None
 
     def step(self) -> bool:
-        """Do a piece of what is to be done; whether there is more."""
+        """Do one piece of the copying. Return True if there is more."""
         try:
             if self._index.failure is not None:
                 raise self._index.failure
@@ -60,7 +60,7 @@ class ChromaShelves:
             return False
 
     def forget(self, gone: dict[Shelf, list[int]]) -> None:
-        """Delete vectors before they leave vectors.db."""
+        """Delete vectors from Chroma before they are deleted from vectors.db."""
         try:
             for shelf, numbers in gone.items():
                 if self._chroma is not None and shelf in self._upto.keys() | self._missing.keys():
@@ -70,13 +70,12 @@ class ChromaShelves:
             self.renew()
 
     def renew(self) -> None:
-        """Throw the folder away; the next one has another generation."""
+        """Delete the folder. The next one has another generation."""
         self.close()
         self._file.note(generation=str(int(self._file.fact("generation") or "0") + 1), chroma="")
         self._clear_away()
 
     def close(self) -> None:
-        """End Chroma's process."""
         self._index.serve(None, {})
         self._missing, self._upto = {}, {}
         if self._chroma is not None:
@@ -119,7 +118,7 @@ class ChromaShelves:
         self._chroma.drop(name)
 
     def _fill(self, chroma: Chroma, shelf: Shelf) -> bool:
-        """Add a piece of what a shelf's collection lacks; whether something was added."""
+        """Add a piece of the vectors that a shelf's collection lacks. Return True if any were added."""
         if shelf not in self._upto and shelf not in self._missing:
             self._compare(chroma, shelf)
         if (missing := self._missing.get(shelf)) is not None:

@@ -1,8 +1,4 @@
-"""The process that has Chroma: it answers requests on standard input until that ends; it holds the owner's lock, too.
-
-A process of its own, because Chroma may die of a SIGSEGV, which can't be caught, and because what it imports would hold
-up the daemon. Collections hold vectors and their numbers, nothing else; nothing is filtered, no telemetry is sent.
-"""
+"""The process that runs Chroma, because Chroma may die of a SIGSEGV and its imports would block the daemon."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -27,15 +23,13 @@ class Collections:
         self._open: dict[str, Any] = {one.name: one for one in self._client.list_collections()}
 
     def names(self) -> list[str]:
-        """The names of all collections."""
         return sorted(self._open)
 
     def numbers(self, name: str) -> list[int]:
-        """The numbers of all vectors of a collection; none where there is no such collection."""
         return [int(one) for one in self._open[name].get(include=[])["ids"]] if name in self._open else []
 
     def add(self, name: str, numbers: Sequence[int], raw: bytes) -> None:
-        """Add vectors, float32 one after the other."""
+        """Add vectors from `raw`: float32, one after the other."""
         if name not in self._open:
             self._open[name] = self._client.get_or_create_collection(
                 name, embedding_function=None, configuration=_SPACE
@@ -44,18 +38,16 @@ class Collections:
         self._open[name].upsert(ids=[str(one) for one in numbers], embeddings=vectors)
 
     def delete(self, name: str, numbers: Sequence[int]) -> None:
-        """Delete vectors; those that aren't there are none."""
         if name in self._open:
             for start in range(0, len(numbers), _AT_ONCE):
                 self._open[name].delete(ids=[str(one) for one in numbers[start : start + _AT_ONCE]])
 
     def drop(self, name: str) -> None:
-        """Delete a collection."""
         if self._open.pop(name, None) is not None:
             self._client.delete_collection(name)
 
     def query(self, name: str, raw: Sequence[bytes], most: int) -> list[tuple[list[int], list[float]]]:
-        """For each vector the numbers of the nearest ones and their cosines, nearest first."""
+        """Return for each vector the numbers and cosines of the nearest ones, nearest first."""
         vectors = [self._numpy.frombuffer(one, self._numpy.float32) for one in raw]
         found = self._open[name].query(query_embeddings=vectors, n_results=most, include=["distances"])
         return [
@@ -65,7 +57,7 @@ class Collections:
 
 
 def main() -> None:
-    """Serve the folder of the first argument."""
+    """Serve the folder of the first argument. Requests come on standard input, until that ends."""
 
     def begin() -> Callable[..., object]:
         collections = Collections(sys.argv[1])

@@ -1,8 +1,4 @@
-"""The owner of the index: one daemon at a time embeds what is queued; the others wait for the lock, and scan.
-
-A new owner begins by comparing everything, so that a kill at any point, a restored backup or a wiped folder
-leave nothing missing and nothing too much.
-"""
+"""The owner of the vector index: one daemon at a time holds the lock and embeds what is queued. Others only scan."""
 
 import asyncio
 import fcntl
@@ -34,12 +30,12 @@ if TYPE_CHECKING:
 
 
 LOCK: Final = "owner.lock"
-"""The name of its file."""
+"""The name of the lock file."""
 
 
 @contextmanager
 def owned(folder: Path) -> Iterator[int | None]:
-    """The file handle of the lock, or None where another process holds it. Raises OSError."""
+    """Yield the file handle of the lock, or None if another process holds it. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -52,11 +48,11 @@ def owned(folder: Path) -> Iterator[int | None]:
         os.pwrite(handle, json.dumps({"pid": os.getpid()}).encode(), 0)
         yield handle
     finally:
-        os.close(handle)  # a process that was started with it keeps the lock until its own end
+        os.close(handle)  # a child process that inherited the handle keeps the lock until it ends
 
 
 def owner_of(folder: Path) -> int | None:
-    """The pid of the process that owns the index now; None where none does. Raises OSError."""
+    """Return the pid of the process that owns the index now, or None. Raises OSError."""
     try:
         handle = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -81,7 +77,7 @@ _SLICE: Final = 500  # ids that are queued or deleted at once
 
 @dataclass(frozen=True, slots=True)
 class IndexParts:
-    """What an owner works with; `folder` is SOUL_HOME/index, `chroma_from` SOUL_CHROMA_FROM."""
+    """The dependencies of an owner. `folder` is SOUL_HOME/index, `chroma_from` SOUL_CHROMA_FROM."""
 
     database: Database
     index: Vectors
@@ -93,7 +89,7 @@ class IndexParts:
 
 
 class OwnerWork:
-    """Opened by the process that holds the lock, whose file handle is `lock`."""
+    """The work on the index. Only the process that holds the lock, whose file handle is `lock`, may enter it."""
 
     def __init__(self, parts: IndexParts, lock: int) -> None:
         self._parts = parts
@@ -110,7 +106,10 @@ class OwnerWork:
         self._thread.shutdown(wait=False)
 
     async def begin(self) -> None:
-        """Compare everything, queue what is missing and delete what is too much. Raises StoreError."""
+        """Compare everything, queue what is missing and delete what is superfluous. Raises StoreError.
+
+        A kill, a restored backup or a deleted folder therefore leaves no fault behind.
+        """
         found = await difference(self._parts.database, self._file)
         for start in range(0, len(found.orphaned), _SLICE):
             await self._in_thread(partial(self._replace, found.orphaned[start : start + _SLICE], ()))
@@ -120,7 +119,7 @@ class OwnerWork:
         self._parts.emit("vectors.compared", missing=len(found.missing), orphaned=len(found.orphaned))
 
     async def feed(self) -> bool:
-        """Embed a few of what is queued, or obey an order; whether there was any. Raises ModelError, StoreError."""
+        """Embed some of the queue, or carry out an order. Return False if empty. Raises ModelError, StoreError."""
         queue = await self._parts.database.read(partial(next_queued, most=_FED_AT_ONCE))
         if not queue:
             return False
@@ -136,15 +135,15 @@ class OwnerWork:
         return True
 
     async def require_in_place(self) -> None:
-        """Raises VectorsRemoved when vectors.db was removed or replaced meanwhile."""
+        """Raise VectorsRemoved if vectors.db was removed or replaced since it was opened."""
         await self._in_thread(self._file.require_in_place)
 
     async def keep_chroma(self) -> bool:
-        """A piece of work on Chroma's side; whether there is more."""
+        """Do one piece of work on Chroma's side. Return True if there is more."""
         return await self._in_thread(self._chroma.step)
 
     async def note_trouble(self, reason: str, hint: str = "") -> None:
-        """Note for commands what this work waits for, and what helps; empty for nothing."""
+        """Note for commands what the work waits for, and what helps. Empty for nothing."""
         await self._in_thread(lambda: self._file.note(trouble=reason, trouble_hint=hint))
 
     @property
@@ -190,7 +189,6 @@ class OwnerWork:
         self._file.replace(gone, placed)
 
     def _check_length(self, vectors: "Sequence[Vector]") -> None:
-        """Raises ModelRefused when the embedder gives vectors of another length than those that are stored."""
         known = self._file.length()
         for length in {len(one) for one in vectors}:
             if known and length != known:
@@ -203,10 +201,10 @@ class OwnerWork:
     def _start_over(self) -> None:
         self._chroma.renew()
         self._file.empty()
-        self._file.note(trouble="", trouble_hint="")  # whoever waits for this order sees what comes of it
+        self._file.note(trouble="", trouble_hint="")  # the command that waits for this order sees its result
 
     def _opened(self) -> tuple[VectorFile, ChromaShelves]:
-        """The file, made anew if it is damaged, and empty if it is of another embedder."""
+        """Return the file: created again if it is damaged, and emptied if it is of another embedder."""
         parts, path = self._parts, self._parts.folder / FILE
         try:
             file = VectorFile(path, read_only=False)
@@ -235,21 +233,20 @@ TAKE_OVER_S: Final = 10.0
 """Seconds between two tries to become the owner."""
 
 LEAST_ROOM: Final = 256 * 2**20
-"""Bytes that stay free on the disk for words: with less, vectors wait."""
+"""Bytes that stay free on the disk for the database. With less, vectors wait."""
 
 _IDLE_S: Final = 2.0
 _WAIT_S: Final = 30.0  # after a failure of the embedder, or on a full disk
-_REST: Final = 0.25  # of the time that a piece of work took
+_REST: Final = 0.25  # the pause, as a share of the time that a piece of work took
 _CLEARED_EVERY_S: Final = 600.0
 
 
 def free_bytes(folder: Path) -> int:
-    """The free bytes of the disk that holds a folder. Raises OSError."""
     return shutil.disk_usage(folder).free
 
 
 class VectorKeeper:
-    """`run` is a daemon's chore, `catch_up` a command's work."""
+    """Keeps the vector index: `run` in a daemon, `catch_up` in a command."""
 
     def __init__(self, parts: IndexParts, room: Callable[[Path], int] = free_bytes) -> None:
         self._parts = parts
@@ -257,7 +254,7 @@ class VectorKeeper:
         self._trouble = ""
 
     async def run(self) -> None:
-        """Own the index whenever no other process does, until cancelled. Raises StoreError, OSError."""
+        """Own the index whenever other processes do not, until cancelled. Raises StoreError, OSError."""
         while True:
             with owned(self._parts.folder) as lock:
                 if lock is not None:
@@ -266,7 +263,7 @@ class VectorKeeper:
             await self._parts.clock.sleep(TAKE_OVER_S)
 
     async def catch_up(self) -> bool:
-        """Work off what is missing, without Chroma; False where another process owns the index.
+        """Embed what is missing, without Chroma. Return False if another process owns the index.
 
         Raises ModelError, StoreError, OSError.
         """
@@ -284,7 +281,7 @@ class VectorKeeper:
         try:
             async with OwnerWork(self._parts, lock) as work:
                 await work.begin()
-                with suppress(StoreError):  # what the owner before waited for is known anew soon enough
+                with suppress(StoreError):  # a problem of the former owner is noted again soon if it persists
                     await work.note_trouble("")
                 while True:
                     began = clock.monotonic()
@@ -296,7 +293,7 @@ class VectorKeeper:
                 delete_files(self._parts.folder / FILE)
 
     async def _turn(self, work: OwnerWork) -> float:
-        """One piece of work; gives the seconds to wait before the next one."""
+        """Do one piece of work. Return the seconds to wait before the next one."""
         await work.require_in_place()
         if self._room(self._parts.folder) < LEAST_ROOM:
             return await self._waits(work, "the disk is nearly full", "free space on the disk that holds SOUL_HOME")
@@ -321,7 +318,7 @@ class VectorKeeper:
 
 
 async def do_without(database: Database, folder: Path, clock: Clock) -> None:
-    """What a daemon without an embedder does: what vectors there were are deleted, and the queue is kept empty."""
+    """Delete the vectors and keep the queue empty, in a daemon without an embedder, until cancelled."""
     while True:
         with owned(folder) as lock:
             if lock is not None:

@@ -1,4 +1,4 @@
-"""One text that memory is searched by: what words find, what vectors find, and how both are ranked together."""
+"""Search lanes: one text searched by words and by vectors, the ranking of both, and the record of what surfaced."""
 
 import json
 import re
@@ -35,7 +35,7 @@ from daemon.memory.retrieval.rows import (
     read_turns,
 )
 
-# Words that only keep a talk going, in the form of `words_of`: a text of nothing else asks for no memory.
+# Words of courtesy in the form of `words_of`. A text of nothing else needs no memory.
 _COURTESIES: Final = frozenset(
     words_of(
         """
@@ -57,7 +57,7 @@ _COURTESIES: Final = frozenset(
         """
     )
 )
-# Words by which people ask each other how they are, and by one of which such a question is known.
+# Words of questions about well-being. One of them marks such a question.
 _WELL_BEING: Final = frozenset(
     words_of(
         """
@@ -109,9 +109,9 @@ _ASKS: Final = re.compile("[?？؟]\\s*$")  # noqa: RUF001
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """One text that memory is searched by; `words` are all its words in the form of comparison.
+    """A text to search memory by. `words` are all its words in the form of comparison.
 
-    `small_talk`: it says nothing to look for, such as thanks, in any language.
+    `small_talk`: the text holds nothing to look for, such as thanks, in any language.
     """
 
     text: str
@@ -123,7 +123,7 @@ class Sought:
 
 
 def question(text: str) -> Sought:
-    """A text as a question to memory."""
+    """Return a text analysed for a search."""
     terms, dates, words = terms_of(text), dates_in(text), words_of(text)
     own_words = bool(_OWN_WORDS.search(folded(text)))
     small_talk = not dates and not own_words and (_is_courtesy(text, terms) or _asks_how_one_is(terms, words))
@@ -135,28 +135,28 @@ def _is_courtesy(text: str, terms: Sequence[Term]) -> bool:
 
 
 def _asks_how_one_is(terms: Sequence[Term], words: Sequence[str]) -> bool:
-    """Whether a text only asks somebody how they are: no memory answers that, though the same was asked before."""
+    """Return True if a text only asks how a person is. No memory answers that, though the same was asked before."""
     if tuple(words) in _GREETINGS or (not terms and words[:1] == ["how"] and "you" in words):
         return True
     return bool(terms) and not _HOW.isdisjoint(words) and all(one.word in _WELL_BEING | _COURTESIES for one in terms)
 
 
-_TURNS: Final = 120  # of those that words find, how many are compared with what vectors find
+_TURNS: Final = 120  # turns found by words that are compared with those found by vectors
 _RECORDS: Final = 60
 _NAMED: Final = 0.2  # a person who is named spoke it, or it is about them
 _DATED: Final = 0.5  # a date that is named is its own
-_LANES_ASKS: Final = 0.85  # a question shares the words of the one asked now, and seldom answers it
+_LANES_ASKS: Final = 0.85  # a question shares words with the present one, and rarely answers it
 _MARKS: Final = ("?", "？", "؟", "？」")  # noqa: RUF001
 _HALF_AGE_MS: Final = 60 * 24 * 3_600_000
 _NEWER, _WEIGHTIER, _TRUSTED = 0.05, 0.03, 0.02  # together they move a score by a tenth at most
-_KEY_WORD: Final = 0.02  # of a turn, which has no trust of its own: what is asked for is what mattered most in it
+_KEY_WORD: Final = 0.02  # for a turn, which has no trust value: the query holds a key word of it
 _USUAL: Final = 5  # significance
 _TRUST: Final = {"own": 1.0, "document": 0.5, "claim": 0.0, "inferred": 0.0, "noted": -1.0}
 
 
 @dataclass(slots=True)
 class SearchLane:
-    """A question on its way through the search; `also` are the ids that words found, to be measured too."""
+    """A text on its way through the search. `also` are the ids found by words, whose vectors are measured, too."""
 
     question: Sought
     turns: WordScores = field(default_factory=WordScores)
@@ -167,14 +167,14 @@ class SearchLane:
     also: Collection[str] = ()
 
     def found_it(self, hit: Hit, meant: Meant) -> bool:
-        """Whether a hit was found by this lane, by its words or its meaning."""
+        """Return True if this lane found a hit, by words or by meaning."""
         if hit.id in meant.own or hit.id in meant.before:
             return True
         return hit.id in self.also if hit.kind == TURN else hit.seq in self.recorded or hit.seq in self.about
 
 
 def narrowed(lane: SearchLane, meant: Meant, most: int) -> tuple[SearchLane, Meant]:
-    """The lane with no more than the best that words found, and the nearest of each view."""
+    """Return the lane with at most `most` hits by words, and `most` by each view."""
     also = [*lane.also][:most]
 
     def best(far: Mapping[str, float]) -> dict[str, float]:
@@ -189,7 +189,7 @@ def narrowed(lane: SearchLane, meant: Meant, most: int) -> tuple[SearchLane, Mea
 async def search_words(
     transaction: Transaction, question: Sought, codes: Collection[Sequence[str]], about: Sequence[int]
 ) -> SearchLane:
-    """What the words of a question find among turns and records. Raises IndexDamaged."""
+    """Search turns and records for the words of a question. Raises IndexDamaged."""
     held = await TURN_INDEX.find(transaction, codes, question.terms)
     places = await read_places(transaction, held.found)
     visits = {row: place.visit for row, place in places.items()}
@@ -201,7 +201,7 @@ async def search_words(
     found = words.best(_TURNS, visits)
     speakers = await read_speakers(transaction, found)
     names = {word for name in set(speakers.values()) for word in words_of(name)} & question.words
-    if names:  # who is named is looked for as a person, and no matter that is talked about
+    if names:  # a name is searched as a person, not as a topic
         words = rank_words(held, places, names)
         found = words.best(_TURNS, visits)
         speakers = await read_speakers(transaction, found)
@@ -217,7 +217,7 @@ async def read_hits(
     readers: Readers,
     now: int,
 ) -> list[Hit]:
-    """Everything that the lanes found and the readers may know, each once; `now` in ms."""
+    """Return each hit of the lanes that the readers may know once. `now` is in ms."""
     seqs, recorded, ids = set[int](), set[int](), set[str]()
     for lane, meant in lanes:
         seqs.update(lane.found)
@@ -232,26 +232,26 @@ async def read_hits(
 
 
 class Floor(Enum):
-    """Which of the hits are good enough."""
+    """The level of relevance that hits need."""
 
     SURFACING = auto()
-    """Those that are worth a place in a prompt."""
+    """The hits worth a place in a prompt."""
     FITTING = auto()
-    """Those that have anything to do with the question."""
+    """The hits that have anything to do with the question."""
     NONE = auto()
-    """All that were looked at, for measurements."""
+    """All hits, for measurements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How the hits of each lane are chosen: how good they must be, at most how many."""
+    """The choice of each lane's hits: the level of relevance, and the most hits."""
 
     floor: Floor
     most: int
 
 
 def ranked(lane: SearchLane, meant: Meant, hits: Sequence[Hit], wanted: Wanted) -> list[Hit]:
-    """Those of the hits that are the lane's own and good enough, best first."""
+    """Return the lane's own hits that are relevant enough, best first."""
     newest_ms = max((one.when_ms for one in hits), default=0)
     named = {name for name in {one.speaker for one in hits} if lane.question.words.intersection(words_of(name))}
     candidates = [
@@ -306,15 +306,14 @@ def _candidate(hit: Hit, lane: SearchLane, newest_ms: int, *, named: bool) -> Ca
 
 
 def says_more(hit: Hit, asked: frozenset[str]) -> bool:
-    """Whether a hit says more than the question itself."""
     return holds_more(hit.text, asked)
 
 
 REPLIES: Final = 3
-"""Replies of a conversation within which nothing surfaces again."""
+"""The number of last replies of a conversation whose memories do not surface again."""
 
 _FACT: Final = "sem_"
-_LOOKED_AT: Final = 200  # of the newest turns of a conversation: where nobody is answered, no reply is near
+_LOOKED_AT: Final = 200  # newest turns of a conversation in which replies are looked for
 _MENTION: Final = re.compile(r"\b[UW][A-Z0-9]{1,20}\b")
 _MOST_PEOPLE: Final = 500  # of those who spoke last
 
@@ -322,10 +321,10 @@ _MOST_PEOPLE: Final = 500  # of those who spoke last
 async def keep_surfaced(
     transaction: Transaction, trace_id: str, found: Sequence[tuple[str, Passage]], known: Collection[str], now: int
 ) -> None:
-    """Store what surfaced to a reply, with the marks by which it may cite it, and the facts `known` to it.
+    """Store the memories that surfaced to a reply with their citation marks, and the facts `known` to it.
 
-    Those facts stand in its prompt anyway, so that they have no mark and don't count as surfaced. All facts among them
-    were used: what is never used weighs less with time. What surfaced twice has both marks, with a space between them.
+    Known facts are in the prompt anyway. They have no mark and don't count as surfaced. All facts among both count as
+    used, because unused facts lose weight with time. A memory that surfaced twice has both marks, separated by a space.
     """
     marked = [(mark, one.id, one.fit) for mark, one in found if one.id]
     for mark, name, score in (*marked, *(("", one, 0.0) for one in known)):
@@ -347,7 +346,7 @@ async def keep_surfaced(
 
 
 async def lately_surfaced(transaction: Transaction, conversation: ConversationKey) -> frozenset[str]:
-    """The ids of what surfaced to the last three replies of a conversation."""
+    """Return the ids of the memories that surfaced to the last three replies of a conversation."""
     rows = await transaction.rows(
         f"""
         SELECT s.id FROM (SELECT DISTINCT trace_id FROM
@@ -364,7 +363,7 @@ async def lately_surfaced(transaction: Transaction, conversation: ConversationKe
 async def people_named(
     transaction: Transaction, text: str, words: Collection[str], here: ConversationKey
 ) -> frozenset[str]:
-    """The platform ids of the people whom a text names, by name or by mention."""
+    """Return the platform ids of the people whom a text names or mentions."""
     rows = await transaction.rows(
         f"""
         SELECT person, name FROM user_models WHERE soul = :soul AND workspace = :workspace

@@ -1,8 +1,4 @@
-"""Why a reply says what it says: from each of its sentences to the memories that bear it, and to their quotations.
-
-What surfaced to a reply is kept with its trace (`surfaced.py`). It is read as it is now, and shown only to readers who
-may hear it now: each memory and each message that proves it by itself. What is gone since stays a number.
-"""
+"""Explains a reply: the memories that support each of its sentences, and the quotations that prove these."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +21,7 @@ DOCUMENT: Final = "document"
 
 _MOST_SENTENCES: Final = 60
 _MOST_QUOTES: Final = 3  # of one memory
-_MOST_HOPS: Final = 4  # from what was distilled to the messages that it is made from
+_MOST_HOPS: Final = 4  # links from a distillate to its messages
 _LONGEST_TEXT: Final = 1_500  # characters of a memory that are compared
 _SPOKE: Final = """
     SELECT DISTINCT name FROM (SELECT name FROM turns WHERE conversation = :id ORDER BY seq DESC LIMIT 200)
@@ -43,9 +39,9 @@ class Ear:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A message that proves a memory: the words that were quoted, who said it, and when (ms).
+    """A message that proves a memory: the quoted words, the speaker, and the time (ms).
 
-    `ts` is its id on the platform, empty where it has none.
+    `ts` is its id on the platform, or ''.
     """
 
     id: str
@@ -58,9 +54,9 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A memory that bears a sentence; `text` is its line, or the source of a passage of a document.
+    """A memory that supports a sentence. `text` is its line, or the source of a passage of a document.
 
-    `judged` is how replies to which it surfaced were judged, as far as these readers read them.
+    `judged` counts the feedback on replies to which it surfaced, as far as these readers read them.
     """
 
     id: str
@@ -72,9 +68,9 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A sentence, and what bears it; `hidden`: something does that these readers may not hear; `gone`: did once.
+    """A sentence and its support. `hidden`: these readers may not hear a memory of it. `gone`: one was deleted.
 
-    `sources` are those that the reply lists for it and that are no memories, such as the answer of a tool.
+    `sources` are sources that the reply lists and that are no memories, such as the answer of a tool.
     """
 
     text: str
@@ -86,7 +82,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class WhySaid:
-    """A reply by its id and that on the platform, its sentences, and how many memories it had that are gone since."""
+    """A reply with its id, its platform id and its sentences, and the number of its memories that are gone."""
 
     id: str
     ts: str
@@ -97,7 +93,7 @@ class WhySaid:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What surfaced to a reply, by id, with its marks; what proves each; the folders of documents; who spoke there."""
+    """The memories that surfaced to a reply by id, with marks, proofs, folders of documents, and names of speakers."""
 
     hits: Mapping[str, Hit]
     marks: Mapping[str, str]
@@ -114,7 +110,10 @@ class _Found:
 
 
 class Reasons:
-    """Explains replies of every soul on one memory.db; `open_folders` of the library are for anybody."""
+    """Explains replies of all souls on one memory.db. All users may hear the library's `open_folders`.
+
+    Memories and proofs are read as they are now, and shown only to readers who may hear them now.
+    """
 
     def __init__(self, database: Database, meaning: Meaning | None = None, open_folders: Collection[str] = ()) -> None:
         self._database = database
@@ -122,9 +121,9 @@ class Reasons:
         self._open_folders = open_folders
 
     async def last_reply(self, conversation: ConversationKey) -> str:
-        """The id of the soul's last reply in a conversation; empty for none. Raises StoreError.
+        """Return the id of the soul's last reply in a conversation, or ''. Raises StoreError.
 
-        In a thread of direct messages that is the reply to its first message, until the soul says more there.
+        In a DM thread without replies of the soul, that is the reply to the thread's first message.
         """
         timeline = replace(conversation, thread="")
         row = await self._database.one(
@@ -142,7 +141,7 @@ class Reasons:
         return turn_id(Speaks.SOUL, row["seq"]) if row and row["seq"] is not None else ""
 
     async def reply_posted(self, soul: str, ts: str, channel: str = "") -> str:
-        """The id of the reply that a message of the soul is a part of; empty for none. Raises StoreError."""
+        """Return the id of the reply that a posted message of the soul is a part of, or ''. Raises StoreError."""
         row = await self._database.one(
             """
             SELECT t.seq FROM outbox o
@@ -160,10 +159,7 @@ class Reasons:
         return turn_id(Speaks.SOUL, row["seq"]) if row else ""
 
     async def why(self, reply: str, ears: Sequence[Ear] | None) -> WhySaid | None:
-        """A reply explained for those who hear it by one of the `ears`; None for no such reply. Raises StoreError.
-
-        Without ears (None) it is explained as to someone who may hear everything.
-        """
+        """Return a reply explained for the readers of `ears` (None: all of it), if it exists. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> tuple[sqlite3.Row, str, _Found] | None:
             row = await _reply(transaction, reply)
@@ -192,7 +188,7 @@ class Reasons:
         )
 
     async def _borne(self, body: str, found: _Found, sources: Collection[str]) -> tuple[Borne, ...]:
-        """The sentences with what bears them; a number in brackets that is in no list of sources cites nothing."""
+        """Return the sentences with their support. A number in brackets without a listed source cites nothing."""
         cited = {*sources, *(mark for marks in found.marks.values() for mark in marks.split())}
         said = [
             Segment(one.text, tuple(mark for mark in one.marks if mark in cited))
@@ -204,7 +200,7 @@ class Reasons:
         return await asyncio.to_thread(borne, said, bearers, cosines, found.names)
 
     async def _cosines(self, said: Sequence[str], found: _Found) -> list[dict[str, float]]:
-        """How near each sentence is to each memory, by the part of it that is nearest; empty where none can tell."""
+        """Return each sentence's cosine with each memory's nearest part. Empty without an embedder."""
         pieces = [(one, piece) for one in sorted(found.hits) for piece in _pieces(one, found)]
         vectors = await self._meaning.vectors_of([*said, *(piece for _, piece in pieces)]) if said and pieces else []
         known = [one for one in vectors if one is not None]
@@ -234,7 +230,7 @@ async def _reply(transaction: Transaction, name: str) -> sqlite3.Row | None:
 
 
 async def _surfaced(transaction: Transaction, trace_id: str, where: ConversationKey) -> _Found:
-    """What surfaced to the reply of a trace, as it is now."""
+    """Return the memories that surfaced to the reply of a trace, as they are now."""
     rows = await transaction.rows("SELECT id, mark FROM surfaced WHERE trace_id = :trace", trace=trace_id)
     marks = {row["id"]: row["mark"] for row in rows}
     hits = {one.id: one for one in await _read(transaction, marks, where, None)}
@@ -257,7 +253,7 @@ async def _read(
 
 
 async def _proofs(transaction: Transaction, hit: Hit) -> tuple[tuple[str, str], ...]:
-    """The turns that a memory rests on, with the words of them that prove it: a turn is its own proof."""
+    """Return the turns that a memory rests on, each with the quoted words. A turn is its own proof."""
     if hit.kind == TURN:
         return ((hit.id, hit.text),)
     rows = await transaction.rows(
@@ -285,7 +281,7 @@ async def _as_proof(transaction: Transaction, turn: Hit) -> Proof:
 
 
 async def _posted(transaction: Transaction, conversation: str, ts: str) -> str:
-    """The platform's id of the first part of the reply to a message; empty where it has none."""
+    """Return the platform id of the first part of the reply to a message, or ''."""
     row = await transaction.one(
         """
         SELECT o.platform_ts FROM inbox i JOIN outbox o ON o.id = i.answered_by

@@ -1,4 +1,4 @@
-"""Compares vectors.db with memory.db: what is missing there or has changed, and what is there and should not be."""
+"""Compares vectors.db with memory.db, and finds missing, outdated and superfluous vectors."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,8 +15,7 @@ _SLICE: Final = 200  # memories that are read at once
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How many memories are to be embedded; the ids of those of which a vector is missing or of other words than now;
-    and the ids of which there are vectors, and no memory."""
+    """The number of memories to embed, the ids with missing or outdated vectors, and the ids of deleted memories."""
 
     wanted: int
     missing: tuple[str, ...]
@@ -24,9 +23,9 @@ class Difference:
 
 
 async def difference(database: Database, file: VectorFile) -> Difference:
-    """Compare both, a slice at a time; what is queued counts as missing, too. Raises StoreError.
+    """Compare both, a slice at a time. Queued memories count as missing, too. Raises StoreError.
 
-    The file is read in a thread: while this runs, nothing else may use that connection.
+    The file is read in a thread. Its connection must not be used elsewhere in that time.
     """
     orphaned = await asyncio.to_thread(file.ids)
     missing: list[str] = []
@@ -39,7 +38,7 @@ async def difference(database: Database, file: VectorFile) -> Difference:
 
 
 def stale(file: VectorFile, sources: dict[str, Embeddable]) -> list[str]:
-    """The ids of those memories of which not every vector is stored as it should be."""
+    """Return the ids of memories with a missing or outdated vector."""
     known = file.digests(list(sources))
     return [
         one.id

@@ -1,4 +1,4 @@
-"""Reads what may surface from memory.db, each row only if its readers may know it now; unknown means no."""
+"""Reads memories from memory.db that may surface, each only if its readers may know it now, and their feedback."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,14 +16,14 @@ from daemon.memory.reader_codes import heard_by, record_heard_by
 from daemon.memory.records import Speaks
 
 TURN: Final = "turn"
-"""The kind of a hit that is a turn; that of a record is its own."""
+"""The kind of a hit that is a turn. A record's kind is its own."""
 
 _NO_TONE: Final = ("neutral", "none")
 _MOST_HOPS: Final = 5  # from an old fact to the one that holds now
 _QUOTES: Final = 8
 
 FADES_MS: Final = 60 * 86_400_000
-"""How long a fact weighs what it does without being used, quoted, corrected or confirmed; then one less, down to 1."""
+"""Milliseconds without use, quotation or correction after which a fact loses one significance, down to 1."""
 
 _WEIGHT: Final = f"""
     CASE r.kind WHEN 'fact' THEN max(1, r.significance - max(0, min(:now, coalesce(f.valid_until_ms, :now)) - max(
@@ -35,7 +35,7 @@ _WEIGHT: Final = f"""
 
 @dataclass(frozen=True, slots=True)
 class HitEvidence:
-    """A turn or record by its id, and the words of it that prove something."""
+    """A turn or record by its id, and the words of it that prove a memory."""
 
     id: str
     quote: str
@@ -43,14 +43,13 @@ class HitEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory that was found, as it is in memory.db now.
+    """A memory that was found, as it is in memory.db now.
 
-    `speaker` is the name of who said it, `person` the platform id of whom it is by or about. `own` are words of the
-    soul itself, those `in_session` of a session of Claude Code. `room` is the private room that it comes from, where it
-    is read elsewhere. `ended` says that a later fact superseded it, `follows` is that fact. `significance` goes from 1
-    to 10, 0 where nothing is known of it; that of a fact fades while nothing uses it; a turn has that of its episode,
-    once that was looked through. `tone` and `key_words` are those of a turn as it was heard. `judged` is what people's
-    word on replies adds to its score.
+    `speaker` is the name of its speaker, `person` the platform id of the person whom it is by or about. `own` marks
+    words of the soul, `in_session` those of a session of Claude Code. `room` is its private channel if it is read
+    elsewhere. `ended`: a later fact superseded it, and `follows` is that fact. `significance` goes from 1 to 10, and is
+    0 if unknown. That of an unused fact fades, and a turn has that of its looked-through episode. `tone` and
+    `key_words` are those of a turn as it was heard. `judged` is what feedback on replies adds to its score.
     """
 
     id: str
@@ -79,7 +78,6 @@ class Hit:
 
 
 async def read_places(transaction: Transaction, seqs: Collection[int]) -> dict[int, TurnPlace]:
-    """Where turns stand among their neighbours."""
     rows = await transaction.gathered(
         """
         SELECT json_group_array(json_array(p.seq, p.before, p.after, a.after, p.visit))  -- in the order of TurnPlace
@@ -92,7 +90,7 @@ async def read_places(transaction: Transaction, seqs: Collection[int]) -> dict[i
 
 
 async def read_speakers(transaction: Transaction, seqs: Collection[int]) -> dict[str, str]:
-    """The names of who said turns, by the ids of the turns."""
+    """Return the names of the speakers of turns, by turn id."""
     rows = await transaction.gathered(
         """
         SELECT json_group_array(json_array(t.seq, t.speaker, t.name))
@@ -106,9 +104,9 @@ async def read_speakers(transaction: Transaction, seqs: Collection[int]) -> dict
 async def read_turns(
     transaction: Transaction, seqs: Collection[int], here: ConversationKey, readers: Readers | None
 ) -> list[Hit]:
-    """Those of the turns that the readers may know: the turn's audience and its conversation's must both allow it.
+    """Return the turns that the readers may know: the turn's and its conversation's audience must both allow it.
 
-    Without readers all of them, for who looks at them to decide.
+    With `readers` None all turns are returned, and the caller decides.
     """
     said, values = _heard(readers, here, audience="t.audience", channel="c.channel")
     now, _ = _heard(readers, here, audience="c.audience", channel="c.channel")
@@ -180,10 +178,10 @@ async def read_records(
     *,
     now: int = 0,
 ) -> list[Hit]:
-    """Those of the records, by number or id, that the readers may know; never the journal, nor what was wrong.
+    """Return the records, by number or id, that the readers may know. Journal entries and wrong facts are left out.
 
-    Without readers all of them, for who looks at them to decide. They weigh what they do at `now`, in ms; without it
-    what they weighed at first.
+    With `readers` None all records are returned, and the caller decides. Significance is that at `now` (ms), or the
+    initial one without it.
     """
     heard, values = ("1 = 1", dict[str, str]()) if readers is None else record_heard_by(readers, here)
     rows = await transaction.rows(
@@ -208,9 +206,9 @@ async def read_records(
 async def records_about(
     transaction: Transaction, people: Collection[str], here: ConversationKey, most: int, now: int
 ) -> list[int]:
-    """The weightiest records about people, by platform id; whoever shows them reads them by `read_records`.
+    """Return the most significant facts and senses about people, by platform id. The caller checks the readers.
 
-    Visits are found by what was talked about, not by who came.
+    Visits are found by their topics, not by their people.
     """
     rows = await transaction.rows(
         f"""
@@ -229,7 +227,7 @@ async def records_about(
 
 
 async def current_of(transaction: Transaction, ids: Iterable[str]) -> dict[str, str]:
-    """For each fact that was superseded, the one that holds now."""
+    """Return the fact that holds now for each superseded fact."""
     current = {}
     for old in ids:
         newest = old
@@ -247,7 +245,7 @@ async def current_of(transaction: Transaction, ids: Iterable[str]) -> dict[str, 
 
 
 async def evidence_of(transaction: Transaction, hits: Sequence[Hit]) -> Mapping[str, tuple[HitEvidence, ...]]:
-    """What proves each hit: a turn proves itself, a record by its quotations."""
+    """Return the evidence of each hit. A turn is its own evidence, and a record has its quotations."""
     found: dict[str, tuple[HitEvidence, ...]] = {
         one.id: (HitEvidence(one.id, one.text),) for one in hits if one.kind == TURN
     }
@@ -292,19 +290,19 @@ def _room(audience: str, channel: str, here: ConversationKey) -> str:
     return "" if channel == here.channel else _channel_of(audience)
 
 
-@lru_cache(maxsize=1_024)  # hundreds of rows of each search, of few audiences
+@lru_cache(maxsize=1_024)  # each search reads hundreds of rows of few audiences
 def _channel_of(audience: str) -> str:
     heard = Audience.parse(audience)
     return heard.id if heard.kind is AudienceKind.CHANNEL else ""
 
 
 _A_VOICE: Final = 0.05
-_MOST_VOICES: Final = 2  # so that all of them move a score by a tenth at most
+_MOST_VOICES: Final = 2  # limits the effect on a score to a tenth
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How many people called replies good to which a memory surfaced, and how many said what was wrong with them."""
+    """The number of people who praised replies to which a memory surfaced, and of people who explained a fault."""
 
     good: int = 0
     bad: int = 0
@@ -318,7 +316,7 @@ NOT_JUDGED: Final = Judged()
 
 
 async def note_judged(transaction: Transaction, outbox: str, author: str) -> None:
-    """Note which memories had surfaced to a reply that a person judges by one of its posts."""
+    """Note the memories that surfaced to a reply that a user judges by one of its posts."""
     await transaction.run(
         """
         INSERT INTO judged_memories (id, outbox, author)
@@ -338,7 +336,7 @@ async def note_judged(transaction: Transaction, outbox: str, author: str) -> Non
 async def judged(
     transaction: Transaction, ids: Collection[str], audiences: Iterable[Audience] | None
 ) -> dict[str, Judged]:
-    """How memories were judged, by id, as far as these audiences read the replies; None is every audience."""
+    """Return the feedback on memories by id, as far as these audiences read the replies. None is every audience."""
     rows = await transaction.rows(
         """
         SELECT j.id, f.author, f.value, f.why <> '' AS told
@@ -359,6 +357,6 @@ async def judged(
 
 
 async def with_judgements(transaction: Transaction, hits: Sequence[Hit], audiences: Iterable[Audience]) -> list[Hit]:
-    """The hits, each with what is added to its score for what these audiences read and people said of it."""
+    """Return the hits with the score that feedback of these audiences adds."""
     known = await judged(transaction, [one.id for one in hits], audiences)
     return [replace(one, judged=known[one.id].share) if one.id in known else one for one in hits]

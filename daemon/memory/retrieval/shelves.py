@@ -1,9 +1,4 @@
-"""Scans of all vectors of a shelf: one matrix of bytes, loaded when needed, the least used ones let go.
-
-A vector is kept as whole numbers from -127 to 127 and their scale: a quarter of the memory, and measured as fast as
-floats, since a piece of it fits the processor's cache; a cosine is off by a few thousandths at most. All methods block
-and belong to one thread.
-"""
+"""Scans all vectors of a shelf: one matrix of bytes per shelf, loaded on demand, evicted least recently used first."""
 
 import time
 from bisect import bisect
@@ -24,19 +19,19 @@ if TYPE_CHECKING:
     from daemon.core.ports.vectors import Vector
 
 BUDGET: Final = 96 * 2**20
-"""Bytes that all matrices together may take: two views of 120,000 memories."""
+"""The most bytes of all matrices together: two views of 120,000 memories."""
 
 _PIECE: Final = 256  # rows that are read at once
 _MEASURED: Final = 256  # rows that are measured at once: as floats they fit the processor's cache
 _STEPS: Final = 127  # of a number's scale
-_GROWN: Final = 0.1  # the share of its size by which a shelf that is too large may grow uncounted
+_GROWN: Final = 0.1  # growth, as a share of its size, after which a shelf that is too large is counted again
 
 
 @dataclass(slots=True)
 class Search:
-    """A query, and what it found: cosines by id, and the moments of all that were looked at (number, sum, squares).
+    """A query with its results: cosines by id, and the moments of all cosines (number, sum, squares).
 
-    `most` are the nearest that are wanted of all shelves together, `also` the ids that are wanted however far they are.
+    `most` is the number of nearest ones wanted of all shelves together. `also` are ids wanted at any distance.
     """
 
     vector: "Vector"
@@ -54,28 +49,28 @@ class Search:
         self._missing = set(self.also)
 
     def add(self, cosines: "NDArray[np.float32]", weight: float = 1.0) -> None:
-        """Count cosines in, each as so many rows."""
+        """Add cosines to the moments, each with a weight."""
         self.rows += weight * len(cosines)
         self.total += weight * float(cosines.sum())
         self.squares += weight * float(cosines @ cosines)
 
     def keep(self, one: str, cosine: float) -> None:
-        """A cosine by id; a row may lie on two shelves."""
+        """Keep a cosine by id. A row may be on two shelves."""
         self.cosines[one] = max(cosine, self.cosines.get(one, -1.0))
 
     def keep_wanted(self, places: Mapping[str, int], measure: "Callable[[list[int]], NDArray[np.float32]]") -> None:
-        """The cosines of what is wanted by its id and has a place on a shelf."""
+        """Keep the cosines of ids in `also` that are on a shelf."""
         if found := list(places.keys() & self._missing):
             self.cosines |= zip(found, measure([places[one] for one in found]).tolist(), strict=True)
             self._missing.difference_update(found)
 
     def keep_all(self, ids: Sequence[str], places: Mapping[str, int], cosines: "NDArray[np.float32]") -> None:
-        """The cosines of a whole shelf, whose nearest are chosen once all shelves are there."""
+        """Keep the cosines of a whole shelf. The nearest are chosen once all shelves are there."""
         self._measured.append((ids, cosines))
         self.keep_wanted(places, cosines.__getitem__)
 
     def nearest(self) -> dict[str, float]:
-        """The nearest of all shelves, and what was asked for by its id."""
+        """Return the nearest of all shelves, and the ids of `also`."""
         import numpy as np
 
         if self._measured:
@@ -91,7 +86,11 @@ class Search:
 
 @dataclass(slots=True)
 class _Matrix:
-    """Rows in the order of their numbers, each with its scale, and room for more; `places` are those of the ids."""
+    """Rows in the order of their numbers, each with its scale, and room for more. `places` maps ids to rows.
+
+    Integers from -127 to 127 take a quarter of the memory of floats. They are as fast, because a piece fits the
+    processor's cache. A cosine is off by a few thousandths at most.
+    """
 
     ids: list[str]
     room: "NDArray[np.int8]"
@@ -104,7 +103,7 @@ class _Matrix:
         return self.room.nbytes + self.scales.nbytes
 
     def cosines(self, vectors: "NDArray[np.float32]") -> "NDArray[np.float32]":
-        """Those of all rows with some vectors, (vector, row)."""
+        """Return the cosines of all rows with some vectors, as (vector, row)."""
         import numpy as np
 
         size = len(self.ids)
@@ -119,7 +118,6 @@ class _Matrix:
         return found
 
     def some_cosines(self, vector: "Vector", places: Sequence[int]) -> "NDArray[np.float32]":
-        """Those of some rows with a vector."""
         import numpy as np
 
         cosines: NDArray[np.float32] = (self.room[places].astype(np.float32) @ vector) * self.scales[places]
@@ -127,13 +125,13 @@ class _Matrix:
 
 
 class Shelves:
-    """Matrices of the shelves of one vectors.db within a budget of bytes."""
+    """The matrices of the shelves of one vectors.db within a budget of bytes. Blocks, in one thread alone."""
 
     def __init__(self, file: VectorFile, budget: int = BUDGET) -> None:
         self._file = file
         self._budget = budget
         self._loaded: OrderedDict[Shelf, _Matrix] = OrderedDict()
-        self._too_large: dict[Shelf, tuple[int, int]] = {}  # with the highest number and the size when it was counted
+        self._too_large: dict[Shelf, tuple[int, int]] = {}  # the highest number and the size at the last count
         self._bytes = 0  # of all that is loaded
         self._version = -1
         self._newest, self._removed = 0, ""
@@ -141,7 +139,7 @@ class Shelves:
         self._asked: set[Shelf] = set()  # in this query
 
     def look(self) -> None:
-        """Look whether the file was written since, and on which shelves; before each query."""
+        """Detect whether the file was written since, and on which shelves. Must be called before each query."""
         self._asked.clear()
         if (version := self._file.version()) == self._version:
             return
@@ -153,7 +151,7 @@ class Shelves:
         self._version, self._newest, self._removed = version, newest, removed
 
     def scan(self, shelf: Shelf, searches: Sequence[Search], *, above: int = 0) -> bool:
-        """Measure all vectors of a shelf with a number above one; False when they are too many for the budget."""
+        """Measure all vectors of a shelf with a number above `above`. Return False if they exceed the budget."""
         import numpy as np
 
         matrix = self._matrix(shelf, above)
@@ -167,13 +165,13 @@ class Shelves:
         return True
 
     def pick(self, shelf: Shelf, searches: Sequence[Search]) -> None:
-        """Measure what is wanted by its id, on a shelf that is loaded."""
+        """Measure the ids of `also` on a shelf that is loaded."""
         if shelf in self._current and (matrix := self._loaded.get(shelf)) is not None:
             for search in searches:
                 search.keep_wanted(matrix.places, partial(matrix.some_cosines, search.vector))
 
     def _matrix(self, shelf: Shelf, above: int) -> _Matrix | None:
-        if above:  # what Chroma doesn't have yet: few, and soon fewer
+        if above:  # the few vectors that Chroma doesn't have yet
             return _extended(_empty(), self._file.after(shelf, above))
         known = self._loaded.get(shelf)
         if known is None and self._is_known_as_too_large(shelf):
@@ -194,22 +192,19 @@ class Shelves:
         return known
 
     def _let_go(self, newest: Shelf) -> None:
-        """Let go of the least used matrix. Where one query asks for them all, that is the newest.
-
-        To let go of the oldest would mean to load every shelf anew in every such query.
-        """
+        """Evict the least recently used matrix, or the newest if a query uses all (it would else reload all)."""
         oldest = next(iter(self._loaded))
         gone = newest if oldest in self._asked else oldest
         self._bytes -= self._loaded.pop(gone).nbytes
         self._current.discard(gone)
 
     def _is_known_as_too_large(self, shelf: Shelf) -> bool:
-        """Whether it was too large lately: it is counted again only when about a tenth was added."""
+        """Return True if the shelf was too large lately. It is counted again only after it grew by about a tenth."""
         last, size = self._too_large.get(shelf, (0, 0))
         return size > 0 and last <= self._file.last(shelf) <= last + size * _GROWN
 
     def _brought_up(self, shelf: Shelf, known: _Matrix | None) -> _Matrix | None:
-        """The matrix as the file is now: new rows are appended; where rows are gone it is loaded anew."""
+        """Return the matrix as the file is now. New rows are appended, and after deletions it is loaded again."""
         size, _ = self._file.extent(shelf)
         if known is not None and known.ids:
             fresh = self._file.after(shelf, known.last)
@@ -219,7 +214,7 @@ class Shelves:
         return self._loaded_anew(shelf, size)
 
     def _loaded_anew(self, shelf: Shelf, size: int) -> _Matrix | None:
-        """All rows of a shelf, a piece at a time: in between the event loop goes on."""
+        """Load all rows of a shelf, a piece at a time, to let the event loop run in between."""
         rows = self._file.after(shelf, 0, _PIECE)
         if not rows:
             return _empty()
@@ -236,7 +231,7 @@ class Shelves:
 
 
 def unpacked(rows: list[StoredVector]) -> "NDArray[np.float32]":
-    """Stored vectors as one matrix. Raises ValueError when they have not all the same length."""
+    """Return stored vectors as one matrix. Raises ValueError if their lengths differ."""
     import numpy as np
 
     if not rows:
@@ -246,14 +241,13 @@ def unpacked(rows: list[StoredVector]) -> "NDArray[np.float32]":
 
 
 def _empty(length: int = 0, size: int = 0) -> _Matrix:
-    """No rows, but room for `size` of a length."""
     import numpy as np
 
     return _Matrix([], np.empty((size, length), np.int8), np.empty(size, np.float32))
 
 
 def _extended(known: _Matrix, fresh: list[StoredVector]) -> _Matrix:
-    """The matrix with new rows at its end. Raises ValueError when they have another length."""
+    """Return the matrix with new rows at its end. Raises ValueError if they have another length."""
     import numpy as np
 
     if not fresh:

@@ -1,4 +1,4 @@
-"""Reads from memory.db what is embedded: turns, facts, summaries, senses and passages; no thoughts, no journal."""
+"""Reads the memories to embed from memory.db (turns, facts, summaries, senses, passages), and the embedding queue."""
 
 import datetime as dt
 import re
@@ -19,19 +19,18 @@ _CAPTION: Final = re.compile(r"\s*\[(?:image|photo|picture|file)\b[^\]\n]*\]", r
 
 
 def own(name: str, text: str) -> str:
-    """A turn alone."""
     return f"{name}: {_said(text)}"
 
 
 def with_before(name: str, text: str, when_ms: int, before_name: str, before_text: str) -> str:
-    """A turn with the one before it, both as dated sentences; without one before, the turn alone."""
+    """Return a turn with the one before it as dated sentences, or the turn alone without one before."""
     day = _day(when_ms)
     said = f'On {day}, {name} said, "{_said(text)}"'
     return f'On {day}, {before_name} said, "{_said(before_text)}" {said}' if before_text else said
 
 
 def _said(text: str) -> str:
-    """A text without what only describes a picture: captions help the search for words and mislead that for meaning."""
+    """Return a text without picture captions, which help a search for words and mislead one for meaning."""
     return _CAPTION.sub("", text) or text
 
 
@@ -47,24 +46,24 @@ def _day(when_ms: int) -> str:
 
 
 class Order(StrEnum):
-    """What the owner of the index is asked to do; no id of a memory begins like these."""
+    """An order to the owner of the index in the embedding queue. No id of a memory begins with `!`."""
 
     REBUILD = "!rebuild"
-    """Throw all vectors away and make them anew."""
+    """Delete all vectors and embed everything again."""
     RENEW = "!renew"
-    """Give Chroma a new folder and pack vectors.db, so that no page of either holds what was deleted."""
+    """Give Chroma a new folder and pack vectors.db, which removes deleted vectors from both."""
 
 
 async def enqueue(transaction: Transaction, ids: Sequence[str]) -> None:
-    """Queue ids, or an order; one that is queued already keeps no older place."""
+    """Queue ids, or an order. Those already queued move to the end."""
     await transaction.run_for_each("DELETE FROM vector_queue WHERE id = :key", ids)
     await transaction.run_for_each("INSERT INTO vector_queue (id) VALUES (:key)", ids)
 
 
 async def next_queued(transaction: Transaction, most: int) -> Mapping[str, int]:
-    """The first ids of the queue with their seq; to rebuild comes before all others.
+    """Return the first ids of the queue with their seq. An order to rebuild comes first.
 
-    To renew comes after what was queued before it: what is deleted must not get into the new folder.
+    An order to renew keeps its place, because deleted vectors must not get into the new folder.
     """
     rows = await transaction.rows(
         "SELECT id, seq FROM vector_queue ORDER BY id <> :rebuild, seq LIMIT :most",
@@ -75,7 +74,7 @@ async def next_queued(transaction: Transaction, most: int) -> Mapping[str, int]:
 
 
 async def settle(database: Database, done: Mapping[str, int]) -> None:
-    """Take what is done off the queue, except what has changed since it was read."""
+    """Delete what is done from the queue, except what was queued again since it was read."""
 
     async def unit(transaction: Transaction) -> None:
         await transaction.run_for_each("DELETE FROM vector_queue WHERE seq = :key", done.values())
@@ -84,12 +83,10 @@ async def settle(database: Database, done: Mapping[str, int]) -> None:
 
 
 async def is_ordered(transaction: Transaction, order: Order) -> bool:
-    """Whether an order waits."""
     return bool(await transaction.rows("SELECT 1 FROM vector_queue WHERE id = :order", order=order))
 
 
 async def queued(transaction: Transaction) -> int:
-    """How many wait."""
     row = await transaction.one("SELECT count(*) AS number FROM vector_queue")
     assert row is not None
     number: int = row["number"]
@@ -97,14 +94,14 @@ async def queued(transaction: Transaction) -> int:
 
 
 _PASSAGE: Final = "LB_"
-_MOST_LETTERS: Final = 1_500  # of a text; the embedder takes about as many
-_BEFORE_LETTERS: Final = 450  # of the turn before, so that the turn itself is not cut off
-_SAME_TALK_MS: Final = 4 * 3_600_000  # later than so, a turn follows no turn before it
+_MOST_LETTERS: Final = 1_500  # characters of a text; the embedder takes about as many
+_BEFORE_LETTERS: Final = 450  # characters of the turn before, to leave room for the turn itself
+_SAME_TALK_MS: Final = 4 * 3_600_000  # the longest gap between a turn and the one before it
 
 
 @dataclass(frozen=True, slots=True)
 class Embeddable:
-    """One memory: the partitions that it lies in, and its text by the view."""
+    """A memory to embed: its partitions, and its text by view."""
 
     id: str
     partitions: tuple[str, ...]
@@ -112,7 +109,7 @@ class Embeddable:
 
 
 async def read_some(transaction: Transaction, ids: Sequence[str]) -> dict[str, Embeddable]:
-    """Those of the memories that exist and are to be embedded, by id."""
+    """Return the memories among these ids that exist and have to be embedded."""
     turns = {one: seq for one in ids if (seq := turn_seq(one)) is not None}
     passages = {one: int(one[len(_PASSAGE) :]) for one in ids if is_passage(one)}
     numbered = {*turns, *passages, *Order}
@@ -126,7 +123,7 @@ async def read_some(transaction: Transaction, ids: Sequence[str]) -> dict[str, E
 
 
 async def ids_after(transaction: Transaction, after: Mapping[str, int], most: int) -> tuple[list[str], dict[str, int]]:
-    """The next ids of all that may be embedded, and where to go on; first after {}. No ids: that was all."""
+    """Return the next ids of all that may be embedded, and where to go on. Begin with {}. No ids means the end."""
     ids: list[str] = []
     places = dict(after)
     for table, row_id in _ALL.items():
@@ -144,7 +141,6 @@ async def ids_after(transaction: Transaction, after: Mapping[str, int], most: in
 
 
 async def count_embeddable(transaction: Transaction) -> int:
-    """How many memories are to be embedded."""
     row = await transaction.one(
         f"""
         SELECT (SELECT count(*) FROM turns WHERE {_SPOKEN}) + (SELECT count(*) FROM records WHERE {_SEARCHED})
@@ -157,7 +153,6 @@ async def count_embeddable(transaction: Transaction) -> int:
 
 
 def is_passage(one: str) -> bool:
-    """Whether an id is that of a passage of the library."""
     return one.startswith(_PASSAGE) and one[len(_PASSAGE) :].isdecimal()
 
 

@@ -1,4 +1,4 @@
-"""How far the vectors are, and who works on them: for commands, which never open Chroma."""
+"""Figures about the vector index and its owner, for commands, which never open Chroma."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from daemon.memory.retrieval.vectors import FILE
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What is remembered by kind; of how many memories vectors are wanted and there, and how many changes wait.
+    """The counts of memories by kind, of memories with and without vectors, and of queued changes.
 
-    `kind` is `exact`, `chroma` (where the owner has large audiences in it) or `none`; `owner` the pid of the daemon
-    that keeps the index, None for none; `trouble` what its work waits for, `hint` what helps. `generation` grows with
-    each new folder of Chroma; `length` is how many numbers a stored vector has, 0 while none is stored.
+    `kind` is `exact`, `chroma` (if large shelves are in Chroma) or `none`. `owner` is the pid of the daemon that keeps
+    the index, or None. `trouble` says what its work waits for, `hint` what helps. `generation` grows with each new
+    folder of Chroma. `length` is the number of dimensions of stored vectors, 0 without any.
     """
 
     counts: Mapping[str, int]
@@ -35,10 +35,7 @@ class Statistics:
 
 
 async def statistics(database: Database, folder: Path, embedder: str) -> Statistics:
-    """The state of the index in a folder; `embedder` is the id of the configured one, empty for none.
-
-    Raises StoreError.
-    """
+    """Return the state of the index in a folder. `embedder` is the configured id, or ''. Raises StoreError."""
     wanted = await database.read(count_embeddable)
     waiting, counts = await database.read(queued), await database.read(_counts)
     owner = owner_of(folder)

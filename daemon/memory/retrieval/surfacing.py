@@ -1,10 +1,4 @@
-"""Surfaces memories: what a reply may draw on, by the newest words, the last thought, and the matter at hand.
-
-Each text is a lane, a search of its own: joined, they find neither what one nor what the other means. The newest words
-get half the seats. Nothing that shows already surfaces, nothing again within three replies, and the soul's own words
-only when they are asked for. Who may hear a memory is decided by the codes inside each MATCH and each partition of the
-vectors, and once more as its row is read.
-"""
+"""Surfaces memories for a reply, by the newest words, the last thought, and the current topic and task."""
 
 import asyncio
 import datetime as dt
@@ -55,7 +49,7 @@ from daemon.memory.retrieval.rows import (
 
 _SECONDS: Final = 120.0
 _MOST: Final = 64
-_HITS: Final = 40  # of words, and of each view: only what fits such a lane about as well as its best gets a seat
+_HITS: Final = 40  # cached hits of a lane by words, and by each view
 
 Found = tuple[SearchLane, Meant]
 """A lane, and how near memories are to it."""
@@ -70,19 +64,17 @@ class _Kept:
 
 
 class LatelySearched:
-    """Lanes that are not older than two minutes, the last 64."""
+    """A cache of the last 64 lanes, each for two minutes."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._kept: dict[_Key, _Kept] = {}
 
     def get(self, text: str, here: ConversationKey, codes: Collection[Sequence[str]]) -> Found | None:
-        """What a text found for the same readers in the same place."""
         kept = self._kept.get(_key(text, here, codes))
         return kept.found if kept is not None and self._clock.monotonic() < kept.until else None
 
     def keep(self, here: ConversationKey, codes: Collection[Sequence[str]], found: Sequence[Found]) -> None:
-        """Keep what lanes found, in place of the oldest."""
         until = self._clock.monotonic() + _SECONDS
         for lane, meant in found:
             key = _key(lane.question.text, here, codes)
@@ -97,7 +89,7 @@ def _key(text: str, here: ConversationKey, codes: Collection[Sequence[str]]) -> 
 
 _LONGEST_PASSAGE: Final = 1_500
 _LONGEST_NAME: Final = 80
-_ID: Final = re.compile(r"[UW][A-Z0-9]{2,}")  # a person by their platform id, which says nothing to people
+_ID: Final = re.compile(r"[UW][A-Z0-9]{2,}")  # a platform id, which means nothing to users
 _CALLED: Final[Mapping[str, str]] = {
     RecordKind.EPISODE: "visit of",
     RecordKind.CORE: "several visits until",
@@ -106,7 +98,7 @@ _CALLED: Final[Mapping[str, str]] = {
 
 
 def passage_of(hit: Hit, here: ConversationKey, query: str) -> Passage:
-    """A hit as a passage: the part of its text that fits, and its source without the id of a room."""
+    """Return a hit as a passage: the fitting part of its text, and its source without the id of a channel."""
     return Passage(
         _source(hit, here),
         window(hit.text, terms_of(query), _LONGEST_PASSAGE),
@@ -134,14 +126,14 @@ def _source(hit: Hit, here: ConversationKey) -> str:
 
 
 _ALIKE: Final = 0.8  # the share of words in common from which on two memories say the same
-_STRONG: Final = 0.8  # of the best hit of a lane that isn't the newest words
-_SPARE: Final = 4  # times as many hits of each lane as are wanted: some say the same, or are another lane's, too
+_STRONG: Final = 0.8  # the share of the best score that a hit of another lane needs
+_SPARE: Final = 4  # factor of hits per lane, to allow for duplicates
 _ABOUT: Final = 12  # records about the people who are named
 
 
 @dataclass(frozen=True, slots=True)
 class AlreadyShown:
-    """What the prompt shows anyway: turns of the conversation from a seq on, other texts, and records by their ids."""
+    """The memories that the prompt shows anyway: turns from a seq on, other texts, and records by id."""
 
     turns_from: int | None = None
     texts: tuple[str, ...] = ()
@@ -150,14 +142,18 @@ class AlreadyShown:
 
 @dataclass(frozen=True, slots=True)
 class Surfaced:
-    """What surfaced, best first; `vectors` says what measured meanings: exact, chroma or none."""
+    """The memories that surfaced, best first. `vectors` is the kind of vector search: exact, chroma or none."""
 
     hits: tuple[Hit, ...]
     vectors: str = "none"
 
 
 class Surfacing:
-    """Finds memories for the replies of every soul on one memory.db."""
+    """Finds memories for the replies of all souls on one memory.db.
+
+    Each text is a separate search (a lane), because a joined text finds the meaning of neither. Codes in each MATCH and
+    each partition of vectors check the readers. They are checked again when a row is read.
+    """
 
     def __init__(self, database: Database, clock: Clock, meaning: Meaning | None = None) -> None:
         self._database = database
@@ -166,24 +162,21 @@ class Surfacing:
         self._lately = LatelySearched(clock)
 
     async def expect(self, lane: str) -> None:
-        """Embed the words of a lane that is about to surface. Never raises."""
+        """Embed the words of a lane in advance. Never raises."""
         if lane and not (asked := question(lane)).small_talk:
             await self._meaning.vectors_of([asked.text])
 
     async def search(
         self, conversation: ConversationKey, readers: Readers, query: str, limit: int
     ) -> tuple[Passage, ...]:
-        """Passages for somebody who looks for something on purpose: also what is shown already or surfaced lately.
-
-        Raises StoreError and IndexDamaged.
-        """
+        """Return passages for a deliberate search, also those shown already. Raises StoreError, IndexDamaged."""
         found = await self.find(conversation, readers, [query], limit, floor=Floor.FITTING, again=True)
         return tuple(passage_of(one, conversation, query) for one in found.hits)
 
     async def surface(
         self, conversation: ConversationKey, readers: Readers, lanes: Sequence[str], limit: int, shown: AlreadyShown
     ) -> tuple[Passage, ...]:
-        """Passages for a reply, best first; `lanes` are the newest words and what else is on the soul's mind.
+        """Return passages for a reply, best first. `lanes` are the newest words, then texts such as the last thought.
 
         Raises StoreError and IndexDamaged.
         """
@@ -201,10 +194,7 @@ class Surfacing:
         floor: Floor = Floor.SURFACING,
         again: bool = False,
     ) -> Surfaced:
-        """The memories themselves; with `again` also those of the last three replies.
-
-        Raises StoreError and IndexDamaged.
-        """
+        """Return the memories, with `again` also those of the last three replies. Raises StoreError, IndexDamaged."""
         asked = [question(one) for one in lanes]
         codes = codes_for_readers(conversation, readers)
         if not asked or asked[0].small_talk or limit <= 0 or not codes:
@@ -229,7 +219,7 @@ class Surfacing:
         return Surfaced(await self._database.read(unit), min(kinds, default="none"))
 
     async def lately(self, conversation: ConversationKey) -> frozenset[str]:
-        """The ids of what surfaced to the last three replies. Raises StoreError."""
+        """Return the ids of the memories that surfaced to the last three replies. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> frozenset[str]:
             return await lately_surfaced(transaction, conversation)
@@ -239,7 +229,7 @@ class Surfacing:
     async def _search(
         self, asked: Sequence[Sought], codes: Collection[Sequence[str]], here: ConversationKey
     ) -> list[Found]:
-        """What each lane finds; all but the newest words may be known from a moment ago. Raises IndexDamaged."""
+        """Return the result of each lane. All lanes but the first may come from the cache. Raises IndexDamaged."""
         newest, *others = asked
         known = {one.text: found for one in others if (found := self._lately.get(one.text, here, codes)) is not None}
         fresh = await self._search_now([newest, *(one for one in others if one.text not in known)], codes, here)
@@ -251,7 +241,7 @@ class Surfacing:
     async def _search_now(
         self, asked: Sequence[Sought], codes: Collection[Sequence[str]], here: ConversationKey
     ) -> list[Found]:
-        """By words and by vectors, both at once. Raises IndexDamaged."""
+        """Search by words and by vectors concurrently. Raises IndexDamaged."""
         partitions = [code for group in codes for code in group]
         scanning: asyncio.Future[Sequence[Scanned]] = asyncio.get_running_loop().create_future()
 
@@ -267,10 +257,7 @@ class Surfacing:
     async def _search_words(
         self, asked: Sequence[Sought], codes: Collection[Sequence[str]], here: ConversationKey
     ) -> list[SearchLane]:
-        """What words find, each lane in a read of its own, which has half a second; a damaged index is built anew.
-
-        Raises IndexDamaged.
-        """
+        """Search by words, each lane in a separate read. Raises IndexDamaged, after which the index gets rebuilt."""
 
         async def unit(transaction: Transaction, one: Sought) -> SearchLane:
             people = await people_named(transaction, one.text, one.words, here)
@@ -289,7 +276,7 @@ class Surfacing:
 def _wanted(
     hits: Sequence[Hit], asked: Sequence[Sought], here: ConversationKey, shown: AlreadyShown, out: frozenset[str]
 ) -> list[Hit]:
-    """Without what shows, what surfaced lately, and own words that nobody asked for."""
+    """Return the hits without shown ones, lately surfaced ones, and own words that were not asked for."""
     newest = asked[0]
     return [
         one
@@ -307,9 +294,9 @@ def _wanted(
 
 
 def _seated(lanes: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
-    """The hits of all lanes, each once: half the seats for the first lane, the others in turns, then the rest.
+    """Return the hits of all lanes, each once: half the seats for the first lane, the others in turns, then the rest.
 
-    Another lane takes a seat only with a hit that fits it about as well as its best one.
+    Another lane gets a seat only for a hit that fits about as well as its best one.
     """
     first, *others = lanes
     half = limit - limit // 2 if others else limit
@@ -324,7 +311,7 @@ def _seated(lanes: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
 
 
 def _diverse(hits: Sequence[Hit], limit: int) -> list[Hit]:
-    """The first hits, without those that say almost the same as an earlier one."""
+    """Return the first hits, without near duplicates of earlier ones."""
     chosen: list[Hit] = []
     said: list[frozenset[str]] = []
     for one in hits:
@@ -341,7 +328,7 @@ def _diverse(hits: Sequence[Hit], limit: int) -> list[Hit]:
 async def _with_current(
     transaction: Transaction, hits: Sequence[Hit], here: ConversationKey, readers: Readers, limit: int, *, now: int
 ) -> list[Hit]:
-    """Each superseded fact behind the one that holds now; it goes where that one can't be shown here."""
+    """Return the hits with each superseded fact after the current one, or without it if that can't be shown."""
     ended = [one.id for one in hits if one.ended]
     if not ended:
         return list(hits)

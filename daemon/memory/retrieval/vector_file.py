@@ -1,8 +1,4 @@
-"""vectors.db: the vectors of memories and the partitions they lie in; a cache, thrown away whenever it is in doubt.
-
-A vector has a number that is never used again, by which Chroma knows it; one that changes gets a new number. So a
-reader that knows all numbers up to one needs only those above it. All methods block: they are called in a thread.
-"""
+"""vectors.db: the vectors of memories and their partitions. It is a cache, deleted whenever it is in doubt."""
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +21,7 @@ _FORMAT: Final = "1"
 _ANEW: Final = "it is made anew by itself"
 _AT_ONCE: Final = 500  # ids in one statement
 REMOVED: Final = "removed"
-"""The fact of the file that counts what was ever taken from a shelf."""
+"""The fact of the file that counts removals from shelves."""
 
 _NUMBER: Final = 2  # bytes of a float16
 _SCHEMA: Final = (
@@ -59,16 +55,16 @@ _SCHEMA: Final = (
 
 
 class VectorsDamaged(StoreError):
-    """vectors.db can't be used: it has to be made anew."""
+    """vectors.db can't be used and has to be created again."""
 
 
 class VectorsRemoved(VectorsDamaged):
-    """vectors.db is no longer where it was; what is there now may be another daemon's."""
+    """vectors.db was removed or replaced. The present file may be another daemon's."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shelf:
-    """The vectors of one partition and view; `str()` names it, also for Chroma."""
+    """The vectors of one partition and view. `str()` names the shelf, also in Chroma."""
 
     partition: str
     view: View
@@ -79,7 +75,7 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """One vector with its number and the id of its memory; `raw` is float16."""
+    """A vector with its number and the id of its memory. `raw` is float16."""
 
     number: int
     id: str
@@ -88,23 +84,27 @@ class StoredVector:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What is to be stored of a memory: its vectors by the view."""
+    """A memory with the vectors to store, by view."""
 
     source: Embeddable
     vectors: "Mapping[View, Vector]"
 
 
 def digest_of(source: Embeddable, view: View) -> str:
-    """Differs when the text or the partitions of a memory have changed."""
+    """Return a digest of the text and the partitions of a memory."""
     parts = "\x1f".join((source.texts[view], *source.partitions))
     return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 class VectorFile:
-    """One connection to vectors.db, for one thread at a time; the owner of the index alone opens it to write."""
+    """A connection to vectors.db, for one thread at a time. Only the owner of the index opens it for writing.
+
+    A vector has a number that is never reused, and a changed vector gets a new number. A reader that knows all numbers
+    up to one needs only those above it. All methods block.
+    """
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
-        """Raises VectorsDamaged when the file is none of ours, or not there and only to be read."""
+        """Open the file. Raises VectorsDamaged if it has another format, or is missing and only to be read."""
         if read_only and not path.exists():
             raise VectorsDamaged("there is no vectors.db yet", hint="a running daemon makes it")
         with _translated():
@@ -119,11 +119,10 @@ class VectorFile:
                 raise
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
     def require_in_place(self) -> None:
-        """Raises VectorsRemoved when the file was removed or replaced since it was opened."""
+        """Raise VectorsRemoved if the file was removed or replaced since it was opened."""
         try:
             inode = self._path.stat().st_ino
         except OSError:
@@ -132,19 +131,18 @@ class VectorFile:
             raise VectorsRemoved("vectors.db was removed", hint=_ANEW)
 
     def look_over(self) -> None:
-        """Look for damage, briefly. Raises VectorsDamaged."""
+        """Check for damage, briefly. Raises VectorsDamaged."""
         with _translated():
             faults = sqlite.look_over(self._connection)
         if faults:
             raise VectorsDamaged(f"vectors.db is damaged: {faults[0]}", hint=_ANEW)
 
     def fact(self, name: str) -> str:
-        """What is noted of the file itself under a name: embedder, generation, identity …; empty for nothing."""
+        """Return a fact about the file (embedder, generation, identity …), or ''."""
         rows = self._rows("SELECT value FROM facts_of_file WHERE name = :name", name=name)
         return str(rows[0]["value"]) if rows else ""
 
     def note(self, **facts: str) -> None:
-        """Note facts of the file."""
         with self._transaction():
             for name, value in facts.items():
                 self._rows(
@@ -157,31 +155,28 @@ class VectorFile:
                 )
 
     def length(self) -> int:
-        """How many numbers each of its vectors has; 0 while there is none."""
+        """Return the number of dimensions of the stored vectors. 0 without any."""
         rows = self._rows("SELECT length(vector) / :size AS length FROM vectors LIMIT 1", size=_NUMBER)
         return int(rows[0]["length"]) if rows else 0
 
     def version(self) -> int:
-        """Differs from an earlier one when another connection wrote meanwhile."""
+        """Return a number that changes when another connection writes."""
         return int(self._rows("PRAGMA data_version")[0][0])
 
     def digests(self, ids: Sequence[str]) -> dict[tuple[str, View], str]:
-        """The digests of what is stored of some memories."""
         return {
             (row["id"], View(row["view"])): row["digest"]
             for row in self._of_ids("SELECT id, view, digest FROM vectors WHERE id IN (%s)", ids)
         }
 
     def ids(self) -> set[str]:
-        """The ids of all memories of which vectors are stored."""
         return {row["id"] for row in self._rows("SELECT DISTINCT id FROM vectors")}
 
     def count(self) -> int:
-        """Of how many memories vectors are stored."""
         return int(self._rows("SELECT count(DISTINCT id) FROM vectors")[0][0])
 
     def shelves_of(self, ids: Sequence[str]) -> dict[Shelf, list[int]]:
-        """The numbers of all vectors of some memories by the shelf."""
+        """Return the numbers of all vectors of some memories, by shelf."""
         found: dict[Shelf, list[int]] = {}
         rows = self._of_ids(
             """
@@ -221,24 +216,23 @@ class VectorFile:
                         )
 
     def empty(self) -> None:
-        """Delete all vectors; numbers go on where they were."""
+        """Delete all vectors. Numbers are not reused."""
         with self._transaction():
             self._rows("DELETE FROM shelves")
             self._rows("DELETE FROM vectors")
 
     def pack(self) -> None:
-        """Write the file anew, without free pages."""
+        """Rewrite the file without free pages."""
         with _translated():
             self._connection.execute("VACUUM")
             sqlite.checkpoint(self._connection, "TRUNCATE")
 
     def sizes(self) -> dict[Shelf, int]:
-        """How many vectors stand on each shelf."""
         rows = self._rows("SELECT partition, view, count(*) AS size FROM shelves GROUP BY partition, view")
         return {Shelf(row["partition"], View(row["view"])): row["size"] for row in rows}
 
     def extent(self, shelf: Shelf) -> tuple[int, int]:
-        """How many vectors stand on a shelf, and the highest number; (0, 0) for an empty one."""
+        """Return the number of vectors on a shelf, and the highest vector number. (0, 0) if empty."""
         (row,) = self._rows(
             """
             SELECT count(*) AS size, coalesce(max(number), 0) AS last FROM shelves
@@ -250,16 +244,14 @@ class VectorFile:
         return row["size"], row["last"]
 
     def newest(self) -> int:
-        """The highest number of all vectors; 0 for none."""
         return int(self._rows("SELECT coalesce(max(number), 0) AS newest FROM vectors")[0]["newest"])
 
     def shelves_above(self, number: int) -> set[Shelf]:
-        """The shelves on which vectors with a higher number stand."""
         rows = self._rows("SELECT DISTINCT partition, view FROM shelves WHERE number > :number", number=number)
         return {Shelf(row["partition"], View(row["view"])) for row in rows}
 
     def last(self, shelf: Shelf) -> int:
-        """The highest number on a shelf, without a walk through it; 0 for an empty one."""
+        """Return the highest number on a shelf, without a scan. 0 if empty."""
         (row,) = self._rows(
             "SELECT coalesce(max(number), 0) AS last FROM shelves WHERE partition = :partition AND view = :view",
             partition=shelf.partition,
@@ -268,7 +260,7 @@ class VectorFile:
         return int(row["last"])
 
     def after(self, shelf: Shelf, number: int, most: int = -1) -> list[StoredVector]:
-        """The vectors of a shelf above a number in their order; `most` of them, or all."""
+        """Return up to `most` vectors of a shelf above a number, in the order of numbers (-1: all)."""
         rows = self._rows(
             """
             SELECT v.number, v.id, v.vector FROM shelves s CROSS JOIN vectors v ON v.number = s.number
@@ -282,7 +274,7 @@ class VectorFile:
         return [StoredVector(row["number"], row["id"], row["vector"]) for row in rows]
 
     def sample(self, shelf: Shelf, every: int) -> list[StoredVector]:
-        """About one in so many vectors of a shelf, always the same ones."""
+        """Return about one in `every` vectors of a shelf, always the same ones."""
         rows = self._rows(
             """
             SELECT v.number, v.id, v.vector FROM shelves s CROSS JOIN vectors v ON v.number = s.number
@@ -295,7 +287,6 @@ class VectorFile:
         return [StoredVector(row["number"], row["id"], row["vector"]) for row in rows]
 
     def numbers(self, shelf: Shelf) -> list[int]:
-        """The numbers on a shelf in their order."""
         rows = self._rows(
             "SELECT number FROM shelves WHERE partition = :partition AND view = :view ORDER BY number",
             partition=shelf.partition,
@@ -304,12 +295,11 @@ class VectorFile:
         return [row["number"] for row in rows]
 
     def by_number(self, numbers: Sequence[int]) -> list[StoredVector]:
-        """Those of the vectors that exist."""
         rows = self._of_ids("SELECT number, id, vector FROM vectors WHERE number IN (%s)", numbers)
         return [StoredVector(row["number"], row["id"], row["vector"]) for row in rows]
 
     def of_view(self, ids: Sequence[str], view: View) -> list[StoredVector]:
-        """Those of the memories' vectors of a view that exist."""
+        """Return the stored vectors of the memories in a view."""
         rows = self._of_ids("SELECT number, id, view, vector FROM vectors WHERE id IN (%s)", ids)
         return [StoredVector(row["number"], row["id"], row["vector"]) for row in rows if row["view"] == view]
 
@@ -354,14 +344,13 @@ class VectorFile:
 
 
 def delete_files(path: Path) -> None:
-    """Delete a database with its log."""
     for end in ("", "-wal", "-shm", "-journal"):
         path.with_name(path.name + end).unlink(missing_ok=True)
 
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """A lock, a full or a failing disk stay what they are; anything else is damage, which concerns this file alone."""
+    """Translate errors to VectorsDamaged, except a lock, and a full or failing disk, which are not damage."""
     try:
         yield
     except StoreBusy:

@@ -1,8 +1,4 @@
-"""The vector index as a cycle asks it: small shelves are scanned exactly, large ones by Chroma where it is open.
-
-Reading needs no ownership: each process scans vectors.db by itself, within its budget. Everything blocks in one thread,
-never on the event loop.
-"""
+"""The vector index as a cycle uses it: small shelves are scanned exactly, large ones by Chroma if it is open."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -26,21 +22,24 @@ if TYPE_CHECKING:
 HINT: Final = (
     "if SOUL_EMBEDDER_MODEL is the one you mean, `soul memory rebuild` makes all vectors anew; no restart is needed"
 )
-"""What to do about it."""
+"""The hint for vectors of another length."""
 
 
 def other_length(given: int, stored: int) -> str:
-    """What is wrong; both are how many numbers a vector has."""
+    """Return the message for vectors of another length than the stored ones."""
     return f"the embedder's vectors have {given} numbers, those that are stored {stored}"
 
 
 FILE: Final = "vectors.db"
-_SAMPLE: Final = 512  # vectors, about, by which the mean and the deviation of a shelf in Chroma are known
-_GROWN: Final = 0.1  # when the file has grown by such a share of the shelf, its sample is drawn anew
+_SAMPLE: Final = 512  # approximate size of the sample that gives mean and deviation of a shelf in Chroma
+_GROWN: Final = 0.1  # growth, as a share of the shelf, after which its sample is drawn again
 
 
 class Vectors:
-    """See `core.ports.vectors.VectorIndex`; `folder` is `SOUL_HOME/index`, `embedder` the id of what embeds queries."""
+    """The vector index of this process, which implements `core.ports.vectors.VectorIndex`. One thread does the work.
+
+    `folder` is `SOUL_HOME/index`, `embedder` the id of the model that embeds queries.
+    """
 
     def __init__(self, folder: Path, embedder: str, emit: Emit, *, budget: int = BUDGET) -> None:
         self._path = folder / FILE
@@ -55,7 +54,7 @@ class Vectors:
         self._served: Mapping[Shelf, int] = {}
         self._samples: dict[Shelf, _Sample] = {}
         self.failure: ChromaFailed | None = None
-        """What went wrong with Chroma in a query, until `serve` is called again."""
+        """The failure of Chroma in a query, until `serve` is called again."""
 
     async def near(self, partitions: Collection[str], queries: Sequence[NearQuery], most: int) -> Sequence[Near]:
         work = partial(self._near, tuple(dict.fromkeys(partitions)), queries, most)
@@ -68,18 +67,17 @@ class Vectors:
         return _nothing(queries)
 
     def serve(self, chroma: Chroma | None, served: Mapping[Shelf, int]) -> None:
-        """From now on ask Chroma for these shelves, each up to a number; what is above is scanned."""
+        """Query Chroma for these shelves from now on, each up to a number. Vectors above it are scanned."""
         self._chroma, self._served, self.failure = chroma, dict(served), None
         self._samples = {shelf: sample for shelf, sample in self._samples.items() if shelf in served}
 
     async def aclose(self) -> None:
-        """Close the file and end the thread."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
     def _near(self, partitions: Sequence[str], queries: Sequence[NearQuery], most: int) -> list[Near]:
         if not self._path.exists():
-            return _nothing(queries)  # a daemon that has just begun, or a folder that was wiped just now
+            return _nothing(queries)  # a daemon that has just started, or a folder that was just deleted
         try:
             file, exact = self._opened()
             if file.fact("embedder") != self._embedder:
@@ -127,7 +125,7 @@ class Vectors:
             self.failure = error
             return False
         size, sample = self._sample(file, shelf)
-        # What is gone from the file is none, though Chroma may still have it.
+        # Vectors deleted from the file are ignored, though Chroma may still have them.
         there = {row.number: row.id for row in file.by_number(sorted({number for one in found for number in one}))}
         for search, numbers in zip(searches, found, strict=True):
             for number, cosine in numbers.items():
@@ -145,7 +143,7 @@ class Vectors:
         return known.size, known.vectors
 
     def _opened(self) -> tuple[VectorFile, Shelves]:
-        """The file as it is now; one that was thrown away and made anew is opened anew. Raises VectorsDamaged."""
+        """Return the open file, reopened if it was replaced. Raises VectorsDamaged."""
         try:
             inode = self._path.stat().st_ino
         except OSError:
@@ -165,7 +163,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """Some vectors of a shelf, as it was when the highest number there was `last`."""
+    """A sample of a shelf's vectors, drawn when the highest number there was `last`."""
 
     size: int
     last: int

@@ -1,4 +1,4 @@
-"""Forgets along the links: what loses its last source goes, what was made of several is emptied and made anew."""
+"""Forgets along the links: records without sources are deleted, and those made of several sources lose their words."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,14 +30,13 @@ _DISTILLED: Final = (RecordKind.CORE, RecordKind.SPHERE)
 async def forget(
     transaction: Transaction, ids: Sequence[str], now: int, reason: str, *, reworded: bool = False, aged: bool = False
 ) -> list[str]:
-    """Delete records, or follow deleted or edited turns, and all that was made from these alone; gives what is gone.
+    """Delete records, or follow changed turns, with all that was made from them alone. Return the deleted ids.
 
-    An episode or a core that keeps other sources loses its words at once and waits to be made anew; a fact keeps those
-    of its quotations that are left, and one without quotations goes with any of its sources. A fact that is superseded
-    by one that goes holds again, unless that one held no more itself, and what a core that goes was distilled from may
-    be distilled again. Turns that are `reworded` stay where they were said: their visit is made anew from what they say
-    now. What the soul thought in sight of any of it loses its words; where turns only `aged`, what rests on the records
-    that go rests on the turns from then on.
+    An episode or a core with other sources loses its words at once and waits to be made again. A fact keeps its
+    remaining quotations, and without quotations it goes with any source. If a current fact is deleted, the fact that it
+    superseded holds again. The sources of a deleted core may be distilled again. `reworded` turns keep their visit,
+    which is made again from their new words. Thoughts that saw any of it lose their words. If turns only `aged`,
+    thoughts keep theirs, and rest on the turns.
     """
     gone: list[str] = []
     waiting = list(ids)
@@ -73,7 +72,7 @@ async def forget(
 
 
 async def forget_adrift(transaction: Transaction, now: int) -> int:
-    """Forget what was noted by thoughts that have lost their words, as `forget` does; gives how many notes."""
+    """Forget the notes of thoughts that have lost their words, as `forget` does. Return the number of notes."""
     rows = await transaction.rows("SELECT record FROM thought_notes WHERE adrift = 1 LIMIT :most", most=_AT_ONCE)
     adrift = [row["record"] for row in rows]
     if adrift:
@@ -83,7 +82,7 @@ async def forget_adrift(transaction: Transaction, now: int) -> int:
 
 
 async def make_anew(transaction: Transaction, turn: str, now: int, reason: str) -> None:
-    """Take the words out of the visit of a turn that lost some of its own, so that it is made anew; facts stay."""
+    """Empty the visit of a turn that lost some of its words. The visit is made again, and facts stay."""
     for one in await links_to(transaction, turn, Relation.TURN_REFS):
         await _empty(transaction, one, now, reason, aged=True)
 
@@ -116,10 +115,7 @@ async def _close_gap(transaction: Transaction, newer: Sequence[str], older: Sequ
 
 
 async def _empty(transaction: Transaction, lost: Link, now: int, reason: str, *, aged: bool) -> None:
-    """Take the words out of what lost one of several sources, and out of all that was made of it in turn.
-
-    A visit that goes on has no words of its turns yet; it keeps what it inherited.
-    """
+    """Empty what lost one of several sources, and all that was made of it. An open visit keeps what it inherited."""
     waiting, seen = [lost], set[str]()
     while waiting:
         one = waiting.pop()
@@ -128,7 +124,7 @@ async def _empty(transaction: Transaction, lost: Link, now: int, reason: str, *,
         seen.add(one.origin)
         await _pass_on(transaction, one.origin, [one.target], aged=aged)
         record = await get_any(transaction, one.origin)
-        if isinstance(record, JournalEntry | UnreadableRecord):  # the journal is written anew with the visit
+        if isinstance(record, JournalEntry | UnreadableRecord):  # the journal is written again with the visit
             waiting += await links_to(transaction, record.id, *DERIVING)
             await erase(transaction, record, now, reason)
             await empty_thoughts_on(transaction, () if aged else [record.id])

@@ -9,8 +9,6 @@ from daemon.core.perception import Audience
 
 
 class RecordKind(StrEnum):
-    """What a record is."""
-
     EPISODE = "episode"
     CORE = "core"
     SPHERE = "sphere"
@@ -20,10 +18,10 @@ class RecordKind(StrEnum):
 
 
 class Trust(StrEnum):
-    """How a record came to be known.
+    """The way a record came to be known.
 
-    `OWN`: its person said it of themselves; `CLAIM`: somebody said it of another; `DOCUMENT`: it was read; `INFERRED`:
-    the soul made it from others; `NOTED`: it is an old note without a quotation, and proves nothing.
+    `OWN`: the person said it of themselves. `CLAIM`: a user said it of another person. `DOCUMENT`: it was read.
+    `INFERRED`: the soul made it from others. `NOTED`: an old note without a quotation, which proves nothing.
     """
 
     OWN = "own"
@@ -35,11 +33,10 @@ class Trust(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What all kinds have.
+    """The fields of all kinds of records. `text` is searched and shown, and `significance` goes from 1 to 10.
 
-    `audience` may ever hear it, and before outsiders it is told in `channel` alone. `conversation` is the id of the one
-    it comes from, `person` the platform id of whom it is about. `text` is the line that is searched and shown;
-    `significance` goes from 1 to 10. `extra` keeps fields of a passport that this program doesn't know. The store sets
+    `audience` may hear the record. With outsiders present it is repeated in `channel` alone. `conversation` is an id,
+    `person` the platform id of the person whom it is about. `extra` keeps unknown fields of a passport. The store sets
     `id`, `seq` and `created_ms`.
     """
 
@@ -63,7 +60,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class SituationContext:
-    """Why and where something happened (seed 004, section 2.2)."""
+    """The reason and place of an event (seed 004, section 2.2)."""
 
     context_id: str = ""
     interaction_mode: str = "casual"
@@ -77,7 +74,7 @@ class SituationContext:
 
 @dataclass(frozen=True, slots=True)
 class StructuredSummary:
-    """What came of it; `future_implication` follows from `key_outcome` (seed 004, section 2.3 and rule 4)."""
+    """The outcome of a visit. `future_implication` follows from `key_outcome` (seed 004, section 2.3 and rule 4)."""
 
     content: str = ""
     action_taken: str = ""
@@ -87,7 +84,7 @@ class StructuredSummary:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowState:
-    """What is being worked on, what is done and what is left (seed 004, section 2.4)."""
+    """The current task, the completed items and the remaining ones (seed 004, section 2.4)."""
 
     current_task: str = ""
     completed_items: tuple[str, ...] = ()
@@ -95,7 +92,6 @@ class WorkflowState:
 
 
 NOTHING_LEFT = WorkflowState()
-"""Nothing is being worked on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,21 +116,19 @@ class Episode(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Core(Episode):
-    """What eight closed episodes of one audience have in common."""
+    """A distillate of eight closed episodes of one audience."""
 
     kind = RecordKind.CORE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sphere(Episode):
-    """What eight cores of one audience have in common."""
+    """A distillate of eight cores of one audience."""
 
     kind = RecordKind.SPHERE
 
 
 class Topic(StrEnum):
-    """The group of a fact about a person."""
-
     ROLE = "role"
     ANSWERING = "answering"
     WORK = "work"
@@ -144,9 +138,9 @@ class Topic(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact(Record):
-    """Something believed; `text` is the line that users read. Valid now while `valid_until_ms` is None.
+    """A believed statement. `text` is the line that users read. It holds now while `valid_until_ms` is None.
 
-    `claimed_by` is the platform id of who said it; `why_ended` is superseded, retired or wrong.
+    `claimed_by` is the platform id of the user who said it. `why_ended` is superseded, retired or wrong.
     """
 
     kind = RecordKind.FACT
@@ -166,7 +160,7 @@ class Fact(Record):
 
 @dataclass(frozen=True, slots=True)
 class Qualia:
-    """How something felt (seed 004, section 5.2); `intensity` is between 0 and 1."""
+    """The feel of a sense (seed 004, section 5.2). `intensity` is between 0 and 1."""
 
     color_hex: str = "#808080"
     texture: str = "neutral"
@@ -181,7 +175,7 @@ class Qualia:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sense(Record):
-    """Something seen, heard or read; its bytes lie under `raw_data_ref`, a digest, as long as a message shows them."""
+    """A picture, sound or document. `raw_data_ref` is the digest of its bytes, kept as long as a message shows them."""
 
     kind = RecordKind.SENSE
 
@@ -198,7 +192,7 @@ class Sense(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry(Record):
-    """Words of the soul for itself: thought again before the same audience, shown by no command."""
+    """An entry of the soul's journal. It returns in prompts before the same audience, and no command shows it."""
 
     kind = RecordKind.JOURNAL
 
@@ -214,4 +208,4 @@ KINDS: Mapping[RecordKind, tuple[type[Record], str]] = {
     RecordKind.SENSE: (Sense, "senses"),
     RecordKind.JOURNAL: (JournalEntry, "journal"),
 }
-"""The class of each kind and its table beside `records`."""
+"""The class of each kind and the name of its table."""

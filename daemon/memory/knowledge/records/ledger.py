@@ -1,8 +1,4 @@
-"""The ledger: one row for every write to memory, chained, so that tampering shows (`reliability.md` P48).
-
-A digest is of a salt and the content. Forgetting deletes the salt: then the digest tells nothing of the words, and the
-chain, which holds digests alone, stays whole.
-"""
+"""The ledger: one chained row for every write to memory, which makes tampering visible (`reliability.md` P48)."""
 
 import hashlib
 import secrets
@@ -18,12 +14,12 @@ _GENESIS: Final = ""
 _TAUGHT: Final = "taught by "
 
 EDITED: Final = "edited"
-"""Why a turn changed whose message has other words now."""
+"""The reason for the change of a turn whose message was edited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One write; `content` is digested, and neither `act` nor `reason` holds words of users."""
+    """A write to memory. `content` is digested. Neither `act` nor `reason` holds words of users."""
 
     act: str
     subject: str
@@ -34,12 +30,11 @@ class Write:
 async def note_write(
     transaction: Transaction, *, act: str, subject: str, content: object = None, reason: str = "", now: int
 ) -> None:
-    """Add a write to the chain."""
     await note_writes(transaction, [Write(act, subject, content, reason)], now)
 
 
 async def note_writes(transaction: Transaction, writes: Sequence[Write], now: int) -> None:
-    """Add writes to the chain, in order, with one look at its end."""
+    """Add writes to the chain in order. The end of the chain is read only once."""
     if not writes:
         return
     last = await transaction.one("SELECT chain FROM ledger ORDER BY seq DESC LIMIT 1")
@@ -53,19 +48,19 @@ async def note_writes(transaction: Transaction, writes: Sequence[Write], now: in
 
 
 async def last_write(transaction: Transaction, subject: str) -> int:
-    """The number of the newest write to a record; 0 for none."""
+    """Return the number of the newest write to a record, or 0."""
     row = await transaction.one("SELECT max(seq) AS seq FROM ledger WHERE object = :subject", subject=subject)
     return int(row["seq"] or 0) if row else 0
 
 
 async def take_back(transaction: Transaction, turns: Sequence[str], now: int) -> None:
-    """Note that its person had what these turns taught forgotten: they teach nothing any more, unless reworded."""
-    writes = [Write("take back", f"{_TAUGHT}{one}") for one in dict.fromkeys(turns)]  # the turn's own line stays newest
+    """Note that a user had the facts from these turns forgotten. The turns teach nothing further unless reworded."""
+    writes = [Write("take back", f"{_TAUGHT}{one}") for one in dict.fromkeys(turns)]  # keeps `last_write` of the turn
     await note_writes(transaction, writes, now)
 
 
 async def is_taken_back(transaction: Transaction, turn: str) -> bool:
-    """Whether a turn teaches nothing any more, since its person had what it taught forgotten."""
+    """Return True if a user had the facts from a turn forgotten, and the turn was not reworded since."""
     taken = await last_write(transaction, f"{_TAUGHT}{turn}")
     reworded = taken and await transaction.one(
         "SELECT 1 FROM ledger WHERE object = :turn AND seq > :taken AND reason = :edited",
@@ -77,17 +72,17 @@ async def is_taken_back(transaction: Transaction, turn: str) -> bool:
 
 
 async def forget_salts(transaction: Transaction, subject: str) -> None:
-    """Make the digests of a record meaningless, now that its words are gone."""
+    """Delete the salts of a record. Its digests then reveal nothing of its words, and the chain stays whole."""
     await transaction.run("UPDATE ledger SET salt = '' WHERE object = :subject AND salt <> ''", subject=subject)
 
 
 def digest_of(salt: str, content: object) -> str:
-    """The digest of a content; empty for none."""
+    """Return the digest of a content. Empty for None."""
     return "" if content is None else hashlib.sha256(f"{salt}\x1f{as_json(content)}".encode()).hexdigest()
 
 
 async def broken_at(database: Database) -> int | None:
-    """The first row of the ledger that does not follow from the one before it; None when the chain is whole."""
+    """Return the first row of the ledger that does not follow from the one before it. None if the chain is whole."""
     chain, last = _GENESIS, 0
     while rows := await database.rows(
         "SELECT * FROM ledger WHERE seq > :last ORDER BY seq LIMIT :most", last=last, most=_BATCH

@@ -1,4 +1,4 @@
-"""Links between records and turns: one row each, read from both ends, and none that points at nothing."""
+"""Links between records and turns: one row each, readable from both ends. Both ends must exist."""
 
 import re
 import secrets
@@ -22,7 +22,7 @@ _TURN_ID: Final = re.compile(r"(TU|TL)_(\d{1,18})")
 
 
 async def new_id(transaction: Transaction, kind: RecordKind, at_ms: int) -> str:
-    """An id that no record has or ever had."""
+    """Return an id that no record has or ever had."""
     if kind is RecordKind.FACT:
         while True:
             fresh = f"{_FACT}_{secrets.token_hex(4)}"
@@ -32,7 +32,7 @@ async def new_id(transaction: Transaction, kind: RecordKind, at_ms: int) -> str:
 
 
 async def reserve_id(transaction: Transaction, record_id: str) -> None:
-    """Take an id that a passport brought out of those that are ever given."""
+    """Reserve an id from a passport: no new record will get it."""
     series, _, number = record_id.rpartition("_")
     of_series = series in _NUMBERED.values() or series.partition("_")[0] in _DATED.values()
     if not (of_series and number.isascii() and number.isdigit()):
@@ -46,12 +46,12 @@ async def reserve_id(transaction: Transaction, record_id: str) -> None:
 
 
 def turn_id(speaker: Speaks, seq: int) -> str:
-    """The id of a turn in links: TL_ and its number for the soul's, TU_ for a user's and for a session's."""
+    """Return the id of a turn in links: TL_ and its number for the soul, TU_ for a user or a session."""
     return f"{_TURN[speaker]}_{seq}"
 
 
 def turn_seq(record_id: str) -> int | None:
-    """The number in the id of a turn; None for any other id."""
+    """Return the number in the id of a turn. None for any other id."""
     match = _TURN_ID.fullmatch(record_id)
     return int(match[2]) if match else None
 
@@ -61,13 +61,13 @@ async def _is_first(transaction: Transaction, series: str) -> bool:
 
 
 class HeardByMore(StoreError):
-    """A record could be heard by people who may not hear one of its sources; nothing was written."""
+    """A record could be heard by people who may not hear one of its sources. Nothing was written."""
 
 
 async def origin_of(transaction: Transaction, record_id: str) -> Origin | None:
-    """The origin of a record or a turn; None where there is none with this id.
+    """Return the origin of a record or a turn. None if there is none with this id.
 
-    A turn is for no more people than its conversation is by now: its channel may have been made private.
+    A turn's audience is also limited to the present one of its conversation, whose channel may have become private.
     """
     if (seq := turn_seq(record_id)) is None:
         row = await transaction.one("SELECT audience, channel FROM records WHERE id = :id", id=record_id)
@@ -87,13 +87,13 @@ async def origin_of(transaction: Transaction, record_id: str) -> Origin | None:
 
 
 async def common_of(transaction: Transaction, ids: Iterable[str]) -> Origin | None:
-    """The origin of what is made of these turns and records (see `common`); None: it must not be made."""
+    """Return the common origin of these turns and records (see `common`). None means nothing may be made of them."""
     origins = [await origin_of(transaction, one) for one in ids]
     return common(one for one in origins if one) if all(origins) else None
 
 
 def require_no_wider(derived_id: str, derived: Origin, source: Origin) -> None:
-    """Raises HeardByMore where a derived record may be heard by people who may not hear its source."""
+    """Raise HeardByMore if a derived record may be heard by people who may not hear its source."""
     if not may_rest_on(derived, source):
         raise HeardByMore(
             f"{derived_id} is for {derived.audience.kind}, but a source of it is for {source.audience.kind} alone",
@@ -102,16 +102,15 @@ def require_no_wider(derived_id: str, derived: Origin, source: Origin) -> None:
 
 
 def may_rest_on(derived: Origin, source: Origin) -> bool:
-    """Whether who may hear something derived may all hear its source."""
+    """Return True if everyone who may hear the derived record may also hear its source."""
     return common((derived, source)) == derived
 
 
 class Relation(StrEnum):
-    """What a link says of its origin, with the names of seed 004 where it has one.
+    """The meaning of a link, named as in seed 004 where it has a name.
 
-    An episode has `TURN_REFS`, a sense an `EPISODE_ID` and `CONCEPT_REFS` to facts, a fact `EPISODE_REFS`; `EVIDENCE`
-    leads to the turn whose words prove the origin, `SOURCES` to what it was distilled from, `SUPERSEDES` to the older
-    fact.
+    `EVIDENCE` leads to the turn whose words prove the origin, `SOURCES` to what it was distilled from. `SUPERSEDES`
+    leads to the older fact.
     """
 
     TURN_REFS = "turn_refs"
@@ -124,16 +123,16 @@ class Relation(StrEnum):
 
 
 DERIVING: Final = (Relation.TURN_REFS, Relation.EVIDENCE, Relation.SOURCES)
-"""Links to what their origin is made from: without the last of them it can't stay."""
+"""The relations to what a record is made from. A record can't stay without the last of them."""
 
 
 class BrokenLink(StoreError):
-    """A link would point at nothing; nothing was written."""
+    """An end of a link does not exist. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """From `origin` to `target`, both ids; `quote` holds the words of the target that prove the origin."""
+    """A link from `origin` to `target`, both ids. `quote` holds the words of the target that prove the origin."""
 
     origin: str
     relation: Relation
@@ -146,10 +145,9 @@ class Link:
 
 
 async def link(transaction: Transaction, links: Sequence[Link], now: int) -> None:
-    """Store links; one that is there keeps its first quotation.
+    """Store links. A link that exists keeps its first quotation. Raises BrokenLink if an end is missing.
 
-    Raises BrokenLink when an end is missing, HeardByMore when the origin is made from a target that fewer people may
-    hear.
+    Raises HeardByMore if fewer people may hear the target that the origin is made from.
     """
     for one in links:
         origin, target = [await _linked(transaction, end) for end in (one.origin, one.target)]
@@ -167,17 +165,16 @@ async def link(transaction: Transaction, links: Sequence[Link], now: int) -> Non
 
 
 async def links_from(transaction: Transaction, record_id: str, *relations: Relation) -> list[Link]:
-    """The links of a record to others, of these relations or of all."""
+    """Return the links of a record to others, of these relations or of all."""
     return await _links(transaction, "origin", record_id, relations)
 
 
 async def links_to(transaction: Transaction, record_id: str, *relations: Relation) -> list[Link]:
-    """The links of others to a record or a turn, of these relations or of all."""
+    """Return the links of others to a record or a turn, of these relations or of all."""
     return await _links(transaction, "target", record_id, relations)
 
 
 async def unlink(transaction: Transaction, record_id: str) -> None:
-    """Delete every link of a record, in both directions."""
     await transaction.run("DELETE FROM links WHERE origin = :id OR target = :id", id=record_id)
 
 
@@ -219,13 +216,13 @@ _TO_FACTS = f"""
 
 
 async def cross_link(transaction: Transaction, turns: Sequence[str], now: int) -> None:
-    """Tie what rests on these turns: facts to their visits, senses to their visit and to the facts of their message."""
+    """Link the facts and senses of these turns to their visits, and senses to the facts of their message."""
     for statement in (_TO_VISITS, _TO_FACTS) if turns else ():
         await transaction.run(statement, turns=as_json(list(turns)), now=now)
 
 
 async def loosen(transaction: Transaction, lost: Sequence[Link]) -> None:
-    """Untie facts from a visit in which no evidence of theirs is left; `lost` are the links to a turn that is gone."""
+    """Unlink facts from visits that hold none of their evidence. `lost` are the links to a turn that is gone."""
     visits = [one.origin for one in lost if one.relation is Relation.TURN_REFS]
     for fact in [one.origin for one in lost if one.relation is Relation.EVIDENCE]:
         for visit in visits:

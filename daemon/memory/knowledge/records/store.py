@@ -1,4 +1,4 @@
-"""Writes, reads and deletes records, each with its row in the index of words and its line in the ledger."""
+"""Writes, reads and deletes records, each with its row in the word index and its line in the ledger."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -35,7 +35,7 @@ from daemon.memory.stream.emptying import empty_thoughts_on
 R = TypeVar("R", bound=Record)
 
 RECORD_INDEX: Final = WordIndex("record")
-"""The words of records, except those of the journal, which is never searched for others."""
+"""The words of records. The journal is left out, because no search may show it."""
 
 _UNSEARCHED: Final = (RecordKind.JOURNAL,)
 _MADE_HERE: Final = ("id", "seq", "created_ms")
@@ -45,32 +45,27 @@ _COMMON: Final = tuple(one.name for one in fields(Record) if one.name not in _MA
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRecord:
-    """A record of which a field can't be read, as one that another program wrote: it can be forgotten, nothing else."""
+    """A record with a field that can't be read, perhaps written by another program. It can only be forgotten."""
 
     id: str
     seq: int
     kind: RecordKind
 
 
-class NoSuchRecord(StoreError):
-    """There is no record with this id."""
+class NoSuchRecord(StoreError): ...
 
 
-class _NoRowOfItsKind(StoreError):
-    """A record has no row in the table of its kind."""
+class _NoRowOfItsKind(StoreError): ...
 
 
 async def put(transaction: Transaction, record: R, now: int, links: Sequence[Link] = ()) -> R:
-    """Store a new record with its links, whose origin may be left empty; gives it with its id.
-
-    Raises BrokenLink when a link would point at nothing.
-    """
+    """Store a new record with its links, whose origin may be left empty. Raises BrokenLink, HeardByMore."""
     kept = replace(record, id=await new_id(transaction, record.kind, record.at_ms), created_ms=now)
     return await put_as(transaction, kept, now, links)
 
 
 async def put_as(transaction: Transaction, record: R, now: int, links: Sequence[Link] = ()) -> R:
-    """The same for a record that brings its id, as one of a passport does; the caller has reserved it."""
+    """Store a record that has its id already, such as one from a passport. The caller has reserved the id."""
     row = await transaction.insert(
         "records",
         "RETURNING seq",
@@ -92,13 +87,12 @@ async def put_as(transaction: Transaction, record: R, now: int, links: Sequence[
 
 
 async def get(transaction: Transaction, record_id: str) -> Record | None:
-    """A record by its id."""
     base = await transaction.one("SELECT * FROM records WHERE id = :id", id=record_id)
     return await _whole(transaction, base) if base else None
 
 
 async def get_any(transaction: Transaction, record_id: str) -> Record | UnreadableRecord | None:
-    """A record by its id, also one that can't be read; for what must not end at such a row."""
+    """Return a record by its id, also an unreadable one."""
     base = await transaction.one("SELECT * FROM records WHERE id = :id", id=record_id)
     if base is None:
         return None
@@ -109,9 +103,9 @@ async def get_any(transaction: Transaction, record_id: str) -> Record | Unreadab
 
 
 async def select(transaction: Transaction, kind: type[R], where: str, then: str = "r.seq", **values: object) -> list[R]:
-    """Records of a class, oldest first; `where` is a literal of this package over `r` (records) and `k` (its table).
+    """Return records of a class. `where` is a literal of this package over `r` (records) and `k` (its table).
 
-    `then` is one, too: the order, and a limit. Those that can't be read are left out, so that they hold up no other.
+    `then` is a literal, too: the order (default: oldest first), and a limit. Unreadable records are left out.
     """
     _, table = KINDS[kind.kind]
     rows = await transaction.rows(
@@ -125,9 +119,9 @@ async def select(transaction: Transaction, kind: type[R], where: str, then: str 
 
 
 async def change(transaction: Transaction, record_id: str, now: int, reason: str = "", /, **changed: object) -> Record:
-    """Change fields of a record; what the soul thought in sight of other words, or before others, is emptied.
+    """Change fields of a record. If its words or readers change, thoughts that rest on it lose their words.
 
-    Raises NoSuchRecord, and HeardByMore where its audience would outgrow a source's.
+    Raises NoSuchRecord, and HeardByMore if its audience would become wider than that of a source.
     """
     return await _change(transaction, record_id, now, reason, changed, aged=False)
 
@@ -135,7 +129,7 @@ async def change(transaction: Transaction, record_id: str, now: int, reason: str
 async def change_with_age(
     transaction: Transaction, record_id: str, now: int, reason: str = "", /, **changed: object
 ) -> Record:
-    """The same for what only aged: thoughts keep their words until they are as old themselves."""
+    """Change fields of a record whose sources only aged. Thoughts that rest on it keep their words."""
     return await _change(transaction, record_id, now, reason, changed, aged=True)
 
 
@@ -171,7 +165,7 @@ async def _change(
 
 
 async def erase(transaction: Transaction, record: Record | UnreadableRecord, now: int, reason: str) -> None:
-    """Delete one record with its links, index row and salts; `forget` also follows what was made from it."""
+    """Delete one record with its links, index row and salts. `forget` also follows what was made from it."""
     await RECORD_INDEX.remove(transaction, record.seq)
     await unlink(transaction, record.id)
     await transaction.run("DELETE FROM records WHERE id = :id", id=record.id)
@@ -180,7 +174,7 @@ async def erase(transaction: Transaction, record: Record | UnreadableRecord, now
 
 
 def content_of(record: Record) -> Mapping[str, object]:
-    """All that a record says, as JSON; what the ledger digests. How often it was used is no part of it."""
+    """Return all that a record says as JSON, for the ledger's digest. The use counts are left out."""
     said = [name for name in (*_COMMON, *_own_columns(record.kind)) if name not in _USE]
     return {"id": record.id, **_columns(record, said)}
 
@@ -236,7 +230,6 @@ _Codec = tuple[Callable[[Any], object], Callable[[Any], Any]]
 
 @cache
 def _codecs(kind: RecordKind) -> Mapping[str, _Codec]:
-    """How each field becomes a column and is read back: plain values as they are, everything else as JSON."""
     cls = KINDS[kind][0]
     hints = get_type_hints(cls)
     return {one.name: _codec(hints[one.name]) for one in fields(cls)}
