@@ -1,6 +1,6 @@
-"""Records who changed what, for good: acts of admins and decisions of users, without anything that users wrote.
+"""The audit log: changes by admins and decisions of users, without any words of users.
 
-Each act has a line in the ledger, so that a changed or missing one shows.
+Each act also gets a line in the ledger, which shows a changed or missing one.
 """
 
 from daemon.core.ports.services import Clock

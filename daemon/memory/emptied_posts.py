@@ -1,7 +1,7 @@
-"""Ends posts that lost their words before they arrived, because somebody's words in them are forgotten.
+"""Posts that lost their words before they were sent, because a user's words in them were forgotten.
 
-Who still waits for such a reply is answered anew: their message waits as if it had not been answered, and the turns
-of the first answer are gone. What can't be done twice, as a decision or a correction of a note, leaves a note instead.
+A message that still waits for such a reply is answered again, and the turns of the first answer are deleted. If that
+can't be done twice, as for a decision or a correction of a note, a note is left instead.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,9 +23,10 @@ from daemon.memory.records import IN_PRIVATE, Speaks
 
 
 class Note(StrEnum):
-    """What a note says; the courier sends it in the soul's own words and in the language of its reader.
+    """A sentence that replaces a post.
 
-    A conversation in which one waits to be sent gets no second one of the same words.
+    The courier sends it in the soul's words and the reader's language. A conversation holds at most one waiting note of
+    the same words.
     """
 
     DEAD = SENTENCES["note_dead"]
@@ -82,10 +83,10 @@ async def note_in_conversation(
     newer_than_ts: str | None = None,
     quiet: QuietThere = NEVER_QUIET_THERE,
 ) -> None:
-    """Queue a note in a conversation, once for each `name`; it is a sentence of the table, in English.
+    """Queue a note in a conversation, once for each `name`.
 
-    It is surely newer than the message `newer_than_ts`; without one, than what was written some minutes ago. In `quiet`
-    hours it isn't sent.
+    `note` is an English sentence of `SENTENCES`. The note is surely newer than the message `newer_than_ts`, by default
+    than one of some minutes ago. In `quiet` hours it isn't sent.
     """
     await transaction.run(
         """
@@ -127,9 +128,9 @@ async def posts_waiting(transaction: Transaction, workspace: str) -> list[str]:
 
 
 async def end_emptied(transaction: Transaction, keys: Iterable[str], now: int) -> None:
-    """End those of these posts that hold no words any more, and all other waiting parts of their replies.
+    """End those of these posts that hold no words any more, and the waiting parts of their replies.
 
-    A draft that users see ends with a plain line; the answer follows it.
+    A draft that users see ends with a plain line, and the answer follows it.
     """
     for key in keys:
         post = await transaction.one("SELECT * FROM outbox WHERE id = :id AND cleared = 1", id=key)
@@ -146,7 +147,7 @@ async def end_emptied(transaction: Transaction, keys: Iterable[str], now: int) -
 
 
 async def _answered_by(transaction: Transaction, post: sqlite3.Row) -> list[sqlite3.Row]:
-    """The messages whose reply the post is a part of, as far as their words are kept."""
+    """Return the messages that the post's reply answers, as far as their words are kept."""
     where, private, asked = _whole(post["id"]).partition(IN_PRIVATE)
     if private:  # the answer went to the direct messages of the user who asked elsewhere
         key, (channel, _, ts) = ConversationKey.parse(where), asked.partition(":")
@@ -183,7 +184,7 @@ async def _may_be_answered_again(transaction: Transaction, messages: Sequence[sq
 
 
 async def _is_partly_out(transaction: Transaction, post: sqlite3.Row) -> bool:
-    """Whether a part of the reply was sent: made anew, it would be read twice."""
+    """Return True if a part of the reply was sent: a second reply would repeat it."""
     sent = await transaction.one(
         """
         SELECT 1 FROM outbox WHERE conversation = :conversation AND note = 0 AND state = 'sent'
@@ -196,7 +197,7 @@ async def _is_partly_out(transaction: Transaction, post: sqlite3.Row) -> bool:
 
 
 async def _end_parts(transaction: Transaction, post: sqlite3.Row, now: int, *, again: bool) -> None:
-    """Drop what waits of the reply; a private answer is deleted, since its key is used again."""
+    """Drop the waiting parts of the reply. A private answer is deleted instead, because its key is used again."""
     whole = _whole(post["id"])
     parts = await transaction.rows(
         """
@@ -231,7 +232,10 @@ async def _end_parts(transaction: Transaction, post: sqlite3.Row, now: int, *, a
 
 
 async def _have_answered(transaction: Transaction, message: sqlite3.Row, now: int) -> None:
-    """Let a message wait as if it had just arrived; its reminders and requests are made anew with its reply."""
+    """Let a message wait as if it had just arrived.
+
+    Its reminders and requests are deleted, and come with its new reply.
+    """
     where = {"conversation": message["conversation"], "ts": message["ts"]}
     turns = await transaction.rows(
         f"""

@@ -15,7 +15,7 @@ _CountFault = Callable[[Transaction, sqlite3.Row, str], Awaitable[None]]
 
 
 class WorkerStore:
-    """Holds the database, the clock and the worker; a subclass adds the statements."""
+    """The database, the clock and the worker. A subclass adds the statements."""
 
     def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
         self._database = database
@@ -27,10 +27,9 @@ class WorkerStore:
         return row["due"] if row else None
 
     async def _move_all(self, due: _Due, move: _Move, count_fault: _CountFault) -> int:
-        """Move all due rows in one transaction; gives how many did move.
+        """Move all due rows in one transaction, and return the number of moved rows.
 
-        Where one of them can't be moved, each is moved alone, the one that still can't be is counted, and what it
-        raised is raised.
+        If a row fails, each row is moved alone, the failing ones are counted, and the first error is raised.
         """
 
         async def unit(transaction: Transaction) -> int:
@@ -45,7 +44,7 @@ class WorkerStore:
             raise
 
     async def _move_each(self, due: _Due, move: _Move, count_fault: _CountFault) -> None:
-        """Move each due row in a transaction of its own; one that can't be is counted. Raises StoreError alone."""
+        """Move each due row in its own transaction, and count failing ones. Raises StoreError only."""
         for row in await self._database.read(due):
             try:
                 await self._database.write(_alone(move, row))

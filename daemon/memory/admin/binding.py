@@ -1,4 +1,4 @@
-"""Binds threads to sessions for an admin, and ends that; where a session has a person, it is they who decide."""
+"""Binding and handing over threads as an admin. A person's session is bound only if that person agrees."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ from daemon.memory.shared.sessions import session_of
 
 @dataclass(frozen=True, slots=True)
 class BindingOrder:
-    """A session, its thread, and whether it is bound now, or its owner is asked first."""
+    """A session and its conversation. `bound` is False while the session's owner is asked first."""
 
     session: str
     conversation: str
@@ -38,9 +38,9 @@ class BindingAdmin(AuditedChanges):
     """Binds in the name of the admin `actor`."""
 
     async def bind(self, session: CodeSession, name: str, *, everybody: bool) -> BindingOrder:
-        """Bind the conversation that `name` means, or have the session's owner asked; see `find_conversation`.
+        """Bind the conversation `name` (see `find_conversation`), or ask the session's owner.
 
-        The caller has seen that the session is there. Raises BindingRefused and StoreError.
+        The caller has checked that the session exists. Raises BindingRefused and StoreError.
         """
         now = self._clock.now_ms()
 
@@ -69,7 +69,7 @@ class BindingAdmin(AuditedChanges):
         return await self._database.write(unit)
 
     async def unbind(self, session: CodeSession) -> BindingOrder:
-        """End the binding of a session; its thread hears so. Raises BindingRefused and StoreError."""
+        """End a session's binding, with a line in its thread. Raises BindingRefused and StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> BindingOrder:
@@ -102,7 +102,7 @@ async def _require_bindable(transaction: Transaction, session: CodeSession, wher
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """A conversation, the soul that had it, the one that has its thread now, and since when (ms)."""
+    """A conversation, its soul before and after the handover, and the time in ms."""
 
     conversation: str
     soul: str
@@ -114,7 +114,7 @@ class Handing(AuditedChanges):
     """Hands threads over in the name of the admin `actor`."""
 
     async def other_apps(self, name: str, to: str) -> tuple[ConversationKey, frozenset[str]]:
-        """The conversation that `name` means, and the accounts of the soul if only another app hosts it.
+        """Return the conversation `name`, and the soul's bot accounts if only another Slack app hosts the soul.
 
         Raises StoreError.
         """
@@ -126,9 +126,9 @@ class Handing(AuditedChanges):
         return await self._database.read(unit)
 
     async def hand_over(self, name: str, to: str) -> HandedOver:
-        """Give a soul the thread of the conversation that `name` means; see `find_conversation`.
+        """Hand the thread of the conversation `name` (see `find_conversation`) to a soul.
 
-        The caller has seen that the soul is hosted. Raises HandoffRefused and StoreError.
+        The caller has checked that the soul is hosted. Raises HandoffRefused and StoreError.
         """
         now = self._clock.now_ms()
 
