@@ -65,7 +65,7 @@ _DOWNLOAD: Final = {
 
 
 class Control:
-    """Serves /_control/."""
+    """The HTTP handlers of /_control/."""
 
     def __init__(self, workspace: Workspace) -> None:
         people = PeopleActing(workspace)
@@ -74,7 +74,7 @@ class Control:
         self._live = LiveFeed(workspace, people)
 
     async def read(self, request: web.Request) -> web.StreamResponse:
-        """GET /_control/{name}."""
+        """Answer GET /_control/{name}."""
         name = request.match_info["name"]
         args = ControlArgs(dict(request.query))
         try:
@@ -88,7 +88,7 @@ class Control:
             return _refusal(refused)
 
     async def act(self, request: web.Request) -> web.StreamResponse:
-        """POST /_control/{name}, with a JSON object."""
+        """Answer POST /_control/{name}, with a JSON object."""
         try:
             return self._answer(self._orders.table, request.match_info["name"], await _body(request))
         except NotPossible as refused:
