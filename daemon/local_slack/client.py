@@ -104,10 +104,7 @@ class WorkspaceClient:
         return bool((await self.post("press_home", person=person, action_id=action_id))["delivered"])
 
     async def submit(self, person: str, view: str, **values: str | Sequence[str]) -> bool:
-        """Submit a modal by its id, with each input's value or values by its action_id.
-
-        Return False if no socket is open.
-        """
+        """Submit a modal with its inputs' values by action_id. Return False if no socket is open."""
         return bool((await self.post("submit", person=person, view=view, values=values))["delivered"])
 
     async def command(self, person: str, channel: str, command: str, text: str = "") -> bool:

@@ -1,7 +1,4 @@
-"""The workspace's clock: it runs with the machine's, can be moved forward, and calls due timers.
-
-A daemon that serves its own workspace uses it: a week of talk takes minutes.
-"""
+"""The workspace's clock, which can be moved forward. A daemon that uses it lives a week in minutes."""
 
 import asyncio
 import itertools

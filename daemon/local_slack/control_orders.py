@@ -220,7 +220,6 @@ class ControlOrders:
         return person, self._people.joined(person, args.text("channel"))
 
     def _attached(self, item: Json, owner: str) -> File:
-        """Return the file of an attachment: `name`, and either `text` or `base64`."""
         name = str(item.get("name") or "file.txt").replace("/", "_")
         try:
             content = (

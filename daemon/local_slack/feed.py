@@ -13,10 +13,7 @@ _KEPT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class FeedChange:
-    """One change: for readers of `channel`, for `person` alone, or (`internal`) for readers without a person.
-
-    Only `recipient` sees all of an open stream.
-    """
+    """One change: for readers of `channel`, for `person`, or (`internal`) for readers without a person."""
 
     number: int
     kind: str

@@ -85,10 +85,7 @@ def _choice_fault(element: Json, pointer: str) -> str:
 
 
 def filled_in(view: Json, values: Mapping[str, Filled]) -> Json:
-    """Return the `state.values` of a modal from values by `action_id`.
-
-    Other inputs keep their initial values. Raises NotFilledIn.
-    """
+    """Return a modal's `state.values`, with initial values for other inputs. Raises NotFilledIn."""
     state: dict[str, Json] = {}
     left = dict(values)
     for block in view["blocks"]:

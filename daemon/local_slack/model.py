@@ -54,11 +54,7 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceUser:
-    """A user.
-
-    `team` is the id of their workspace, `enterprise` of its organisation. The next two are a bot's. `admin`: an admin
-    of the workspace.
-    """
+    """A user. `team` is the id of their workspace, `enterprise` that of its organisation. Bots have an app's ids."""
 
     id: str
     name: str
@@ -199,10 +195,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An agent session: a thread with a title and a state (Slack: agent sessions).
-
-    Slack's client shows the state or the thread's status line: `covered` means that the line was set later.
-    """
+    """An agent session: a thread's title and state (Slack: agent sessions). `covered`: a status line is newer."""
 
     channel: str
     thread_ts: str
@@ -238,10 +231,7 @@ class SlashCommand:
 
 @dataclass(frozen=True, slots=True)
 class AppIdentity:
-    """The app's user, bot and app ids, its two tokens, and the shortcuts and commands of its manifest.
-
-    `note` is a line about the app on the page.
-    """
+    """The app's ids, tokens, shortcuts and commands. `note` is a line about the app on the page."""
 
     user: str = "U0SOUL"
     bot_id: str = "B0SOUL"

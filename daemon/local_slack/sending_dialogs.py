@@ -59,7 +59,7 @@ def _answered(workspace: Workspace, view_id: str, answer: Json) -> None:
         workspace.feed.publish("modal_answered", {"view_id": view_id, "trouble": _TROUBLE}, person=modal.person)
 
 
-def _is_dialog(view: Any) -> bool:  # noqa: ANN401  # whatever the app answers
+def _is_dialog(view: Any) -> bool:  # noqa: ANN401  # the app may answer anything
     blocks = view.get("blocks") if isinstance(view, dict) and view.get("type") == "modal" else None
     return isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks) and not fault_of(view)
 

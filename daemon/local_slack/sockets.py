@@ -1,7 +1,4 @@
-"""The app's sockets (Slack:
-
-Socket Mode): tickets, hello, frames and the ends of connections, and the key of the workspace.
-"""
+"""The app's sockets (Slack: Socket Mode): tickets, hello, frames, closing, and the workspace's key."""
 
 import asyncio
 import hmac
@@ -215,10 +212,7 @@ _NO_KEY: Final = "open the address that was printed when the workspace started: 
 
 
 class Lock:
-    """The key of one workspace, which its page and programs send as a bearer token.
-
-    A cookie would also go to other programs on this machine: cookies know no ports.
-    """
+    """The key of a workspace, sent as a bearer token. Cookies would also go to other programs on this machine."""
 
     def __init__(self, key: str = "") -> None:
         self.key = key or secrets.token_urlsafe(16)

@@ -214,11 +214,7 @@ FOREIGN_TEAM = "T0ELSEWHERE"
 
 
 def seeded(app: AppIdentity, bot_name: str, now: float) -> WorkspaceState:
-    """Return the initial state.
-
-    Ada, Ben and Chloe are members, Gus is a guest in no channel. The channels are #general, #random, and the private
-    #founders.
-    """
+    """Return the initial state: three members, a guest in no channel, #general, #random and private #founders."""
     state = WorkspaceState(TEAM, app)
     bot = WorkspaceUser(
         app.user, bot_name.lower(), bot_name, bot_name, Standing.BOT, TEAM.id, bot_id=app.bot_id, app_id=app.app_id

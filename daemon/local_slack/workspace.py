@@ -214,10 +214,7 @@ class Workspace:
         return message
 
     def current(self, message: WorkspaceMessage) -> WorkspaceMessage:
-        """Return a message's current version.
-
-        A stream expires `stream_life` seconds after its start, updated or not.
-        """
+        """Return a message's current version. A stream expires `stream_life` seconds after its start."""
         if message.streaming is not Streaming.OPEN or self.clock.now() < float(message.ts) + self.stream_life:
             return message
         return self.revise(replace(message, streaming=Streaming.EXPIRED), event=False)

@@ -61,10 +61,7 @@ async def other_apps(transaction: Transaction, where: ConversationKey) -> dict[s
 
 
 async def holder_of(transaction: Transaction, where: ConversationKey) -> ConversationKey:
-    """Return the conversation of the soul to which a thread was handed, or `where`.
-
-    If no daemon hosts that soul, return the conversation of a hosted soul that had the thread before.
-    """
+    """Return the conversation of a thread's current soul, or of a hosted earlier one if it isn't hosted."""
     row = await transaction.one("SELECT handed_to FROM conversations WHERE id = :id", id=str(where))
     now = replace(where, soul=row["handed_to"]) if row and row["handed_to"] else where
     for one in (str(now), *sorted(await handed_among(transaction, str(where)))):
@@ -113,10 +110,7 @@ async def is_for_session(transaction: Transaction, perception: Perception) -> bo
 
 
 async def bind(transaction: Transaction, new: BoundThread, now: int) -> None:
-    """Bind a thread to a session, and end the session's binding elsewhere with a line there.
-
-    Raises BindingRefused if another session has the thread.
-    """
+    """Bind a thread to a session, unbound elsewhere. Raises BindingRefused if another session has the thread."""
     where = ConversationKey.parse(new.conversation)
     if (there := await bound_thread(transaction, where)) is not None:
         if there.session != new.session:
@@ -141,9 +135,9 @@ async def bind(transaction: Transaction, new: BoundThread, now: int) -> None:
 
 
 async def end_binding(transaction: Transaction, bound: BoundThread, why: str, now: int, *, to: str = "") -> bool:
-    """End a binding, and post the sentence with key `why` in the thread unless it is empty.
+    """End a binding, and post the sentence with key `why`, if any, in the language of the user `to`.
 
-    Return False if the binding had ended already. `to` is the user whose language is used.
+    Return False if the binding had ended already.
     """
     ended = await transaction.one(
         "DELETE FROM bound_threads WHERE conversation = :id AND session = :session RETURNING 1",
@@ -170,10 +164,7 @@ async def unbind_all(transaction: Transaction, workspace: str, person: str, now:
 
 
 async def say_of_binding(transaction: Transaction, bound: BoundThread, why: str, now: int, *, to: str) -> None:
-    """Post a sentence from `SENTENCES` in a bound thread.
-
-    No such sentence names the session, because anyone may read the thread.
-    """
+    """Post a sentence of `SENTENCES` in a bound thread, which anyone may read: none of them names the session."""
     where = ConversationKey.parse(bound.conversation)
     await note_in_conversation(
         transaction,
@@ -204,10 +195,7 @@ async def follow_session(transaction: Transaction, old: str, new: str) -> None:
 
 
 async def drop_unwatched(transaction: Transaction, session: str, now: int) -> None:
-    """Drop unapproved messages of other users to a session that no longer asks for permission.
-
-    Their authors get a note.
-    """
+    """Drop unapproved messages of other users to a session that no longer asks for permission, and notify them."""
     rows = await transaction.rows(
         f"""
         UPDATE shared_messages SET state = 'dropped', words = '', reason = 'its session asks no permission by now'

@@ -23,11 +23,7 @@ from daemon.memory.records import IN_PRIVATE, Speaks
 
 
 class Note(StrEnum):
-    """A sentence that replaces a post.
-
-    The courier sends it in the soul's words and the reader's language. A conversation holds at most one waiting note of
-    the same words.
-    """
+    """A sentence that replaces a post, sent in the soul's words. A conversation has one waiting note of each kind."""
 
     DEAD = SENTENCES["note_dead"]
     EXPIRED = SENTENCES["note_expired"]
@@ -128,10 +124,7 @@ async def posts_waiting(transaction: Transaction, workspace: str) -> list[str]:
 
 
 async def end_emptied(transaction: Transaction, keys: Iterable[str], now: int) -> None:
-    """End those of these posts that hold no words any more, and the waiting parts of their replies.
-
-    A draft that users see ends with a plain line, and the answer follows it.
-    """
+    """End emptied posts and the waiting parts of their replies. A draft that users see ends with a plain line."""
     for key in keys:
         post = await transaction.one("SELECT * FROM outbox WHERE id = :id AND cleared = 1", id=key)
         if post is None:
@@ -184,7 +177,6 @@ async def _may_be_answered_again(transaction: Transaction, messages: Sequence[sq
 
 
 async def _is_partly_out(transaction: Transaction, post: sqlite3.Row) -> bool:
-    """Return True if a part of the reply was sent: a second reply would repeat it."""
     sent = await transaction.one(
         """
         SELECT 1 FROM outbox WHERE conversation = :conversation AND note = 0 AND state = 'sent'
@@ -232,10 +224,7 @@ async def _end_parts(transaction: Transaction, post: sqlite3.Row, now: int, *, a
 
 
 async def _have_answered(transaction: Transaction, message: sqlite3.Row, now: int) -> None:
-    """Let a message wait as if it had just arrived.
-
-    Its reminders and requests are deleted, and come with its new reply.
-    """
+    """Let a message wait as if it had just arrived. Its new reply brings its reminders and requests again."""
     where = {"conversation": message["conversation"], "ts": message["ts"]}
     turns = await transaction.rows(
         f"""

@@ -12,19 +12,13 @@ PROMISED: Final = """
     AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = said_in
                     AND (o.withdrawn = 1 OR o.state NOT IN ('sent', 'pending', 'sending')))
     """
-"""A condition in SQL: the goal is an open promise, also while no post speaks of it yet.
-
-A goal whose post failed or was taken back is no promise.
-"""
+"""A condition in SQL: the goal is an open promise, unless its post failed or was taken back."""
 
 OWED: Final = f"{PROMISED} AND said_in <> ''"
-"""A condition in SQL: the goal is a promise of which its person was to read, and no words have ended it."""
+"""A condition in SQL: the goal is a promise made in a post."""
 
 WITHOUT_WORDS: Final = "goal = '', same_words = '', why = '', changed_by = ''"
 """SQL assignments that remove the words of an owed promise, which itself is kept."""
 
 STILL_DUE: Final = f"due_ms <= :now AND (({OWED}) OR ({IN_FORCE}))"
-"""A condition in SQL: the goal is due at the moment `now` and owed, or in force.
-
-A stale goal also leaves the prompts.
-"""
+"""A condition in SQL: the goal is due at the moment `now`, and is owed or in force."""

@@ -18,7 +18,7 @@ _THOUGHT_BEFORE: Final = f"CASE WHEN json_valid(r.extra) THEN json_extract(r.ext
 """The value of `READERS` in SQL for the record `r`: NULL if it holds only what was said, '' if unreadable."""
 
 _ADRIFT: Final = "SELECT 1 FROM thought_notes n WHERE n.record = r.id AND n.adrift = 1"
-_BYTES: Final = 6  # of the fingerprint; whatever is found is asked once more by plain SQL
+_BYTES: Final = 6  # of the fingerprint; plain SQL checks each result again
 
 
 def code(*parts: str) -> str:
@@ -93,7 +93,6 @@ def record_heard_by(readers: Readers, where: ConversationKey) -> tuple[str, dict
 
 
 def _before_no_fewer(thought: str) -> str:
-    """Return an SQL condition: the thought's readers could know no more than those who ask."""
     rooms = f"SELECT 1 FROM json_each({thought}, '$.rooms')"  # noqa: S608 - a column
     return f"""CASE WHEN {thought} IS NULL THEN 1 WHEN NOT json_valid({thought}) THEN 0 ELSE
       (:heard_members <> '' OR NOT coalesce(json_extract({thought}, '$.members_only'), 0))

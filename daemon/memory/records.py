@@ -43,7 +43,6 @@ def json_object(text: str) -> JSONObject:
 
 
 def _json_value(text: str) -> object:
-    """Read JSON. Raises ValueError if it is unreadable or nested too deep."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -51,7 +50,7 @@ def _json_value(text: str) -> object:
 
 
 def read_row(record: type[T], row: sqlite3.Row, **decoders: Callable[..., object]) -> T:
-    """Make a dataclass from the columns named like its fields; `decoders` convert columns by their names."""
+    """Make a dataclass from the columns of equal names. `decoders` convert columns by their names."""
     values = {field.name: row[field.name] for field in fields(record)}
     return record(**values | {name: decode(values[name]) for name, decode in decoders.items()})
 
@@ -131,10 +130,7 @@ class InboxMessage:
 
 @dataclass(frozen=True, slots=True)
 class Dismissal:
-    """The reason why a message gets no reply.
-
-    `stale`: the message is too old. `alone`: the reason holds for this message only.
-    """
+    """The reason for no reply. `stale`: the message is too old. `alone`: only for this message."""
 
     reason: str
     stale: bool = False

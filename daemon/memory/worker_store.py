@@ -27,9 +27,9 @@ class WorkerStore:
         return row["due"] if row else None
 
     async def _move_all(self, due: _Due, move: _Move, count_fault: _CountFault) -> int:
-        """Move all due rows in one transaction, and return the number of moved rows.
+        """Move all due rows in one transaction, and return their number.
 
-        If a row fails, each row is moved alone, the failing ones are counted, and the first error is raised.
+        After an error move each row alone, count failing ones, and raise the error.
         """
 
         async def unit(transaction: Transaction) -> int:
@@ -50,7 +50,7 @@ class WorkerStore:
                 await self._database.write(_alone(move, row))
             except StoreError:
                 raise
-            except Exception as error:  # noqa: BLE001 - the others are moved whatever is wrong with this one
+            except Exception as error:  # noqa: BLE001 - one failing row must not stop the others
                 await self._database.write(_counted(count_fault, row, in_short(error)))
 
 

@@ -158,7 +158,6 @@ def _channels_page(call: Call, rooms: list[WorkspaceChannel]) -> Json:
 
 
 def _visible(call: Call) -> list[WorkspaceChannel]:
-    """Return the channels of the wanted types that the app can see. Raises `invalid_types`."""
     names = (call.text("types") or "public_channel").split(",")
     if any(name.strip() not in _TYPES for name in names):
         raise SlackError("invalid_types")

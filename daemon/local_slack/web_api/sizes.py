@@ -101,7 +101,6 @@ def _check_block(block: Json, pointer: str) -> None:
 
 
 def _check_elements(elements: list[Json], pointer: str) -> None:
-    """Check the elements of an actions block: distinct ids, bounded labels and values, known styles."""
     ids = [element.get("action_id") for element in elements if element.get("action_id")]
     if len(set(ids)) < len(ids):
         raise _invalid(f"action_id already exists for another element [json-pointer:{pointer}]")
@@ -116,7 +115,6 @@ def _check_elements(elements: list[Json], pointer: str) -> None:
 
 
 def _length(value: object) -> int:
-    """Return the number of characters of text anywhere in a block."""
     if isinstance(value, dict):
         return sum(len(v) if k == "text" and isinstance(v, str) else _length(v) for k, v in value.items())
     return sum(_length(item) for item in value) if isinstance(value, list) else 0

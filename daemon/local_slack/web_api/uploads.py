@@ -31,10 +31,7 @@ class AppUrls:
         return web.Response(text=f"OK - {len(content)}")
 
     async def download(self, request: web.Request) -> web.Response:
-        """Return a file's bytes for the bot token with its scope.
-
-        All others get Slack's sign-in page with status 200.
-        """
+        """Return a file for the bot token and its scope. All others get Slack's sign-in page with status 200."""
         state = self._workspace.state
         known = request.headers.get("Authorization", "") == f"Bearer {state.app.bot_token}"
         if not known or "files:read" not in self._workspace.scopes:

@@ -38,10 +38,7 @@ class BindingAdmin(AuditedChanges):
     """Binds in the name of the admin `actor`."""
 
     async def bind(self, session: CodeSession, name: str, *, everybody: bool) -> BindingOrder:
-        """Bind the conversation `name` (see `find_conversation`), or ask the session's owner.
-
-        The caller has checked that the session exists. Raises BindingRefused and StoreError.
-        """
+        """Bind the conversation `name` (`find_conversation`), or ask the session's owner. Raises BindingRefused."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> BindingOrder:
@@ -114,10 +111,7 @@ class Handing(AuditedChanges):
     """Hands threads over in the name of the admin `actor`."""
 
     async def other_apps(self, name: str, to: str) -> tuple[ConversationKey, frozenset[str]]:
-        """Return the conversation `name`, and the soul's bot accounts if only another Slack app hosts the soul.
-
-        Raises StoreError.
-        """
+        """Return the conversation `name`, and the soul's bots if only another app hosts it. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> tuple[ConversationKey, frozenset[str]]:
             where = await find_conversation(transaction, name)
@@ -126,10 +120,7 @@ class Handing(AuditedChanges):
         return await self._database.read(unit)
 
     async def hand_over(self, name: str, to: str) -> HandedOver:
-        """Hand the thread of the conversation `name` (see `find_conversation`) to a soul.
-
-        The caller has checked that the soul is hosted. Raises HandoffRefused and StoreError.
-        """
+        """Hand the thread of the conversation `name` (`find_conversation`) to a hosted soul. Raises HandoffRefused."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> HandedOver:

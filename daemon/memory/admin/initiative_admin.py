@@ -88,10 +88,7 @@ async def said_unasked(database: Database, soul: str, most: int) -> tuple[SaidUn
 
 
 class InvitationChanges(AuditedChanges):
-    """Permissions to write unasked, set by the admin `actor`.
-
-    Only users themselves can invite a soul to write to them.
-    """
+    """Permissions to write unasked, set by the admin `actor`. Only users can invite a soul to write to them."""
 
     async def allow(self, soul: str, who: str) -> None:
         """Let a soul write unasked in the threads of a channel. Raises StoreError."""
@@ -144,7 +141,6 @@ async def _channels(transaction: Transaction, soul: str, who: str) -> tuple[str,
 
 
 async def _people(transaction: Transaction, soul: str, who: str) -> tuple[str, ...]:
-    """Return the workspaces in which the soul knows a user with this id."""
     rows = await transaction.rows(
         """
         SELECT workspace FROM user_models WHERE soul = :soul AND person = :who

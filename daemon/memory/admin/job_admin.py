@@ -41,10 +41,7 @@ class JobAdmin(AuditedChanges):
         return tuple(read_row(JobRow, row) for row in rows)
 
     async def retry(self, seq: int) -> JobRow:
-        """Queue a dead job again, and return the row before.
-
-        Raises StoreError if the job isn't dead, or a newer one of its kind waits in its conversation.
-        """
+        """Queue a dead job again, and return the row before. Raises StoreError if not dead or already replaced."""
 
         async def unit(transaction: Transaction) -> JobRow:
             found = await _find(transaction, seq)

@@ -169,10 +169,7 @@ class MemoryFindings:
 
 
 async def check_memory(database: Database, index: Path, embedder: str) -> MemoryFindings:
-    """Check memory.db and the vectors in the folder `index`.
-
-    `embedder` is the id of the current one, '' for none. Raises StoreError.
-    """
+    """Check memory.db and the vectors in `index` of the current `embedder` ('' for none). Raises StoreError."""
     facts, unquoted = await _unquoted(database)
     missing, orphaned = await _word_indexes(database)
     more_missing, more_orphaned = await _vectors(database, index, embedder) if embedder else ((), ())
@@ -221,7 +218,6 @@ async def _broken_links(database: Database) -> tuple[str, ...]:
 
 
 async def _ends_after(transaction: Transaction, end: str, last: str) -> Sequence[sqlite3.Row]:
-    """Return the next ids in the column `end` of the links, and whether each is broken."""
     return await transaction.rows(
         f"""
         SELECT e.id, CASE WHEN substr(e.id, 1, 3) IN ('TU_', 'TL_')
@@ -236,7 +232,6 @@ async def _ends_after(transaction: Transaction, end: str, last: str) -> Sequence
 
 
 async def _word_indexes(database: Database) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the ids missing from the word indexes, and those of index entries without a row."""
     missing = [one for sql in _MISSING for one in await _found(database, sql)]
     orphaned = [one for sql in _ORPHANED for one in await _found(database, sql)]
     return tuple(missing), tuple(orphaned)
@@ -273,10 +268,7 @@ _UNWRITTEN: Final = """
 
 
 async def _vectors(database: Database, index: Path, embedder: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the ids missing from the vectors, and those of orphaned vectors.
-
-    Both are empty while rows wait to be embedded, or if the vectors are another embedder's.
-    """
+    """Return missing and orphaned vectors, both empty while rows wait or with another embedder's vectors."""
     if await database.read(queued):
         return (), ()
     try:
@@ -320,7 +312,6 @@ async def _differing(transaction: Transaction, rows: Sequence[sqlite3.Row]) -> l
 
 
 async def _content(transaction: Transaction, name: str) -> object:
-    """Return the current content of an object of the ledger, or None."""
     if name.startswith(_AUDIT):
         row = await transaction.one(
             "SELECT actor, act, object, detail, done_ms FROM audit WHERE seq = :seq", seq=int(name.removeprefix(_AUDIT))

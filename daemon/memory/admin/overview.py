@@ -116,10 +116,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class CatchUpState:
-    """A soul's progress in reading Slack's history.
-
-    `up_to` is a ts. `rooms` and `threads` are 0 while no catch-up runs.
-    """
+    """A soul's progress in reading Slack's history up to a ts. The counts are 0 while no catch-up runs."""
 
     soul: str
     workspace: str
@@ -181,10 +178,7 @@ def sqlite_build() -> SqliteBuild:
 
 
 def check_file(path: Path, *, whole: bool) -> FileCheck:
-    """Check a file with SQLite: the `whole` file with every index, or (much faster) its structure alone.
-
-    Raises StoreError for an unreadable file and SchemaMismatch for another program's.
-    """
+    """Check a file: `whole`, or (much faster) its structure. Raises StoreError, and SchemaMismatch."""
     try:
         with closing(sqlite.connect(path)) as connection:
             schema, journal = sqlite.schema_version(connection), sqlite.journal_mode(connection)
@@ -243,7 +237,7 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
 
 
 async def _counts(database: Database, table: str, order: str, states: Sequence[str]) -> dict[str, int]:
-    """Count the rows of each state, some thousands at a time, because a long read delays commits."""
+    """Count by state, some thousands of rows at a time, because a long read delays commits."""
     counts = {state: await _count(database, table, order, state) for state in sorted(states)}
     return {state: count for state, count in counts.items() if count}
 

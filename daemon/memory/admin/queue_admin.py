@@ -108,7 +108,7 @@ class Admin(AuditedChanges):
     async def retry_message(self, name: str, *, force: bool = False) -> InboxRow:
         """Queue a message for a reply again, and return the row before.
 
-        Raises StoreError if the message waits, a daemon works on it, it was deleted, or (without `force`) was answered.
+        Raises StoreError if it waits, is in work, was deleted, or (without `force`) was answered.
         """
         now = self._clock.now_ms()
 
@@ -197,10 +197,7 @@ class Admin(AuditedChanges):
         return await self._database.write(unit)
 
     async def drop_post(self, name: str) -> OutboxRow:
-        """Give up a post for good, and return the row before.
-
-        Raises StoreError if the post was sent or dropped, or is being sent.
-        """
+        """Give up a post for good, and return the row before. Raises StoreError if it can't be dropped any more."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> OutboxRow:
@@ -253,7 +250,6 @@ async def newest(
 
 
 def _before(found: InboxRow | OutboxRow, **more: object) -> str:
-    """Return the state of a row before a change, for the audit log, without its text."""
     return json.dumps({"state": found.state, "reason": found.reason, "attempts": found.attempts, **more})
 
 
@@ -269,7 +265,6 @@ async def _is_worked_on(transaction: Transaction, found: InboxRow, now: int) -> 
 
 
 async def _require_text(transaction: Transaction, table: str, row_id: str) -> None:
-    """Raise StoreError for a row whose text was deleted because of its age."""
     if await transaction.one(f"SELECT 1 FROM {table} WHERE id = :id AND cleared = 1", id=row_id):  # noqa: S608 - a literal
         raise StoreError(f"the text of {row_id} was deleted because of its age", hint="see SOUL_QUEUE_TEXT_DAYS")
 

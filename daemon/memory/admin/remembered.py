@@ -184,7 +184,6 @@ async def _spoke(transaction: Transaction, rows: list[sqlite3.Row], person: str)
 
 
 async def _is_member_elsewhere(transaction: Transaction, where: ConversationKey, person: str) -> bool:
-    """Return True if the soul met a user in a conversation that only full members read."""
     found = await transaction.one(
         """
         SELECT 1 FROM user_models m JOIN conversations c ON c.soul = m.soul AND c.workspace = m.workspace
@@ -209,10 +208,7 @@ KINDS: Final = (RecordKind.EPISODE, RecordKind.CORE, RecordKind.SPHERE)
 
 @dataclass(frozen=True, slots=True)
 class KeptEpisode:
-    """A visit, a core or a sphere, with counts of linked turns, sources, facts and senses.
-
-    `made_into` is the id of the core or sphere made of it, or ''.
-    """
+    """A visit, a core or a sphere, counts of its links, and the id of what was distilled from it."""
 
     episode: Episode | Core | Sphere
     turns: int

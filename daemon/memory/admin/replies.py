@@ -21,10 +21,7 @@ class StoredReplies:
         self._database = database
 
     async def find(self, conversation: ConversationKey, message_id: str) -> StoredReply | None:
-        """Return the message with this id in a conversation, or None.
-
-        Raises StoreError. A reply counts from its commit on, delivered or not.
-        """
+        """Return the message with this id, or None. A reply counts from its commit on. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> StoredReply | None:
             row = await transaction.one(
@@ -61,7 +58,6 @@ class StoredReplies:
 
 
 async def _said(transaction: Transaction, conversation: ConversationKey, ts: str, *, own: bool) -> tuple[str, ...]:
-    """Return the texts of a message's turn: the soul's `own`, or those of the author."""
     rows = await transaction.rows(
         "SELECT body FROM turns WHERE conversation = :id AND ts = :ts AND (speaker = 'soul') = :own ORDER BY seq",
         id=str(conversation),
@@ -72,7 +68,7 @@ async def _said(transaction: Transaction, conversation: ConversationKey, ts: str
 
 
 async def _is_apology(transaction: Transaction, conversation: ConversationKey, ts: str) -> bool:
-    """Return True if a message, or one answered together with it, was answered by an apology."""
+    """Return True if a message was answered by an apology, also together with another message."""
     row = await transaction.one(
         """
         SELECT 1 FROM inbox own JOIN inbox i ON i.id = own.id OR i.answered_by = own.answered_by
@@ -86,7 +82,6 @@ async def _is_apology(transaction: Transaction, conversation: ConversationKey, t
 
 
 async def _parts(transaction: Transaction, first: str) -> tuple[str, ...] | None:
-    """Return the parts of a reply by the key of the first, or None if the outbox no longer has their texts."""
     stem = first.rpartition("#")[0]
     rows = await transaction.rows(
         "SELECT body, cleared FROM outbox WHERE id >= :since AND id < :beyond AND state <> 'drafting' ORDER BY part",
@@ -140,11 +135,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class JudgedReply:
-    """A user's feedback on one reply.
-
-    `key` is the post's key, `why` the fault or ''. `memories` are the ids of memories used for the reply, which the
-    feedback also counts for.
-    """
+    """A user's feedback on one reply (its post's `key`), which also counts for its `memories`."""
 
     key: str
     soul: str

@@ -18,8 +18,8 @@ from daemon.memory.queues.presence import GHOST_MS
 _REASON: Final = "restored from a backup"
 _STOP_FIRST: Final = "stop it first; --force restores anyway, and loses the work that it is doing"
 
-# Work that waited when the copy was made may be done by now: posts are looked up before they are sent, messages become
-# stale instead of getting a second reply, and the watermark goes, so that Slack's history is read again.
+# Work that waited when the copy was made may be done since: posts are looked up before they are sent, messages become
+# stale instead of getting a second reply, and without the watermark Slack's history is read again.
 _PREPARE: Final = (
     "UPDATE outbox SET state = 'sending', lease_until = 0, lease_owner = '', not_before = 0 WHERE state = 'pending'",
     "UPDATE outbox SET lease_until = 0, lease_owner = '' WHERE state = 'sending'",

@@ -36,10 +36,7 @@ class Agenda(AuditedChanges):
         return await self._database.read(lambda transaction: find_conversation(transaction, name))
 
     async def intentions(self, state: str | None, limit: int) -> tuple[Intention, ...]:
-        """Return intentions of one state or of all: waiting ones by due time, then the newest.
-
-        An intention of a thought is listed without its words, which are stored with the thought.
-        """
+        """Return intentions of one state or all, waiting ones by due time first. A thought's come without words."""
 
         async def unit(transaction: Transaction) -> list[sqlite3.Row]:
             waiting = await transaction.rows(
@@ -55,11 +52,7 @@ class Agenda(AuditedChanges):
         return tuple(replace(one, content="") if one.slot.startswith(IN_MIND) else one for one in found)
 
     async def schedule(self, conversation: ConversationKey, new: NewIntention, most: int) -> Intention:
-        """Schedule an intention in a conversation.
-
-        An empty `behalf` becomes the user who wrote there last. Raises StoreError if no user ever wrote there, or with
-        the reason for a refusal.
-        """
+        """Schedule an intention. An empty `behalf` becomes the user who wrote there last. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Intention:
@@ -114,10 +107,7 @@ class Agenda(AuditedChanges):
         return tuple(map(Approval.from_row, rows))
 
     async def refuse(self, name: str) -> Approval:
-        """Refuse a waiting question instead of the users who were asked, and return the row before.
-
-        Raises StoreError if the question is decided already, or is being posted.
-        """
+        """Refuse a waiting question, and return the row before. Raises StoreError if it is decided or being posted."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Approval:
@@ -139,11 +129,7 @@ class Agenda(AuditedChanges):
         return await self._database.write(unit)
 
     async def approve(self, name: str, parts_of: PartsOf) -> tuple[str, Sequence[str]]:
-        """Apply a thought's proposal.
-
-        Return its field, and the reasons for refusing some of its parts. Raises StoreError if the proposal isn't
-        waiting, or the words of its thought are deleted.
-        """
+        """Apply a thought's proposal. Return its field and its parts' refusals. Raises StoreError if it is gone."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[str, Sequence[str]]:
@@ -242,7 +228,7 @@ class AdminsGoals(AuditedChanges):
             assert room is not None  # conversations are never deleted
             await _require_person(transaction, conversation, new.behalf)
             audience = Audience.parse(room["audience"])
-            # the admin writes it for whoever reads there, guests as well
+            # the admin writes the goal for all readers there, guests included
             readers = Readers(audience, members_only=False)
             made = StoredThought("", conversation, audience, readers, person=new.behalf, now=now)
             change = GoalChange("add", new.goal.strip(), "", new.priority, new.due_ms, new.why.strip())
@@ -281,7 +267,7 @@ class AdminsGoals(AuditedChanges):
 
 
 async def _require_person(transaction: Transaction, conversation: ConversationKey, who: str) -> None:
-    """Raise StoreError for an id that is no Slack user id and wrote nothing there. Other platforms have other ids."""
+    """Raise StoreError unless the id has Slack's form or wrote there: other platforms have other ids."""
     if not who or re.fullmatch(PERSON, who):
         return
     wrote = "SELECT 1 FROM turns WHERE conversation = :id AND speaker = 'person' AND author = :who LIMIT 1"

@@ -27,7 +27,7 @@ __all__ = ["Database", "Transaction", "Unit", "one_of", "open_database"]
 T = TypeVar("T")
 
 BATCH = 64  # units that may share one transaction; keeps the write lock short
-_LONGEST_BATCH_S = 0.02  # after this time the rest of a batch gets a transaction of its own
+_LONGEST_BATCH_S = 0.02  # seconds after which the rest of a batch gets its own transaction
 _READERS = 2
 _READ_BUDGET_S = 0.5  # a longer read is ended: it keeps COMMIT out in a rollback journal, and makes a WAL grow
 _AFTER_LONG_READ_S = 0.2  # commits go first before such a read is tried again
@@ -123,7 +123,7 @@ class Database:
             self._readers.put_nowait(connection)
 
     async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:
-        """Read with one statement, on a snapshot of its own. Raises as `read` does."""
+        """Read with one statement on its own snapshot. Raises as `read` does."""
         return await self.read(lambda transaction: transaction.rows(sql, **values))
 
     async def one(self, sql: str, **values: object) -> sqlite3.Row | None:
@@ -150,10 +150,7 @@ class Database:
         await self._ended.wait()
 
     async def copy_to(self, target: Path, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Copy the file in short steps, with units running in between.
-
-        The copy isn't checked or synced yet. Raises StoreError.
-        """
+        """Copy the file in short steps between units, without check or sync. Raises StoreError."""
         try:
             if await self.in_wal_mode():
                 await in_background(partial(self._copy_snapshot, target, stopped))
@@ -170,10 +167,7 @@ class Database:
         return self._lasting_changes, await self.version_of_others()
 
     async def version_of_others(self) -> int:
-        """Return a number that changes only with commits of other processes.
-
-        Raises StoreError. SQLite counts the commits of others for each connection, and only the writer commits here.
-        """
+        """Return SQLite's data version, which changes only with other processes' commits. Raises StoreError."""
         try:
             return await self._writer.run(_data_version)
         except sqlite3.Error as error:
@@ -264,7 +258,6 @@ class Database:
             raise self._outdate(mismatch) from None
 
     def _outdate(self, mismatch: SchemaMismatch) -> SchemaMismatch:
-        """Return the first mismatch, which all callers get from now on."""
         self._mismatch = self._mismatch or mismatch
         self._outdated.set()
         return self._mismatch

@@ -35,7 +35,7 @@ from daemon.memory.database.work_thread import copy_pages, pause_between
 
 _LEAST_PATIENCE_S: Final = 60.0
 _LONGEST_STEP_S: Final = 10.0  # that counts; more is a clock that was moved
-_SLOWEST: Final = 2e6  # bytes a second that a copy makes at least, beside all other work
+_SLOWEST: Final = 2e6  # bytes a second that a copy makes at least, next to all other work
 _MOST_FAULTS: Final = 10
 _RETRY_S: Final = 60.0
 _FLUSH_S: Final = 0.5
@@ -119,7 +119,6 @@ def _require_copied(path: Path, partial: Path, clock: Clock, stopped: Callable[[
 
 
 def _finish(partial: Path, target: Path, stopped: Callable[[], bool]) -> Backup:
-    """Check a copy and rename it to its final name. Raises StoreError or OSError."""
     sync(partial)
     found = verify(partial, stopped)
     partial.rename(target)
@@ -160,10 +159,7 @@ def _unwritable(target: Path, error: OSError) -> StoreError:
 
 
 def verify(path: Path, stopped: Callable[[], bool] = lambda: False) -> Backup:
-    """Check all of a copy, unless `stopped` ends the check.
-
-    Raises SchemaMismatch, or StoreError for a damaged, empty or missing copy.
-    """
+    """Check a copy, unless `stopped`. Raises SchemaMismatch, or StoreError for a damaged, empty or missing one."""
     if not path.is_file():
         raise StoreError(
             f"there is no file {path}",
@@ -222,11 +218,7 @@ class BackupSchedule:
         self._copied: tuple[int, int] | None = None  # the fingerprint of what the last copy holds
 
     async def run(self) -> None:
-        """Make copies until cancelled.
-
-        A failure emits `backup.failed` and is retried after a minute. One of several daemons on a file copies. If it is
-        killed, another one takes over.
-        """
+        """Make copies until cancelled, in turn with other daemons. A failure emits `backup.failed`, then a retry."""
         pause = 0.0
         while True:
             try:

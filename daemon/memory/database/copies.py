@@ -138,10 +138,7 @@ def _newest_of_each(made: Mapping[Path, int], slot: Callable[[int], int], *, sin
 
 
 def _least_missed(kept: Mapping[Path, int], now_ms: int) -> Path:
-    """Return the copy with the closest neighbours, relative to age, or the older of two.
-
-    The rest stays spread from the newest to the oldest, and denser where it is young.
-    """
+    """Return the copy with the closest neighbours, relative to age, or the older of two."""
     ages = [(path, now_ms - moment + QUARTER_MS) for path, moment in kept.items()]
     if len(ages) == 2:  # noqa: PLR2004 - the newest and another
         return ages[0][0]

@@ -78,10 +78,7 @@ def migrate(path: Path) -> tuple[int, int]:
 
 
 def _copy_example(path: Path) -> None:
-    """Copy the example under a draft name, then rename it unless another daemon was faster.
-
-    Raises OSError, sqlite3.Error.
-    """
+    """Copy the example, then rename it unless another daemon was faster. Raises OSError, sqlite3.Error."""
     draft = path.with_name(f".{path.name}-{uuid4()}")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:

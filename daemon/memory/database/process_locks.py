@@ -84,10 +84,7 @@ class ProcessLocks:
 
 
 def lock_new_file(folder: Path) -> tuple[str, int]:
-    """Create a file, and return its name and the handle that locks it.
-
-    Without locks in the file system the file stays unlocked.
-    """
+    """Create a file, and return its name and handle. It is locked if the file system has locks."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = f"{os.getpid()}-{secrets.token_hex(6)}"
     while True:

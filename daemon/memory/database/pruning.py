@@ -42,10 +42,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The old rows of a table, and the change to each by its `key`.
-
-    `found_by` and the column `age` belong to an index. `only` is a further condition on the rows found.
-    """
+    """The old rows of a table (by an index, and by `only`), and the change to each by its `key`."""
 
     table: str
     key: str
@@ -196,10 +193,7 @@ def _as_stored(sums: Mapping[str, float]) -> dict[str, float]:
 
 
 async def prune_periodically(database: Database, kept: Retention, clock: Clock, emit: Emit, turn: DutyTurn) -> None:
-    """Prune until cancelled, at each turn of this daemon.
-
-    One of several daemons gets the turn every PRUNED_EVERY_S seconds.
-    """
+    """Prune until cancelled, at each turn of this daemon: one of several has it every PRUNED_EVERY_S seconds."""
     while True:
         pause = PRUNED_EVERY_S
         try:

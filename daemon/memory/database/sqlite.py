@@ -117,11 +117,7 @@ def journal_mode(connection: sqlite3.Connection) -> str:
 
 
 def checkpoint(connection: sqlite3.Connection, how: str) -> int:
-    """Move the write-ahead log into the file.
-
-    `how` is `PASSIVE` or `TRUNCATE`. Returns the log's bytes that aren't in the file yet, or all its bytes if
-    `TRUNCATE` could not empty it.
-    """
+    """Checkpoint the log (`how`: PASSIVE or TRUNCATE). Return its bytes that are left, all if TRUNCATE failed."""
     busy, frames, moved = connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
     page = connection.execute("PRAGMA page_size").fetchone()[0]
     moved = 0 if busy and how == "TRUNCATE" else moved

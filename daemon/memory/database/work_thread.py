@@ -22,7 +22,7 @@ Work = Callable[[sqlite3.Connection], T]
 PAGES: Final = 128  # copied in one step, during which nothing else runs in the thread
 _STEPS: Final = 20_000  # of SQLite's virtual machine between two looks at the clock: about a millisecond
 _LEAST_REST_S: Final = 0.005
-_LONGEST_REST_S: Final = 1.0  # whatever a step took, by a clock that may be moved
+_LONGEST_REST_S: Final = 1.0  # the limit if the clock was moved during a step
 _ROUNDS: Final = 3  # another process's write makes a copy start over; after so many, a small file is copied in one step
 _SMALL: Final = 16 * 2**20  # bytes; copied in one step, which keeps other processes' commits waiting for a moment
 
@@ -74,7 +74,7 @@ class WorkThread(aiosqlite.Connection):
         finally:
             halt.set()  # a cancelled caller leaves no copy behind
             self._copying = False
-            with suppress(ValueError):  # closed meanwhile
+            with suppress(ValueError):  # closed during the copy
                 await self._in_thread(self._serve_waiting)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
@@ -95,7 +95,6 @@ class WorkThread(aiosqlite.Connection):
             self._serve_waiting()
 
     def _serve(self, seconds: float) -> None:
-        """Run other work of this thread for some seconds, and wait for more."""
         until = self._clock.monotonic() + seconds
         left = seconds
         while left > 0:
@@ -166,7 +165,7 @@ def copy_pages(
             between()
 
     with closing(sqlite3.connect(target, isolation_level=None)) as copy, _one_snapshot(source):
-        # Nobody else sees the copy before it is checked, synced and renamed: it needs no journal of its own.
+        # The copy needs no journal: other processes see it only after it is checked, synced and renamed.
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-8192"):
             copy.execute(f"PRAGMA {pragma}")
         try:

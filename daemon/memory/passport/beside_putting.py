@@ -91,7 +91,6 @@ async def _put_intention(
 
 
 async def _free_number(transaction: Transaction, ours: OurIntention) -> int:
-    """Return the intention's number, or a new one if its person has another intention with it."""
     taken = await transaction.one(
         """
         SELECT 1 FROM intentions
@@ -105,7 +104,6 @@ async def _free_number(transaction: Transaction, ours: OurIntention) -> int:
 
 
 async def _why_not_there(transaction: Transaction, entry: PassportEntry, place: Place) -> str:
-    """Return the reason why the intention may not fire in its conversation, or ''."""
     audience, channel = entry.origin.audience, str(entry.conversation).split("/")[2]
     in_room = audience.kind is AudienceKind.CHANNEL or (audience.kind is AudienceKind.DM and place is Place.DM)
     if audience.kind is AudienceKind.OPERATOR or (in_room and audience.id != channel):

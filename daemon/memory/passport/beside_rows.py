@@ -1,7 +1,4 @@
-"""Reading of rows other than memories from memory.db as files of a passport.
-
-A row is identified by its table and row number, which says nothing about any person.
-"""
+"""Rows other than memories as files of a passport, identified by their table and row number."""
 
 import json
 from collections.abc import Callable, Mapping

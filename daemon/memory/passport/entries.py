@@ -175,10 +175,7 @@ def _require_sense(
 
 
 def _require_whole(form: BesideForm, name: str, key: ConversationKey | None, place: Place | None) -> None:
-    """Raise ValueError if the form lacks its conversation or room, or its id doesn't match its key.
-
-    Each exists once for an audience, conversation or room.
-    """
+    """Raise ValueError if the form lacks its conversation or room, or its id doesn't match its key."""
     ours = form.soul_daemon
     if isinstance(form, IntentionForm | TopicForm) and (key is None or place is None):
         raise ValueError("it does not say to which conversation it belongs")

@@ -33,10 +33,7 @@ _LARGEST_MANIFEST: Final = 512 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The counts of an export: files, written ones, deleted ones, and the last digest of the chain.
-
-    `failed` are the ids of rows that could not become a file.
-    """
+    """The counts of an export, the last digest of its chain, and the ids of rows that could not become a file."""
 
     records: int
     written: int
@@ -85,11 +82,10 @@ async def write_passport(
 
 
 def _write(folder: Path, files: Sequence[AnyFile], digests: dict[str, str]) -> int:
-    """Write files, and store their digests. Return the number of new or changed files."""
     written = 0
     for file in files:
         content = None if file.path in digests else file.bytes  # several senses show one picture
-        if content is not None:  # a picture that is gone by now
+        if content is not None:  # None: the picture was deleted
             written += write_file(folder, file.path, content, durable=False)
             digests[file.path] = hashlib.sha256(content).hexdigest()
     return written
@@ -115,10 +111,7 @@ def chain_of(digests: Mapping[str, str]) -> str:
 
 
 def read_manifest(folder: Path) -> tuple[Mapping[str, str], str] | None:
-    """Return the digests of a passport's files by path, and its chain, or None without a manifest.
-
-    Raises ValueError for an unreadable manifest, and OSError.
-    """
+    """Return the digests of a passport's files by path, and its chain, or None. Raises ValueError, and OSError."""
     try:
         content = plain_bytes(folder / MANIFEST, _LARGEST_MANIFEST)
     except FileNotFoundError:
@@ -137,7 +130,6 @@ def _is_text(value: object) -> bool:
 
 
 def _prepared(folder: Path) -> Mapping[str, str]:
-    """Create the folder. Return the passport's files that it holds already. Raises StoreError."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise StoreError(f"{folder} is no folder", hint="name an empty folder, or one that does not exist yet")
     try:
@@ -185,10 +177,9 @@ async def verify_passport(folder: Path, clock: Clock) -> Verified:
 
 
 async def _lost(database: Database, decided: Plan, listed: Sequence[Listed]) -> list[str]:
-    """Return the paths of files that lose content in an import and export."""
     names, lost = await database.read(names_of_turns), list[str]()
     for some in in_batches(listed, _AT_ONCE):
-        again = [decided.listing.again(one) for one in some]  # a mirror may grow or change meanwhile
+        again = [decided.listing.again(one) for one in some]  # a mirror may grow or change during the check
         entries = [one.within(decided.knows) for one in again if isinstance(one, PassportEntry)]
         written = await database.read(partial(_written, entries=entries, names=names))
         lost += [

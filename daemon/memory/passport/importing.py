@@ -1,6 +1,6 @@
-"""Importing a passport in small steps, each with the links to what is stored by then.
+"""The import of a passport in small steps, each with the links to what is stored by then.
 
-Stored memories count as unfinished until all links are: a second run finishes an interrupted import.
+A second run finishes an interrupted import, whose memories count as unfinished until all links are stored.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -107,10 +107,7 @@ async def _free_seq(transaction: Transaction, name: str) -> int:
 
 
 async def _put_session(transaction: Transaction, entry: PassportEntry, form: SessionForm, *, as_is: bool) -> None:
-    """Store the summary of a conversation that has none yet.
-
-    It must not cover turns that don't exist here yet: the soul would never see them.
-    """
+    """Store a missing summary. It must not cover turns that don't exist here yet, or the soul never sees them."""
     newest = await transaction.one("SELECT coalesce(max(seq), 0) AS seq FROM turns")
     assert newest is not None
     await transaction.run(
@@ -217,10 +214,7 @@ PLAIN: Final = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result of an import: stored memories, existing ones, refused files and new pictures.
-
-    `left_out` counts unknown fields that are not kept. `fields` names some of them.
-    """
+    """The counts of an import, and the refused files. `left_out` are unknown fields, `fields` some names of them."""
 
     stored: int
     unchanged: int
@@ -314,7 +308,6 @@ class _Work:
             self.fields |= dict.fromkeys(map(named, names[: _FIELDS - len(self.fields)]))
 
     def _missing(self, entry: PassportEntry) -> str:
-        """Return the id of a memory that an entry depends on and that failed since the plan, or ''."""
         ours = entry.form.soul_daemon
         targets = (one.target for one in ours.links) if isinstance(ours, OurRecord) else ()
         return next((one for one in targets if one in self._gone), "")

@@ -27,10 +27,7 @@ _OURS: Final = frozenset({FOLDER, LOCK, LEAVE})
 
 
 def folder_for(home: Path, name: str) -> Path:
-    """Return the path of a mirror's folder, which may not exist yet.
-
-    Raises PathBlocked if it isn't a mirror's, and OSError.
-    """
+    """Return the path of a mirror's folder, which may be missing. Raises OSError, PathBlocked for other contents."""
     folder = home / name
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise PathBlocked(f"{folder} is no plain folder", hint="move it away, or name another SOUL_MIRROR")
@@ -149,7 +146,6 @@ class Mirror:
 
 
 def _is_ours(root: Path, lock: int) -> bool:
-    """Return True if the folder still has this lock, and no other process asks for the folder."""
     try:
         return os.path.samestat(os.fstat(lock), (root / LOCK).stat()) and not (root / LEAVE).exists()
     except OSError:

@@ -87,7 +87,7 @@ class _Survey:
     seen: set[str] = field(default_factory=set)
     fresh: dict[str, Listed] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
-    told: dict[str, ConversationKey] = field(default_factory=dict)  # what is made of all that was said somewhere
+    told: dict[str, ConversationKey] = field(default_factory=dict)  # summaries of a whole conversation
     erased: set[ConversationKey] = field(default_factory=set)
     refused: list[RefusedFile] = field(default_factory=list)
     unchanged: int = 0
@@ -157,10 +157,7 @@ def _is_half(survey: _Survey, entry: PassportEntry) -> bool:
 
 
 def _told_where(entry: PassportEntry) -> ConversationKey | None:
-    """Return the conversation that an entry summarizes as a whole, or None.
-
-    A key without channel or thread means all of them.
-    """
+    """Return the conversation that an entry summarizes as a whole, or None. No channel or thread means all."""
     ours, audience = entry.form.soul_daemon, entry.origin.audience
     match entry.form:
         case SessionForm() | TopicForm():
@@ -191,10 +188,7 @@ async def _standings(transaction: Transaction, entries: Sequence[PassportEntry],
 async def _standing(
     transaction: Transaction, entry: PassportEntry, names: Mapping[str, str], *, half: bool
 ) -> str | None:
-    """Return None for a new entry, '' for a stored equal one, else the reason for a refusal.
-
-    `half`: the stored one may lack links.
-    """
+    """Return None for a new entry, '' for a stored equal one (with `half`: apart from links), else a refusal."""
     there, said = await written_as(transaction, entry, names), entry.content
     if there is not None:
         if half:
@@ -247,7 +241,6 @@ async def _drop_what_rests_on_nothing(database: Database, listing: Listing, surv
 def _of_passport(
     listing: Listing, fresh: Mapping[str, Listed], entries: Sequence[PassportEntry], ends: Iterable[str]
 ) -> dict[str, Known]:
-    """Return the passport's own ids among `ends`, with the words of quoted ones."""
     quoted = {link.target for entry in entries for link in entry.links if link.quote}
     found = dict[str, Known]()
     for name in ends:
@@ -312,7 +305,6 @@ def _own_links(entry: PassportEntry) -> Sequence[OurLink]:
 
 
 def _is_by(entry: PassportEntry, turn: Known) -> bool:
-    """Return True if a turn's author may prove a fact. A named claimant must be the author."""
     assert isinstance(entry.form.soul_daemon, OurRecord)
     claimant = getattr(entry.form.soul_daemon, "claimed_by", "") or entry.form.soul_daemon.person
     return not claimant or claimant == turn.author

@@ -221,7 +221,6 @@ def _id_of(form: AnyForm, file_name: str) -> str:
 
 
 def _made_of(fact: FactForm) -> str:
-    """Return an id for a fact without one, always the same for equal facts."""
     parts = "\x1f".join((fact.subject, fact.predicate, fact.object))
     return f"sem_{hashlib.sha256(parts.encode()).hexdigest()[:8]}"
 

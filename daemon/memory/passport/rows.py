@@ -69,10 +69,7 @@ class PictureRoom:
 
 
 async def bring_pictures(database: Database, folder: Path, room: PictureRoom | None) -> tuple[int, list[RefusedFile]]:
-    """Store the pictures of a passport that a sense here shows.
-
-    Return the number of new ones, and the refusals. Without `room` they are only checked.
-    """
+    """Store a passport's pictures that a sense shows, if there is `room`. Return the number and the refusals."""
     kept, refused = 0, list[RefusedFile]()
     free = room.most_bytes - await in_background(room.folder.size) if room else 0
     pages = _pictures(root_of(folder))
@@ -104,10 +101,7 @@ def digests_of_pictures(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _pictures(root: Path) -> Iterator[tuple[str, Path | str]]:
-    """Yield every picture by its path within the passport, or the reason why no more are read.
-
-    Links are left out, because `read_passport` refuses them.
-    """
+    """Yield every picture's path in the passport with its file, or the reason why no more are read."""
     top, number = root / PICTURES.rpartition("/")[2], 0
     for folder, folders, names in os.walk(top) if not top.is_symlink() else ():
         folders.sort()
@@ -121,7 +115,6 @@ def _pictures(root: Path) -> Iterator[tuple[str, Path | str]]:
 
 
 def _read(path: Path) -> bytes | str:
-    """Return the bytes of a picture whose path fits its digest, or the reason for a refusal."""
     try:
         if picture_path(path.stem).split("/")[-2:] != [path.parent.name, path.name]:
             return "it lies under another digest"

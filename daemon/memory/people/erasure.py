@@ -1,7 +1,4 @@
-"""Deletion of a person's memories from memory.db in one transaction.
-
-It also stops every running cycle and job that may have read the person's words from committing.
-"""
+"""The deletion of a person's memories in one transaction, which also stops running cycles and jobs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -277,7 +274,7 @@ A key used elsewhere is deleted when the person is forgotten there, too.
 
 # What can't be read goes as a whole where it names them: it must not keep the rest.
 _DELETED: Final = (
-    # Their keys go first: a hook that comes with one later is refused, and makes no session anew.
+    # Their keys go first: a later hook with one is refused, and creates no session.
     ("keys", f"DELETE FROM keys WHERE {OF_THIS_WORKSPACE}"),  # noqa: S608 - a constant of this module
     ("sessions", "DELETE FROM sessions WHERE person = :person AND workspace = :workspace"),
     (
@@ -336,7 +333,7 @@ _DELETED: Final = (
     ),
 )
 
-# Rows that stay without their words, so that nothing is taken in or sent a second time; files of messages that became
+# Rows that stay without their words, so messages aren't taken in or sent twice. Files of messages that became
 # no turn go, while the rows of these messages still name their author.
 _BLANKED: Final = (
     (

@@ -137,10 +137,7 @@ class ForgettingPeople:
         return dict(json.loads(row["stores"])) if row else {}
 
     async def adopt(self) -> int:
-        """Order the tombstones of the file that memory.db lacks, and return their number.
-
-        They are missing after a manual restore of a backup. Raises StoreError.
-        """
+        """Order the forgetting of people whom only the tombstones' file names, and return their number."""
         stones = await in_background(partial(read_file, self._folder))
         return await self._database.write(partial(_adopt, stones=stones, now=self._clock.now_ms()))
 
@@ -175,10 +172,7 @@ class ForgettingPeople:
         return _read(row) if row else None
 
     async def _take_out(self, order: _Order) -> Repeats:
-        """Remove the turns from the index in short transactions, before the one that deletes them.
-
-        Returns the soul's messages that repeat the person's words, which are deleted too.
-        """
+        """Remove the turns from the index in short transactions. Return the soul's repeats, which are deleted too."""
         theirs = await self._database.read(partial(turns_of, workspace=order.workspace, person=order.person))
         repeats = await find_repeats(self._database.read, order.workspace, order.person, theirs)
         seqs = [*theirs, *repeats.turns]

@@ -85,10 +85,7 @@ class KnownOfPerson(WorkerStore):
     """The memories of a person that one worker's soul has, limited to what the readers of the answer may hear."""
 
     async def facts(self, person: str, readers: Readers, where: ConversationKey) -> tuple[Fact, ...]:
-        """Return the valid facts without repetition, by topic and then age.
-
-        Facts that aren't about the person come last.
-        """
+        """Return the valid facts without repetition, by topic and age. Facts about others come last."""
         heard, values = record_heard_by(readers, where)
 
         async def unit(transaction: Transaction) -> tuple[Fact, ...]:

@@ -1,7 +1,4 @@
-"""The record of words that a command shows to an admin.
-
-It is written before they are printed, and their authors are informed.
-"""
+"""The record of words shown to an admin, written before they are printed and reported to their authors."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -33,10 +30,7 @@ _MADE_OF: Final = ", ".join(f"'{one}'" for one in DERIVING)
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """A text that a command shows: its id, its soul, and the platform ids of the people whose words it holds.
-
-    `private`: the whole workspace may not see it.
-    """
+    """A text that a command shows, with the platform ids of its authors. `private`: not for the whole workspace."""
 
     id: str
     soul: str
@@ -161,7 +155,6 @@ async def _goal(transaction: Transaction, name: str) -> Worded | None:
 
 
 async def _model(transaction: Transaction, name: str) -> Worded | None:
-    """Return a soul's model of a person for an audience, in any workspace: `model_id` with a `*`."""
     soul, _, person, audience = name.removeprefix(_MODEL).split("/", 3)
     row = await transaction.one(
         "SELECT workspace FROM user_models WHERE soul = :soul AND person = :person AND audience = :audience",
@@ -200,7 +193,7 @@ async def _turn(transaction: Transaction, name: str, seq: int, *, private: bool)
 
 
 async def _people_of(transaction: Transaction, authors: Collection[str]) -> frozenset[str]:
-    """Return the people behind authors. A session's person is that of its key; the admin's has none."""
+    """Return the people behind authors. A session's person is that of its key, and the admin's key has none."""
     people = set[str]()
     for one in authors:
         if (key := key_of(one)) is None:
@@ -211,7 +204,6 @@ async def _people_of(transaction: Transaction, authors: Collection[str]) -> froz
 
 
 async def _authors(transaction: Transaction, name: str) -> set[str]:
-    """Return the authors of all messages that a record was made of, directly or indirectly."""
     rows = await transaction.rows(
         f"""
         WITH RECURSIVE made (id) AS (

@@ -21,7 +21,7 @@ from daemon.memory.stream.emptying import empty_thoughts_on
 
 Read = Callable[[Unit[list[sqlite3.Row]]], Awaitable[list[sqlite3.Row]]]
 
-_LETTERS: Final = 4  # a shorter word of an alphabet is no one's own
+_LETTERS: Final = 4  # a shorter word of an alphabet never counts as a person's own
 _AT_ONCE: Final = 500  # rows of one read, which has to be short
 
 
@@ -239,7 +239,6 @@ class _Looking:
         return frozenset(found)
 
     async def _reached(self, turns: Sequence[int]) -> list[sqlite3.Row]:
-        """Return the soul's turns in the conversations of these turns, once for each, and where these had surfaced."""
         conversations = await self.rows(_STAND_IN, seqs=json.dumps(list(turns)))
         reached = list[sqlite3.Row]()
         for row in conversations:

@@ -24,7 +24,7 @@ _MOST: Final = 200  # texts that are looked for
 _LEAST: Final = 12  # characters; a shorter text says nothing
 _READ: Final = 4 * 2**20  # bytes at a time
 _LONGEST: Final = 200  # characters of a text that are looked for
-_APART: Final = ("backups",)  # folders that keep what they hold until it is replaced, as the person is told
+_APART: Final = ("backups",)  # folders whose contents stay until they are replaced, as the person reads
 
 _ROWS: Final = f"""
     SELECT (SELECT count(*) FROM turns t JOIN conversations c ON c.id = t.conversation
@@ -75,10 +75,7 @@ async def texts_of(database: Database, workspace: str, person: str) -> tuple[str
 
 
 async def residues(database: Database, folder: Path, workspace: str, person: str, texts: Sequence[str]) -> int:
-    """Return the number of rows and files with leftovers.
-
-    Texts that others have said, too, don't count. Raises StoreError or OSError.
-    """
+    """Count rows and files with leftovers. Texts that others said, too, don't count. Raises StoreError or OSError."""
     row = await database.one(_ROWS, person=person, workspace=workspace)
     assert row is not None  # it has no FROM
     alone = await _said_by_no_other(database, texts)
@@ -100,7 +97,6 @@ def _files_with(folder: Path, needles: Sequence[bytes]) -> int:
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a file in overlapping pieces."""
     overlap = b""
     with path.open("rb") as file:
         while piece := file.read(_READ):

@@ -30,18 +30,12 @@ async def drop_faded(transaction: Transaction, now: int, most: int) -> int:
 
 
 async def drop_old_parts(transaction: Transaction, before_ms: int, most: int) -> int:
-    """Drop old statements about the soul itself or its world, and return their number.
-
-    Values and its own text stay for ever.
-    """
+    """Drop old statements about the soul or its world (not values or its own text), and return their number."""
     return await _drop(transaction, "audience <> '' AND at_ms < :until", before_ms, most)
 
 
 async def drop_old_goals(transaction: Transaction, before_ms: int, most: int) -> int:
-    """Drop an admin's goals that were closed before a moment, and return their number.
-
-    A thought's goals are deleted with its words. Open goals stay.
-    """
+    """Drop an admin's goals that were closed before a moment, and return their number."""
     rows = await transaction.rows(
         """
         DELETE FROM goals WHERE seq IN
@@ -284,10 +278,7 @@ _EMPTIED = f"""
 
 
 async def claims_naming(transaction: Transaction, workspace: str, person: str) -> set[str]:
-    """Return the ids of claims whose subject, or else line, has a name of only this person.
-
-    A claim about a mentioned user has a platform id, and is left out.
-    """
+    """Return claims whose subject, or else line, has a name of only this person."""
     names, others = set[str](), set[str]()
     for row in await transaction.rows(_NAMES, workspace=workspace):
         (names if row["person"] == person else others).update(words_of(row["name"]))

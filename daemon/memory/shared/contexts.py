@@ -82,7 +82,7 @@ async def write_context(
     text = await require_allowed(transaction, found, data, writer)
     if found.version and text == as_stored(found.data):
         return found
-    if not set(plain_lines(found.data)) <= set(plain_lines(data)):  # what is only added to stands as it was seen
+    if not set(plain_lines(found.data)) <= set(plain_lines(data)):  # not if the change only adds lines
         await empty_thoughts_on(transaction, [context_id(key)])
     await transaction.insert(
         "shared_context",
@@ -132,11 +132,7 @@ async def define_context(
     audience: Audience | None = None,
     writers: Sequence[str] | None = None,
 ) -> ContextState:
-    """Set the audience and the writers of a context.
-
-    None leaves each unchanged. An audience can only be narrowed, because the data was written for few readers. Raises
-    ContextRefused.
-    """
+    """Set the readers and writers of a context, unless None. Readers can only be narrowed. Raises ContextRefused."""
     found = await read_context(transaction, key, workspace)
     require_free(key)
     if audience is not None and found.version and not audience.within(found.audience):
@@ -160,10 +156,7 @@ async def define_context(
 
 
 def require_readers(found: ContextState, writer: Writer) -> None:
-    """Raise ContextRefused unless all readers of the context may hear the writer's words.
-
-    They always may hear the admin's.
-    """
+    """Raise ContextRefused unless all readers may hear the writer's words. They always may hear the admin's."""
     if writer.name != OPERATOR and not found.audience.within(writer.audience):
         raise ContextRefused(
             f"what is said to {writer.audience} is not for all who read {found.key}",

@@ -129,7 +129,7 @@ class Keys:
         row = await self._database.read(
             lambda transaction: transaction.one("SELECT *, NULL AS seen_ms FROM keys WHERE id = :id", id=id_)
         )
-        # Compared in constant time, and for unknown ids too, so that timing gives nothing of a key away.
+        # Compared in constant time, for unknown ids too: the timing reveals nothing about a key.
         same = hmac.compare_digest(row["hash"] if row else _NONE, hash_of(text))
         return _stored(row) if row and same and row["revoked_ms"] is None else None
 
@@ -166,11 +166,7 @@ def _stored(row: sqlite3.Row) -> StoredKey:
 
 @dataclass(frozen=True, slots=True)
 class OwnKey:
-    """A valid key.
-
-    `number` counts all keys that the person ever had: a number is never used again. `machine` is its own name, or ''.
-    `seen_ms` is the time of the key's last session.
-    """
+    """A valid key. `number` is never used again for the person. `machine` is its own name, or ''."""
 
     number: int
     id: str

@@ -88,10 +88,7 @@ class NoteStore:
         return await self._database.write(lambda transaction: store_note(transaction, note, budget, now))
 
     async def why_over(self, note: NewNote, budget: NoteBudget, pending: int) -> str:
-        """Return the reason why a note, with `pending` more of them, would exceed the budget, or ''.
-
-        Raises StoreError.
-        """
+        """Return the reason why the budget refuses a note after `pending` others, or ''. Raises StoreError."""
         now = self._clock.now_ms()
         return await self._database.read(lambda transaction: why_over(transaction, note, budget, now, pending))
 
@@ -119,10 +116,7 @@ class NoteStore:
         return [read_note(row) for row in rows]
 
     async def heard_in(self, conversation: ConversationKey, limit: int) -> list[SharedMessage]:
-        """Return the newest notes received in a conversation and meant for its readers, oldest first.
-
-        Raises StoreError.
-        """
+        """Return the newest notes for a conversation's readers, oldest first. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT * FROM shared_messages WHERE heard_in = :id AND state IN ('delivered', 'answered')
@@ -181,10 +175,7 @@ async def store_note(
 
 
 async def why_over(transaction: Transaction, note: NewNote, budget: NoteBudget, now: int, pending: int = 0) -> str:
-    """Return the reason why a note exceeds the budget, with advice, or ''.
-
-    An answer is paid by its question, and only needs to be within the limit of hops.
-    """
+    """Return the reason why a note exceeds the budget, or ''. An answer needs only few enough hops."""
     if note.hops > budget.hops:
         return f"it is more than {budget.hops} notes away from what a person said; wait until a person says more"
     if note.kind is NoteKind.ANSWER:
@@ -309,7 +300,7 @@ class SaidToSoul:
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         where = asker.conversation
         heard, other = await note_of(transaction, self.heard), where.thread.partition(":")[0]
-        if heard is None:  # forgotten meanwhile
+        if heard is None:  # forgotten since
             return
         theirs = heard if heard.sender == other else await last_heard(transaction, where, other)
         if theirs is None:

@@ -120,10 +120,7 @@ class PairingStore:
         return await self._database.read(lambda unit: asked_by(unit, self._workspace, approval, now))
 
     async def of_machine(self, code: str, secret: str) -> Pairing:
-        """Return the pairing that the machine with this secret began.
-
-        Any other secret counts as a try. Raises NoSuchCode, and StoreError.
-        """
+        """Return a machine's pairing. A wrong secret counts as a try. Raises NoSuchCode, and StoreError."""
 
         row = await self._database.read(lambda transaction: _row_of(transaction, self._workspace, code))
         if row is not None and _same(row["code"], code):
@@ -225,10 +222,7 @@ async def kill_code(transaction: Transaction, id_: str) -> None:
 
 
 async def _require_room(transaction: Transaction, workspace: str, now: int, own: Sequence[str]) -> None:
-    """Raise TooManyCodes over the limits.
-
-    A machine needs no token to begin: anyone could fill the table. `own` are the ids of the same asker's codes.
-    """
+    """Raise TooManyCodes, because machines need no token. `own` are the ids of the same asker's codes."""
     counted = await transaction.one(
         """
         SELECT coalesce(sum(state = 'open' AND until_ms > :now), 0) AS open,
@@ -253,7 +247,6 @@ def _is_share(number: int, most: int) -> bool:
 
 
 async def _unused_code(transaction: Transaction, workspace: str) -> str:
-    """Return a code whose first half is unused."""
     while True:
         letters = "".join(secrets.choice(LETTERS) for _ in range(2 * _HALF))
         if await _row_of(transaction, workspace, letters) is None:
@@ -287,10 +280,7 @@ def _pairing(row: sqlite3.Row) -> Pairing:
 
 @dataclass(frozen=True, slots=True)
 class CodeTyped:
-    """A code typed by a person, with its earlier result `weighed`.
-
-    `approval` asks them about the machine, '' if others read the conversation.
-    """
+    """A code typed by a person, and its earlier result. `approval` asks them about the machine, '' if others read."""
 
     code: str
     weighed: WeighedCode
@@ -321,10 +311,7 @@ class CodeTyped:
 
 @dataclass(frozen=True, slots=True)
 class MachineDecided:
-    """A person's decision about a machine's key: its rights, or None.
-
-    `pairing` is the id that they were asked about.
-    """
+    """A person's decision about the machine of a `pairing`: its key's rights, or None."""
 
     approval: str
     pairing: str

@@ -138,10 +138,7 @@ class Decided:
     expired: bool
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """Apply the decision as `MemoryAct.perform` says.
-
-        An approval counts once, and only for its owner's own click.
-        """
+        """Apply the decision (see `MemoryAct.perform`). Only the owner's own click counts, and once."""
         question = await note_of(transaction, self.approval.removeprefix(BUTTON))
         if question is None or question.state is not NoteState.HELD:
             return
@@ -238,10 +235,7 @@ class DecidedToBind:
     approval: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """Apply the decision as `MemoryAct.perform` says.
-
-        An approval counts once, and only for its owner's own click.
-        """
+        """Apply the decision (see `MemoryAct.perform`). Only the owner's own click counts, and once."""
         row = await transaction.one("SELECT arguments, asked FROM approvals WHERE id = :id", id=self.approval)
         if row is None:
             return

@@ -48,7 +48,7 @@ class OpenQuestion:
         """Return the news for people now, with its session `gone` or not, or None."""
         held = self.let_ms is None
         if gone and self.note.bound and self.note.state is NoteState.WAITING:
-            return None  # it ends with what binds its thread, and the thread hears that once, whatever waits there
+            return None  # it ends with its binding, which is reported once in the thread
         if now_ms - self.note.created_ms >= OVER_MS:
             return News.EXPIRED if held else News.OVER
         if held or self.said_gone:
@@ -73,10 +73,7 @@ class QuestionStore:
         return await self._database.read(lambda transaction: note_of(transaction, name))
 
     async def open(self, soul: str) -> list[OpenQuestion]:
-        """Return the open questions that a soul passed on, or whose thread was handed to it, oldest first.
-
-        Raises StoreError.
-        """
+        """Return the open questions from a soul or from threads handed to it, oldest first. Raises StoreError."""
         rows = await self._database.rows(
             f"""
             SELECT * FROM shared_messages WHERE {_OPEN} AND workspace = :workspace AND
@@ -117,11 +114,7 @@ class QuestionStore:
         return await self._database.write(unit)
 
     async def answer(self, session: str, name: str, words: str) -> NoteState | None:
-        """Answer a question to a session.
-
-        Return its state before, or None if the session may not read it. A settled question stays unchanged. Raises
-        StoreError.
-        """
+        """Answer a question. Return its state before, or None if the session may not read it. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> NoteState | None:
@@ -175,10 +168,7 @@ async def hand_out(transaction: Transaction, session: str, prompt: str, now: int
 
 
 async def offer(transaction: Transaction, session: str, now: int) -> SharedMessage | None:
-    """Return the oldest question to wake an idle session with, or None while another one was just offered.
-
-    The question is delivered when a turn begins with it.
-    """
+    """Return the oldest question to wake an idle session with, or None while another was just offered."""
     row = await transaction.one(
         f"""
         UPDATE shared_messages SET offers = offers + 1, offered_ms = :now
@@ -209,10 +199,7 @@ async def began(transaction: Transaction, session: str, name: str, prompt: str, 
 
 
 async def take_back(transaction: Transaction, session: str, *, prompt: str = "", until_ms: int = 0) -> None:
-    """Let delivered questions wait again that get no answer.
-
-    These were read at the end of the turn `prompt`, or until a time.
-    """
+    """Make questions without an answer wait again: those of the turn `prompt`, or read until `until_ms`."""
     await transaction.run(
         f"""
         UPDATE shared_messages
@@ -372,7 +359,7 @@ _IN_TURNS: Final = frozenset({"UserPromptSubmit", "Stop"})
 async def at_the_edge_of_a_turn(
     transaction: Transaction, event: HookEvent, session: CodeSession
 ) -> SharedMessage | None:
-    """Record the begin of a turn with a question, or the answer in it. Return the question to read now, or None.
+    """Record the beginning of a turn with a question, or the answer in it. Return the question to read now, or None.
 
     Questions are delivered one at a time, and only if the script passes them on at once: otherwise the answer's
     question is unclear. A turn stopped by its person has no end event: its question waits again at the next turn's

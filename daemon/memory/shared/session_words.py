@@ -59,11 +59,7 @@ async def keep_words(  # noqa: PLR0917 - one of each
 
 
 async def keep_said(transaction: Transaction, owner: KeyOwner, event: HookEvent, words: SessionWords) -> bool:
-    """Store words of a session from a hook.
-
-    Return False if nothing may be kept, or the day's limit is reached. A prompt that is another user's question is
-    stored as such already.
-    """
+    """Store a hook's words. Return False if they can't be kept, or repeat another user's question."""
     asked = await transaction.one(
         """
         SELECT 1 FROM shared_messages WHERE addressee = :session AND kind IN ('question', 'task')

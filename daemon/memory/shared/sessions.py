@@ -74,10 +74,7 @@ class SessionStore:
         return await self._database.read(lambda transaction: session_of(transaction, self._workspace, id_))
 
     async def newest(self, person: str | None) -> list[CodeSession]:
-        """Return up to MOST_LISTED sessions of a person, or of all for None: living ones first, then by last seen.
-
-        Raises StoreError.
-        """
+        """Return a person's sessions (None: all), living ones first, then by last seen. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT * FROM sessions WHERE workspace = :workspace AND (:everybody OR person = :person)
@@ -224,7 +221,6 @@ async def _make_room(transaction: Transaction, session: CodeSession) -> None:
 
 
 def _meets_anew(found: CodeSession, session: CodeSession) -> bool:
-    """Return True if the session returned, moved, or became visible to more people."""
     before = found.living, found.host, found.root, found.branch, found.visibility
     return before != (session.living, session.host, session.root, session.branch, session.visibility)
 
@@ -316,7 +312,6 @@ _INHERITED: Final = (
 
 
 async def _meet(transaction: Transaction, session: CodeSession) -> None:
-    """Record the sessions in the same repository and branch, on both sides, each pair once."""
     if not session.root or not session.host:
         return
     rows = await transaction.rows(
@@ -357,7 +352,7 @@ async def _to_name(transaction: Transaction, session: CodeSession) -> tuple[Code
     if not fresh:
         return ()
     siblings = await _siblings(transaction, session)
-    return tuple(one for one in siblings if one.id in fresh and one.shown_to(session.person))  # it may be hidden by now
+    return tuple(one for one in siblings if one.id in fresh and one.shown_to(session.person))  # it may be hidden now
 
 
 async def end_session(transaction: Transaction, id_: str, reason: str, at_ms: int) -> None:

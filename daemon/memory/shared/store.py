@@ -28,8 +28,8 @@ HTTP: Final = "http"
 """The process of members over HTTP, who leave when their lease ends."""
 
 LEASE_MS: Final = 15_000
-_SILENT_DAEMON_MS: Final = 60_000  # one of which no more can be known, and that beats no more
-_SILENT_PROCESS_MS: Final = 3600_000  # one of which no more can be known, and that is no daemon
+_SILENT_DAEMON_MS: Final = 60_000  # a daemon of unknown state without heartbeats
+_SILENT_PROCESS_MS: Final = 3600_000  # another process of unknown state
 
 
 class AwarenessStore:
@@ -119,10 +119,7 @@ class AwarenessStore:
         return Member(member, process, state, now)
 
     async def _gone_holder(self, key: str, member: str) -> str:
-        """Return the ended process that holds the name, or ''.
-
-        Called before the transaction, because it reads files.
-        """
+        """Return the ended process that holds the name, or ''. Not in a transaction, because it reads files."""
         row = await self._database.one(
             """
             SELECT a.*, p.seen_ms AS beat_ms FROM awareness a LEFT JOIN presence p ON p.id = a.process
@@ -134,7 +131,7 @@ class AwarenessStore:
         return str(row["process"]) if row is not None and self._is_gone(row) else ""
 
     def _is_gone(self, row: sqlite3.Row) -> bool:
-        """Return True if a member has left. If its process's state is unknown, the last sign of life decides."""
+        """Return True if a member has left. If its process's state is unknown, its last sign of life decides."""
         now = self._clock.now_ms()
         if row["until_ms"] is not None:
             return not holds(row["until_ms"], now, LEASE_MS)
@@ -193,10 +190,7 @@ class ContextStore:
         writer: Writer,
         on_change: Callable[[], None] = lambda: None,
     ) -> ContextState:
-        """Store the next version, and call `on_change` unless the data is unchanged.
-
-        Raises ContextConflict, ContextRefused and StoreError.
-        """
+        """Store the next version, and call `on_change` if it differs. Raises ContextConflict, ContextRefused."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[int, ContextState]:

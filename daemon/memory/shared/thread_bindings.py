@@ -212,10 +212,7 @@ class CompanionStore:
         self._daemon = database.processes.own
 
     async def session(self, process: str, owner: KeyOwner) -> CodeSession | None:
-        """Return the owner's current session in a process, or one that was lost.
-
-        Raises KeyEnded if the owner's key was revoked, and StoreError.
-        """
+        """Return the owner's current or lost session in a process. Raises KeyEnded, and StoreError."""
 
         async def unit(transaction: Transaction) -> CodeSession | None:
             await require_key(transaction, owner)
@@ -225,10 +222,7 @@ class CompanionStore:
         return found if found and (found.living or found.reason in _LOST) else None
 
     async def attach(self, process: str, owner: KeyOwner, *, wakes: bool, now: int) -> CodeSession | None:
-        """Record that the companion of a process's session waits here.
-
-        Return the session, or None. Writes only changes. Raises KeyEnded, and StoreError.
-        """
+        """Record that a session's companion waits here, and return the session. Raises KeyEnded, and StoreError."""
         found = await self.session(process, owner)
         if found is None or (found.living and (found.companion, found.wakes) == (self._daemon, wakes)):
             return found
@@ -257,10 +251,7 @@ class CompanionStore:
         return await self._database.write(unit)
 
     async def leave(self, process: str, owner: KeyOwner, *, now: int) -> bool:
-        """Record that a process's companion no longer waits here, which ends the session.
-
-        Return False if there was none. Raises StoreError.
-        """
+        """End the session whose companion waited here. Return False if there was none. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> bool:
             rows = await transaction.rows(
