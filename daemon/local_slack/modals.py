@@ -12,7 +12,7 @@ from daemon.local_slack.state import WorkspaceState
 Filled = str | Sequence[str]
 """A filled-in value: a text, the value of a choice, or the values of several."""
 
-_LONGEST: Final = 3_000  # characters of a text, where the element names no fewer
+_LONGEST: Final = 3_000  # characters of a text, unless the element sets fewer
 _LABEL: Final = 2_000
 _PLACEHOLDER: Final = 150
 _IDENTIFIER: Final = 255

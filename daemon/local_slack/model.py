@@ -139,7 +139,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class CustomAuthor:
-    """Another name and icon for one message of the app. The icon is `:emoji:` or a picture's URL."""
+    """A name and icon for one message of the app, other than its own. The icon is `:emoji:` or a picture's URL."""
 
     name: str = ""
     icon: str = ""

@@ -16,7 +16,7 @@ async def record_act(
 
 
 class AuditedChanges:
-    """Changes by the admin `actor`, a user name of the operating system."""
+    """The changes by the admin `actor`, a user name of the operating system."""
 
     def __init__(self, database: Database, clock: Clock, actor: str) -> None:
         self._database = database

@@ -105,14 +105,14 @@ async def note_in_conversation(
 
 
 _WHY: Final = "its reply was emptied before it arrived"
-_HARMLESS: Final = (  # asked twice they change nothing
+_HARMLESS: Final = (  # commands that may safely run twice
     *(Command.KNOWN, Command.WHY, Command.WHY_SAID, Command.EXPORT),
     *(Command.SESSIONS, Command.WORKS_ON, Command.HELP, Command.STATUS, Command.REMINDERS),
 )
 
 
 async def posts_waiting(transaction: Transaction, workspace: str) -> list[str]:
-    """The keys of posts that were surely not sent yet and hold words."""
+    """Return the keys of posts that surely were not sent yet and hold words."""
     rows = await transaction.rows(
         """
         SELECT id FROM outbox WHERE state = 'pending' AND cleared = 0

@@ -16,7 +16,7 @@ FOLDER: Final = "memory"
 LEAVE: Final = "leave"
 """The file by which a process that deletes a mirror asks its owner to release the lock."""
 
-_LOOKS: Final = 40  # at whether the owner has done so
+_LOOKS: Final = 40  # checks that the owner has released the lock
 _BETWEEN_S: Final = 0.25
 
 
@@ -30,7 +30,7 @@ def delete_mirror(root: Path) -> bool:
     """Delete a mirror unless another process has its lock. Return True if it was deleted. Blocks. Raises OSError."""
     with owned(root) as lock:
         if lock is not None:
-            shutil.rmtree(root / FOLDER, ignore_errors=True)  # the lock goes last: by it the rest is found after a kill
+            shutil.rmtree(root / FOLDER, ignore_errors=True)  # the lock goes last: it marks the rest after a kill
             shutil.rmtree(root)
         return lock is not None
 

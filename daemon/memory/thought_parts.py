@@ -43,8 +43,7 @@ class ThoughtPart(Protocol):
     def field(self) -> str: ...
 
     @property
-    def size(self) -> int:
-        """The number of parts of the field."""
+    def size(self) -> int: ...
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
         """Apply the parts that the daemon's checks allow. Raises StoreError."""

@@ -35,7 +35,7 @@ class BindingOrder:
 
 
 class BindingAdmin(AuditedChanges):
-    """Binds in the name of the admin `actor`."""
+    """The binding of threads by the admin `actor`."""
 
     async def bind(self, session: CodeSession, name: str, *, everybody: bool) -> BindingOrder:
         """Bind the conversation `name` (`find_conversation`), or ask the session's owner. Raises BindingRefused."""
@@ -108,7 +108,7 @@ class HandedOver:
 
 
 class Handing(AuditedChanges):
-    """Hands threads over in the name of the admin `actor`."""
+    """The handover of threads by the admin `actor`."""
 
     async def other_apps(self, name: str, to: str) -> tuple[ConversationKey, frozenset[str]]:
         """Return the conversation `name`, and the soul's bots if only another app hosts it. Raises StoreError."""

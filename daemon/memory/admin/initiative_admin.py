@@ -88,7 +88,7 @@ async def said_unasked(database: Database, soul: str, most: int) -> tuple[SaidUn
 
 
 class InvitationChanges(AuditedChanges):
-    """Permissions to write unasked, set by the admin `actor`. Only users can invite a soul to write to them."""
+    """The permissions to write unasked, set by the admin `actor`. Only users can invite a soul to write to them."""
 
     async def allow(self, soul: str, who: str) -> None:
         """Let a soul write unasked in the threads of a channel. Raises StoreError."""
@@ -192,7 +192,7 @@ LONGEST_WHY: Final = 400
 
 
 class AuthorityChanges(AuditedChanges):
-    """Levels of authority, set by the admin `actor`."""
+    """The levels of authority, set by the admin `actor`."""
 
     async def set(self, soul: str, function: Function, level: Level, why: str) -> Level:
         """Set a function's level and restart its counts. Return the level before. Raises StoreError."""

@@ -103,7 +103,7 @@ class LiveDaemon:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Model calls since a time. `unpriced` counts the calls whose highest possible cost is in `cost_usd`."""
+    """The model calls since a time. `unpriced` counts those whose highest possible cost is in `cost_usd`."""
 
     calls: int
     failed: int
@@ -311,8 +311,8 @@ def _daemon(row: sqlite3.Row, now_ms: int, database: Database) -> LiveDaemon:
 
 
 _LOOKED_AT: Final = 10  # messages
-_MOST_FAILED: Final = 3  # of them; one more is too much
-_CALLS: Final = 400  # rows that are read for it
+_MOST_FAILED: Final = 3  # failed messages that still count as few
+_CALLS: Final = 400  # model calls read for these messages
 _DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 

@@ -15,7 +15,7 @@ _OPEN = ("new", "claimed")
 
 
 class StoredReplies:
-    """Messages and their replies from memory.db, which has them also after a restart."""
+    """The messages and replies in memory.db, which has them also after a restart."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -59,7 +59,7 @@ class _Job(Generic[T]):
 
 @dataclass(slots=True)
 class _Batch:
-    """Units that share a transaction. `answers` call back the units that ran, the others wait in `left`."""
+    """The units that share a transaction. `answers` call back the units that ran, the others wait in `left`."""
 
     jobs: list[_Job[object]]
     left: list[_Job[object]] = field(default_factory=list)
@@ -69,7 +69,7 @@ class _Batch:
 
 
 class Database:
-    """Reads and writes of memory.db. Use `open_database`. `processes` shows which other processes are alive."""
+    """The reader and writer of memory.db, made by `open_database`. `processes` shows which processes are alive."""
 
     def __init__(self, path: Path, clock: Clock, writer: WorkThread, readers: Iterable[WorkThread]) -> None:
         self.path = path

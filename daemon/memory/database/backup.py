@@ -34,7 +34,7 @@ from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.database.work_thread import copy_pages, pause_between
 
 _LEAST_PATIENCE_S: Final = 60.0
-_LONGEST_STEP_S: Final = 10.0  # that counts; more is a clock that was moved
+_LONGEST_STEP_S: Final = 10.0  # seconds of a step that count; a longer step means a moved clock
 _SLOWEST: Final = 2e6  # bytes a second that a copy makes at least, next to all other work
 _MOST_FAULTS: Final = 10
 _RETRY_S: Final = 60.0
@@ -200,7 +200,7 @@ def check_pragma(connection: sqlite3.Connection, pragma: str) -> list[str]:
 
 
 class BackupSchedule:
-    """Regular checked copies, made only if anything lasting was stored since the last one.
+    """The regular checked copies, made only if anything lasting was stored since the last one.
 
     All copies together take at most `share` (0..1) of the disk, and leave twice the size of memory.db free on it.
     `turn` says if this daemon makes the copies.
@@ -286,14 +286,13 @@ def _keep_flushing(partial: Path, stop: threading.Event) -> None:
 
 
 def discard(path: Path) -> None:
-    """Delete a database that is not in use, and its journals."""
     for suffix in ("", *COMPANIONS):
         with suppress(OSError):
             path.with_name(path.name + suffix).unlink()
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or the names in a directory, to the disk."""
+    """Flush a file, or the names in a directory, to the disk (fsync)."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -24,7 +24,7 @@ PARTIAL: Final = ".partial"
 
 @dataclass(frozen=True, slots=True)
 class CopyRoom:
-    """Sizes in bytes: the whole disk, its free space, memory.db, and the limit of all copies together."""
+    """The sizes in bytes of the whole disk, its free space, memory.db, and the limit of all copies together."""
 
     disk: int
     free: int

@@ -34,7 +34,7 @@ _WAL_FIXED_ON_BRANCH = {(3, 44): 6, (3, 50): 7}
 _CHECKED_WHOLE = 32 * 2**20  # bytes, read in a fraction of a second
 _SEARCH = "fts5"  # in every fault of a full-text index, as SQLite words it
 _BUSY_S = 5.0  # another process may write while a file is opened; `open_database` sets a shorter wait afterwards
-_TRIES = 20  # of several daemons that make one file at the same moment
+_TRIES = 20  # for several daemons that create one file at once
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA fullfsync=ON",  # without it macOS does not flush the drive's own cache
@@ -184,7 +184,7 @@ Unit = Callable[["Transaction"], Awaitable[T]]
 
 
 class Transaction:
-    """Statements inside one transaction. Each fetches all its rows at once: no cursor outlives a statement."""
+    """The statements of one transaction. Each fetches all its rows at once: no cursor outlives a statement."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -143,7 +143,7 @@ class FactForm(Form):
 
 
 class SenseForm(Form):
-    """Something seen, heard or read."""
+    """A thing seen, heard or read."""
 
     type: Literal[PassportKind.SENSE] = PassportKind.SENSE
     sensory_id: str
@@ -160,7 +160,7 @@ class SenseForm(Form):
 
 
 class JournalForm(Form):
-    """Words of the soul for itself."""
+    """A journal entry: words of the soul for itself."""
 
     type: Literal[PassportKind.JOURNAL]
     journal_id: str

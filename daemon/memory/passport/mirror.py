@@ -62,7 +62,7 @@ _LOOK_S: Final = 2.0
 _WAIT_S: Final = 30.0  # where the folder can't be written, or the disk is full
 _OFF_S: Final = 600.0
 _TAKE_OVER_S: Final = 10.0
-_REST: Final = 4.0  # times as long as a writing took
+_REST: Final = 4.0  # pause after a writing, in multiples of its duration
 _HINT: Final = "check the owner and mode of the folder that SOUL_MIRROR names"
 
 

@@ -56,7 +56,7 @@ async def picture_file(transaction: Transaction, key: str, folder: SenseBytes | 
         return None
     try:
         return PictureFile(picture_path(digest), key, folder)
-    except ValueError:  # what a passport of another house refers to by another name has no bytes here
+    except ValueError:  # another program's passport may name pictures otherwise
         return None
 
 

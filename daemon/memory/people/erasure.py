@@ -27,7 +27,7 @@ from daemon.memory.thought_parts import WITHOUT_FREE_WORDS
 
 K = TypeVar("K", int, str)
 _WHY: Final = "its person asked to be forgotten"
-_ALL_TURNS: Final = -1  # what was heard since then, that is, ever
+_ALL_TURNS: Final = -1  # a turn number before all turns
 _MANY: Final = 500  # keys in one statement
 
 
@@ -272,7 +272,7 @@ OF_THIS_WORKSPACE: Final = """
 A key used elsewhere is deleted when the person is forgotten there, too.
 """
 
-# What can't be read goes as a whole where it names them: it must not keep the rest.
+# An unreadable value that names the person is emptied as a whole: it must not stop the rest.
 _DELETED: Final = (
     # Their keys go first: a later hook with one is refused, and creates no session.
     ("keys", f"DELETE FROM keys WHERE {OF_THIS_WORKSPACE}"),  # noqa: S608 - a constant of this module
@@ -285,7 +285,7 @@ _DELETED: Final = (
         """,
     ),
     ("readings", "DELETE FROM readings WHERE instr(words, :person) > 0 AND workspace = :workspace"),
-    (  # another has read that words will come
+    (  # the promise was made to another person
         "goals",
         f"""
         UPDATE goals SET {WITHOUT_WORDS}

@@ -36,7 +36,7 @@ T = TypeVar("T")
 _AT_ONCE: Final = 100  # turns taken out of the index in one transaction, which has to be short
 _REST: Final = 2.0  # times as long as a transaction took
 _EVERY_S: Final = 20.0
-_LATE_MS: Final = 30_000  # until then the one that was asked is at it
+_LATE_MS: Final = 30_000  # until then the process that took the request works on it
 _PEOPLE: Final = """
     SELECT author AS person, workspace FROM inbox WHERE author <> ''
     UNION SELECT t.author, c.workspace FROM turns t JOIN conversations c ON c.id = t.conversation

@@ -105,7 +105,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 _SENSES: Final = "senses"
-_LOOKS: Final = 40  # at whether the owner of the index has followed
+_LOOKS: Final = 40  # checks that the index's owner has followed
 _BETWEEN_S: Final = 0.25
 
 

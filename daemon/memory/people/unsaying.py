@@ -37,7 +37,7 @@ _QUOTING: Final = (
     ("mind_documents", "thought", "words || ' ' || why", "DELETE FROM mind_documents WHERE rowid = :key"),
     ("intentions", "substr(id, 1, instr(id, '-') - 1)", "content", "DELETE FROM intentions WHERE rowid = :key"),
     ("predictions", "thought", "what", _WITHDRAWN),
-)  # what a thought made: which thought, the words in it, and what becomes of one that tells the fact
+)  # rows made by thoughts: table, thought, words, and the change to one that tells the fact
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.shared.keys import OwnKey, hash_of, make_key, own_keys
 
 _HALF: Final = 4
-_MOST_REMEMBERED: Final = 200  # of who began which code; as many are given out in twenty minutes
+_MOST_REMEMBERED: Final = 200  # askers of codes; about twenty minutes' worth
 _MINUTE_MS: Final = 60_000
 
 
@@ -60,10 +60,10 @@ class Typed(StrEnum):
     """The result for a typed code."""
 
     RIGHT = "right"
-    UNKNOWN = "unknown"  # no machine shows it, or it is over
-    WRONG = "wrong"  # its second half is that of no code that is open
+    UNKNOWN = "unknown"  # no machine shows the code, or it has expired
+    WRONG = "wrong"  # the second half fits no open code
     TAKEN = "taken"  # another person typed it before
-    TOO_MANY = "too many"  # they have typed too many wrong ones
+    TOO_MANY = "too many"  # the person typed too many wrong codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class PairingStore:
         self._database = database
         self._clock = clock
         self._workspace = workspace
-        self._askers: dict[str, str] = {}  # by the ids of what they began here, oldest first
+        self._askers: dict[str, str] = {}  # by the ids of their codes, oldest first
 
     async def begin(self, machine: str, asker: str, soul: str) -> Begun:
         """Create a code for a machine. An asker gets only a share of all codes. Raises TooManyCodes, and StoreError."""

@@ -121,7 +121,7 @@ class QuestionStore:
             found = await note_of(transaction, name)
             if found is None or found.addressee != session or found.kind not in (NoteKind.QUESTION, NoteKind.TASK):
                 return None
-            if found.state in (NoteState.HELD, NoteState.REFUSED):  # it never came before the session
+            if found.state in (NoteState.HELD, NoteState.REFUSED):  # the session never saw it
                 return None
             await settle(transaction, found, words, now)
             return found.state
