@@ -1,7 +1,4 @@
-"""Threads and DMs that are bound to sessions: at most one session a thread and one thread a session.
-
-Ending a binding posts a line in the thread and drops its unread messages, in one transaction.
-"""
+"""Threads and DMs that are bound to sessions: at most one session a thread and one thread a session."""
 
 import secrets
 from collections.abc import Mapping

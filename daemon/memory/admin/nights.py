@@ -147,7 +147,7 @@ class MemoryFindings:
 
     `facts` counts all facts. `unquoted` are facts that claim a proof whose quotation isn't found. `index_missing` and
     `index_orphaned` concern both indexes, of words and of vectors. Rows that wait to be embedded aren't missing.
-    `broken_at` is the first row of the ledger that doesn't follow from the one before, `altered` are objects that
+    `broken_at` is the first row of the ledger that doesn't follow from the one before. `altered` are objects that
     differ from their newest digest there.
     """
 

@@ -1,8 +1,4 @@
-"""Messages and posts, as an admin lists, retries and drops them.
-
-Each change goes into the audit log. A running daemon sees a change at its next look. A retried message is `new`, a
-retried post `pending`, or `sending` with a lapsed lease if it must be looked up first.
-"""
+"""Messages and posts, as an admin lists, retries and drops them, with entries in the audit log."""
 
 import json
 import re

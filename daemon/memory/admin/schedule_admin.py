@@ -1,7 +1,4 @@
-"""Intentions, goals and questions for permission, as an admin lists and changes them.
-
-Each change goes into the audit log. A running daemon sees a change at its next look.
-"""
+"""Intentions, goals and questions for permission, as an admin lists and changes them, with audit entries."""
 
 import re
 from collections.abc import Sequence

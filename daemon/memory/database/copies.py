@@ -91,9 +91,9 @@ def newest_copy(directory: Path, now_ms: int) -> int | None:
 def rotate(directory: Path, now_ms: int, room: CopyRoom, *, wanted: int = 0) -> tuple[Path, ...]:
     """Delete old copies and leftover temporary files, and return the deleted paths. Raises OSError.
 
-    The newest copy of each quarter of an hour stays for three hours, of each hour for a day, of each day for 14 days
-    (UTC). If `wanted` more bytes would exceed the limit of all copies, or leave less than twice the size of memory.db
-    free, more copies are deleted, evenly spread. The newest always stays.
+    The newest copy of each quarter of an hour stays for three hours. That of each hour stays for a day, that of each
+    day for 14 days (UTC). Fewer stay, evenly spread, if `wanted` more bytes would exceed the limit of all copies. So
+    they do if less than twice the size of memory.db would be free. The newest always stays.
     """
     made = all_copies(directory)
     kept = _in_slots(made, now_ms)

@@ -1,7 +1,7 @@
 """The processes that are alive: each locks a file of its own next to memory.db.
 
-The kernel frees the lock at the process's death. A flock(2) belongs to one open file: its process can't free it by
-other files, child processes don't inherit it, and all containers of a host that share the folder see it.
+The kernel frees the lock at the process's death. A flock(2) belongs to one open file: other files of its process can't
+free it. Child processes don't inherit it. All containers of a host that share the folder see it.
 """
 
 import fcntl

@@ -1,8 +1,4 @@
-"""The forms of a passport's files other than memories: plans, models of users and the soul's own state.
-
-Seed 004 has no fields for them: all but the user and the time is under `soul_daemon`. A file that lacks one of these
-fields is refused.
-"""
+"""The forms of a passport's files other than memories: plans, models of users and the soul's own state."""
 
 import hashlib
 import json

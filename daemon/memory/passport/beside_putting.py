@@ -1,8 +1,4 @@
-"""Storing what a passport holds besides memories, without changing existing rows.
-
-A plan that may have fired already doesn't fire again: past plans are stored as cancelled, and plans that ended here
-stay ended.
-"""
+"""Storing what a passport holds besides memories, without changing existing rows or repeating past plans."""
 
 from dataclasses import dataclass
 from typing import Final

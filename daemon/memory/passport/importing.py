@@ -1,7 +1,4 @@
-"""The import of a passport in small steps, each with the links to what is stored by then.
-
-A second run finishes an interrupted import, whose memories count as unfinished until all links are stored.
-"""
+"""The import of a passport in small steps: a second run finishes the memories marked as unfinished."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

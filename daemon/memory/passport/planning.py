@@ -1,7 +1,4 @@
-"""The plan of an import: new files, existing ones, forgotten ones, and refusals of files that depend on missing ones.
-
-The files are read twice, some at a time. Of each, only a line of a list (`Listed`) is kept.
-"""
+"""The plan of an import: new, existing and forgotten files, and refusals of files that lack others."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

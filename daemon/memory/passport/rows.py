@@ -215,8 +215,8 @@ async def files_of(
 async def file_of_key(transaction: Transaction, key: str, pictures: SenseBytes | None) -> AnyFile | None:
     """Return the file of a key, or None if an export would write none.
 
-    A key is the id of a turn or record, `S:` and a conversation for its summary, `B:` and a digest for a picture, else
-    a table and row number.
+    A key is the id of a turn or record, `S:` and a conversation (its summary), or `B:` and a digest (a picture). Other
+    rows have their table and number.
     """
     if key.partition(":")[0] in BY_TABLE:
         return await beside_file(transaction, key)

@@ -13,7 +13,7 @@ OWN_FACT: Final = f"""
         AND r.audience GLOB 'dm:*' AND r.audience IN (SELECT m.audience FROM user_models m
           WHERE m.soul = :soul AND m.workspace = :workspace AND m.person = :person)) END
     """  # noqa: S608 - constants
-"""A condition in SQL on a record `r` and its fact `k`: it is about the person, or was noted by them or in their DMs.
+"""A condition in SQL: the record `r` with the fact `k` is about the person, noted by them, or noted in their DMs.
 
 A user's words about another user known to the soul belong to neither.
 """

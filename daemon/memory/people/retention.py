@@ -1,7 +1,4 @@
-"""The deletion of memories older than their limits: turns, ended facts, episodes, senses and the journal.
-
-The age counts from the time of the message or note, whether a daemon ran or not.
-"""
+"""The deletion of memories older than their limits, by the age of the message or note."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The notes that souls send each other: each counts once against a budget, before it costs a model call (seed 003).
 
-A note is stored with an inbox row, in a conversation of the sender and of those who may know its words: words said in
-one such conversation never enter another. A trigger updates the note with the row's state.
+A note's inbox row is in a conversation of the sender and of those who may know its words. Words said in one such
+conversation never enter another. A trigger updates the note with the row's state.
 """
 
 import secrets

@@ -1,7 +1,4 @@
-"""Words of sessions of Claude Code: kept texts, what was said in sessions, and counts of their requests.
-
-Their author is the session, never its person: a program's words are no evidence about people.
-"""
+"""Words of sessions of Claude Code, which are no evidence about people: kept texts, and counts of requests."""
 
 from typing import Final
 
