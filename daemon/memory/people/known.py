@@ -36,7 +36,7 @@ TAKES_PART: Final = f"""
     CROSS JOIN conversations c ON c.id = p.conversation WHERE c.workspace = :workspace
     """  # noqa: S608 - constants
 PRIVATE: Final = f"{TAKES_PART} AND c.audience LIKE 'dm:%'"
-"""A condition in SQL: the person's DMs."""
+"""A SELECT of the ids of the person's DMs."""
 
 
 _ORDER: Final = ("role", "work", "preference", "answering", "other")

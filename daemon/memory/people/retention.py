@@ -275,7 +275,7 @@ _EMPTIED = f"""
 
 
 async def claims_naming(transaction: Transaction, workspace: str, person: str) -> set[str]:
-    """Return claims whose subject, or else line, has a name of only this person."""
+    """Return the ids of claims whose subject, or else line, has a name of only this person."""
     names, others = set[str](), set[str]()
     for row in await transaction.rows(_NAMES, workspace=workspace):
         (names if row["person"] == person else others).update(words_of(row["name"]))

@@ -199,7 +199,7 @@ class KeysEnded:
     all_: bool = False
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """Revoke the keys as `MemoryAct.perform` says. Revoked ones stay unchanged."""
+        """Revoke the keys (see `MemoryAct.perform`). Revoked ones stay unchanged."""
         ended = await transaction.rows(
             """
             UPDATE keys SET revoked_ms = :now WHERE person = :person AND person <> '' AND revoked_ms IS NULL

@@ -222,7 +222,7 @@ async def kill_code(transaction: Transaction, id_: str) -> None:
 
 
 async def _require_room(transaction: Transaction, workspace: str, now: int, own: Sequence[str]) -> None:
-    """Raise TooManyCodes, because machines need no token. `own` are the ids of the same asker's codes."""
+    """Raise TooManyCodes over a limit: machines need no token. `own` are the ids of the same asker's codes."""
     counted = await transaction.one(
         """
         SELECT coalesce(sum(state = 'open' AND until_ms > :now), 0) AS open,
@@ -287,7 +287,7 @@ class CodeTyped:
     approval: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """Apply the code as `MemoryAct.perform` says. Raises ReadersChanged if the code's result differs now."""
+        """Apply the code (see `MemoryAct.perform`). Raises ReadersChanged if the code's result differs now."""
         workspace = asker.conversation.workspace
         if await weigh(transaction, workspace, self.code, asker.person, now) != self.weighed:
             raise ReadersChanged("the code is another thing now", hint="nothing to do: the reply is begun anew")
@@ -319,7 +319,7 @@ class MachineDecided:
     rights: KeyRights | None
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """Apply the decision as `MemoryAct.perform` says. Raises ReadersChanged if it is too late."""
+        """Apply the decision (see `MemoryAct.perform`). Raises ReadersChanged if it can't be decided any more."""
         found = await asked_by(transaction, asker.conversation.workspace, self.approval, now)
         if found is None or found.id != self.pairing or found.person != asker.person:
             raise ReadersChanged("the code is dead by now", hint="nothing to do: the reply is begun anew")

@@ -84,7 +84,7 @@ class PutToSession:
     bound: bool = False
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """Send the question as `MemoryAct.perform` says. Raises ReadersChanged if the words must be made again."""
+        """Send the question (see `MemoryAct.perform`). Raises ReadersChanged if the words must be made again."""
         where = asker.conversation
         session = await session_of(transaction, where.workspace, self.session)
         as_said = session is not None and (session.name, session.person) == (self.called, self.owner)
@@ -188,7 +188,7 @@ class Bound:
     everybody: bool
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """Bind the thread as `MemoryAct.perform` says. Raises ReadersChanged if the words must be made again."""
+        """Bind the thread (see `MemoryAct.perform`). Raises ReadersChanged if the words must be made again."""
         session = await session_of(transaction, asker.conversation.workspace, self.session)
         if session is None or (session.name, session.person) != (self.called, self.owner) or not session.may_be_asked:
             raise ReadersChanged(f"{self.called} may not be bound now", hint="nothing to do: the reply is begun anew")
