@@ -92,8 +92,8 @@ def rotate(directory: Path, now_ms: int, room: CopyRoom, *, wanted: int = 0) -> 
     """Delete old copies and leftover temporary files, and return the deleted paths. Raises OSError.
 
     The newest copy of each quarter of an hour stays for three hours. That of each hour stays for a day, that of each
-    day for 14 days (UTC). Fewer stay, evenly spread, if `wanted` more bytes would exceed the limit of all copies. So
-    they do if less than twice the size of memory.db would be free. The newest always stays.
+    day for 14 days (UTC). Fewer stay, evenly spread, if `wanted` more bytes would exceed the limit of all copies. Fewer
+    stay also if less than twice the size of memory.db would be free. The newest always stays.
     """
     made = all_copies(directory)
     kept = _in_slots(made, now_ms)

@@ -84,7 +84,7 @@ class _Survey:
     seen: set[str] = field(default_factory=set)
     fresh: dict[str, Listed] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
-    told: dict[str, ConversationKey] = field(default_factory=dict)  # summaries of a whole conversation
+    told: dict[str, ConversationKey] = field(default_factory=dict)  # entries made of a whole conversation
     erased: set[ConversationKey] = field(default_factory=set)
     refused: list[RefusedFile] = field(default_factory=list)
     unchanged: int = 0
@@ -154,7 +154,7 @@ def _is_half(survey: _Survey, entry: PassportEntry) -> bool:
 
 
 def _told_where(entry: PassportEntry) -> ConversationKey | None:
-    """Return the conversation that an entry summarizes as a whole, or None. No channel or thread means all."""
+    """Return the conversation that an entry as a whole is made of, or None. No channel or thread means all."""
     ours, audience = entry.form.soul_daemon, entry.origin.audience
     match entry.form:
         case SessionForm() | TopicForm():
