@@ -1,4 +1,4 @@
-"""Serves a workspace in its own process: `python -m daemon.local_slack --port 8765`, stopped by SIGTERM or Ctrl-C."""
+"""The process that serves a workspace: `python -m daemon.local_slack --port 8765`, stopped by SIGTERM or Ctrl-C."""
 
 import argparse
 import asyncio
@@ -13,7 +13,7 @@ from daemon.local_slack.workspace import Profile
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until a signal; prints `{url, page_url, api_url, bot_token, app_token, bot_user, team}` as a JSON line."""
+    """Serve until a signal. Prints `{url, page_url, api_url, bot_token, app_token, bot_user, team}` as a JSON line."""
     options = _parser().parse_args(arguments)
     try:
         asyncio.run(_serve(options))

@@ -19,7 +19,7 @@ _WAIT: Final = 60.0  # seconds after which a wait counts as a hang
 
 
 class WorkspaceRefused(DaemonError):
-    """The workspace refused a request; `code` is the error name, the hint says what would work."""
+    """An error: the workspace refused a request. `code` is the error name, the hint says what would work."""
 
     def __init__(self, code: str, hint: str) -> None:
         super().__init__(f"the workspace refused: {code}", hint=hint)
@@ -27,11 +27,11 @@ class WorkspaceRefused(DaemonError):
 
 
 class WorkspaceClient:
-    """Acts as the users of a workspace: `async with WorkspaceClient(page_url) as people:`.
+    """The users of a workspace over HTTP:
 
-    `page_url` holds the workspace's key. Refusals raise WorkspaceRefused.
-    Users and channels are named by id or name; `dm` is a user's DM with the app. Messages are Slack's objects plus
-    their `channel`.
+    `async with WorkspaceClient(page_url) as people:`. `page_url` holds the workspace's key. Refusals raise
+    WorkspaceRefused. Users and channels are named by id or name, and `dm` is a user's DM with the app. Messages are
+    Slack's objects plus their `channel`.
     """
 
     def __init__(self, page_url: str) -> None:
@@ -41,7 +41,6 @@ class WorkspaceClient:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        """Open the HTTP session."""
         endless = aiohttp.ClientTimeout(total=None)
         self._session = aiohttp.ClientSession(
             timeout=endless,
@@ -53,7 +52,6 @@ class WorkspaceClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the HTTP session."""
         if self._session is not None:
             await self._session.close()
 
@@ -69,60 +67,57 @@ class WorkspaceClient:
         broadcast: bool = False,
         files: Sequence[Json] = (),
     ) -> Json:
-        """Post typed text; `@Name` mentions. Files are `{name, text}` or `{name, base64}`. Gives the message."""
+        """Post typed text, and return the message. `@Name` mentions. Files are `{name, text}` or `{name, base64}`."""
         fields = {"person": person, "channel": channel, "text": text, "thread": thread, "broadcast": broadcast}
         return dict((await self.post("say", **fields, files=list(files)))["message"])
 
     async def edit(self, person: str, channel: str, ts: str, text: str) -> Json:
-        """Edit the user's own message; gives the message."""
         return dict((await self.post("edit", person=person, channel=channel, ts=ts, text=text))["message"])
 
     async def delete(self, person: str, channel: str, ts: str) -> None:
-        """Delete the user's own message."""
         await self.post("delete", person=person, channel=channel, ts=ts)
 
     async def react(self, person: str, channel: str, ts: str, name: str, *, remove: bool = False) -> None:
-        """Add or remove an emoji."""
         await self.post("react", person=person, channel=channel, ts=ts, name=name, remove=remove)
 
     async def click(self, person: str, channel: str, ts: str, action_id: str, value: str = "") -> bool:
-        """Click a button; false when no socket is open."""
+        """Click a button. Return False if no socket is open."""
         pressed = await self.post("click", person=person, channel=channel, ts=ts, action_id=action_id, value=value)
         return bool(pressed["delivered"])
 
     async def shortcut(self, person: str, channel: str, ts: str, callback_id: str) -> bool:
-        """Use a message shortcut of the app; false when no socket is open."""
+        """Use a message shortcut of the app. Return False if no socket is open."""
         used = await self.post("shortcut", person=person, channel=channel, ts=ts, callback_id=callback_id)
         return bool(used["delivered"])
 
     async def stop(self, person: str, channel: str, thread: str) -> str:
-        """Press the stop button of a thread in which the app is at work; gives the event id."""
+        """Press the stop button of a thread in which the app works. Return the event id."""
         return str((await self.post("stop", person=person, channel=channel, thread=thread))["event_id"])
 
     async def rename_session(self, person: str, channel: str, thread: str, title: str) -> str:
-        """Give an agent session another title, as a user; gives the event id."""
+        """Rename an agent session as a user. Return the event id."""
         order = await self.post("rename_session", person=person, channel=channel, thread=thread, title=title)
         return str(order["event_id"])
 
     async def press_home(self, person: str, action_id: str) -> bool:
-        """Press a button on a user's home tab; false when no socket is open."""
+        """Press a button on a user's home tab. Return False if no socket is open."""
         return bool((await self.post("press_home", person=person, action_id=action_id))["delivered"])
 
     async def submit(self, person: str, view: str, **values: str | Sequence[str]) -> bool:
-        """Send a dialog, by its id, with the value or values of each input by its action_id; false without a socket."""
+        """Submit a modal with its inputs' values by action_id. Return False if no socket is open."""
         return bool((await self.post("submit", person=person, view=view, values=values))["delivered"])
 
     async def command(self, person: str, channel: str, command: str, text: str = "") -> bool:
-        """Type a slash command; false when no socket is open."""
+        """Type a slash command. Return False if no socket is open."""
         typed = await self.post("command", person=person, channel=channel, command=command, text=text)
         return bool(typed["delivered"])
 
     async def open_dm(self, person: str) -> str:
-        """Open a user's DM with the app (raises app_home_opened); gives the channel's id."""
+        """Open a user's DM with the app, which raises app_home_opened. Return the channel's id."""
         return str((await self.post("open_dm", person=person))["channel"])
 
     async def join(self, person: str, channel: str, *, inviter: str = "") -> None:
-        """Add a user, or the app, to a channel; by an inviter whom Slack names, if one is given."""
+        """Add a user, or the app, to a channel. Slack names the inviter if there is one."""
         await self.post("join", person=person, channel=channel, inviter=inviter)
 
     async def leave(self, person: str, channel: str) -> None:
@@ -130,7 +125,7 @@ class WorkspaceClient:
         await self.post("leave", person=person, channel=channel)
 
     async def convert(self, person: str, channel: str, kind: str) -> None:
-        """A member makes a channel private (`group`) or public (`channel`)."""
+        """Make a channel private (`group`) or public (`channel`) as a member."""
         await self.post("convert", person=person, channel=channel, kind=kind)
 
     async def share(self, channel: str, *, end: bool = False) -> None:
@@ -138,66 +133,66 @@ class WorkspaceClient:
         await self.post("share", channel=channel, end=end)
 
     async def change_standing(self, person: str, standing: str, *, admin: bool = False) -> None:
-        """Make a user a guest, a member, … (`daemon.local_slack.model.Standing`), or an admin of the workspace."""
+        """Change a user's account type (`daemon.local_slack.model.Standing`), and make them an admin or not."""
         await self.post("standing", person=person, standing=standing, admin=admin)
 
     async def add_person(
         self, name: str, *, standing: str = "member", team: str = "", zone: str = "", locale: str = "en-US"
     ) -> Json:
-        """Add a user; `standing` is one of `daemon.local_slack.model.Standing`. Gives Slack's user object."""
+        """Add a user, and return Slack's user object. `standing` is one of `daemon.local_slack.model.Standing`."""
         made = await self.post("person", name=name, standing=standing, team=team, zone=zone, locale=locale)
         return dict(made["person"])
 
     async def add_channel(
         self, name: str, *, kind: str = "channel", members: Sequence[str] = (), app: bool = True, shared: bool = False
     ) -> Json:
-        """Add a channel; `kind` is channel, group, im or mpim. Gives Slack's conversation object."""
+        """Add a channel, and return Slack's conversation object. `kind` is channel, group, im or mpim."""
         room = await self.post("channel", name=name, kind=kind, members=list(members), app=app, shared=shared)
         return dict(room["channel"])
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     async def state(self, person: str = "") -> Json:
-        """Users, channels and status lines: those a person may see, or all without a person."""
+        """Return users, channels and status lines: those a person may see, or all without a person."""
         return await self.get("state", person=person)
 
     async def messages(self, channel: str, *, person: str = "", thread: str = "", limit: int = 10_000) -> list[Json]:
-        """A timeline, one thread with its root, or (`*`) all messages, oldest first, as `person` sees them."""
+        """Return a timeline, one thread with its root, or (`*`) all messages, oldest first, as `person` sees them."""
         page = await self.get("messages", channel=channel, person=person, thread=thread, limit=str(limit))
         return list(page["messages"])
 
     async def ephemerals(self, person: str, channel: str) -> list[Json]:
-        """The ephemeral messages a user got in a channel."""
+        """Return the ephemeral messages a user got in a channel."""
         return list((await self.get("messages", person=person, channel=channel))["ephemerals"])
 
     async def posts_by_bot(self, channel: str, *, person: str = "", thread: str = "*") -> list[Json]:
-        """The app's messages in a channel, threads included, oldest first."""
+        """Return the app's messages in a channel, threads included, oldest first."""
         bot = (await self.state())["bot"]["id"]
         return [m for m in await self.messages(channel, person=person, thread=thread) if m["user"] == bot]
 
     async def status_of(self, channel: str, thread: str) -> str:
-        """The status line under a thread; empty without one."""
+        """Return the status line under a thread, or ''."""
         lines = (await self.state())["statuses"]
         return next((str(s["status"]) for s in lines if (s["channel"], s["thread_ts"]) == (channel, thread)), "")
 
     async def calls(self, method: str = "", *, after: int = 0) -> list[Json]:
-        """Web API calls `{number, method, args, at, status, answer}`, oldest first."""
+        """Return Web API calls `{number, method, args, at, status, answer}`, oldest first."""
         return list((await self.get("calls", method=method, after=str(after)))["calls"])
 
     async def modals(self, person: str) -> list[Json]:
-        """The dialogs that a user has open, oldest first."""
+        """Return the modals that a user has open, oldest first."""
         return list((await self.get("modals", person=person))["views"])
 
     async def deliveries(self, event_id: str = "") -> list[Json]:
-        """Attempts to deliver envelopes, oldest first."""
+        """Return the attempts to deliver envelopes, oldest first."""
         return list((await self.get("deliveries", event_id=event_id))["deliveries"])
 
     async def sockets(self) -> int:
-        """How many sockets the app has open."""
+        """Return the number of the app's open sockets."""
         return len((await self.get("sockets"))["sockets"])
 
     async def met(self, method: str) -> bool:
-        """Whether calls have met every fault that was ordered for a method; such a call may still be under way."""
+        """Return True if calls have met all faults of a method. Such a call may still be running."""
         return method not in (await self.get("faults"))["faults"]
 
     # -- waiting ----------------------------------------------------------------------------------------------------
@@ -221,7 +216,7 @@ class WorkspaceClient:
         count: int = 1,
         timeout: float = _WAIT,  # noqa: ASYNC109  # as above
     ) -> list[Json]:
-        """Wait until the app has finished `count` messages with this text in a channel; gives them."""
+        """Wait until the app has finished `count` messages with this text in a channel, and return them."""
 
         async def look() -> list[Json] | None:
             posts = [p for p in await self.posts_by_bot(channel) if p.get("streaming_state") != "in_progress"]
@@ -231,7 +226,6 @@ class WorkspaceClient:
         return await self.wait_for(look, timeout)
 
     async def wait_for_sockets(self, count: int, timeout: float = _WAIT) -> None:  # noqa: ASYNC109  # as above
-        """Wait until the app has exactly this many sockets open."""
 
         async def look() -> bool:
             return await self.sockets() == count
@@ -239,7 +233,7 @@ class WorkspaceClient:
         await self.wait_for(look, timeout)
 
     async def wait_for_ack(self, event_id: str, timeout: float = _WAIT) -> Json:  # noqa: ASYNC109  # as above
-        """Wait until one delivery of an event is acknowledged; gives that delivery."""
+        """Wait until a delivery of an event is acknowledged, and return that delivery."""
 
         async def look() -> Json | None:
             return next((d for d in await self.deliveries(event_id) if d["acked_at"] is not None), None)
@@ -247,7 +241,7 @@ class WorkspaceClient:
         return await self.wait_for(look, timeout)
 
     async def events(self, person: str = "", after: int | None = None) -> AsyncGenerator[tuple[str, Json], None]:
-        """Every change a person may see (all without a person) as (kind, data), beginning with `ready`."""
+        """Yield every change a person may see (all without a person) as (kind, data), beginning with `ready`."""
         params = {"person": person} if after is None else {"person": person, "after": str(after)}
         async with self._http().get(f"{self.url}/_control/events", params=params) as response:
             if response.status != HTTPStatus.OK:
@@ -267,7 +261,7 @@ class WorkspaceClient:
         await self.post("clock", advance=seconds)
 
     async def fault(self, method: str = "", **order: object) -> None:
-        """Inject a fault; see `daemon.local_slack.fault_orders`."""
+        """Inject a fault (see `daemon.local_slack.fault_orders`)."""
         await self.post("fault", **({"method": method} if method else {}), **order)
 
     async def clear_faults(self) -> None:
@@ -283,11 +277,11 @@ class WorkspaceClient:
         await self.post("scopes", scopes=list(scopes))
 
     async def emit(self, event: Json, channel: str = "") -> str:
-        """Raise any event; gives the event id."""
+        """Raise any event. Return the event id."""
         return str((await self.post("emit", event=event, channel=channel))["event_id"])
 
     async def emit_envelope(self, envelope: Json) -> bool:
-        """Send an envelope unchanged; false when no socket is open."""
+        """Send an envelope unchanged. Return False if no socket is open."""
         return bool((await self.post("emit", envelope=envelope))["delivered"])
 
     async def repeat(self, event_id: str) -> None:
@@ -297,18 +291,18 @@ class WorkspaceClient:
     # -- HTTP -------------------------------------------------------------------------------------------------------
 
     async def post(self, order: str, **fields: object) -> Json:
-        """Any order of the control API."""
+        """Send any order of the control API."""
         async with self._http().post(f"{self.url}/_control/{order}", json=fields) as response:
             return _checked(await response.json())
 
     async def get(self, view: str, **fields: str) -> Json:
-        """Any view of the control API."""
+        """Read any view of the control API."""
         async with self._http().get(f"{self.url}/_control/{view}", params=fields) as response:
             return _checked(await response.json())
 
     @asynccontextmanager
     async def _news(self) -> AsyncIterator[AsyncIterator[None]]:
-        """Once the feed is open, an iterator that yields after every burst of changes."""
+        """Open the feed, and give an iterator that yields after every burst of changes."""
         async with self._http().get(f"{self.url}/_control/events") as response:
             await response.content.readuntil(b"\n\n")
 

@@ -1,7 +1,4 @@
-"""The workspace's clock: it runs with the machine's, can be moved forward, and calls timers when they are due.
-
-A daemon that serves its own workspace lives by it, so that a week of talk takes minutes.
-"""
+"""The workspace's clock, which can be moved forward. A daemon that uses it lives a week in minutes."""
 
 import asyncio
 import itertools
@@ -14,7 +11,7 @@ _Timer = tuple[float, int, Callable[[], None]]
 
 
 class WorkspaceClock:
-    """A `Clock` that never goes back, and timers on it; `run` calls each timer when it is due."""
+    """A `Clock` that never goes back, with timers. `run` calls each due timer."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -25,15 +22,15 @@ class WorkspaceClock:
         self._changed = asyncio.Event()
 
     def now(self) -> float:
-        """The workspace's time, in seconds since the epoch."""
+        """Return the workspace's time in seconds since the epoch."""
         return self._start + self._clock.monotonic() + self._moved
 
     def now_ms(self) -> int:
-        """The workspace's time, in milliseconds since the epoch."""
+        """Return the workspace's time in ms since the epoch."""
         return int(self.now() * 1000)
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start, those by which the clock was moved among them."""
+        """Return seconds from an arbitrary start, including those by which the clock was moved."""
         return self._clock.monotonic() + self._moved
 
     def advance(self, seconds: float) -> None:
@@ -48,11 +45,11 @@ class WorkspaceClock:
         self._changed.set()
 
     def after(self, seconds: float, ring: Callable[[], None]) -> None:
-        """Call `ring` after this many workspace seconds; it must not block or raise."""
+        """Call `ring` after this many workspace seconds. It must not block or raise."""
         self._add(self.now() + seconds, ring)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait this many workspace seconds; zero or less lets other tasks run once."""
+        """Wait this many workspace seconds. Zero or less lets other tasks run once."""
         if seconds <= 0:
             await self._clock.sleep(0)
             return

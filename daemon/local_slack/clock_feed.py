@@ -1,4 +1,4 @@
-"""Serves the workspace's time to its app, so that a daemon of its own can live by it (no part of Slack)."""
+"""The workspace's time for its app: a separate daemon can follow the clock (no part of Slack)."""
 
 import json
 from contextlib import suppress
@@ -9,9 +9,9 @@ from daemon.local_slack.workspace import Workspace
 
 
 class ClockFeed:
-    """Serves GET /clock, with one of the app's tokens as bearer token: Server-Sent Events of `{now}`, in seconds.
+    """The endpoint GET /clock, with one of the app's tokens as bearer token:
 
-    The first comes at once, and one each time the clock was moved.
+    Server-Sent Events of `{now}`, in seconds. The first comes at once, and one after each move of the clock.
     """
 
     def __init__(self, workspace: Workspace) -> None:

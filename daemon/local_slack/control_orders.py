@@ -30,7 +30,7 @@ _TITLE: Final = 200
 
 
 def rename_session(workspace: Workspace, person: WorkspaceUser, room: WorkspaceChannel, thread: str, title: str) -> str:
-    """Call a session something else; gives the id of `agent_session_title_changed`."""
+    """Rename an agent session. Return the event id of `agent_session_title_changed`."""
     session = workspace.state.sessions.get((room.id, thread))
     if session is None:
         raise NotPossible("session_not_found", "there is no session in this thread")
@@ -46,7 +46,7 @@ _PREFIX = {ChannelKind.DM: "D", ChannelKind.GROUP_DM: "G"}
 
 
 class ControlOrders:
-    """`table` maps each order's name to its function. The functions raise NotPossible to refuse."""
+    """The control orders: `table` maps each order's name to its function, which raises NotPossible to refuse."""
 
     def __init__(self, workspace: Workspace, people: PeopleActing) -> None:
         self._workspace = workspace
@@ -220,7 +220,6 @@ class ControlOrders:
         return person, self._people.joined(person, args.text("channel"))
 
     def _attached(self, item: Json, owner: str) -> File:
-        """A file attached to a message: `name`, and either `text` or `base64`."""
         name = str(item.get("name") or "file.txt").replace("/", "_")
         try:
             content = (

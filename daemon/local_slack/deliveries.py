@@ -1,4 +1,4 @@
-"""Sends envelopes to the app, one socket each, and repeats unacknowledged events (Slack: Events API)."""
+"""Envelopes for the app, each sent to one socket, with retries of unacknowledged events (Slack: Events API)."""
 
 import json
 import secrets
@@ -19,7 +19,7 @@ _KEPT = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """Seconds before an unacknowledged event is sent again: `deadline` fails an attempt, `schedule` delays the next."""
+    """The seconds before a retry: `deadline` fails an attempt, `schedule` delays the next."""
 
     deadline: float = 3.0
     schedule: tuple[float, ...] = (0.0, 60.0, 300.0)
@@ -27,7 +27,7 @@ class Retries:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """One attempt to deliver an envelope. Times in workspace seconds; `socket` is 0 when none was open."""
+    """One attempt to deliver an envelope. Times are workspace seconds, and `socket` is 0 if none was open."""
 
     envelope_id: str
     event_id: str
@@ -51,7 +51,7 @@ class _Outgoing:
 
 
 class Deliveries:
-    """Sends envelopes, repeats unacknowledged events, and logs every attempt."""
+    """The delivery of envelopes, with retries of unacknowledged events, and a log of every attempt."""
 
     def __init__(
         self, sockets: AppSockets, clock: WorkspaceClock, faults: Faults, feed: Feed, retries: Retries
@@ -71,7 +71,7 @@ class Deliveries:
         return tuple(self._log.values())
 
     def event(self, payload: Json) -> str:
-        """Send an events_api payload until it is acknowledged or the schedule ends; gives its event id."""
+        """Send an events_api payload until it is acknowledged or the schedule ends. Return its event id."""
         self._events[payload["event_id"]] = payload
         if len(self._events) > _KEPT:
             del self._events[next(iter(self._events))]
@@ -81,18 +81,18 @@ class Deliveries:
         return str(payload["event_id"])
 
     def repeat(self, event_id: str) -> bool:
-        """Deliver an earlier event again, with the same event id in a new envelope; false for an unknown event."""
+        """Deliver an earlier event again, with its event id in a new envelope. Return False for an unknown event."""
         payload = self._events.get(event_id)
         if payload is not None:
             self._attempt(_Outgoing("events_api", payload))
         return payload is not None
 
     def once(self, kind: str, payload: Json, on_ack: Callable[[Json | None], None] | None = None) -> bool:
-        """Send an `interactive` or `slash_commands` payload once, never again; false when no socket is open."""
+        """Send an `interactive` or `slash_commands` payload without retries. Return False if no socket is open."""
         return self._attempt(_Outgoing(kind, payload, on_ack))
 
     def raw(self, envelope: Json) -> bool:
-        """Send a given envelope unchanged; false when no socket is open."""
+        """Send a given envelope unchanged. Return False if no socket is open."""
         socket = self._sockets.pick()
         if socket is None:
             return False
@@ -199,7 +199,7 @@ _IN_MENTIONS = (
 
 
 def message_event(state: WorkspaceState, message: WorkspaceMessage, url: str) -> Json:
-    """`message`, raised for a new message."""
+    """Return the `message` event of a new message."""
     shape = message_json(state, message, url, metadata=True)
     event = {name: value for name, value in shape.items() if name not in _NOT_IN_NEW}
     if message.broadcast and (root := state.message(message.channel, message.thread_ts)):
@@ -208,14 +208,14 @@ def message_event(state: WorkspaceState, message: WorkspaceMessage, url: str) ->
 
 
 def mention_event(event: Json) -> Json:
-    """`app_mention`, the twin of a message event: same ts, no channel_type, no files."""
+    """Return the `app_mention` event for a message event: same ts, no channel_type, no files."""
     return {"type": "app_mention"} | {name: event[name] for name in _IN_MENTIONS if name in event}
 
 
 def changed_event(
     state: WorkspaceState, before: WorkspaceMessage, after: WorkspaceMessage, url: str, event_ts: str
 ) -> Json:
-    """`message_changed`, with the new and the previous version."""
+    """Return a `message_changed` event, with the new and the previous version."""
     return {
         "type": "message",
         "subtype": "message_changed",
@@ -227,7 +227,7 @@ def changed_event(
 
 
 def deleted_event(state: WorkspaceState, before: WorkspaceMessage, url: str, event_ts: str) -> Json:
-    """`message_deleted`, with the deleted message."""
+    """Return a `message_deleted` event, with the deleted message."""
     return {
         "type": "message",
         "subtype": "message_deleted",
@@ -239,7 +239,7 @@ def deleted_event(state: WorkspaceState, before: WorkspaceMessage, url: str, eve
 
 
 def reaction_event(message: WorkspaceMessage, name: str, user: str, event_ts: str, *, added: bool) -> Json:
-    """`reaction_added` or `reaction_removed`."""
+    """Return a `reaction_added` or `reaction_removed` event."""
     return {
         "type": "reaction_added" if added else "reaction_removed",
         "user": user,
@@ -251,7 +251,6 @@ def reaction_event(message: WorkspaceMessage, name: str, user: str, event_ts: st
 
 
 def joined_event(state: WorkspaceState, channel: WorkspaceChannel, user: str, inviter: str, event_ts: str) -> Json:
-    """`member_joined_channel`."""
     return {
         "type": "member_joined_channel",
         "user": user,
@@ -263,32 +262,31 @@ def joined_event(state: WorkspaceState, channel: WorkspaceChannel, user: str, in
 
 
 def left_event(state: WorkspaceState, channel: WorkspaceChannel, user: str, event_ts: str) -> Json:
-    """`member_left_channel`."""
     return joined_event(state, channel, user, "", event_ts) | {"type": "member_left_channel"}
 
 
 def app_left_event(channel: WorkspaceChannel, actor: str, event_ts: str) -> Json:
-    """`channel_left` or `group_left`: the app itself is no member any more."""
+    """Return a `channel_left` or `group_left` event: the app itself was removed."""
     kind = "channel_left" if channel.kind == "channel" else "group_left"
     return {"type": kind, "channel": channel.id, "actor_id": actor, "event_ts": event_ts}
 
 
 def archived_event(channel: WorkspaceChannel, user: str, event_ts: str) -> Json:
-    """`channel_archive`, `group_archive`, or the same with `unarchive`, as the channel is now."""
+    """Return a `channel_archive` or `group_archive` event, or one with `unarchive`, by the channel's state."""
     what = "archive" if channel.archived else "unarchive"
     kind = "channel" if channel.kind == "channel" else "group"
     return {"type": f"{kind}_{what}", "channel": channel.id, "user": user, "is_moved": 0, "event_ts": event_ts}
 
 
 def renamed_event(channel: WorkspaceChannel, event_ts: str) -> Json:
-    """`channel_rename` or `group_rename`; its `channel` is an object."""
+    """Return a `channel_rename` or `group_rename` event. Its `channel` is an object."""
     kind = "channel_rename" if channel.kind == "channel" else "group_rename"
     named = {"id": channel.id, "name": channel.name, "name_normalized": channel.name, "created": channel.created}
     return {"type": kind, "channel": named, "event_ts": event_ts}
 
 
 def shared_event(state: WorkspaceState, channel: WorkspaceChannel, event_ts: str) -> Json:
-    """`channel_shared` or `channel_unshared`, as the channel is now."""
+    """Return a `channel_shared` or `channel_unshared` event, by the channel's state."""
     event = {"type": "channel_shared", "connected_team_id": "T0ELSEWHERE", "channel": channel.id, "event_ts": event_ts}
     if channel.shared:
         return event
@@ -297,12 +295,12 @@ def shared_event(state: WorkspaceState, channel: WorkspaceChannel, event_ts: str
 
 
 def user_event(person: WorkspaceUser, event_ts: str) -> Json:
-    """`user_change`, with the user as they are now."""
+    """Return a `user_change` event, with the user's current state."""
     return {"type": "user_change", "user": person_json(person), "cache_ts": int(float(event_ts)), "event_ts": event_ts}
 
 
 def group_event(state: WorkspaceState, group: UserGroup, before: UserGroup | None, now: float) -> Json:
-    """`subteam_created`, or `subteam_members_changed` where it was there before."""
+    """Return a `subteam_created` event, or `subteam_members_changed` for an existing group."""
     if before is None:
         return {"type": "subteam_created", "subteam": group_json(state, group), "event_ts": f"{now:.6f}"}
     gone = [user for user in before.members if user not in group.members]
@@ -322,7 +320,7 @@ def group_event(state: WorkspaceState, group: UserGroup, before: UserGroup | Non
 
 
 def stopped_event(message: WorkspaceMessage, user: str, streaming: list[str], event_ts: str) -> Json:
-    """`agent_session_stopped`: a user pressed the stop button of the thread of a message."""
+    """Return an `agent_session_stopped` event: a user pressed the stop button of a thread."""
     return {
         "type": "agent_session_stopped",
         "user": user,
@@ -334,7 +332,7 @@ def stopped_event(message: WorkspaceMessage, user: str, streaming: list[str], ev
 
 
 def title_event(session: Session, before: str, user: str, event_ts: str) -> Json:
-    """`agent_session_title_changed`: a user renamed a session."""
+    """Return an `agent_session_title_changed` event: a user renamed a session."""
     return {
         "type": "agent_session_title_changed",
         "user": user,
@@ -347,12 +345,12 @@ def title_event(session: Session, before: str, user: str, event_ts: str) -> Json
 
 
 def home_event(user: str, dm: str, tab: str, event_ts: str) -> Json:
-    """`app_home_opened`, for the tab `messages` (the DM) or `home`."""
+    """Return an `app_home_opened` event, for the tab `messages` (the DM) or `home`."""
     return {"type": "app_home_opened", "user": user, "channel": dm, "tab": tab, "event_ts": event_ts}
 
 
 def payload(state: WorkspaceState, event: Json, channel: str, now: float) -> Json:
-    """The payload of an events_api envelope. Its event id is new, and the same on every delivery."""
+    """Return the payload of an events_api envelope. Its event id is new, and the same on every delivery."""
     room = state.channels.get(channel)
     return {
         "token": "local",

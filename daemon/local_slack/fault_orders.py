@@ -1,14 +1,17 @@
-"""Orders for faults, as the control API takes them at `fault`.
+"""The orders of the control API's `fault`.
 
-Web API: `{method, times?, mode?, status?, headers?, body?, delay?}`; `method` may be `*`; modes: `faults.MethodFault`.
+Web API: `{method, times?, mode?, status?, headers?, body?, delay?}`. `method` may be `*`. Modes: `faults.MethodFault`.
 Sockets: `{socket: ORDER, ...}` with one of
 
 - `disconnect {reason, only?}`, `close {code?, only?}`, `reset {only?}`, `frame {text, only?}`: applied to the open
-  sockets, or to the oldest `only` of them;
-- `silence {on}`: the workspace sends and answers nothing, not even pings; `refuse_handshakes {status?, times}`;
-  `dead_tickets {times}`: the next tickets are invalid; `greet {reason, times}`: disconnect right after hello;
-- `ignore_acks {times}`: the next acknowledgements are dropped; `duplicate {times}`: the next events are delivered
-  twice; `mention_first {on}`: `app_mention` comes before its `message` twin.
+  sockets, or to the oldest `only` of them
+- `silence {on}`: the workspace sends and answers nothing, not even pings
+- `refuse_handshakes {status?, times}`
+- `dead_tickets {times}`: the next tickets are invalid
+- `greet {reason, times}`: disconnect right after hello
+- `ignore_acks {times}`: the next acknowledgements are dropped
+- `duplicate {times}`: the next events are delivered twice
+- `mention_first {on}`: `app_mention` comes before its `message` twin
 
 States of a channel, until `clear`: `{room, archived: true}`, `{room, posting: CODE}` with one of the codes of
 `daemon.local_slack.model.Posting`, `{room, lock: ts}` for one thread.

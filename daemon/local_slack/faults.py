@@ -1,4 +1,4 @@
-"""Injected faults of the Web API and the sockets, and how often each still applies."""
+"""Injected faults of the Web API and the sockets, with their remaining counts."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from daemon.local_slack.model import Json, Posting
 
 
 class FaultMode(StrEnum):
-    """What happens to a Web API call that meets a fault; see `MethodFault`."""
+    """The effect of a fault on a Web API call (see `MethodFault`)."""
 
     ANSWER = "answer"
     ACCEPT_THEN_ANSWER = "accept_then_answer"
@@ -18,11 +18,11 @@ class FaultMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MethodFault:
-    """A fault of one call of `method` (`*`: of any method).
+    """A fault of one call of `method` (`*`: of any method), after `delay` workspace seconds.
 
-    After `delay` workspace seconds: `answer` gives `body` without performing the call (without a body it performs the
-    call), `accept_then_answer` performs it and gives `body`, `accept_then_drop` performs it and drops the connection
-    without a response, `reset_before` drops the connection without performing it.
+    `answer` gives `body` without performing the call, or performs the call if there is no body. `accept_then_answer`
+    performs it and gives `body`. `accept_then_drop` performs it and drops the connection without a response.
+    `reset_before` drops the connection without performing it.
     """
 
     method: str
@@ -40,7 +40,6 @@ class Faults:
         self.clear()
 
     def clear(self) -> None:
-        """End all faults."""
         self._methods: dict[str, deque[MethodFault]] = {}
         self.refuse_status = 503
         self.refuse_handshakes = 0
@@ -57,7 +56,7 @@ class Faults:
         self.locked: set[tuple[str, str]] = set()
 
     def refusal(self, channel: str, thread: str) -> str:
-        """Slack's error code for a message to a channel or thread whose state takes none; empty where it takes it."""
+        """Return Slack's error code for a message to a channel or thread that takes none, or ''."""
         if channel in self.archived:
             return "is_archived"
         policy = self.posting.get(channel)
@@ -72,18 +71,18 @@ class Faults:
         self._methods.setdefault(fault.method, deque()).extend([fault] * times)
 
     def take(self, method: str) -> MethodFault | None:
-        """Remove and return the next fault for a call, None without one."""
+        """Remove and return the next fault for a call, or None."""
         for name in (method, "*"):
             if waiting := self._methods.get(name):
                 return waiting.popleft()
         return None
 
     def left(self) -> dict[str, int]:
-        """How many calls of each method still meet a fault."""
+        """Return the number of calls of each method that still meet a fault."""
         return {method: len(waiting) for method, waiting in self._methods.items() if waiting}
 
     def spend(self, name: str) -> bool:
-        """Use up one count of a fault such as `dead_tickets`; false when none is left."""
+        """Use up one count of a fault such as `dead_tickets`. Return False if none is left."""
         left = int(getattr(self, name))
         if left:
             setattr(self, name, left - 1)

@@ -1,4 +1,4 @@
-"""The live feed: every change of the workspace, numbered; a reader gets only the changes it may see."""
+"""The live feed of numbered changes of the workspace. A reader gets only the changes it may see."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,10 +13,7 @@ _KEPT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class FeedChange:
-    """One change: for readers of `channel`, for `person` alone, or (`internal`) for readers without a person.
-
-    `recipient` alone sees all of a stream while it grows.
-    """
+    """One change: for readers of `channel`, for `person`, or (`internal`) for readers without a person."""
 
     number: int
     kind: str
@@ -27,13 +24,13 @@ class FeedChange:
     recipient: str = ""
 
     def as_seen_by(self, person: str) -> Json:
-        """The data as a reader gets it: others than the recipient see only the beginning of an open stream."""
+        """Return the data for a reader. Others than the recipient see only the beginning of an open stream."""
         shape = self.data.get("message")
         return self.data if shape is None else self.data | {"message": as_seen(shape, self.recipient, person)}
 
 
 class Feed:
-    """A bounded log of changes; any number of readers follow it, each at its own pace."""
+    """A bounded log of changes. Any number of readers follow it, each at its own pace."""
 
     def __init__(self, state: WorkspaceState) -> None:
         self._state = state
@@ -49,7 +46,6 @@ class Feed:
     def publish(
         self, kind: str, data: Json, *, channel: str = "", person: str = "", internal: bool = False, recipient: str = ""
     ) -> None:
-        """Add a change and wake the readers."""
         self._last += 1
         self._changes[self._last] = FeedChange(self._last, kind, data, channel, person, internal, recipient)
         if len(self._changes) > _KEPT:
@@ -57,7 +53,7 @@ class Feed:
         self.wake()
 
     def wake(self) -> None:
-        """Wake every waiting reader. Without a change it then notices whether its connection has ended."""
+        """Wake every waiting reader. Without a change a reader then checks whether its connection has ended."""
         self._news.set()
         self._news = asyncio.Event()
 
@@ -67,9 +63,10 @@ class Feed:
         self.wake()
 
     async def follow(self, person: str, after: int) -> AsyncIterator[tuple[FeedChange, ...]]:
-        """Yield the changes a person may see, in order, in batches; a batch is empty after a bare `wake`.
+        """Yield the changes a person may see, in order, in batches.
 
-        Without a person it yields all changes. A reader that fell too far behind gets a `reset`.
+        A batch is empty after a bare `wake`. Without a person, all changes are yielded. A reader that fell too far
+        behind gets a `reset`.
         """
         while not self._closed:
             if after + 1 < self._last - _KEPT + 1:
@@ -81,7 +78,7 @@ class Feed:
                 await news.wait()
 
     def visible(self, change: FeedChange, person: str) -> bool:
-        """Whether a reader may see a change; a reader without a person may see all."""
+        """Return True if a reader may see a change. A reader without a person may see all."""
         if not person:
             return True
         if change.internal or (change.person and change.person != person):

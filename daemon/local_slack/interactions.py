@@ -1,4 +1,4 @@
-"""Button clicks, shortcuts and slash commands: their payloads, trigger ids, and response URLs."""
+"""The payloads, trigger ids and response URLs of button clicks, shortcuts and slash commands."""
 
 import secrets
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _RESPONSE_USES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ResponseUrl:
-    """What a response_url may answer: a user, a channel, and a message (empty ts for a command)."""
+    """The user, channel and message (empty ts for a command) that a response_url may answer."""
 
     person: str
     channel: str
@@ -27,7 +27,7 @@ class ResponseUrl:
 
 
 class Interactions:
-    """Triggers (once, three seconds) and response URLs (five times, thirty minutes)."""
+    """The triggers (once, three seconds) and response URLs (five times, thirty minutes)."""
 
     def __init__(self, clock: WorkspaceClock) -> None:
         self._clock = clock
@@ -35,22 +35,22 @@ class Interactions:
         self.responses: dict[str, ResponseUrl] = {}
 
     def new_trigger(self, person: str) -> str:
-        """A trigger id for an action of the user."""
+        """Return a trigger id for an action of the user."""
         trigger = f"{secrets.randbelow(10**12)}.{secrets.token_hex(8)}"
         self._triggers[trigger] = (person, self._clock.now() + _TRIGGER_LIFE)
         return trigger
 
     def spend_trigger(self, trigger: str) -> str | None:
-        """The user of a trigger; empty when it has expired, None when it is unknown or used."""
+        """Return the user of a trigger, '' for an expired one, or None for an unknown or used one."""
         person, until = self._triggers.pop(trigger, (None, 0.0))
         return person if person is None or self._clock.now() < until else ""
 
     def new_hash(self) -> str:
-        """What names one version of a view (Slack: views.update)."""
+        """Return the hash of a new version of a view (Slack: views.update)."""
         return f"{self._clock.now():.0f}.{secrets.token_hex(4)}"
 
     def new_response_url(self, url: str, person: str, channel: str, ts: str = "") -> str:
-        """A URL below the workspace's `url` at which the app may answer the user."""
+        """Return a URL below the workspace's `url` at which the app may answer the user."""
         key = secrets.token_urlsafe(12)
         self.responses[key] = ResponseUrl(person, channel, ts, self._clock.now() + _RESPONSE_LIFE)
         return f"{url}/response/{key}"
@@ -58,7 +58,7 @@ class Interactions:
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A click in a message or its menu: the action as Slack reports it, and the trigger and URL to answer it with."""
+    """A click in a message or its menu: the action in Slack's form, with the trigger and URL to answer it."""
 
     person: WorkspaceUser
     channel: WorkspaceChannel
@@ -69,7 +69,7 @@ class Press:
 
 
 def find_element(blocks: Iterable[Json], action_id: str) -> tuple[Json, Json] | None:
-    """The block and the element with an action id; None when there is none."""
+    """Return the block and the element with an action id, or None."""
     for block in blocks:
         for element in [*block.get("elements", []), block.get("accessory")]:
             if isinstance(element, dict) and element.get("action_id") == action_id:
@@ -78,7 +78,7 @@ def find_element(blocks: Iterable[Json], action_id: str) -> tuple[Json, Json] | 
 
 
 def choice(element: Json, value: str) -> Json | None:
-    """The value and text that an element reports when clicked; None when it does not offer this value."""
+    """Return the value and text that a clicked element reports, or None if it doesn't offer this value."""
     if element.get("type") != "feedback_buttons":
         own = str(element.get("value", ""))
         return {"value": own, "text": element.get("text")} if value in ("", own) else None
@@ -90,7 +90,7 @@ def choice(element: Json, value: str) -> Json | None:
 
 
 def block_actions(state: WorkspaceState, press: Press, url: str) -> Json:
-    """The `block_actions` payload of a click (Slack: interaction payloads)."""
+    """Return the `block_actions` payload of a click (Slack: interaction payloads)."""
     message = press.message
     container: Json = {"type": "message", "message_ts": message.ts, "channel_id": message.channel}
     container["is_ephemeral"] = state.message(message.channel, message.ts) is None
@@ -115,7 +115,7 @@ def block_actions(state: WorkspaceState, press: Press, url: str) -> Json:
 
 
 def home_actions(state: WorkspaceState, person: WorkspaceUser, view: Json, action: Json, trigger: str) -> Json:
-    """The `block_actions` payload of a click on the home tab: of no channel and no message (Slack: App Home)."""
+    """Return the `block_actions` payload of a click on the home tab, without channel and message (Slack: App Home)."""
     return {
         "type": "block_actions",
         "user": _user(person),
@@ -132,7 +132,7 @@ def home_actions(state: WorkspaceState, person: WorkspaceUser, view: Json, actio
 
 
 def message_action(state: WorkspaceState, press: Press, callback_id: str, url: str) -> Json:
-    """The `message_action` payload of a shortcut at a message; the action is just its time (Slack: shortcuts)."""
+    """Return the `message_action` payload of a message shortcut. Its action is just its time (Slack: shortcuts)."""
     return {
         "type": "message_action",
         "token": "local",
@@ -153,7 +153,7 @@ def message_action(state: WorkspaceState, press: Press, callback_id: str, url: s
 def slash_command(
     state: WorkspaceState, person: WorkspaceUser, channel: WorkspaceChannel, command: str, text: str
 ) -> Json:
-    """The payload of a slash command, without trigger id and response URL."""
+    """Return the payload of a slash command, without trigger id and response URL."""
     return {
         "token": "local",
         "team_id": state.team.id,

@@ -1,4 +1,4 @@
-"""Serves the feed as Server-Sent Events, so that pages update live and tests need not poll."""
+"""The feed as Server-Sent Events: pages update live and tests need no polling."""
 
 import json
 from contextlib import suppress
@@ -11,7 +11,7 @@ from daemon.local_slack.workspace import Workspace
 
 
 class LiveFeed:
-    """Serves GET /_control/events."""
+    """The endpoint GET /_control/events."""
 
     def __init__(self, workspace: Workspace, people: PeopleActing) -> None:
         self._workspace = workspace

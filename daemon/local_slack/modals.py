@@ -1,4 +1,4 @@
-"""Dialogs that the app has opened: what Slack takes as one, and the `view_submission` that carries it to the app."""
+"""Modals that the app has opened: Slack's checks of their views, and the `view_submission` payload."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from daemon.local_slack.model import Json, WorkspaceUser
 from daemon.local_slack.state import WorkspaceState
 
 Filled = str | Sequence[str]
-"""What a person fills in: a text, the value of a choice, or the values of several."""
+"""A filled-in value: a text, the value of a choice, or the values of several."""
 
-_LONGEST: Final = 3_000  # characters of a text, where the element names no fewer
+_LONGEST: Final = 3_000  # characters of a text, unless the element sets fewer
 _LABEL: Final = 2_000
 _PLACEHOLDER: Final = 150
 _IDENTIFIER: Final = 255
@@ -20,7 +20,7 @@ _OPTION, _VALUE = 75, 150
 _OPTIONS: Final = MappingProxyType(
     {"static_select": 100, "multi_static_select": 100, "radio_buttons": 10, "checkboxes": 10}
 )
-"""How many options each kind of choice takes."""
+"""The most options of each kind of choice."""
 _SEVERAL: Final = frozenset({"multi_static_select", "checkboxes"})
 _PICKED: Final = MappingProxyType(
     {
@@ -31,15 +31,15 @@ _PICKED: Final = MappingProxyType(
         "datepicker": "selected_date",
     }
 )
-"""Where an input of Slack's own values keeps the one that was picked."""
+"""The field with the picked value, by the type of an input with Slack's own values."""
 
 
 class NotFilledIn(Exception):
-    """Slack's client would not send the dialog: an input is missing, unknown or too long."""
+    """An error: Slack's client would not submit the modal, because an input is missing, unknown or too long."""
 
 
 def input_fault(block: Json, pointer: str) -> str:
-    """What is wrong with a block of a dialog, if it is an input; empty for nothing."""
+    """Return the fault of an input block of a modal, or ''."""
     if block.get("type") != "input":
         return ""
     element = block.get("element")
@@ -85,10 +85,7 @@ def _choice_fault(element: Json, pointer: str) -> str:
 
 
 def filled_in(view: Json, values: Mapping[str, Filled]) -> Json:
-    """`state.values` of a dialog by the `action_id` of each input; one that is not named keeps what it began with.
-
-    Raises NotFilledIn.
-    """
+    """Return a modal's `state.values`, with initial values for other inputs. Raises NotFilledIn."""
     state: dict[str, Json] = {}
     left = dict(values)
     for block in view["blocks"]:
@@ -146,14 +143,14 @@ _METADATA: Final = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Modal:
-    """A dialog that is open, and who sees it."""
+    """An open modal and its user."""
 
     person: str
     view: Json
 
 
 def fault_of(view: Json) -> str:
-    """What is wrong with a modal view; empty for nothing (Slack: modal view)."""
+    """Return the fault of a modal view, or '' (Slack: modal view)."""
     blocks = [block for block in view["blocks"] if isinstance(block, dict)]
     inputs = any(block.get("type") == "input" for block in blocks)
     for name in ("title", "submit", "close"):
@@ -174,13 +171,13 @@ def fault_of(view: Json) -> str:
 
 
 def with_ids(view: Json) -> Json:
-    """A view whose blocks all have an id, as Slack gives one to each that came without."""
+    """Return a view with an id for each block, as Slack adds missing ones."""
     named = [block | {"block_id": block.get("block_id") or secrets.token_urlsafe(4)} for block in view["blocks"]]
     return view | {"blocks": named}
 
 
 def view_submission(state: WorkspaceState, person: WorkspaceUser, view: Json, values: Json, trigger: str) -> Json:
-    """The payload of a dialog that was sent (Slack: view_submission)."""
+    """Return the payload of a submitted modal (Slack: view_submission)."""
     return {
         "type": "view_submission",
         "team": {"id": state.team.id, "domain": state.team.domain},

@@ -11,7 +11,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 class Standing(StrEnum):
-    """What kind of account a user has in this workspace."""
+    """The type of a user's account in this workspace."""
 
     MEMBER = "member"
     GUEST = "guest"
@@ -22,11 +22,11 @@ class Standing(StrEnum):
 
 
 ZONE: Final = "Europe/Athens"
-"""Where users live of whom nothing else is said."""
+"""The default time zone of users."""
 
 
 class ChannelKind(StrEnum):
-    """The kind of a channel; the values are Slack's `channel_type`."""
+    """The kind of a channel. The values are Slack's `channel_type`."""
 
     PUBLIC = "channel"
     PRIVATE = "group"
@@ -35,7 +35,7 @@ class ChannelKind(StrEnum):
 
 
 class Streaming(StrEnum):
-    """The state of a message begun by chat.startStream; the values are Slack's `streaming_state`."""
+    """The state of a message begun by chat.startStream. The values are Slack's `streaming_state`."""
 
     OPEN = "in_progress"
     DONE = "completed"
@@ -44,7 +44,7 @@ class Streaming(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """The workspace as Slack names it; `enterprise` is the id of its Enterprise Grid organisation, empty for none."""
+    """The workspace in Slack's terms. `enterprise` is the id of its Enterprise Grid organisation, or ''."""
 
     id: str
     name: str
@@ -54,10 +54,7 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceUser:
-    """A user; `team` is the id of their workspace, `enterprise` of its organisation; bots have the others.
-
-    `admin`: of the workspace.
-    """
+    """A user. `team` is the id of their workspace, `enterprise` that of its organisation. Bots have an app's ids."""
 
     id: str
     name: str
@@ -82,7 +79,7 @@ class WorkspaceUser:
 
 
 class Posting(StrEnum):
-    """What a channel takes from the app; the values are Slack's error codes for the rest."""
+    """The restriction of a channel on the app's posts. The values are Slack's error codes."""
 
     RESTRICTED = "restricted_action"
     READ_ONLY = "restricted_action_read_only_channel"
@@ -93,9 +90,10 @@ class Posting(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceChannel:
-    """A channel or DM; `members` in order of joining, `created`: seconds since the epoch.
+    """A channel or DM.
 
-    `shared`: with another organisation (Slack Connect), `org_shared`: with other workspaces of our own.
+    `members` are in the order of joining, `created` is in seconds since the epoch. `shared`: with another organisation
+    (Slack Connect). `org_shared`: with other workspaces of the same organisation.
     """
 
     id: str
@@ -110,7 +108,7 @@ class WorkspaceChannel:
 
 @dataclass(frozen=True, slots=True)
 class UserGroup:
-    """Users who are mentioned together, by `@handle`."""
+    """A group of users who are mentioned together, by `@handle`."""
 
     id: str
     handle: str
@@ -127,7 +125,7 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An uploaded file; `shared` once a message shows it."""
+    """An uploaded file. `shared`: a message shows the file."""
 
     id: str
     name: str
@@ -141,7 +139,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class CustomAuthor:
-    """Another name and icon under which the app writes one message; the icon is `:emoji:` or a picture's URL."""
+    """A name and icon for one message of the app, other than its own. The icon is `:emoji:` or a picture's URL."""
 
     name: str = ""
     icon: str = ""
@@ -149,10 +147,10 @@ class CustomAuthor:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceMessage:
-    """One message. Times are Slack's `ts` strings; `recipient` alone sees its stream grow.
+    """One message. Times are Slack's `ts` strings.
 
-    A stream takes either text or chunks: `in_chunks` says which, None until the first piece. `chunks` holds the plan's
-    title and the current version of each task.
+    `recipient` alone sees its stream grow. A stream takes either text or chunks: `in_chunks` is None until the first
+    piece. `chunks` holds the plan's title and the current version of each task.
     """
 
     channel: str
@@ -188,7 +186,7 @@ class WorkspaceMessage:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The status line under a thread, which says what the app is doing; it expires at `until` (workspace seconds)."""
+    """The status line under a thread with the app's activity. It expires at `until` (workspace seconds)."""
 
     text: str
     loading_messages: tuple[str, ...]
@@ -197,10 +195,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An agent session: a thread with a title and a state (Slack: agent sessions).
-
-    Its state and the thread's status line share one place in the client: `covered` says that the line was set later.
-    """
+    """An agent session: a thread's title and state (Slack: agent sessions). `covered`: a status line is newer."""
 
     channel: str
     thread_ts: str
@@ -211,7 +206,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Suggested prompts shown in an empty DM."""
+    """The suggested prompts in an empty DM."""
 
     title: str
     prompts: tuple[Json, ...]
@@ -227,7 +222,7 @@ class MessageShortcut:
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """A slash command of the app, and what Slack shows beside it (Slack: slash commands)."""
+    """A slash command of the app, with the texts that Slack shows next to it (Slack: slash commands)."""
 
     command: str
     description: str
@@ -236,10 +231,7 @@ class SlashCommand:
 
 @dataclass(frozen=True, slots=True)
 class AppIdentity:
-    """The app's user, bot and app ids, its two tokens, its shortcuts and its commands as its manifest names them.
-
-    `note` is a line that the page shows about it.
-    """
+    """The app's ids, tokens, shortcuts and commands. `note` is a line about the app on the page."""
 
     user: str = "U0SOUL"
     bot_id: str = "B0SOUL"
@@ -257,12 +249,10 @@ _TOKEN = re.compile(r"<([@#!]?)([^>|]+)(?:\|([^>]*))?>")
 
 
 def escape(text: str) -> str:
-    """Escape & < and > as Slack does."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def unescape(text: str) -> str:
-    """Undo `escape`."""
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
@@ -273,10 +263,10 @@ def typed(
     aliases: Mapping[str, str],
     groups: Iterable[UserGroup] = (),
 ) -> str:
-    """The stored form of typed text: `@Ada` becomes `<@U…>`, `#general` `<#C…|>` without a label, a URL `<URL>`.
+    """Return the stored form of typed text:
 
-    `aliases` maps further names to user ids, such as `soul` to the app's. `@handle` of a group becomes
-    `<!subteam^S…|@handle>`.
+    `@Ada` becomes `<@U…>`, `#general` `<#C…|>`, a URL `<URL>`. `aliases` maps further names to user ids, such as `soul`
+    to the app's. `@handle` of a group becomes `<!subteam^S…|@handle>`.
     """
     names = {escape(name).lower(): user for name, user in aliases.items()}
     for person in people:
@@ -298,12 +288,12 @@ def typed(
 
 
 def mentions(text: str, user: str) -> bool:
-    """Whether stored text mentions a user id."""
+    """Return True if stored text mentions a user id."""
     return re.search(rf"<@{re.escape(user)}(\|[^>]*)?>", text) is not None
 
 
 def rich_text(text: str) -> Json:
-    """The rich_text block that Slack makes of a user's message, given its stored text."""
+    """Return the rich_text block that Slack makes of a user's message, from its stored text."""
     elements: list[Json] = []
     rest = 0
     for token in _TOKEN.finditer(text):

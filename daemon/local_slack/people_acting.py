@@ -34,13 +34,13 @@ _ORIGIN = {ChannelKind.DM: "Direct Message", ChannelKind.GROUP_DM: "Group Messag
 
 
 def address_of(workspace: Workspace, message: WorkspaceMessage) -> str:
-    """The address of a message (Slack: chat.getPermalink)."""
+    """Return the address of a message (Slack: chat.getPermalink)."""
     thread = f"?thread_ts={message.thread_ts}&cid={message.channel}" if message.is_reply else ""
     return f"{workspace.url}/archives/{message.channel}/p{message.ts.replace('.', '')}{thread}"
 
 
 def forwarded(workspace: Workspace, message: WorkspaceMessage) -> Json:
-    """A message as an attachment of the one that forwards it; what it carries itself comes along."""
+    """Return a message as an attachment of the one that forwards it, with its own files and attachments."""
     state = workspace.state
     author, room = state.people[message.author], state.channels[message.channel]
     name = author.display_name or author.real_name
@@ -73,7 +73,7 @@ _ACTS = "/me "
 
 
 class NotPossible(Exception):
-    """A refused order: Slack would not let this user do it, or its fields are wrong. `hint` says what would work."""
+    """An error: Slack would not let this user do it, or the fields are wrong. `hint` says what would work."""
 
     def __init__(self, error: str, hint: str = "") -> None:
         super().__init__(error)
@@ -82,27 +82,27 @@ class NotPossible(Exception):
 
 
 class PeopleActing:
-    """One method per action of a user. All raise NotPossible with an error name like Slack's."""
+    """The actions of users. All methods raise NotPossible with an error name like Slack's."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     def person(self, name: str) -> WorkspaceUser:
-        """A user by id or name."""
+        """Return a user by id or name."""
         person = self._workspace.state.person_named(name) if name else None
         if person is None:
             raise NotPossible("user_not_found", f"no user is called {name!r}; add one with /_control/person")
         return person
 
     def channel(self, name: str) -> WorkspaceChannel:
-        """A channel by id or name."""
+        """Return a channel by id or name."""
         room = self._workspace.state.channel_named(name)
         if room is None:
             raise NotPossible("channel_not_found", f"no channel is called {name!r}")
         return room
 
     def readable(self, person: WorkspaceUser, name: str) -> WorkspaceChannel:
-        """A channel that the user may read: an id, a name, or `dm` for their DM with the app."""
+        """Return a channel that the user may read: an id, a name, or `dm` for their DM with the app."""
         state = self._workspace.state
         room = self._workspace.open_dm(person.id) if name == "dm" else state.channel_named(name)
         if room is None or not state.sees(person.id, room):
@@ -110,7 +110,7 @@ class PeopleActing:
         return room
 
     def joined(self, person: WorkspaceUser, name: str) -> WorkspaceChannel:
-        """A channel that the user is a member of."""
+        """Return a channel that the user is a member of."""
         room = self.readable(person, name)
         if person.id not in room.members:
             raise NotPossible("not_in_channel", f"let {person.display_name} join first, with /_control/join")
@@ -119,7 +119,7 @@ class PeopleActing:
         return room
 
     def message(self, room: WorkspaceChannel, ts: str) -> WorkspaceMessage:
-        """A message of a channel, by its ts."""
+        """Return a message of a channel, by its ts."""
         message = self._workspace.state.message(room.id, ts)
         if message is None or message.subtype == "tombstone":
             raise NotPossible("message_not_found", f"no message {ts!r} in {room.id}")
@@ -141,9 +141,10 @@ class PeopleActing:
         attachments: Sequence[Json] = (),
         blocks: Sequence[Json] = (),
     ) -> WorkspaceMessage:
-        """Post typed text, files and what else a message carries; `@Name` becomes a mention, & < > are escaped.
+        """Post typed text, files, attachments and blocks.
 
-        What begins with `/me` becomes a message about the user. Blocks are a bot's; Slack makes those of users itself.
+        `@Name` becomes a mention, & < > are escaped. Text that begins with `/me` becomes a message about the user. Only
+        bots bring blocks, because Slack makes those of users.
         """
         if not text.strip() and not files and not attachments and not blocks:
             raise NotPossible("no_text", "give a text or attach a file")
@@ -170,7 +171,7 @@ class PeopleActing:
     def forward(
         self, person: WorkspaceUser, source: WorkspaceMessage, room: WorkspaceChannel, text: str, *, thread: str = ""
     ) -> WorkspaceMessage:
-        """Forward a message that the user may read to a channel of theirs, with a few words or none."""
+        """Forward a readable message to one of the user's channels, with or without a text."""
         return self.say(person, room, text, thread=thread, attachments=[forwarded(self._workspace, source)])
 
     def edit(self, person: WorkspaceUser, room: WorkspaceChannel, ts: str, text: str) -> WorkspaceMessage:
@@ -191,11 +192,11 @@ class PeopleActing:
         self._workspace.withdraw(message)
 
     def react(self, person: WorkspaceUser, room: WorkspaceChannel, ts: str, name: str, *, add: bool) -> bool:
-        """Add or remove an emoji; false when nothing changes."""
+        """Add or remove an emoji. Return False if nothing changes."""
         return self._workspace.react(self.message(room, ts), name.strip(":"), person.id, add=add)
 
     def click(self, person: WorkspaceUser, room: WorkspaceChannel, ts: str, action_id: str, value: str) -> bool:
-        """Click a button; false when no socket is open."""
+        """Click a button. Return False if no socket is open."""
         workspace = self._workspace
         message = self._shown_alone(person, room, ts) or self.message(room, ts)
         found = find_element(message.blocks, action_id)
@@ -217,7 +218,7 @@ class PeopleActing:
         return workspace.deliveries.once("interactive", payload)
 
     def press_home(self, person: WorkspaceUser, action_id: str) -> bool:
-        """Press a button on the user's home tab; false when no socket is open."""
+        """Press a button on the user's home tab. Return False if no socket is open."""
         workspace = self._workspace
         view = workspace.state.homes.get(person.id)
         found = find_element(view["blocks"], action_id) if view else None
@@ -235,7 +236,7 @@ class PeopleActing:
         return workspace.deliveries.once("interactive", home_actions(workspace.state, person, view, action, trigger))
 
     def shortcut(self, person: WorkspaceUser, room: WorkspaceChannel, ts: str, callback_id: str) -> bool:
-        """Use a message shortcut of the app; false when no socket is open."""
+        """Use a message shortcut of the app. Return False if no socket is open."""
         workspace = self._workspace
         message = self.message(room, ts)
         if workspace.state.shortcut(callback_id) is None:
@@ -249,7 +250,7 @@ class PeopleActing:
         return workspace.deliveries.once("interactive", payload)
 
     def stop(self, person: WorkspaceUser, room: WorkspaceChannel, thread: str) -> str:
-        """Press the stop button of a thread, which is there while the app's session works; gives the event id."""
+        """Press the stop button of a thread in which the app's session works. Return the event id."""
         root = self.message(room, thread)
         session = self._workspace.state.sessions.get((room.id, root.thread_ts or root.ts))
         if session is None or session.status != "processing":
@@ -257,7 +258,7 @@ class PeopleActing:
         return self._workspace.stop_session(root, person.id)
 
     def command(self, person: WorkspaceUser, room: WorkspaceChannel, command: str, text: str) -> bool:
-        """Type a slash command; the app's acknowledgement may carry a reply. False when no socket is open."""
+        """Type a slash command. The app's acknowledgement may carry a reply. Return False if no socket is open."""
         workspace = self._workspace
         if "commands" not in workspace.scopes:
             raise NotPossible("missing_scope", "the app lacks the scope `commands`")
@@ -281,7 +282,7 @@ class PeopleActing:
         return workspace.deliveries.once("slash_commands", payload, answered)
 
     def submit(self, person: WorkspaceUser, view_id: str, values: Mapping[str, Filled]) -> bool:
-        """Send a dialog that the user has open; the app's acknowledgement ends it. False when no socket is open."""
+        """Submit an open modal of the user. The app's acknowledgement ends it. Return False if no socket is open."""
         modal = self._open(person, view_id)
         if modal is None:
             raise NotPossible("view_not_found", f"{person.display_name} has no dialog {view_id!r} open")
@@ -291,7 +292,7 @@ class PeopleActing:
             raise NotPossible("invalid_arguments", str(missing)) from missing
 
     def close(self, person: WorkspaceUser, view_id: str) -> None:
-        """Close a dialog without sending it."""
+        """Close a modal without submitting it."""
         if self._open(person, view_id) is not None:
             end_dialogs(self._workspace, person.id, view_id)
 

@@ -1,4 +1,4 @@
-"""The fields of one request to the control API, each read with its type checked."""
+"""The fields of one request to the control API with type checks, and the JSON views that it can read."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -18,27 +18,26 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True)
 class ControlArgs:
-    """Fields of a request. Every reader raises NotPossible for a field of the wrong kind."""
+    """The fields of a request. Every reader raises NotPossible for a field of the wrong type."""
 
     fields: Json
 
     def has(self, name: str) -> bool:
-        """Whether the field is there."""
         return self.fields.get(name) is not None
 
     def text(self, name: str) -> str:
-        """A text; empty when the field is missing."""
+        """Return a text, or '' if the field is missing."""
         value = self.fields.get(name)
         if value is not None and not isinstance(value, str | int | float):
             raise NotPossible("invalid_arguments", f"{name} has to be text")
         return "" if value is None else str(value)
 
     def flag(self, name: str) -> bool:
-        """A boolean; false when the field is missing."""
+        """Return a boolean, False if the field is missing."""
         return self.fields.get(name) in (True, "true", "1", 1)
 
     def number(self, name: str, default: float) -> float:
-        """A number of zero or more."""
+        """Return a number of zero or more."""
         value = self.text(name)
         try:
             number = float(value) if value else default
@@ -49,7 +48,7 @@ class ControlArgs:
         return number
 
     def choice(self, name: str, kind: type[_Choice], default: str = "") -> _Choice:
-        """A member of an enumeration."""
+        """Return a member of an enumeration."""
         value = self.text(name) or default
         try:
             return kind(value)
@@ -57,15 +56,14 @@ class ControlArgs:
             raise NotPossible("invalid_arguments", f"{name} {value!r} is not one of {', '.join(kind)}") from error
 
     def texts(self, name: str) -> list[str]:
-        """A list of texts; empty when the field is missing."""
+        """Return a list of texts, empty if the field is missing."""
         return self._list(name, str, "texts")
 
     def items(self, name: str) -> list[Json]:
-        """A list of objects; empty when the field is missing."""
+        """Return a list of objects, empty if the field is missing."""
         return self._list(name, dict, "objects")
 
     def object(self, name: str) -> Json:
-        """An object."""
         value = self.fields.get(name)
         if not isinstance(value, dict):
             raise NotPossible("invalid_arguments", f"{name} has to be an object")
@@ -82,7 +80,7 @@ _PAGE = 200
 
 
 class ControlViews:
-    """`table` maps each JSON view's name to its function. The functions raise NotPossible to refuse."""
+    """The JSON views: `table` maps each view's name to its function, which raises NotPossible to refuse."""
 
     def __init__(self, workspace: Workspace, people: PeopleActing) -> None:
         self._workspace = workspace
@@ -99,7 +97,7 @@ class ControlViews:
         }
 
     def file(self, args: ControlArgs) -> tuple[bytes, str]:
-        """A file's bytes and media type, for a person who can read a message that shows it."""
+        """Return a file's bytes and media type, for a person who can read a message with the file."""
         state = self._workspace.state
         person = self._people.person(args.text("person"))
         file = state.files.get(args.text("file"))

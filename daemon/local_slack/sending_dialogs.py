@@ -1,4 +1,4 @@
-"""A dialog on its way to the app, and what the app's acknowledgement does with it (Slack: modals, response_action)."""
+"""Submitted modals, and the effects of the app's acknowledgement (Slack: modals, response_action)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,11 +9,11 @@ from daemon.local_slack.model import Json, WorkspaceUser
 from daemon.local_slack.workspace import Workspace
 
 _TROUBLE = "We had some trouble connecting. Try again?"
-"""What Slack says in a dialog whose acknowledgement it can't use."""
+"""The text that Slack shows in a modal after an unusable acknowledgement."""
 
 
 def send_dialog(workspace: Workspace, person: WorkspaceUser, modal: Modal, values: Mapping[str, Filled]) -> bool:
-    """Send a dialog with what was filled in; false when no socket is open. Raises NotFilledIn."""
+    """Submit a modal with its values. Return False if no socket is open. Raises NotFilledIn."""
     state = filled_in(modal.view, values)
     trigger = workspace.interactions.new_trigger(person.id)
     payload = view_submission(workspace.state, person, modal.view, state, trigger)
@@ -23,14 +23,14 @@ def send_dialog(workspace: Workspace, person: WorkspaceUser, modal: Modal, value
 
 
 def end_dialogs(workspace: Workspace, person: str, *views: str) -> None:
-    """Close dialogs of a user."""
+    """Close modals of a user."""
     for view in views:
         workspace.modals.pop(view, None)
         workspace.feed.publish("modal_answered", {"view_id": view}, person=person)
 
 
 def replace_dialog(workspace: Workspace, view_id: str, view: Json) -> Json:
-    """Put another view in the place of an open one; gives what is shown then."""
+    """Replace the view of an open modal, and return the new view."""
     modal = workspace.modals[view_id]
     kept = {name: modal.view[name] for name in ("id", "team_id", "app_id")}
     shown = with_ids(view) | kept | {"hash": workspace.interactions.new_hash()}
@@ -40,7 +40,7 @@ def replace_dialog(workspace: Workspace, view_id: str, view: Json) -> Json:
 
 
 def _answered(workspace: Workspace, view_id: str, answer: Json) -> None:
-    """Errors stay in the dialog, another view takes its place, anything else closes it."""
+    """Apply the app's answer: errors stay in the modal, another view replaces it, anything else closes it."""
     modal = workspace.modals.get(view_id)
     if modal is None:
         return
@@ -59,7 +59,7 @@ def _answered(workspace: Workspace, view_id: str, answer: Json) -> None:
         workspace.feed.publish("modal_answered", {"view_id": view_id, "trouble": _TROUBLE}, person=modal.person)
 
 
-def _is_dialog(view: Any) -> bool:  # noqa: ANN401  # whatever the app answers
+def _is_dialog(view: Any) -> bool:  # noqa: ANN401  # the app may answer anything
     blocks = view.get("blocks") if isinstance(view, dict) and view.get("type") == "modal" else None
     return isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks) and not fault_of(view)
 

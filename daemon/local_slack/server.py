@@ -1,4 +1,4 @@
-"""Builds a workspace and serves it over HTTP on a loopback port, in this process."""
+"""A workspace and its HTTP server on a loopback port, in this process."""
 
 import asyncio
 import errno
@@ -62,16 +62,17 @@ SHORTCUTS: Final = (
 )
 """The message shortcuts of the app."""
 SOULS: Final = MappingProxyType({"minoan": "Kothar"})
-"""Whose slash commands the app has by default."""
+"""The souls whose slash commands the app has by default."""
 _LARGEST_REQUEST: Final = 64 * 1024 * 1024  # bytes
 _WAKE_READERS_EVERY: Final = 15.0  # seconds
 _BACKLOG: Final = 4096  # load tests open hundreds of connections at once
 
 
 class WorkspaceServer:
-    """Serves one workspace: `async with` binds it to 127.0.0.1 and serves until the block ends.
+    """The server of one workspace:
 
-    `port` 0 takes a free one. Raises ConfigError when the port is taken.
+    `async with` binds it to 127.0.0.1 and serves until the block ends. Port 0 takes a free one. Raises ConfigError if
+    the port is taken.
     """
 
     def __init__(self, workspace: Workspace, port: int, page: Path, lock: Lock) -> None:
@@ -119,7 +120,6 @@ class WorkspaceServer:
         return self.workspace.state.team
 
     async def __aenter__(self) -> Self:
-        """Bind the port and serve."""
         self._runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=2.0)
         await self._runner.setup()
         site = web.TCPSite(self._runner, HOST, self._port, backlog=_BACKLOG)
@@ -142,7 +142,6 @@ class WorkspaceServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close every socket and stop listening."""
         self._timers.cancel()
         await self._tasks.__aexit__(None, None, None)
         if self._runner is not None:
@@ -211,9 +210,10 @@ def serve_workspace(
     note: str = "",
     souls: Mapping[str, str] = SOULS,
 ) -> WorkspaceServer:
-    """A freshly seeded workspace and its server, to be entered with `async with`. Missing tokens and key are made.
+    """Return a new seeded workspace's server, for `async with`.
 
-    `note` is a line about the app that the page shows. Each of the `souls` has the slash commands of its names.
+    Missing tokens and key are created. `note` is a line about the app on the page. Each of the `souls` has the slash
+    commands of its names.
     """
     app = AppIdentity(
         bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",

@@ -21,7 +21,7 @@ _BEGINNING = 80  # characters of a stream that others see while it grows
 
 
 def person_json(person: WorkspaceUser, *, locale: bool = False) -> Json:
-    """A user object, with the language of their Slack where it is asked for (Slack: users.info, include_locale)."""
+    """Return a user object, with its locale on request (Slack: users.info, include_locale)."""
     return {
         "id": person.id,
         "team_id": person.team,
@@ -54,7 +54,7 @@ def person_json(person: WorkspaceUser, *, locale: bool = False) -> Json:
 
 
 def _in_organisation(person: WorkspaceUser) -> Json:
-    """A user of an Enterprise Grid organisation (Slack: enterprise_user)."""
+    """Return the `enterprise_user` of a user in an Enterprise Grid organisation (Slack: enterprise_user)."""
     return {
         "id": person.id,
         "enterprise_id": person.enterprise,
@@ -66,7 +66,7 @@ def _in_organisation(person: WorkspaceUser) -> Json:
 
 
 def channel_json(state: WorkspaceState, channel: WorkspaceChannel, viewer: str, *, count: bool = True) -> Json:
-    """A conversation object as `viewer` gets it; `count` adds how many members it has (Slack: conversations.info)."""
+    """Return a conversation object for `viewer`. `count` adds the number of members (Slack: conversations.info)."""
     if channel.kind is ChannelKind.DM:
         other = next((user for user in channel.members if user != viewer), viewer)
         return {
@@ -104,7 +104,7 @@ def channel_json(state: WorkspaceState, channel: WorkspaceChannel, viewer: str, 
 
 
 def group_json(state: WorkspaceState, group: UserGroup, *, users: bool = True) -> Json:
-    """A user group (Slack: usergroups.list)."""
+    """Return a user group (Slack: usergroups.list)."""
     return {
         "id": group.id,
         "team_id": state.team.id,
@@ -122,7 +122,7 @@ def group_json(state: WorkspaceState, group: UserGroup, *, users: bool = True) -
 
 
 def file_json(state: WorkspaceState, file: File, url: str) -> Json:
-    """A file object; `url` is the workspace's address (Slack: files.info)."""
+    """Return a file object. `url` is the workspace's address (Slack: files.info)."""
     private = f"{url}/files-pri/{state.team.id}-{file.id}/{quote(file.name, safe='')}"
     return {
         "id": file.id,
@@ -143,14 +143,14 @@ def file_json(state: WorkspaceState, file: File, url: str) -> Json:
 
 
 def _file_in(state: WorkspaceState, message: WorkspaceMessage, file: File, url: str) -> Json:
-    """A file in a message: its id alone in a channel of Slack Connect (Slack: file_access)."""
+    """Return a file in a message: only its id in a channel of Slack Connect (Slack: file_access)."""
     if state.channels[message.channel].shared:
         return {"id": file.id, "created": 0, "timestamp": 0, "user": "", "file_access": "check_file_info"}
     return file_json(state, file, url)
 
 
 def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, metadata: bool = False) -> Json:
-    """A message object; metadata only on request, as in Slack's history."""
+    """Return a message object. Metadata comes only on request, as in Slack's history."""
     author = state.people.get(message.author)
     shape: Json = {"type": "message", "user": message.author, "text": message.text, "ts": message.ts}
     shape["team"] = author.team if author else state.team.id
@@ -176,7 +176,7 @@ def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, 
 
 
 def as_seen(shape: Json, recipient: str, viewer: str) -> Json:
-    """A message as one user sees it: of a stream to someone else only the beginning, until the stream ends."""
+    """Return a message for one viewer. Others than the recipient see only the beginning of an open stream."""
     if shape.get("streaming_state") != Streaming.OPEN or not recipient or viewer in ("", recipient):
         return shape
     return {name: value for name, value in shape.items() if name != "chunks"} | {"text": shape["text"][:_BEGINNING]}
@@ -223,7 +223,7 @@ def _thread(state: WorkspaceState, message: WorkspaceMessage) -> Json:
 
 
 def session_json(session: Session) -> Json:
-    """An agent session, as the page shows it."""
+    """Return an agent session for the page."""
     place = {"channel": session.channel, "thread_ts": session.thread_ts}
     return place | {"status": session.status, "title": session.title}
 
@@ -235,7 +235,7 @@ _GROWING: Final = ("details", "output")
 
 
 def valid(chunk: Json) -> bool:
-    """Whether Slack accepts a chunk."""
+    """Return True if Slack accepts a chunk."""
     match chunk.get("type"):
         case "markdown_text":
             return isinstance(chunk.get("text"), str)
@@ -249,14 +249,14 @@ def valid(chunk: Json) -> bool:
 
 
 def text_of(chunks: tuple[Json, ...]) -> str:
-    """The text that the chunks add to the message."""
+    """Return the text that the chunks add to the message."""
     return "".join(str(chunk["text"]) for chunk in chunks if chunk["type"] == "markdown_text")
 
 
 def folded(shown: tuple[Json, ...], more: tuple[Json, ...]) -> tuple[Json, ...]:
-    """The chunks a message shows besides its text, after `more` are added to `shown`.
+    """Return the chunks that a message shows, apart from its text, after `more` are added to `shown`.
 
-    A plan has one title and a task has one card: title and status are replaced, details and output grow.
+    A plan has one title and a task one card: title and status are replaced, details and output grow.
     """
     result = list(shown)
     for chunk in more:
@@ -276,7 +276,7 @@ def folded(shown: tuple[Json, ...], more: tuple[Json, ...]) -> tuple[Json, ...]:
 
 
 def stopped(shown: tuple[Json, ...]) -> tuple[Json, ...]:
-    """The chunks of a finished message: a task that is still open becomes an error."""
+    """Return the chunks of a finished message: an open task becomes an error."""
     return tuple(chunk | {"status": "error"} if chunk.get("status") in _OPEN else chunk for chunk in shown)
 
 

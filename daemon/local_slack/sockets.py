@@ -1,4 +1,4 @@
-"""The app's sockets (Slack: Socket Mode): tickets, hello, frames in and out, and every way a connection can end."""
+"""The app's sockets (Slack: Socket Mode): tickets, hello, frames, closing, and the workspace's key."""
 
 import asyncio
 import hmac
@@ -47,15 +47,12 @@ class AppSocket:
         self._frames: asyncio.Queue[str | _Close | _Ping] = asyncio.Queue()
 
     def send(self, frame: str) -> None:
-        """Queue a text frame."""
         self._frames.put_nowait(frame)
 
     def ping(self) -> None:
-        """Queue a ping from the workspace."""
         self._frames.put_nowait(_Ping())
 
     def close(self, code: int) -> None:
-        """Queue a close frame."""
         self._frames.put_nowait(_Close(code))
 
     def reset(self) -> None:
@@ -64,7 +61,7 @@ class AppSocket:
             self._transport.abort()
 
     async def write(self, faults: Faults) -> None:
-        """Send queued frames until the connection ends; while the workspace is silent, drop them."""
+        """Send queued frames until the connection ends. While the workspace is silent, drop them."""
         with suppress(ConnectionError):
             while not self._ws.closed:
                 frame = await self._frames.get()
@@ -79,7 +76,7 @@ class AppSocket:
 
 
 class AppSockets:
-    """All open sockets of the app, and the tickets that open them."""
+    """The open sockets of the app, and the tickets that open them."""
 
     def __init__(self, app_id: str, clock: WorkspaceClock, faults: Faults, feed: Feed) -> None:
         self._app_id = app_id
@@ -98,14 +95,14 @@ class AppSockets:
         return tuple(self._open)
 
     def issue(self, url: str) -> str:
-        """A WebSocket URL with a ticket that is valid for one handshake within a minute."""
+        """Return a WebSocket URL with a ticket that is valid for one handshake within a minute."""
         ticket = secrets.token_urlsafe(16)
         if not self._faults.spend("dead_tickets"):
             self._tickets[ticket] = self._clock.now() + _TICKET_LIFE
         return f"{url.replace('http', 'ws', 1)}/link/?ticket={ticket}&app_id={self._app_id}"
 
     def pick(self) -> AppSocket | None:
-        """The socket for the next envelope, in turn; None when none is open."""
+        """Return the socket for the next envelope, in turn, or None if none is open."""
         staying = [socket for socket in self._open if not socket.leaving] or self._open
         if not staying:
             return None
@@ -119,7 +116,7 @@ class AppSockets:
         self._clock.after(_LEAVING_LIFE, lambda: socket.close(1000))
 
     def close_all(self) -> None:
-        """Close every socket; the workspace stops."""
+        """Close every socket at the workspace's end."""
         for socket in self._open:
             socket.close(1001)
 
@@ -215,10 +212,7 @@ _NO_KEY: Final = "open the address that was printed when the workspace started: 
 
 
 class Lock:
-    """The key of one workspace, which its page and programs send as a bearer token.
-
-    It is no cookie: cookies know no ports, so that another program on this machine would get it.
-    """
+    """The key of a workspace, sent as a bearer token. Cookies would also go to other programs on this machine."""
 
     def __init__(self, key: str = "") -> None:
         self.key = key or secrets.token_urlsafe(16)
@@ -242,7 +236,7 @@ class Lock:
 
 
 async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
-    """No page may frame or embed the workspace, and nothing names the software."""
+    """Add headers that forbid framing the workspace and hide the server's software."""
     response.headers["Server"] = ""  # when it is missing, aiohttp adds its own name
     response.headers.update(_HEADERS)
     response.headers.setdefault("Content-Security-Policy", _POLICY)

@@ -26,12 +26,12 @@ _TS = re.compile(r"\d{10}\.\d{6}")
 
 
 def is_ts(text: str) -> bool:
-    """Whether the text is a message id in Slack's form, such as `1700000000.000100`."""
+    """Return True for a ts in Slack's form, such as `1700000000.000100`."""
     return _TS.fullmatch(text) is not None
 
 
 def bound(text: str) -> str:
-    """A time bound (`0`, `1700000000`, `1700000000.5`) in a form that compares with ts values. Raises ValueError."""
+    """Return a time bound (`0`, `1700000000`, `1700000000.5`) that compares with ts values. Raises ValueError."""
     seconds, _, fraction = text.partition(".")
     if not seconds.isdigit() or (fraction and not fraction.isdigit()):
         raise ValueError(text)
@@ -40,14 +40,14 @@ def bound(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time range as Slack's `oldest`, `latest` and `inclusive` give it; an empty bound is open."""
+    """A time range by Slack's `oldest`, `latest` and `inclusive`. An empty bound is open."""
 
     oldest: str = ""
     latest: str = ""
     inclusive: bool = False
 
     def cut(self, order: list[str]) -> list[str]:
-        """The ts values of a sorted list that are inside this span."""
+        """Return the ts values of a sorted list that are inside this span."""
         start, end = 0, len(order)
         if self.oldest:
             start = bisect_left(order, self.oldest) if self.inclusive else bisect_right(order, self.oldest)
@@ -57,7 +57,7 @@ class Span:
 
 
 class Timeline:
-    """One channel's messages. Values are replaced, never changed in place."""
+    """The messages of one channel. Values are replaced, never changed in place."""
 
     def __init__(self) -> None:
         self._messages: dict[str, WorkspaceMessage] = {}
@@ -66,12 +66,11 @@ class Timeline:
         self._last_micros = 0
 
     def next_ts(self, now: float) -> str:
-        """A ts for `now` (seconds), larger than all ts given before."""
+        """Return a ts for `now` (seconds), larger than all ts given before."""
         self._last_micros = max(self._last_micros + 1, int(now * 1_000_000))
         return f"{self._last_micros // 1_000_000}.{self._last_micros % 1_000_000:06d}"
 
     def get(self, ts: str) -> WorkspaceMessage | None:
-        """The message with this ts, or None."""
         return self._messages.get(ts)
 
     def put(self, message: WorkspaceMessage) -> None:
@@ -84,7 +83,6 @@ class Timeline:
             insort(self._order, message.ts)
 
     def remove(self, ts: str) -> None:
-        """Remove a message."""
         message = self._messages.pop(ts)
         for order in (self._order, self._threads.get(message.thread_ts, [])):
             place = bisect_left(order, ts)
@@ -96,20 +94,20 @@ class Timeline:
         return self._order[-1] if self._order else ""
 
     def history(self, span: Span) -> list[str]:
-        """The ts values that channel history shows in a span, oldest first."""
+        """Return the ts values that channel history shows in a span, oldest first."""
         return span.cut(self._order)
 
     def replies(self, root: str) -> list[str]:
-        """The ts values under a root, oldest first, without the root."""
+        """Return the ts values under a root, oldest first, without the root."""
         return self._threads.get(root, [])
 
     def everything(self) -> list[WorkspaceMessage]:
-        """All messages, replies included, oldest first."""
+        """Return all messages, replies included, oldest first."""
         return [self._messages[ts] for ts in sorted(self._messages)]
 
 
 class WorkspaceState:
-    """Values by id. Changing them raises no event and publishes nothing; `Workspace` does that."""
+    """The values of a workspace by id. Changes here raise no event and publish nothing: `Workspace` does that."""
 
     def __init__(self, team: Team, app: AppIdentity) -> None:
         self.team = team
@@ -128,7 +126,7 @@ class WorkspaceState:
         self._numbers = itertools.count(1)
 
     def new_id(self, prefix: str, name: str = "") -> str:
-        """A fresh id such as U0ADA, made of the name, with a number where that id is taken."""
+        """Return an unused id such as U0ADA, made of the name, with a number if that id is taken."""
         readable = f"{prefix}0{re.sub(r'[^A-Z0-9]', '', name.upper())[:12]}"
         taken = self.people.keys() | self.channels.keys() | self.files.keys() | self.groups.keys()
         if name and len(readable) > len(prefix) + 1 and readable not in taken:
@@ -136,29 +134,25 @@ class WorkspaceState:
         return next(new for n in self._numbers if (new := f"{readable}{n:04d}") not in taken)
 
     def timeline(self, channel: str) -> Timeline:
-        """The messages of a channel."""
         return self._timelines.setdefault(channel, Timeline())
 
     def message(self, channel: str, ts: str) -> WorkspaceMessage | None:
-        """One message, or None."""
         return self.timeline(channel).get(ts)
 
     def shortcut(self, callback_id: str) -> MessageShortcut | None:
-        """A message shortcut of the app, or None."""
         return next((one for one in self.app.shortcuts if one.callback_id == callback_id), None)
 
     def bot(self) -> WorkspaceUser:
-        """The app's bot user."""
         return self.people[self.app.user]
 
     def app_is_in(self, channel: WorkspaceChannel) -> bool:
-        """Whether the app is a member, so that it gets the channel's events."""
+        """Return True if the app is a member and gets the channel's events."""
         return self.app.user in channel.members
 
     def sees(self, person: str, channel: WorkspaceChannel) -> bool:
-        """Whether a user may read a channel: its members may, and every full member reads public channels.
+        """Return True if a user may read a channel: its members, and every full member for a public channel.
 
-        Members of other workspaces of the organisation read those that are shared with them.
+        Members of the organisation's other workspaces read channels shared with them.
         """
         if person in channel.members:
             return True
@@ -168,19 +162,19 @@ class WorkspaceState:
         return known.team == self.team.id or (channel.org_shared and known.enterprise == self.team.enterprise)
 
     def dm_of(self, person: str) -> WorkspaceChannel | None:
-        """The DM between a user and the app, None before it is first opened."""
+        """Return the DM between a user and the app, or None before it is first opened."""
         pair = {person, self.app.user}
         return next((c for c in self.channels.values() if c.kind is ChannelKind.DM and set(c.members) == pair), None)
 
     def channel_named(self, name: str) -> WorkspaceChannel | None:
-        """A channel by id, or by name with or without `#`; None for an unknown one."""
+        """Return a channel by id, or by name with or without `#`, or None."""
         if name in self.channels:
             return self.channels[name]
         bare = name.removeprefix("#")
         return next((c for c in self.channels.values() if c.name == bare and bare), None)
 
     def person_named(self, name: str) -> WorkspaceUser | None:
-        """A user by id, or by any of their names in any letter case; None for an unknown one."""
+        """Return a user by id, or by any of their names in any letter case, or None."""
         if name in self.people:
             return self.people[name]
         wanted = name.removeprefix("@").lower()
@@ -194,14 +188,14 @@ class WorkspaceState:
         )
 
     def unread(self, person: str, channel: str) -> int:
-        """How many messages by others in a channel's timeline the user has not read."""
+        """Return the number of unread messages by others in a channel's timeline."""
         timeline = self.timeline(channel)
         seen = self.read_up_to.get((person, channel), "")
         newer = (timeline.get(ts) for ts in timeline.history(Span(oldest=seen)))
         return sum(message is not None and message.author != person for message in newer)
 
     def join(self, channel: str, person: str) -> WorkspaceChannel:
-        """Add a member; gives the changed channel."""
+        """Add a member, and return the changed channel."""
         room = self.channels[channel]
         if person not in room.members:
             room = replace(room, members=(*room.members, person))
@@ -209,7 +203,7 @@ class WorkspaceState:
         return room
 
     def leave(self, channel: str, person: str) -> WorkspaceChannel:
-        """Remove a member; gives the changed channel."""
+        """Remove a member, and return the changed channel."""
         room = self.channels[channel]
         self.channels[channel] = replace(room, members=tuple(one for one in room.members if one != person))
         return self.channels[channel]
@@ -220,10 +214,7 @@ FOREIGN_TEAM = "T0ELSEWHERE"
 
 
 def seeded(app: AppIdentity, bot_name: str, now: float) -> WorkspaceState:
-    """A fresh state.
-
-    Ada, Ben and Chloe are members, Gus is a guest in no channel yet; #general, #random, and the private #founders.
-    """
+    """Return the initial state: three members, a guest in no channel, #general, #random and private #founders."""
     state = WorkspaceState(TEAM, app)
     bot = WorkspaceUser(
         app.user, bot_name.lower(), bot_name, bot_name, Standing.BOT, TEAM.id, bot_id=app.bot_id, app_id=app.app_id

@@ -1,4 +1,4 @@
-"""The workspace as a whole: one method per change, which publishes it to the feed and raises Slack's events."""
+"""The workspace as a whole: one method for each change, which publishes it to the feed and raises Slack's events."""
 
 import itertools
 import math
@@ -33,14 +33,14 @@ from daemon.local_slack.state import WorkspaceState
 
 
 class Profile(StrEnum):
-    """Which limits are in force."""
+    """The profile of rate limits."""
 
     OFF = "off"
     SLACK = "slack"
 
 
 class Tier(StrEnum):
-    """Slack's rate limit tiers of methods; POSTING limits per channel, FREE does not limit."""
+    """The tiers of Slack's rate limits. POSTING limits per channel, FREE has no limit."""
 
     ONE = "1"
     TWO = "2"
@@ -51,14 +51,14 @@ class Tier(StrEnum):
 
 
 CALLS_PER_MINUTE: Final = {Tier.ONE: 1, Tier.TWO: 20, Tier.THREE: 50, Tier.FOUR: 100}
-"""Slack's guaranteed minimum per tier. Tier 1 allows a small burst, so that several sockets can open at start."""
+"""The guaranteed minimum of calls per tier (Slack). Tier 1 allows a small burst: several sockets can open at start."""
 _TIER_ONE_BURST: Final = 10
 _POST_BURST: Final = 4
 _MINUTE: Final = 60.0
 
 
 class RateLimits:
-    """Counts calls per method, and posts per channel, by the workspace's clock."""
+    """The counts of calls per method, and posts per channel, by the workspace's clock."""
 
     def __init__(self, profile: Profile = Profile.OFF) -> None:
         self.profile = profile
@@ -66,7 +66,7 @@ class RateLimits:
         self._posts: dict[str, tuple[float, float]] = {}
 
     def check(self, method: str, tier: Tier, channel: str, now: float) -> int:
-        """Zero when the call is allowed, else the whole seconds to wait (Retry-After)."""
+        """Return 0 if the call is allowed, else the whole seconds to wait (Retry-After)."""
         if self.profile is Profile.OFF or tier is Tier.FREE:
             return 0
         return self._check_post(channel, now) if tier is Tier.POSTING else self._check_tier(method, tier, now)
@@ -137,11 +137,11 @@ class Workspace:
         self.sockets.app_came_or_went = lambda present: self.set_presence(state.app.user, present=present)
 
     def new_ts(self, channel: str) -> str:
-        """A ts for something that happens now in a channel, larger than all ts given before."""
+        """Return a ts for now in a channel, larger than all ts given before."""
         return self.state.timeline(channel).next_ts(self.clock.now())
 
     def message_json(self, message: WorkspaceMessage, *, metadata: bool = False) -> Json:
-        """Slack's message object plus its `channel`."""
+        """Return Slack's message object plus its `channel`."""
         return message_json(self.state, message, self.url, metadata=metadata) | {"channel": message.channel}
 
     # -- messages ---------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class Workspace:
         return after
 
     def withdraw(self, message: WorkspaceMessage) -> None:
-        """Delete a message; a root with replies becomes a tombstone. Raises `message_deleted`."""
+        """Delete a message. A root with replies becomes a tombstone. Raises `message_deleted`."""
         timeline = self.state.timeline(message.channel)
         if timeline.replies(message.ts):
             tombstone = WorkspaceMessage(
@@ -191,7 +191,7 @@ class Workspace:
         self._raise(event, message.channel)
 
     def react(self, message: WorkspaceMessage, name: str, user: str, *, add: bool) -> bool:
-        """Add or remove a reaction; false when nothing changes. Raises `reaction_added` or `reaction_removed`."""
+        """Add or remove a reaction. Return False if nothing changes. Raises `reaction_added` or `reaction_removed`."""
         users = {r.name: r.users for r in message.reactions}
         chosen = users.get(name, ())
         if (user in chosen) is add:
@@ -214,7 +214,7 @@ class Workspace:
         return message
 
     def current(self, message: WorkspaceMessage) -> WorkspaceMessage:
-        """The current version of a message: a stream is sealed `stream_life` seconds after its start, fed or not."""
+        """Return a message's current version. A stream expires `stream_life` seconds after its start."""
         if message.streaming is not Streaming.OPEN or self.clock.now() < float(message.ts) + self.stream_life:
             return message
         return self.revise(replace(message, streaming=Streaming.EXPIRED), event=False)
@@ -222,7 +222,7 @@ class Workspace:
     # -- what the app shows -----------------------------------------------------------------------------------------
 
     def show_status(self, channel: str, thread_ts: str, text: str, loading: tuple[str, ...]) -> None:
-        """Set or clear the status line of a thread; it expires after `status_life` seconds."""
+        """Set or clear the status line of a thread. It expires after `status_life` seconds."""
         key = (channel, thread_ts)
         if not text and key not in self.state.statuses:
             return
@@ -237,31 +237,28 @@ class Workspace:
         self.feed.publish("status", line, channel=channel)
 
     def show_prompts(self, channel: str, prompts: Prompts) -> None:
-        """Show suggested prompts in a DM."""
         self.state.prompts[channel] = prompts
         shape = {"channel": channel, "title": prompts.title, "prompts": list(prompts.prompts)}
         self.feed.publish("prompts", shape, channel=channel)
 
     def set_presence(self, person: str, *, present: bool) -> None:
-        """Record whether a user, or the app, is present; publish a change."""
+        """Record the presence of a user, or the app, and publish a change."""
         if present is (person in self._present):
             return
         self._present ^= {person}
         self.feed.publish("presence", {"person": person, "active": present})
 
     def is_present(self, person: str) -> bool:
-        """Whether a user has a page open, or the app a socket."""
+        """Return True if a user has a page open, or the app a socket."""
         return person in self._present
 
     # -- channels and users -----------------------------------------------------------------------------------------
 
     def add_person(self, person: WorkspaceUser) -> None:
-        """Add a user to the workspace."""
         self.state.people[person.id] = person
         self.feed.publish("person", {"person": person.id})
 
     def add_channel(self, channel: WorkspaceChannel) -> None:
-        """Add a channel to the workspace."""
         self.state.channels[channel.id] = channel
         self.feed.publish("channel", {"channel": channel.id}, channel=channel.id)
 
@@ -277,7 +274,7 @@ class Workspace:
         return room
 
     def leave(self, channel: WorkspaceChannel, person: str) -> None:
-        """Remove a user from a channel. Posts a `channel_leave` message; the app gets `channel_left` of itself."""
+        """Remove a user from a channel. Posts a `channel_leave` message, and the app gets its own `channel_left`."""
         self.post(WorkspaceMessage(channel.id, person, f"<@{person}> has left the channel", subtype="channel_leave"))
         room = self.state.leave(channel.id, person)
         self.feed.publish("channel", {"channel": room.id}, channel=room.id)
@@ -286,7 +283,7 @@ class Workspace:
             self.raise_event(events.app_left_event(room, person, self.new_ts(room.id)), room.id)
 
     def convert(self, channel: WorkspaceChannel, kind: ChannelKind, person: str) -> None:
-        """Make a channel private or public. Its one event is a message, whose `channel_type` is the new kind."""
+        """Make a channel private or public. Its one event is a message whose `channel_type` is the new kind."""
         self.state.channels[channel.id] = replace(channel, kind=kind)
         self.feed.publish("channel", {"channel": channel.id}, channel=channel.id)
         word = "private" if kind is ChannelKind.PRIVATE else "public"
@@ -299,7 +296,7 @@ class Workspace:
         self.change_room(room, events.shared_event(self.state, room, self.new_ts(room.id)))
 
     def change_room(self, room: WorkspaceChannel, event: Json) -> None:
-        """Replace a channel by a changed version and raise the event that says so."""
+        """Replace a channel by a changed version, and raise the event."""
         self.state.channels[room.id] = room
         self.feed.publish("channel", {"channel": room.id}, channel=room.id)
         self._raise(event, room.id)
@@ -310,13 +307,13 @@ class Workspace:
         self.raise_event(events.user_event(person, f"{self.clock.now():.6f}"))
 
     def change_group(self, group: UserGroup) -> None:
-        """Make a user group or give it other members. Raises `subteam_created` or `subteam_members_changed`."""
+        """Create a user group or change its members. Raises `subteam_created` or `subteam_members_changed`."""
         before = self.state.groups.get(group.id)
         self.state.groups[group.id] = group
         self.raise_event(events.group_event(self.state, group, before, self.clock.now()))
 
     def open_dm(self, person: str) -> WorkspaceChannel:
-        """The DM between a user and the app; created when missing."""
+        """Return the DM between a user and the app, created if missing."""
         room = self.state.dm_of(person)
         if room is None:
             known = self.state.people[person]
@@ -328,12 +325,12 @@ class Workspace:
         return room
 
     def open_home(self, person: str, tab: str) -> str:
-        """A user opens the app's DM (`messages`) or `home` tab. Raises `app_home_opened`; gives the event id."""
+        """Open the app's DM (`messages`) or `home` tab as a user. Raises `app_home_opened`. Return the event id."""
         room = self.open_dm(person)
         return self.raise_event(events.home_event(person, room.id, tab, self.new_ts(room.id)), room.id)
 
     def stop_session(self, message: WorkspaceMessage, person: str) -> str:
-        """A user presses stop in a thread; its status stays as it is. Raises `agent_session_stopped`."""
+        """Press stop in a thread as a user. Its status stays. Raises `agent_session_stopped`. Return the event id."""
         thread = message.thread_ts or message.ts
         timeline = self.state.timeline(message.channel)
         replies = (one for ts in timeline.replies(thread) if (one := timeline.get(ts)))
@@ -344,7 +341,7 @@ class Workspace:
     # -- events and calls -------------------------------------------------------------------------------------------
 
     def raise_event(self, event: Json, channel: str = "") -> str:
-        """Deliver any event to the app; gives the event id."""
+        """Deliver any event to the app. Return the event id."""
         return self.deliveries.event(events.payload(self.state, event, channel, self.clock.now()))
 
     def record_call(self, method: str, args: Json, at: float, status: int, answer: Json) -> None:

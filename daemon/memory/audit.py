@@ -1,7 +1,4 @@
-"""Records who changed what, for good: acts of admins and decisions of users, without anything that users wrote.
-
-Each act has a line in the ledger, so that a changed or missing one shows.
-"""
+"""The audit log of changes by admins and decisions of users, without users' words and with ledger lines."""
 
 from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction
@@ -11,10 +8,7 @@ from daemon.memory.knowledge.records.ledger import note_write
 async def record_act(
     transaction: Transaction, *, actor: str, act: str, subject: str, detail: str = "", now: int
 ) -> None:
-    """Add an act to the audit log and the ledger.
-
-    `actor` is a platform user id or an admin's user name of the operating system.
-    """
+    """Add an act to the audit log and the ledger. `actor` is a user id of the platform or an admin's login name."""
     done = {"actor": actor, "act": act, "object": subject, "detail": detail, "done_ms": now}
     row = await transaction.insert("audit", "RETURNING seq", **done)
     assert row is not None
@@ -22,7 +16,7 @@ async def record_act(
 
 
 class AuditedChanges:
-    """Changes by the admin `actor`, a user name of the operating system."""
+    """The changes by the admin `actor`, a user name of the operating system."""
 
     def __init__(self, database: Database, clock: Clock, actor: str) -> None:
         self._database = database

@@ -1,8 +1,4 @@
-"""Threads that are bound to a session: one session each, and one thread of a session, as rows with one writer.
-
-A thread in direct messages belongs to the session to which these were bound. Whoever ends a binding says so in the
-thread, in the same transaction; what goes to the session because of it alone, and was not read, is dropped with it.
-"""
+"""Threads and DMs that are bound to sessions: at most one session a thread and one thread a session."""
 
 import secrets
 from collections.abc import Mapping
@@ -23,7 +19,7 @@ from daemon.memory.stream.emptying import empty_thoughts_on
 
 
 async def is_hosted(transaction: Transaction, soul: str, workspace: str) -> bool:
-    """Whether a daemon says that it hosts the soul; the row of a dead one is deleted (see `Presence`)."""
+    """Return True if a daemon in the workspace hosts the soul. `Presence` deletes the row of a dead daemon."""
     row = await transaction.one(
         """
         SELECT 1 FROM presence p, json_each(p.detail, '$.souls') s WHERE p.workspace = :workspace AND s.key = :soul
@@ -35,7 +31,7 @@ async def is_hosted(transaction: Transaction, soul: str, workspace: str) -> bool
 
 
 async def called_by_people(transaction: Transaction) -> dict[str, str]:
-    """The names that people see of the souls that daemons host; those of older programs are left out."""
+    """Return the shown name of each hosted soul. Daemons of older versions, which store none, are left out."""
     rows = await transaction.rows(
         "SELECT s.key AS soul, s.value AS shown FROM presence p, json_each(p.detail, '$.called') s ORDER BY started_ms"
     )
@@ -43,9 +39,9 @@ async def called_by_people(transaction: Transaction) -> dict[str, str]:
 
 
 async def other_apps(transaction: Transaction, where: ConversationKey) -> dict[str, frozenset[str]]:
-    """The platform ids of the accounts by which souls would post that no account hosts which hosts the soul of `where`.
+    """Return the bot accounts of each soul that runs only under other Slack apps than the soul of `where`.
 
-    An account writes in the rooms that it is in itself. Daemons that name none are left out.
+    A Slack app can post only in channels that its own bot is in. Daemons that name no account are left out.
     """
     rows = await transaction.rows(
         """
@@ -62,10 +58,7 @@ async def other_apps(transaction: Transaction, where: ConversationKey) -> dict[s
 
 
 async def holder_of(transaction: Transaction, where: ConversationKey) -> ConversationKey:
-    """The conversation of the soul to which a thread was handed; `where` itself if it was not.
-
-    While no daemon hosts that soul, it is the conversation of one that had the thread before and is hosted.
-    """
+    """Return the conversation of a thread's current soul, or of a hosted earlier one if it isn't hosted."""
     row = await transaction.one("SELECT handed_to FROM conversations WHERE id = :id", id=str(where))
     now = replace(where, soul=row["handed_to"]) if row and row["handed_to"] else where
     for one in (str(now), *sorted(await handed_among(transaction, str(where)))):
@@ -84,29 +77,28 @@ _THERE: Final = """
 
 
 class BindingRefused(DaemonError):
-    """A thread that may not be bound, or is not; nothing changed."""
+    """An error: the thread can't be bound, or isn't. Nothing changed."""
 
 
 async def bound_thread(transaction: Transaction, where: ConversationKey) -> BoundThread | None:
-    """What a conversation is bound to, or its direct messages are, wherever it was handed since."""
+    """Return the binding of a conversation or of its DM, also after a handover to another soul."""
     timeline = ConversationKey(where.soul, where.workspace, where.channel)
     row = await transaction.one(_THERE, id=str(where), timeline=str(timeline))
     return _read(row) if row else None
 
 
 async def bound_to(transaction: Transaction, session: str) -> BoundThread | None:
-    """The thread of a session."""
     row = await transaction.one("SELECT * FROM bound_threads WHERE session = :session", session=session)
     return _read(row) if row else None
 
 
 async def bound_by_session(transaction: Transaction) -> Mapping[str, str]:
-    """The conversations that are bound, by session."""
+    """Return each bound session's conversation."""
     return {row["session"]: row["conversation"] for row in await transaction.rows("SELECT * FROM bound_threads")}
 
 
 async def is_for_session(transaction: Transaction, perception: Perception) -> bool:
-    """Whether a message that addresses nobody goes to the session of its thread, or ends that."""
+    """Return True if a message that mentions no soul goes to the bound session, or ends the binding."""
     bound = await bound_thread(transaction, perception.conversation)
     if bound is None or bound.takes(perception):
         return bound is not None
@@ -115,10 +107,7 @@ async def is_for_session(transaction: Transaction, perception: Perception) -> bo
 
 
 async def bind(transaction: Transaction, new: BoundThread, now: int) -> None:
-    """Bind a thread; a session that is bound elsewhere leaves that thread, which hears so.
-
-    Raises BindingRefused where another session has the thread.
-    """
+    """Bind a thread to a session, unbound elsewhere. Raises BindingRefused if another session has the thread."""
     where = ConversationKey.parse(new.conversation)
     if (there := await bound_thread(transaction, where)) is not None:
         if there.session != new.session:
@@ -143,9 +132,9 @@ async def bind(transaction: Transaction, new: BoundThread, now: int) -> None:
 
 
 async def end_binding(transaction: Transaction, bound: BoundThread, why: str, now: int, *, to: str = "") -> bool:
-    """End a binding if it still is; the thread hears `why`, a key of the sentences, unless that is empty.
+    """End a binding, and post the sentence with key `why`, if any, in the language of the user `to`.
 
-    `to` is who is spoken to, in their language.
+    Return False if the binding had ended already.
     """
     ended = await transaction.one(
         "DELETE FROM bound_threads WHERE conversation = :id AND session = :session RETURNING 1",
@@ -161,7 +150,7 @@ async def end_binding(transaction: Transaction, bound: BoundThread, why: str, no
 
 
 async def unbind_all(transaction: Transaction, workspace: str, person: str, now: int) -> None:
-    """End the bindings of a person's sessions; the threads hear so."""
+    """End all bindings of a user's sessions, and say so in their threads."""
     rows = await transaction.rows(
         "SELECT * FROM bound_threads WHERE workspace = :workspace AND person = :person AND person <> ''",
         workspace=workspace,
@@ -172,7 +161,7 @@ async def unbind_all(transaction: Transaction, workspace: str, person: str, now:
 
 
 async def say_of_binding(transaction: Transaction, bound: BoundThread, why: str, now: int, *, to: str) -> None:
-    """Say a sentence of the table in a bound thread; none of them names the session, whoever reads there by now."""
+    """Post a sentence of `SENTENCES` in a bound thread, which anyone may read: none of them names the session."""
     where = ConversationKey.parse(bound.conversation)
     await note_in_conversation(
         transaction,
@@ -186,14 +175,14 @@ async def say_of_binding(transaction: Transaction, bound: BoundThread, why: str,
 
 
 async def hand_on(transaction: Transaction, where: ConversationKey, to: ConversationKey) -> None:
-    """A thread that is handed to another soul stays bound."""
+    """Keep a thread bound after its handover to another soul."""
     await transaction.run(
         "UPDATE OR REPLACE bound_threads SET conversation = :to WHERE conversation = :id", id=str(where), to=str(to)
     )
 
 
 async def follow_session(transaction: Transaction, old: str, new: str) -> None:
-    """After `/clear` the thread of the one session is that of the next one, and so is what the one said there."""
+    """Move the binding and the waiting posts of a session to the one that follows it after `/clear`."""
     await transaction.run("UPDATE OR REPLACE bound_threads SET session = :new WHERE session = :old", old=old, new=new)
     await transaction.run(
         "UPDATE shared_messages SET sender = :new WHERE sender = :old AND kind = 'said' AND state = 'waiting'",
@@ -203,7 +192,7 @@ async def follow_session(transaction: Transaction, old: str, new: str) -> None:
 
 
 async def drop_unwatched(transaction: Transaction, session: str, now: int) -> None:
-    """A session asks no permission from now on: others' words that no one allowed don't go there, and they hear so."""
+    """Drop unapproved messages of other users to a session that no longer asks for permission, and notify them."""
     rows = await transaction.rows(
         f"""
         UPDATE shared_messages SET state = 'dropped', words = '', reason = 'its session asks no permission by now'
@@ -225,7 +214,7 @@ async def drop_unwatched(transaction: Transaction, session: str, now: int) -> No
 
 
 async def _let_go(transaction: Transaction, bound: BoundThread, *, others_alone: bool = False) -> None:
-    """Drop what goes to a session by its binding alone and was not read there, or what others than its owner said."""
+    """Drop unread messages that go to a session only by its binding, or only those of users other than its owner."""
     await transaction.run(
         f"""
         UPDATE shared_messages SET state = 'dropped', reason = 'its thread is bound no more'

@@ -1,7 +1,7 @@
-"""Ends posts that lost their words before they arrived, because somebody's words in them are forgotten.
+"""Posts that lost their words before they were sent, because a user's words in them were forgotten.
 
-Who still waits for such a reply is answered anew: their message waits as if it had not been answered, and the turns
-of the first answer are gone. What can't be done twice, as a decision or a correction of a note, leaves a note instead.
+A message that still waits for such a reply is answered again, and the turns of the first answer are deleted. If that
+can't be done twice, as for a decision or a correction of a note, a note is left instead.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,10 +23,7 @@ from daemon.memory.records import IN_PRIVATE, Speaks
 
 
 class Note(StrEnum):
-    """What a note says; the courier sends it in the soul's own words and in the language of its reader.
-
-    A conversation in which one waits to be sent gets no second one of the same words.
-    """
+    """A sentence that replaces a post, sent in the soul's words. A conversation has one waiting note of each kind."""
 
     DEAD = SENTENCES["note_dead"]
     EXPIRED = SENTENCES["note_expired"]
@@ -82,10 +79,10 @@ async def note_in_conversation(
     newer_than_ts: str | None = None,
     quiet: QuietThere = NEVER_QUIET_THERE,
 ) -> None:
-    """Queue a note in a conversation, once for each `name`; it is a sentence of the table, in English.
+    """Queue a note in a conversation, once for each `name`.
 
-    It is surely newer than the message `newer_than_ts`; without one, than what was written some minutes ago. In `quiet`
-    hours it isn't sent.
+    `note` is an English sentence of `SENTENCES`. The note is surely newer than the message `newer_than_ts`, by default
+    than one of some minutes ago. In `quiet` hours it isn't sent.
     """
     await transaction.run(
         """
@@ -108,14 +105,14 @@ async def note_in_conversation(
 
 
 _WHY: Final = "its reply was emptied before it arrived"
-_HARMLESS: Final = (  # asked twice they change nothing
+_HARMLESS: Final = (  # commands that may safely run twice
     *(Command.KNOWN, Command.WHY, Command.WHY_SAID, Command.EXPORT),
     *(Command.SESSIONS, Command.WORKS_ON, Command.HELP, Command.STATUS, Command.REMINDERS),
 )
 
 
 async def posts_waiting(transaction: Transaction, workspace: str) -> list[str]:
-    """The keys of posts that were surely not sent yet and hold words."""
+    """Return the keys of posts that surely were not sent yet and hold words."""
     rows = await transaction.rows(
         """
         SELECT id FROM outbox WHERE state = 'pending' AND cleared = 0
@@ -127,10 +124,7 @@ async def posts_waiting(transaction: Transaction, workspace: str) -> list[str]:
 
 
 async def end_emptied(transaction: Transaction, keys: Iterable[str], now: int) -> None:
-    """End those of these posts that hold no words any more, and all other waiting parts of their replies.
-
-    A draft that users see ends with a plain line; the answer follows it.
-    """
+    """End emptied posts and the waiting parts of their replies. A draft that users see ends with a plain line."""
     for key in keys:
         post = await transaction.one("SELECT * FROM outbox WHERE id = :id AND cleared = 1", id=key)
         if post is None:
@@ -146,7 +140,7 @@ async def end_emptied(transaction: Transaction, keys: Iterable[str], now: int) -
 
 
 async def _answered_by(transaction: Transaction, post: sqlite3.Row) -> list[sqlite3.Row]:
-    """The messages whose reply the post is a part of, as far as their words are kept."""
+    """Return the messages that the post's reply answers, as far as their words are kept."""
     where, private, asked = _whole(post["id"]).partition(IN_PRIVATE)
     if private:  # the answer went to the direct messages of the user who asked elsewhere
         key, (channel, _, ts) = ConversationKey.parse(where), asked.partition(":")
@@ -183,7 +177,6 @@ async def _may_be_answered_again(transaction: Transaction, messages: Sequence[sq
 
 
 async def _is_partly_out(transaction: Transaction, post: sqlite3.Row) -> bool:
-    """Whether a part of the reply was sent: made anew, it would be read twice."""
     sent = await transaction.one(
         """
         SELECT 1 FROM outbox WHERE conversation = :conversation AND note = 0 AND state = 'sent'
@@ -196,7 +189,7 @@ async def _is_partly_out(transaction: Transaction, post: sqlite3.Row) -> bool:
 
 
 async def _end_parts(transaction: Transaction, post: sqlite3.Row, now: int, *, again: bool) -> None:
-    """Drop what waits of the reply; a private answer is deleted, since its key is used again."""
+    """Drop the waiting parts of the reply. A private answer is deleted instead, because its key is used again."""
     whole = _whole(post["id"])
     parts = await transaction.rows(
         """
@@ -231,7 +224,7 @@ async def _end_parts(transaction: Transaction, post: sqlite3.Row, now: int, *, a
 
 
 async def _have_answered(transaction: Transaction, message: sqlite3.Row, now: int) -> None:
-    """Let a message wait as if it had just arrived; its reminders and requests are made anew with its reply."""
+    """Let a message wait as if it had just arrived. Its new reply brings its reminders and requests again."""
     where = {"conversation": message["conversation"], "ts": message["ts"]}
     turns = await transaction.rows(
         f"""

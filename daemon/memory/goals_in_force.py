@@ -1,27 +1,24 @@
-"""Which goals count: they are open, and not stale, or promised."""
+"""SQL conditions for goals that count: open, and not stale, or promised."""
 
 from typing import Final
 
 from daemon.core.tempo import STALE_AFTER_MS
 
 IN_FORCE: Final = f"state = 'open' AND max(touched_ms, coalesce(due_ms, 0)) + {STALE_AFTER_MS} > :now"
-"""A condition in SQL: the goal is open, and not stale at the moment `now`. One that falls due later waits for it."""
+"""A condition in SQL: the goal is open, and not stale at the moment `now`. A goal with a later due time isn't stale."""
 
 PROMISED: Final = """
     state = 'open' AND follow_up = 1 AND kept_ms IS NULL
     AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = said_in
                     AND (o.withdrawn = 1 OR o.state NOT IN ('sent', 'pending', 'sending')))
     """
-"""A condition in SQL: the goal is a promise that is open, also while no post speaks of it yet.
-
-It is none whose post came to nothing or was taken back.
-"""
+"""A condition in SQL: the goal is an open promise, unless its post failed or was taken back."""
 
 OWED: Final = f"{PROMISED} AND said_in <> ''"
-"""A condition in SQL: the goal is a promise of which its person was to read, and no words have ended it."""
+"""A condition in SQL: the goal is a promise made in a post."""
 
 WITHOUT_WORDS: Final = "goal = '', same_words = '', why = '', changed_by = ''"
-"""What an owed promise becomes in SQL whose words may be held no longer: the house keeps it without them."""
+"""SQL assignments that remove the words of an owed promise, which itself is kept."""
 
 STILL_DUE: Final = f"due_ms <= :now AND (({OWED}) OR ({IN_FORCE}))"
-"""A condition in SQL: the goal is worth a thought at the moment `now`; one that is stale leaves the prompts as well."""
+"""A condition in SQL: the goal is due at the moment `now`, and is owed or in force."""

@@ -1,4 +1,4 @@
-"""Finds mirrors of memory in files, and deletes them."""
+"""Mirrors of memory in files: how to find and delete them."""
 
 import shutil
 from contextlib import suppress
@@ -14,29 +14,29 @@ FOLDER: Final = "memory"
 """The folder of a passport that holds its files."""
 
 LEAVE: Final = "leave"
-"""A file by which the process that deletes a mirror asks its owner to let go of it."""
+"""The file by which a process that deletes a mirror asks its owner to release the lock."""
 
-_LOOKS: Final = 40  # at whether the owner has done so
+_LOOKS: Final = 40  # checks that the owner has released the lock
 _BETWEEN_S: Final = 0.25
 
 
 def mirrors_in(home: Path) -> list[Path]:
-    """The folders of SOUL_HOME that are or were a mirror. It blocks."""
+    """Return the folders of SOUL_HOME that are or were a mirror. Blocks."""
     locks = home.glob(f"*/{LOCK}")
     return [one.parent for one in locks if (one.parent / FOLDER).is_dir() and not one.parent.is_symlink()]
 
 
 def delete_mirror(root: Path) -> bool:
-    """Delete a mirror that no process keeps; whether it was deleted. It blocks, and raises OSError."""
+    """Delete a mirror unless another process has its lock. Return True if it was deleted. Blocks. Raises OSError."""
     with owned(root) as lock:
         if lock is not None:
-            shutil.rmtree(root / FOLDER, ignore_errors=True)  # the lock goes last: by it the rest is found after a kill
+            shutil.rmtree(root / FOLDER, ignore_errors=True)  # the lock goes last: it marks the rest after a kill
             shutil.rmtree(root)
         return lock is not None
 
 
 async def delete_mirrors(home: Path, clock: Clock) -> None:
-    """Delete every mirror, which a daemon then writes anew; its owner, if there is one, is waited for a while."""
+    """Delete every mirror, after a limited wait for its owner. A daemon then writes it again."""
     for root in await in_background(partial(mirrors_in, home)):
         with suppress(OSError):
             for _ in range(_LOOKS):

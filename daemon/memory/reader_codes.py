@@ -1,7 +1,7 @@
-"""Who may find a row: codes inside a full-text index, and the condition by which what was found is asked once more.
+"""Codes of audiences, channels and folders in a full-text index, and the SQL that checks what was found again.
 
-Codes are words that stand for audiences, channels and folders. An id can hold anything, a word of the index only
-letters and digits; a code is the fingerprint of its parts. Both say what `core.hearing.may_hear` says.
+A code is the fingerprint of its parts, because an id can hold characters that an index word can't. Both follow
+`core.hearing.may_hear`.
 """
 
 import json
@@ -12,31 +12,32 @@ from typing import Final
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 
 READERS: Final = "thought_before"
-"""The key in `extra` of a record that says before whom a thought noted it."""
+"""The key in a record's `extra` for the readers before whom a thought noted it."""
 
 _THOUGHT_BEFORE: Final = f"CASE WHEN json_valid(r.extra) THEN json_extract(r.extra, '$.{READERS}') ELSE '' END"
-"""The same in SQL, of the record `r`; NULL where it holds only what was said, '' if it can't be read."""
+"""The value of `READERS` in SQL for the record `r`: NULL if it holds only what was said, '' if unreadable."""
 
 _ADRIFT: Final = "SELECT 1 FROM thought_notes n WHERE n.record = r.id AND n.adrift = 1"
-_BYTES: Final = 6  # of the fingerprint; whatever is found is asked once more by plain SQL
+_BYTES: Final = 6  # of the fingerprint; plain SQL checks each result again
 
 
 def code(*parts: str) -> str:
-    """A word that stands for these parts."""
+    """Return the fingerprint of these parts."""
     joined = "\x1f".join(parts).encode("utf-8", "surrogatepass")
     return blake2b(joined, digest_size=_BYTES).hexdigest()
 
 
 def entries(readers: str, words: str) -> str:
-    """What the index holds of a row: each word behind each code."""
+    """Return a row's words for the index: each word prefixed by each code."""
     return " ".join(f"{one}{word}" for one in readers.split() for word in words.split())
 
 
 def codes_of_turn(where: ConversationKey, audience: str) -> tuple[str, ...]:
-    """The codes under which a turn or a record is indexed that comes from `where`; `audience` is what its row says.
+    """Return the index codes of a turn or record from `where`.
 
-    What the whole workspace may know also has one of its channel, for readers who may know no more than that. What is
-    kept for a private room and comes from elsewhere too (see `core.hearing.common`) is for the members of that room.
+    `audience` is that of its row. Content for the whole workspace also gets the code of its channel, for readers
+    limited to that channel. Content for a private room that comes from elsewhere too (see `core.hearing.common`) is for
+    the room's members.
     """
     if audience == str(_everybody(where)):
         return (_anywhere(where, audience), _in_channel(where)) if where.channel else (_anywhere(where, audience),)
@@ -44,11 +45,11 @@ def codes_of_turn(where: ConversationKey, audience: str) -> tuple[str, ...]:
 
 
 def codes_for_readers(where: ConversationKey, readers: Readers) -> tuple[tuple[str, ...], ...]:
-    """The codes of the rows that the readers of a reply may know, in groups; each group is searched by itself.
+    """Return the codes of rows that a reply's readers may know, in groups that are searched one by one.
 
-    Members may know what was said to the same audience, what the whole workspace may know, and in a DM what was said
-    in the private rooms of its user; before readers who aren't all members it is both in the same channel alone. So
-    what is frequent in one group hides nothing of another.
+    Members may know their audience's content, the workspace's, and in a DM that of the user's private rooms. Readers
+    who aren't all members may know that of the same channel only. Separate groups keep the frequent content of one from
+    hiding another's.
     """
     own, everybody = str(readers.audience), str(_everybody(where))
     if readers.apart:
@@ -65,11 +66,10 @@ def codes_for_readers(where: ConversationKey, readers: Readers) -> tuple[tuple[s
 def heard_by(
     readers: Readers, where: ConversationKey, *, audience: str, channel: str, thought_before: str = ""
 ) -> tuple[str, dict[str, str]]:
-    """A condition in SQL on the columns of an audience and a channel, and its values: the readers may know the row now.
+    """Return an SQL condition and its values: the readers may know a row now.
 
-    `thought_before` is what the row says of those before whom a thought made it (JSON as `kept_readers` gives, or
-    NULL): that may hold more than its audience was ever shown, so that fewer may know it. Soul and workspace are the
-    caller's to compare. The columns are literals of this package.
+    `thought_before` is the row's readers as JSON of `kept_readers`, or NULL. A thought may hold more than its audience
+    saw, and fewer readers may know it. The caller compares soul and workspace. The columns must be literals.
     """
     if readers.members_only or readers.apart:
         allowed = [str(one) for one in readers.may_know(where.workspace)]
@@ -87,13 +87,12 @@ def heard_by(
 
 
 def record_heard_by(readers: Readers, where: ConversationKey) -> tuple[str, dict[str, str]]:
-    """The same for a record `r`, which is none any more if the thought that noted it has lost its words."""
+    """Return the condition of `heard_by` for a record `r` whose thought still has its words."""
     heard, values = heard_by(readers, where, audience="r.audience", channel="r.channel", thought_before=_THOUGHT_BEFORE)
     return f"({heard} AND NOT EXISTS ({_ADRIFT}))", values
 
 
 def _before_no_fewer(thought: str) -> str:
-    """Whether a thought came before no readers who could know more than those who ask."""
     rooms = f"SELECT 1 FROM json_each({thought}, '$.rooms')"  # noqa: S608 - a column
     return f"""CASE WHEN {thought} IS NULL THEN 1 WHEN NOT json_valid({thought}) THEN 0 ELSE
       (:heard_members <> '' OR NOT coalesce(json_extract({thought}, '$.members_only'), 0))

@@ -23,20 +23,19 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="DataclassInstance")
 
 JSONObject = Mapping[str, object]
-"""A JSON object."""
 
 
 IN_PRIVATE: Final = "!own:"
-"""Stands in the keys of posts that go to one person alone."""
+"""The part of a post's key that marks a post to one person alone."""
 
 
 def as_json(value: object) -> str:
-    """JSON text, the same for equal values."""
+    """Return JSON text that is the same for equal values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def json_object(text: str) -> JSONObject:
-    """Read what `as_json` wrote of an object. Raises ValueError for anything else."""
+    """Read a JSON object that `as_json` wrote. Raises ValueError for anything else."""
     value = _json_value(text)
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004  # it is text that can't be read
@@ -44,7 +43,6 @@ def json_object(text: str) -> JSONObject:
 
 
 def _json_value(text: str) -> object:
-    """The value in JSON text. Raises ValueError where it can't be read, also for its depth."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -52,19 +50,18 @@ def _json_value(text: str) -> object:
 
 
 def read_row(record: type[T], row: sqlite3.Row, **decoders: Callable[..., object]) -> T:
-    """Make a dataclass from the columns named like its fields; `decoders` convert columns by their names."""
+    """Make a dataclass from the columns of equal names. `decoders` convert columns by their names."""
     values = {field.name: row[field.name] for field in fields(record)}
     return record(**values | {name: decode(values[name]) for name, decode in decoders.items()})
 
 
 def conversation_columns(key: ConversationKey) -> dict[str, str]:
-    """The columns of a row that belongs to a conversation."""
     return {"conversation": str(key), "soul": key.soul, "workspace": key.workspace}
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One daemon that works for one soul in one workspace; its claims lapse after `lease_ms` without renewal."""
+    """A daemon that works for one soul in one workspace. A claim without renewal lapses after `lease_ms`."""
 
     id: str
     soul: str
@@ -78,12 +75,12 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class InboxMessage:
-    """One claimed inbox row around its perception.
+    """A claimed inbox row with its perception.
 
-    `revision` counts edits: a commit is refused when it has changed since the claim. `attempts` counts claims, `voided`
-    the cycles that ended because the text changed. `received_ms` is when it was stored, `not_before` when its last
-    pause ends (ms). `crowded`: too many conversations of its author waited already. `stopped`: a person wants no
-    answer any more. `addressed`: it surely was meant for the soul.
+    `revision` counts edits: a commit is refused if it changed since the claim. `attempts` counts claims, `voided` the
+    cycles that ended because the text changed. `not_before` is the end of the last pause (ms). `crowded`: too many
+    conversations of its author waited already. `stopped`: a user wants no answer any more. `addressed`: the message was
+    surely meant for the soul.
     """
 
     perception: Perception
@@ -99,7 +96,6 @@ class InboxMessage:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "InboxMessage":
-        """Read an `inbox` row."""
         perception = Perception(
             id=row["id"],
             conversation=ConversationKey.parse(row["conversation"]),
@@ -134,7 +130,7 @@ class InboxMessage:
 
 @dataclass(frozen=True, slots=True)
 class Dismissal:
-    """Why a message gets no reply; `stale`: it is too old for one; `alone`: the reason holds for no other message."""
+    """The reason for no reply. `stale`: the message is too old. `alone`: only for this message."""
 
     reason: str
     stale: bool = False
@@ -143,7 +139,7 @@ class Dismissal:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A reply that users see before its cycle commits; `ts` is None when the platform's answer was lost."""
+    """A reply that users see before its cycle commits. `ts` is None if Slack's response was lost."""
 
     key: str
     ts: str | None
@@ -171,15 +167,14 @@ class VisitState:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run one cycle on a conversation; the next claim raises `fence`, and this one is lost.
+    """The right to run one cycle on a conversation. The next claim raises `fence` and ends this one.
 
-    `outsider_spoke`: a user who isn't a full member of the workspace wrote in the conversation before.
-    `away_told_ms` is when the conversation was last told that messages had become too old to be answered,
-    `cap_shown_day` the day on which it read that a cap is met.
-    `unreadable` names rows that could not be read: they were parked, or a state began anew. `nonce` fences the words of
-    others in the conversation's prompts. `forgotten` counts how often earlier words were edited or deleted there,
-    `narrowed` how often a channel of the workspace was made private. `bound` names the session that it is bound to,
-    `way` how the soul works in its channel.
+    `outsider_spoke`: a user who isn't a full member of the workspace wrote there before. `away_told_ms` is the last
+    time when the conversation read that messages were too old for an answer. `cap_shown_day` is the day on which it
+    read that a cap is met. `unreadable` names rows that could not be read: they were parked, or a state began again.
+    `nonce` fences the words of others in prompts. `forgotten` counts edits and deletions of earlier words there.
+    `narrowed` counts channels of the workspace that became private. `bound` is the session's binding, `way` the soul's
+    settings for the channel.
     """
 
     conversation: ConversationKey
@@ -202,12 +197,12 @@ class Claim:
     way: RoomWay = RoomWay()  # noqa: RUF009 - a frozen value
 
     def key(self, part: int) -> str:
-        """The outbox key of a part of this cycle's reply; a repeated cycle uses the same one."""
+        """Return the outbox key of a part of this cycle's reply. A repeated cycle uses equal keys."""
         return f"{self.conversation}@{self.version + 1}#{part}"
 
 
 class Speaks(StrEnum):
-    """Who wrote a turn. What is said in a session of Claude Code is its own, and never evidence about people."""
+    """The author of a turn. Words from a session of Claude Code are its own, and never evidence about people."""
 
     PERSON = "person"
     SOUL = "soul"
@@ -215,12 +210,12 @@ class Speaks(StrEnum):
 
     @classmethod
     def of(cls, author: str) -> "Speaks":
-        """Who speaks to the soul under an author's name: a person, or a session that came with a key."""
+        """Return SESSION for the name of a session's key, else PERSON."""
         return cls.PERSON if key_of(author) is None else cls.SESSION
 
 
 class TurnKind(StrEnum):
-    """What a turn of the soul is: a reply, one cut by the model's output limit, or an apology in the house's words."""
+    """The kind of a soul's turn: a reply, one cut by the model's output limit, or a fixed apology."""
 
     REPLY = "reply"
     CUT = "cut"
@@ -229,11 +224,12 @@ class TurnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message or reply. `thought` is private to the soul; `ts` is of the message, or of the one replied to.
+    """A message or a reply. `thought` is private to the soul.
 
-    `model` is the id of the model that said a reply, empty where none did. The four fields from `emotion_signal` on say
-    how a message was heard, the next two how a reply was stated (seed 004, section 3). `passing`: its author asked that
-    nothing of this be remembered, so that it is neither found nor learned from, and gone when the visit ends.
+    `ts` is that of the message, or of the one replied to. `model` is empty if no model wrote it. The four fields from
+    `emotion_signal` on say how a message was understood, the next two how a reply was stated (seed 004, section 3).
+    `passing`: the author asked to remember nothing of it. It is not found or learned from, and is deleted when the
+    visit ends.
     """
 
     speaker: Speaks
@@ -254,7 +250,7 @@ class Turn:
     passing: bool = False
 
     def heard_as(self, heard: Heard) -> "Turn":
-        """The same message as it was heard; key words that don't stand in it are left out."""
+        """Return the message with what was heard in it. Key words that it doesn't contain are left out."""
         kept = heard.within(self.body)
         return replace(
             self,
@@ -265,12 +261,11 @@ class Turn:
         )
 
     def stated_as(self, stated: Stated) -> "Turn":
-        """The same reply as it was stated."""
         return replace(self, epistemic_mode=stated.epistemic_mode, confidence=stated.confidence)
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Turn":
-        """Read a `turns` row; what can't be read of its private part or its key words counts as nothing."""
+        """Read a `turns` row. Unreadable private parts and key words become empty."""
         return read_row(
             cls,
             row,
@@ -284,7 +279,7 @@ class Turn:
 
 
 def object_or_nothing(stored: str) -> JSONObject:
-    """A stored JSON object; an empty one where it can't be read, or no reply could ever be made there again."""
+    """Read a stored JSON object, or an empty one if unreadable: otherwise every later reply there would fail."""
     try:
         return json_object(stored)
     except ValueError:
@@ -292,7 +287,7 @@ def object_or_nothing(stored: str) -> JSONObject:
 
 
 def pairs_or_none(stored: str) -> tuple[tuple[str, str], ...]:
-    """Stored pairs of words, a JSON list of lists; without those that can't be read, as `object_or_nothing`."""
+    """Read stored pairs of words, a JSON list of lists, without those that are unreadable."""
     try:
         pairs = _json_value(stored)
     except ValueError:
@@ -313,12 +308,11 @@ def _key_words(stored: str) -> tuple[str, ...]:
 class Delivery:
     """A post claimed for sending until `lease_until` (ms).
 
-    `doubtful`: an earlier attempt may have posted it, so the platform's history is searched first; `doubted_ms` is
-    since when. `faults` counts failures that were not foreseen, `draft_tries` the tries to finish its draft that the
-    platform answered but did not do. `note`: it is a line of the daemon's own about another post. `emptied`: it lost
-    its words while it waited, so that it can be found, and never sent. `halted`: a person stopped its reply, so that no
-    more of it is sent. `unasked`: no one waits for it, so that where it can't be posted it leaves no note.
-    In `quiet` hours it isn't sent.
+    `doubtful`: an earlier attempt, since `doubted_ms`, may have posted it. Slack's history is searched first. `faults`
+    counts unforeseen failures. `draft_tries` counts Slack's refusals to finish its draft. `note`: a line of the daemon
+    about another post. `emptied`: the post lost its words while it waited. It can be found, and is never sent.
+    `halted`: a user stopped its reply. `unasked`: no user waits for it. If it can't be posted, it leaves no note. In
+    `quiet` hours it isn't sent.
     """
 
     post: Post
@@ -338,7 +332,6 @@ class Delivery:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row, *, doubtful: bool) -> "Delivery":
-        """Read an `outbox` row after its claim."""
         return cls(
             post=Post(
                 key=row["id"],

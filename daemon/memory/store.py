@@ -49,7 +49,7 @@ from daemon.memory.stream.reading import Stream
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What a daemon reads and writes in memory.db for one soul; its souls share `inbox` and `presence`."""
+    """The stores of one soul in memory.db. All souls of a daemon share `inbox` and `presence`."""
 
     database: Database
     inbox: Inbox
@@ -109,10 +109,10 @@ async def open_store(
     on_accepted: Callable[[str], None],
     most_waiting: int = MOST_WAITING,
 ) -> AsyncIterator[Store]:
-    """Open (and create or migrate) memory.db for one daemon; closes it on the way out. Raises StoreError.
+    """Open memory.db for one daemon, after creating or migrating it, and close it at exit.
 
-    `lease` is in seconds. `on_accepted` is called with a conversation's id after each new message there, and with an
-    empty one after any other change to the inbox. `most_waiting` conversations of one user may wait at once.
+    Raises StoreError. `lease` is in seconds. `on_accepted` gets a conversation's id after each new message there, and
+    '' after any other change to the inbox. At most `most_waiting` conversations of one user may wait at once.
     """
     async with open_database(path, clock) as database:
         presence = Presence(database, clock, soul=soul, workspace=workspace, kind=kind, version=version, lease=lease)
@@ -122,7 +122,7 @@ async def open_store(
 
 
 def store_for_soul(store: Store, clock: Clock, *, soul: str, workspace: str, lease: float) -> Store:
-    """The same open file for another soul of the same daemon."""
+    """Return the stores of another soul of the daemon in the same open file."""
     worker = Worker(store.database.processes.own, soul, workspace, int(lease * 1000))
     return _store(store.database, clock, worker, store.inbox, store.presence)
 

@@ -1,4 +1,4 @@
-"""Parts of a thought that take effect beside its words, in the transaction that stores it."""
+"""Parts of a thought that take effect in the transaction that stores it, in addition to its words."""
 
 import json
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from daemon.memory.database.sqlite import sqlite3
 
 @dataclass(frozen=True, slots=True)
 class StoredThought:
-    """The thought whose part takes effect: its id, where and before whom it was thought, and when (ms, UTC).
+    """The thought whose part takes effect, with its conversation, audience, readers and time (ms, UTC).
 
-    `person` is the platform's id of the one whom it answers, empty where no person does. `upto` is the number of the
-    turn that it answers, where the newest one may be another by now.
+    `person` is the platform id of the user whom it answers, or empty. `upto` is the number of the turn that it answers:
+    a newer turn may exist.
     """
 
     id: str
@@ -30,35 +30,33 @@ class StoredThought:
 
 @dataclass(frozen=True, slots=True)
 class PartsTaken:
-    """How many of a field's parts took effect, and why each of the others did not."""
+    """The number of a field's parts that took effect, and the reasons for refusing the others."""
 
     done: int = 0
     refused: Sequence[str] = field(default=())
 
 
 class ThoughtPart(Protocol):
-    """What a field of a thought does. It is applied to what is in force by then, so that nothing is overwritten."""
+    """The effect of one field of a thought. It changes the current state, and overwrites nothing newer."""
 
     @property
-    def field(self) -> str:
-        """The field of the thought."""
+    def field(self) -> str: ...
 
     @property
-    def size(self) -> int:
-        """How many parts of the field it holds."""
+    def size(self) -> int: ...
 
     async def take(self, transaction: Transaction, thought: StoredThought) -> PartsTaken:
-        """Take effect as far as the house's checks let it. Raises StoreError."""
+        """Apply the parts that the daemon's checks allow. Raises StoreError."""
 
 
 _FREE_WORDS: Final = "'$.monologue', '$.monologue_verb', '$.stimulus_verb', '$.reply_verb', '$.made_piece', '$.in_full'"
 
 WITHOUT_FREE_WORDS: Final = f"CASE WHEN json_valid(thought) THEN json_remove(thought, {_FREE_WORDS}) ELSE '{{}}' END"
-"""In SQL, of a row of `turns`: the rest are words of closed lists. What can't be read goes as a whole."""
+"""An SQL expression for a thought in `turns` with only words of closed lists. An unreadable thought becomes empty."""
 
 
 def came_before(row: sqlite3.Row, conversation: ConversationKey, readers: Readers) -> bool:
-    """Whether these readers may be shown a row with the columns `conversation`, `audience` and `readers`."""
+    """Return True if these readers may see a row with the columns `conversation`, `audience` and `readers`."""
     try:
         then = read_readers(json.loads(row["readers"]))
     except ValueError:

@@ -15,7 +15,7 @@ _CountFault = Callable[[Transaction, sqlite3.Row, str], Awaitable[None]]
 
 
 class WorkerStore:
-    """Holds the database, the clock and the worker; a subclass adds the statements."""
+    """The database, the clock and the worker. A subclass adds the statements."""
 
     def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
         self._database = database
@@ -27,10 +27,9 @@ class WorkerStore:
         return row["due"] if row else None
 
     async def _move_all(self, due: _Due, move: _Move, count_fault: _CountFault) -> int:
-        """Move all due rows in one transaction; gives how many did move.
+        """Move all due rows in one transaction, and return their number.
 
-        Where one of them can't be moved, each is moved alone, the one that still can't be is counted, and what it
-        raised is raised.
+        After an error move each row alone, count failing ones, and raise the error.
         """
 
         async def unit(transaction: Transaction) -> int:
@@ -45,13 +44,13 @@ class WorkerStore:
             raise
 
     async def _move_each(self, due: _Due, move: _Move, count_fault: _CountFault) -> None:
-        """Move each due row in a transaction of its own; one that can't be is counted. Raises StoreError alone."""
+        """Move each due row in its own transaction, and count failing ones. Raises StoreError only."""
         for row in await self._database.read(due):
             try:
                 await self._database.write(_alone(move, row))
             except StoreError:
                 raise
-            except Exception as error:  # noqa: BLE001 - the others are moved whatever is wrong with this one
+            except Exception as error:  # noqa: BLE001 - one failing row must not stop the others
                 await self._database.write(_counted(count_fault, row, in_short(error)))
 
 

@@ -17,7 +17,7 @@ _STATUSES: Final = frozenset({"processing", "active", "suspended", "closed"})
 
 
 def set_status(call: Call) -> Json:
-    """assistant.threads.setStatus: an empty status clears the line."""
+    """Answer assistant.threads.setStatus: an empty status clears the line."""
     channel = call.joined_channel("channel_id")
     thread = call.needed("thread_ts")
     if not is_ts(thread):
@@ -30,7 +30,7 @@ def set_status(call: Call) -> Json:
 
 
 def set_suggested_prompts(call: Call) -> Json:
-    """assistant.threads.setSuggestedPrompts: with a thread_ts it does nothing, like Slack's agent view."""
+    """Answer assistant.threads.setSuggestedPrompts: with a thread_ts it does nothing, like Slack's agent view."""
     channel = call.joined_channel("channel_id")
     prompts = call.objects("prompts", "invalid_arguments") or ()
     if not 0 < len(prompts) <= _PROMPTS or not all(prompt.get("title") and prompt.get("message") for prompt in prompts):
@@ -41,7 +41,7 @@ def set_suggested_prompts(call: Call) -> Json:
 
 
 def set_title(call: Call) -> Json:
-    """assistant.threads.setTitle: checked and not kept, since the page shows no titles."""
+    """Answer assistant.threads.setTitle: checked and not stored, since the page shows no titles."""
     call.joined_channel("channel_id")
     call.needed("thread_ts")
     call.needed("title")
@@ -49,14 +49,13 @@ def set_title(call: Call) -> Json:
 
 
 def set_session_status(call: Call) -> Json:
-    """agents.sessions.setStatus: creates a missing session; only then the title counts."""
+    """Answer agents.sessions.setStatus: it creates a missing session, and only then uses the title."""
     channel = call.joined_channel("channel_id")
     session = set_session(call, channel.id, call.text("thread_ts"), call.needed("status"), call.text("title"))
     return {"session": {"channel_id": channel.id, "thread_ts": session.thread_ts, "status": session.status}}
 
 
 def rename_session(call: Call) -> Json:
-    """agents.sessions.rename."""
     channel = call.joined_channel("channel_id")
     key = (channel.id, call.text("thread_ts"))
     session = call.workspace.state.sessions.get(key)
@@ -68,7 +67,7 @@ def rename_session(call: Call) -> Json:
 
 
 def set_session(call: Call, channel: str, thread_ts: str, status: str, title: str = "") -> Session:
-    """Set a session's state; create a missing session. Raises `invalid_status`, `invalid_title`."""
+    """Set a session's state, and create a missing session. Raises `invalid_status`, `invalid_title`."""
     if status not in _STATUSES:
         raise SlackError("invalid_status")
     sessions = call.workspace.state.sessions

@@ -9,7 +9,6 @@ from daemon.local_slack.workspace import Tier
 
 
 def auth_test(call: Call) -> Json:
-    """auth.test."""
     state = call.workspace.state
     return {
         "url": f"{call.workspace.url}/",
@@ -24,7 +23,6 @@ def auth_test(call: Call) -> Json:
 
 
 def open_connection(call: Call) -> Json:
-    """apps.connections.open: a URL that is valid for one handshake."""
     return {"url": call.workspace.sockets.issue(call.workspace.url)}
 
 

@@ -19,7 +19,7 @@ _WITHOUT_REPLIES = frozenset({"tombstone", "channel_join"})
 
 
 class SlackError(Exception):
-    """An error that Slack answers by name with `ok: false`; `extra` is added to the answer."""
+    """An error that Slack answers by name with `ok: false`. `extra` is added to the answer."""
 
     def __init__(self, code: str, **extra: object) -> None:
         super().__init__(code)
@@ -36,16 +36,16 @@ class Call:
     workspace: Workspace
 
     def has(self, name: str) -> bool:
-        """Whether the argument is there, even if empty."""
+        """Return True if the argument is there, even if empty."""
         return self.args.get(name) is not None
 
     def text(self, name: str) -> str:
-        """An argument as text; empty when it is missing."""
+        """Return an argument as text, or '' if missing."""
         value = self.args.get(name)
         return "" if value is None else str(value)
 
     def needed(self, name: str) -> str:
-        """A required argument. Raises `invalid_arguments`."""
+        """Return a required argument. Raises `invalid_arguments`."""
         value = self.text(name)
         if not value:
             messages = [f"[ERROR] missing required field: {name}"]
@@ -53,11 +53,11 @@ class Call:
         return value
 
     def flag(self, name: str) -> bool:
-        """A boolean argument: `true`, `1` or `yes` in any letter case."""
+        """Return a boolean argument: `true`, `1` or `yes` in any letter case."""
         return self.text(name).lower() in ("true", "1", "yes")
 
     def number(self, name: str, default: int, most: int) -> int:
-        """A count of at least 1; a larger one becomes `most`. Raises `invalid_limit`."""
+        """Return a count of at least 1, and at most `most`. Raises `invalid_limit`."""
         value = self.text(name)
         if not value:
             return default
@@ -66,7 +66,7 @@ class Call:
         return min(int(value), most)
 
     def value(self, name: str, error: str) -> Any:  # noqa: ANN401  # JSON edge: forms carry structures as JSON text
-        """A structured argument; text is decoded as JSON. Raises `error` for malformed JSON."""
+        """Return a structured argument, decoded if it is JSON text. Raises `error` for malformed JSON."""
         value = self.args.get(name)
         if not isinstance(value, str) or not value:
             return value or None
@@ -76,7 +76,7 @@ class Call:
             raise SlackError(error) from fault
 
     def objects(self, name: str, error: str) -> tuple[Json, ...] | None:
-        """A list of objects, None when it is missing. Raises `error` for another type."""
+        """Return a list of objects, or None if missing. Raises `error` for another type."""
         if not self.has(name):
             return None
         value = self.value(name, error) or []
@@ -85,7 +85,7 @@ class Call:
         return tuple(value)
 
     def channel(self, name: str = "channel") -> WorkspaceChannel:
-        """A channel that is public or has the app as a member. Raises `channel_not_found`."""
+        """Return a channel that is public or has the app as a member. Raises `channel_not_found`."""
         workspace = self.workspace
         room = workspace.state.channel_named(self.text(name))
         if room is None or (room.kind is not ChannelKind.PUBLIC and not workspace.state.app_is_in(room)):
@@ -93,14 +93,14 @@ class Call:
         return room
 
     def joined_channel(self, name: str = "channel") -> WorkspaceChannel:
-        """A channel that the app is a member of. Raises `channel_not_found`, `not_in_channel`."""
+        """Return a channel that the app is a member of. Raises `channel_not_found`, `not_in_channel`."""
         room = self.channel(name)
         if not self.workspace.state.app_is_in(room):
             raise SlackError("not_in_channel")
         return room
 
     def writable_channel(self, name: str = "channel") -> WorkspaceChannel:
-        """A channel to post in; a user id means their DM. Also raises `is_archived`."""
+        """Return a channel to post in. A user id means their DM. Raises also `is_archived`."""
         target = self.text(name)
         room = self.workspace.open_dm(target) if self._is_human(target) else self.joined_channel(name)
         if room.archived:
@@ -108,23 +108,23 @@ class Call:
         return room
 
     def changeable_channel(self) -> WorkspaceChannel:
-        """A channel with messages to change. Raises `channel_not_found`, `not_in_channel`, `is_archived`."""
+        """Return a channel with messages to change. Raises `channel_not_found`, `not_in_channel`, `is_archived`."""
         room = self.joined_channel()
         if room.archived or room.id in self.workspace.faults.archived:
             raise SlackError("is_archived")
         return room
 
     def message(self, channel: WorkspaceChannel, name: str = "ts") -> WorkspaceMessage:
-        """A message of a channel. Raises `message_not_found`."""
+        """Return a message of a channel. Raises `message_not_found`."""
         message = self.workspace.state.message(channel.id, self.text(name))
         if message is None or message.subtype == "tombstone":
             raise SlackError("message_not_found")
         return message
 
     def thread(self, channel: WorkspaceChannel) -> str:
-        """The root of the thread to post in; empty for no thread.
+        """Return the root of the thread to post in, or ''.
 
-        Raises `invalid_thread_ts`, `thread_not_found`, `cannot_reply_to_message`, and what the channel's state refuses.
+        Raises `invalid_thread_ts`, `thread_not_found`, `cannot_reply_to_message`, and the error of the channel's state.
         """
         thread = self._root(channel)
         if refusal := self.workspace.faults.refusal(channel.id, thread):
@@ -155,7 +155,7 @@ class Call:
         self.require(_HISTORY_SCOPES[channel.kind])
 
     def require_read(self, channel: WorkspaceChannel) -> None:
-        """Check the scope for looking at this kind of channel. Raises `missing_scope`."""
+        """Check the scope for seeing this kind of channel. Raises `missing_scope`."""
         self.require(_HISTORY_SCOPES[channel.kind].replace("history", "read"))
 
     def _is_human(self, target: str) -> bool:
@@ -165,7 +165,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class WebApiMethod:
-    """One method: its function, its scopes (one suffices), its rate tier, and whether it takes the app token."""
+    """A Web API method: its function, scopes (one suffices), rate tier, and if it takes the app token."""
 
     run: Callable[[Call], Json]
     scopes: tuple[str, ...] = ()

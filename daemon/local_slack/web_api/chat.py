@@ -13,7 +13,6 @@ from daemon.local_slack.workspace import Tier
 
 
 def post_message(call: Call) -> Json:
-    """chat.postMessage."""
     channel = call.writable_channel()
     draft = _draft(call, channel)
     if not draft.text and not draft.blocks and not draft.attachments:
@@ -22,7 +21,6 @@ def post_message(call: Call) -> Json:
 
 
 def post_ephemeral(call: Call) -> Json:
-    """chat.postEphemeral."""
     channel = call.writable_channel()
     draft = _draft(call, channel)
     if not draft.text and not draft.blocks:
@@ -33,9 +31,9 @@ def post_ephemeral(call: Call) -> Json:
 
 
 def update(call: Call) -> Json:
-    """chat.update: missing arguments change nothing, except that an update of a stream replaces all of it.
+    """Answer chat.update: missing arguments change nothing, except that an update of a stream replaces all of it.
 
-    With `reply_broadcast` a reply in a thread stands in the channel, too.
+    With `reply_broadcast` a reply in a thread also appears in the channel.
     """
     channel = call.changeable_channel()
     before = own_message(call, channel, "cant_update_message")
@@ -70,7 +68,7 @@ def update(call: Call) -> Json:
 
 
 def delete(call: Call) -> Json:
-    """chat.delete: only the app's own messages."""
+    """Answer chat.delete: only the app's own messages."""
     channel = call.joined_channel()
     message = own_message(call, channel, "cant_delete_message")
     call.workspace.withdraw(message)
@@ -78,7 +76,7 @@ def delete(call: Call) -> Json:
 
 
 def get_permalink(call: Call) -> Json:
-    """chat.getPermalink: the page opens the address, as Slack's client does."""
+    """Answer chat.getPermalink: the page opens the address, as Slack's client does."""
     channel = call.channel()
     call.needed("message_ts")
     message = call.message(channel, "message_ts")
@@ -86,7 +84,7 @@ def get_permalink(call: Call) -> Json:
 
 
 def own_message(call: Call, channel: WorkspaceChannel, refusal: str) -> WorkspaceMessage:
-    """The message of the call, which has to be the app's. Raises `message_not_found` or the given refusal."""
+    """Return the call's message, which must be the app's. Raises `message_not_found` or the given refusal."""
     message = call.workspace.current(call.message(channel))
     if message.author != call.workspace.state.app.user:
         raise SlackError(refusal)
@@ -113,7 +111,7 @@ def _draft(call: Call, channel: WorkspaceChannel) -> WorkspaceMessage:
 
 
 def custom_author(call: Call) -> CustomAuthor | None:
-    """The name and icon that the call asks for; None for the app's own. Raises `missing_scope`, `invalid_arguments`."""
+    """Return the call's own name and icon, or None. Raises `missing_scope`, `invalid_arguments`."""
     name, icon = call.text("username"), call.text("icon_emoji") or call.text("icon_url")
     if not name and not icon:
         return None

@@ -1,4 +1,4 @@
-"""conversations.*: read channels and threads; list, open and join channels."""
+"""conversations.* and users.conversations: read channels and threads, and list, open and join channels."""
 
 import base64
 import binascii
@@ -25,7 +25,7 @@ _TYPES: Final = MappingProxyType(
 
 
 def history(call: Call) -> Json:
-    """conversations.history: newest first; of replies only those that were also sent to the channel."""
+    """Answer conversations.history, newest first. Replies appear only if also sent to the channel."""
     channel = call.joined_channel()
     call.require_history(channel)
     order = call.workspace.state.timeline(channel.id).history(_span(call))
@@ -38,7 +38,7 @@ def history(call: Call) -> Json:
 
 
 def replies(call: Call) -> Json:
-    """conversations.replies: the root first, then its replies, oldest first."""
+    """Answer conversations.replies: the root first, then its replies, oldest first."""
     channel = call.joined_channel()
     call.require_history(channel)
     timeline = call.workspace.state.timeline(channel.id)
@@ -58,14 +58,13 @@ def replies(call: Call) -> Json:
 
 
 def info(call: Call) -> Json:
-    """conversations.info."""
     state, channel = call.workspace.state, call.channel()
     call.require_read(channel)
     return {"channel": channel_json(state, channel, state.app.user, count=call.flag("include_num_members"))}
 
 
 def open_conversation(call: Call) -> Json:
-    """conversations.open: the DM with one person, or a group DM with several."""
+    """Answer conversations.open: the DM with one person, or a group DM with several."""
     state = call.workspace.state
     if call.text("channel"):
         return {"channel": channel_json(state, call.joined_channel(), state.app.user)}
@@ -77,12 +76,11 @@ def open_conversation(call: Call) -> Json:
 
 
 def list_conversations(call: Call) -> Json:
-    """conversations.list."""
     return _channels_page(call, _visible(call))
 
 
 def of_user(call: Call) -> Json:
-    """users.conversations: a user's channels (by default the app's), of which the app sees public ones and its own."""
+    """Answer users.conversations: a user's channels (by default the app's) that are public or have the app."""
     state = call.workspace.state
     user = call.text("user") or state.app.user
     if user not in state.people:
@@ -91,14 +89,14 @@ def of_user(call: Call) -> Json:
 
 
 def members(call: Call) -> Json:
-    """conversations.members; a page may hold fewer than were asked for."""
+    """Answer conversations.members. A page may hold fewer members than requested."""
     channel = call.channel()
     call.require_read(channel)
     return list_page(call, list(channel.members), "members")
 
 
 def join(call: Call) -> Json:
-    """conversations.join: the app joins a public channel."""
+    """Answer conversations.join: the app joins a public channel."""
     channel = call.channel()
     if channel.kind is not ChannelKind.PUBLIC:
         raise SlackError("method_not_supported_for_channel_type")
@@ -133,7 +131,7 @@ def _cursor(mark: str) -> str:
 
 
 def _from_cursor(call: Call) -> str:
-    """The start of the next page: a ts, or an index into a list. Raises `invalid_cursor`."""
+    """Return the start of the next page: a ts, or an index into a list. Raises `invalid_cursor`."""
     try:
         name, _, mark = base64.b64decode(call.text("cursor"), validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError) as fault:
@@ -144,7 +142,7 @@ def _from_cursor(call: Call) -> str:
 
 
 def list_page(call: Call, items: list[Any], name: str) -> Json:
-    """One page of a list that is paged by index. Raises `invalid_cursor`, `invalid_limit`."""
+    """Return one page of a list that is paged by index. Raises `invalid_cursor`, `invalid_limit`."""
     limit = call.number("limit", _PAGE, _MOST)
     mark = _from_cursor(call) or "0"
     if not mark.isdigit():
@@ -160,7 +158,6 @@ def _channels_page(call: Call, rooms: list[WorkspaceChannel]) -> Json:
 
 
 def _visible(call: Call) -> list[WorkspaceChannel]:
-    """Channels of the wanted types that the app can see. Raises `invalid_types`."""
     names = (call.text("types") or "public_channel").split(",")
     if any(name.strip() not in _TYPES for name in names):
         raise SlackError("invalid_types")

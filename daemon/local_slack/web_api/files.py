@@ -12,7 +12,7 @@ from daemon.local_slack.workspace import Tier
 
 
 def get_upload_url(call: Call) -> Json:
-    """files.getUploadURLExternal: reserve a file; gives its id and upload URL."""
+    """Answer files.getUploadURLExternal: reserve a file, and return its id and upload URL."""
     state = call.workspace.state
     name = call.needed("filename")
     call.number("length", 1, 1_000_000_000)
@@ -30,7 +30,7 @@ def get_upload_url(call: Call) -> Json:
 
 
 def complete_upload(call: Call) -> Json:
-    """files.completeUploadExternal: share uploaded files in channels, optionally with a comment and in a thread."""
+    """Answer files.completeUploadExternal: share uploaded files in channels, with an optional comment and thread."""
     state = call.workspace.state
     wanted = call.objects("files", "invalid_arguments") or ()
     found = [(state.files.get(str(item.get("id"))), item) for item in wanted]
@@ -51,7 +51,6 @@ def complete_upload(call: Call) -> Json:
 
 
 def file_info(call: Call) -> Json:
-    """files.info."""
     file = call.workspace.state.files.get(call.text("file"))
     if file is None:
         raise SlackError("file_not_found")
@@ -59,7 +58,7 @@ def file_info(call: Call) -> Json:
 
 
 def delete_file(call: Call) -> Json:
-    """files.delete: only the app's own files; a message that shows nothing else goes with them."""
+    """Answer files.delete: only the app's own files, with messages that show nothing else."""
     state = call.workspace.state
     file = state.files.get(call.needed("file"))
     if file is None:

@@ -14,7 +14,6 @@ _EMOJI: Final = re.compile(r"[a-z0-9_+'\-]+(::skin-tone-[2-6])?")
 
 
 def user_info(call: Call) -> Json:
-    """users.info."""
     person = call.workspace.state.people.get(call.text("user"))
     if person is None:
         raise SlackError("user_not_found")
@@ -22,7 +21,6 @@ def user_info(call: Call) -> Json:
 
 
 def list_users(call: Call) -> Json:
-    """users.list."""
     people = [
         person_json(person, locale=call.flag("include_locale")) for person in call.workspace.state.people.values()
     ]
@@ -30,18 +28,15 @@ def list_users(call: Call) -> Json:
 
 
 def list_groups(call: Call) -> Json:
-    """usergroups.list."""
     state, users = call.workspace.state, call.flag("include_users")
     return {"usergroups": [group_json(state, group, users=users) for group in state.groups.values()]}
 
 
 def add_reaction(call: Call) -> Json:
-    """reactions.add."""
     return _react(call, add=True, refusal="already_reacted")
 
 
 def remove_reaction(call: Call) -> Json:
-    """reactions.remove."""
     return _react(call, add=False, refusal="no_reaction")
 
 

@@ -1,4 +1,4 @@
-"""Routes Web API calls: arguments in three forms, tokens, scopes, rate limits, injected faults."""
+"""The route of Web API calls: arguments in three forms, tokens, scopes, rate limits, injected faults."""
 
 import secrets
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class _RateLimitedError(Exception):
 
 
 class WebApi:
-    """Answers POST and GET at /api/{method}."""
+    """The handler of POST and GET at /api/{method}."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

@@ -26,19 +26,19 @@ _ELEMENTS: Final = {"actions": 25, "context": 10, "context_actions": 5}
 
 
 def check_markdown(text: str) -> None:
-    """Raises `msg_too_long` beyond 12,000 characters."""
+    """Raise `msg_too_long` beyond 12,000 characters."""
     if len(text) > MARKDOWN:
         raise SlackError("msg_too_long")
 
 
 def check_update(text: str) -> None:
-    """Raises `msg_too_long` beyond 4,000 bytes after escaping."""
+    """Raise `msg_too_long` beyond 4,000 bytes after escaping."""
     if bytes_of(text) > UPDATE_TEXT:
         raise SlackError("msg_too_long")
 
 
 def check_stream(text: str, chunks: tuple[Json, ...]) -> None:
-    """Raises `msg_too_long` for a stream that shows more than its budget."""
+    """Raise `msg_too_long` for a stream that shows more than its budget."""
     once = sum(bytes_of(str(chunk.get("title", ""))) for chunk in chunks)
     twice = sum(bytes_of(str(chunk.get(name, ""))) for chunk in chunks for name in ("details", "output"))
     if len(text.encode()) + once + 2 * twice > STREAM:
@@ -46,7 +46,7 @@ def check_stream(text: str, chunks: tuple[Json, ...]) -> None:
 
 
 def bytes_of(text: str) -> int:
-    """Bytes of a text after Slack escaped what isn't escaped yet."""
+    """Return the bytes of a text after Slack's escaping of what isn't escaped yet."""
     return (
         len(text.encode("utf-8", "replace"))
         + 4 * len(_AMPERSAND.findall(text))
@@ -55,7 +55,7 @@ def bytes_of(text: str) -> int:
 
 
 def check_blocks(blocks: tuple[Json, ...], most: int = BLOCKS) -> None:
-    """Raises `invalid_blocks` for a malformed list, `msg_blocks_too_long` for too much text in all."""
+    """Raise `invalid_blocks` for a malformed list, `msg_blocks_too_long` for too much text in all."""
     if len(blocks) > most:
         raise _invalid(f"no more than {most} items allowed [json-pointer:/blocks]")
     for place, block in enumerate(blocks):
@@ -66,7 +66,7 @@ def check_blocks(blocks: tuple[Json, ...], most: int = BLOCKS) -> None:
 
 
 def check_metadata(metadata: object) -> Json | None:
-    """The metadata of a message, None when there is none. Raises `invalid_metadata_format`, `metadata_too_large`."""
+    """Return the metadata of a message, or None. Raises `invalid_metadata_format`, `metadata_too_large`."""
     if metadata is None:
         return None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("event_type"), str):
@@ -101,7 +101,6 @@ def _check_block(block: Json, pointer: str) -> None:
 
 
 def _check_elements(elements: list[Json], pointer: str) -> None:
-    """Check the elements of an actions block: distinct ids, bounded labels and values, known styles."""
     ids = [element.get("action_id") for element in elements if element.get("action_id")]
     if len(set(ids)) < len(ids):
         raise _invalid(f"action_id already exists for another element [json-pointer:{pointer}]")
@@ -116,7 +115,6 @@ def _check_elements(elements: list[Json], pointer: str) -> None:
 
 
 def _length(value: object) -> int:
-    """Characters of text anywhere in a block."""
     if isinstance(value, dict):
         return sum(len(v) if k == "text" and isinstance(v, str) else _length(v) for k, v in value.items())
     return sum(_length(item) for item in value) if isinstance(value, list) else 0

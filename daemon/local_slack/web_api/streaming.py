@@ -17,7 +17,7 @@ _DISPLAYS: Final = ("", "timeline", "plan")
 
 
 def start_stream(call: Call) -> Json:
-    """chat.startStream: needs a thread, and outside DMs the recipient."""
+    """Answer chat.startStream, which needs a thread, and outside DMs the recipient."""
     channel = call.writable_channel()
     if not call.has("thread_ts"):
         call.needed("thread_ts")
@@ -48,7 +48,6 @@ def start_stream(call: Call) -> Json:
 
 
 def append_stream(call: Call) -> Json:
-    """chat.appendStream."""
     message = _open_stream(call)
     if not call.text("markdown_text") and not call.has("chunks"):
         raise SlackError("no_text")
@@ -56,7 +55,7 @@ def append_stream(call: Call) -> Json:
 
 
 def stop_stream(call: Call) -> Json:
-    """chat.stopStream: the last piece, blocks below the text, metadata, and the session's new status."""
+    """Answer chat.stopStream: the last piece, blocks below the text, metadata, and the session's new status."""
     message = _open_stream(call)
     blocks = call.objects("blocks", "invalid_blocks") or ()
     check_blocks(blocks)
@@ -84,7 +83,7 @@ def _open_stream(call: Call) -> WorkspaceMessage:
 
 
 def _grown(call: Call, message: WorkspaceMessage) -> WorkspaceMessage:
-    """The message plus the call's text or chunks; a stream takes only the form of its first piece."""
+    """Return the message plus the call's text or chunks. A stream takes only the form of its first piece."""
     words = call.text("markdown_text")
     chunks = call.objects("chunks", "invalid_chunks") or ()
     if words and chunks:

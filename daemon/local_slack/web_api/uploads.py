@@ -14,7 +14,7 @@ _SIGN_IN = "<!DOCTYPE html><html><head><title>Sign in | Local workspace</title><
 
 
 class AppUrls:
-    """Serves POST /upload/{file}, GET /files-pri/{key}/{name} and POST /response/{key}."""
+    """The handlers of POST /upload/{file}, GET /files-pri/{key}/{name} and POST /response/{key}."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -31,7 +31,7 @@ class AppUrls:
         return web.Response(text=f"OK - {len(content)}")
 
     async def download(self, request: web.Request) -> web.Response:
-        """A file's bytes for the bot token with its scope; all others get Slack's sign-in page with status 200."""
+        """Return a file for the bot token and its scope. All others get Slack's sign-in page with status 200."""
         state = self._workspace.state
         known = request.headers.get("Authorization", "") == f"Bearer {state.app.bot_token}"
         if not known or "files:read" not in self._workspace.scopes:

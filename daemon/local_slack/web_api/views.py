@@ -1,4 +1,4 @@
-"""views.*: the app's home tab and its dialogs."""
+"""views.*: the app's home tab and its modals."""
 
 from types import MappingProxyType
 from typing import Final
@@ -12,7 +12,7 @@ from daemon.local_slack.workspace import Tier
 
 
 def publish_view(call: Call) -> Json:
-    """views.publish: the home tab of one user."""
+    """Answer views.publish: the home tab of one user."""
     state = call.workspace.state
     person = call.needed("user_id")
     if person not in state.people:
@@ -24,7 +24,7 @@ def publish_view(call: Call) -> Json:
 
 
 def open_view(call: Call) -> Json:
-    """views.open: a dialog for the user of a trigger, within three seconds of it."""
+    """Answer views.open: a modal for the user of a trigger, within three seconds of it."""
     person = call.workspace.interactions.spend_trigger(call.needed("trigger_id"))
     if person is None:
         raise SlackError("invalid_trigger_id")
@@ -37,7 +37,7 @@ def open_view(call: Call) -> Json:
 
 
 def update_view(call: Call) -> Json:
-    """views.update: another view in the place of an open one, named by its id; `hash`: only if it is this version."""
+    """Answer views.update: replace the view of an open modal by its id. With `hash`, only if that is its version."""
     modal = call.workspace.modals.get(call.needed("view_id"))
     if modal is None:
         raise SlackError("not_found")

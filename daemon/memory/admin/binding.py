@@ -1,4 +1,4 @@
-"""Binds threads to sessions for an admin, and ends that; where a session has a person, it is they who decide."""
+"""Binding and handing over threads as an admin. A person's session is bound only if that person agrees."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ from daemon.memory.shared.sessions import session_of
 
 @dataclass(frozen=True, slots=True)
 class BindingOrder:
-    """A session, its thread, and whether it is bound now, or its owner is asked first."""
+    """A session and its conversation. `bound` is False while the session's owner is asked first."""
 
     session: str
     conversation: str
@@ -35,13 +35,10 @@ class BindingOrder:
 
 
 class BindingAdmin(AuditedChanges):
-    """Binds in the name of the admin `actor`."""
+    """The binding of threads by the admin `actor`."""
 
     async def bind(self, session: CodeSession, name: str, *, everybody: bool) -> BindingOrder:
-        """Bind the conversation that `name` means, or have the session's owner asked; see `find_conversation`.
-
-        The caller has seen that the session is there. Raises BindingRefused and StoreError.
-        """
+        """Bind the conversation `name` (`find_conversation`), or ask the session's owner. Raises BindingRefused."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> BindingOrder:
@@ -69,7 +66,7 @@ class BindingAdmin(AuditedChanges):
         return await self._database.write(unit)
 
     async def unbind(self, session: CodeSession) -> BindingOrder:
-        """End the binding of a session; its thread hears so. Raises BindingRefused and StoreError."""
+        """End a session's binding, with a line in its thread. Raises BindingRefused and StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> BindingOrder:
@@ -102,7 +99,7 @@ async def _require_bindable(transaction: Transaction, session: CodeSession, wher
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """A conversation, the soul that had it, the one that has its thread now, and since when (ms)."""
+    """A conversation, its soul before and after the handover, and the time in ms."""
 
     conversation: str
     soul: str
@@ -111,13 +108,10 @@ class HandedOver:
 
 
 class Handing(AuditedChanges):
-    """Hands threads over in the name of the admin `actor`."""
+    """The handover of threads by the admin `actor`."""
 
     async def other_apps(self, name: str, to: str) -> tuple[ConversationKey, frozenset[str]]:
-        """The conversation that `name` means, and the accounts of the soul if only another app hosts it.
-
-        Raises StoreError.
-        """
+        """Return the conversation `name`, and the soul's bots if only another app hosts it. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> tuple[ConversationKey, frozenset[str]]:
             where = await find_conversation(transaction, name)
@@ -126,10 +120,7 @@ class Handing(AuditedChanges):
         return await self._database.read(unit)
 
     async def hand_over(self, name: str, to: str) -> HandedOver:
-        """Give a soul the thread of the conversation that `name` means; see `find_conversation`.
-
-        The caller has seen that the soul is hosted. Raises HandoffRefused and StoreError.
-        """
+        """Hand the thread of the conversation `name` (`find_conversation`) to a hosted soul. Raises HandoffRefused."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> HandedOver:

@@ -1,4 +1,4 @@
-"""To whom a soul may write unasked, and when it did, as an admin sees and decides it."""
+"""A soul's permissions to write unasked: who granted them, what was written, and the admin's decisions."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -31,10 +31,10 @@ _LISTED: Final = f"""
 
 @dataclass(frozen=True, slots=True)
 class ListedInvitation:
-    """How it stands with one person, or with the threads of a channel; times in ms, UTC, None where there is none.
+    """The permission for one user, or for the threads of a channel. Times are in ms, UTC.
 
-    `sent_today` counts what was said unasked within a day, but for promises and what never arrived; `next_ms` is the
-    first moment at which something may be, None where time alone doesn't bring it.
+    `sent_today` counts unasked posts within a day, except promises and posts that never arrived. `next_ms` is the first
+    moment for another one, None if time alone doesn't allow it.
     """
 
     who: str
@@ -49,7 +49,7 @@ class ListedInvitation:
 
 @dataclass(frozen=True, slots=True)
 class SaidUnasked:
-    """One thing that a soul said unasked, without a word of it; `unwanted`: somebody said so."""
+    """An unasked post, without its words. `unwanted`: a user said so."""
 
     at_ms: int
     who: str
@@ -60,7 +60,7 @@ class SaidUnasked:
 
 
 async def list_invitations(database: Database, soul: str, now: int, quiet: QuietHours) -> tuple[ListedInvitation, ...]:
-    """Everybody whom a soul knows, and the channels about which was decided, by their ids. Raises StoreError."""
+    """Return the permissions of all users whom a soul knows, and of channels with a decision. Raises StoreError."""
 
     async def unit(transaction: Transaction) -> tuple[ListedInvitation, ...]:
         rows = await transaction.rows(_LISTED, soul=soul)
@@ -70,7 +70,7 @@ async def list_invitations(database: Database, soul: str, now: int, quiet: Quiet
 
 
 async def said_unasked(database: Database, soul: str, most: int) -> tuple[SaidUnasked, ...]:
-    """The newest things that a soul said unasked, oldest first. Raises StoreError."""
+    """Return a soul's newest unasked posts, oldest first. Raises StoreError."""
     rows = await database.rows(
         "SELECT * FROM initiatives WHERE soul = :soul ORDER BY seq DESC LIMIT :most", soul=soul, most=most
     )
@@ -88,10 +88,10 @@ async def said_unasked(database: Database, soul: str, most: int) -> tuple[SaidUn
 
 
 class InvitationChanges(AuditedChanges):
-    """Decides for the admin `actor`, who invites for no person."""
+    """The permissions to write unasked, set by the admin `actor`. Only users can invite a soul to write to them."""
 
     async def allow(self, soul: str, who: str) -> None:
-        """Let a soul say something unasked in the threads of a channel. Raises StoreError."""
+        """Let a soul write unasked in the threads of a channel. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> None:
             found = await _channels(transaction, soul, who)
@@ -105,7 +105,7 @@ class InvitationChanges(AuditedChanges):
         await self._database.write(unit)
 
     async def deny(self, soul: str, who: str) -> None:
-        """Let a soul say nothing unasked to a person or in a channel, but for what it promised. Raises StoreError."""
+        """Forbid unasked messages to a user or in a channel, except promised ones. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> None:
             found = (*await _channels(transaction, soul, who), *await _people(transaction, soul, who))
@@ -141,7 +141,6 @@ async def _channels(transaction: Transaction, soul: str, who: str) -> tuple[str,
 
 
 async def _people(transaction: Transaction, soul: str, who: str) -> tuple[str, ...]:
-    """The workspaces in which it is a person whom a soul knows."""
     rows = await transaction.rows(
         """
         SELECT workspace FROM user_models WHERE soul = :soul AND person = :who
@@ -193,10 +192,10 @@ LONGEST_WHY: Final = 400
 
 
 class AuthorityChanges(AuditedChanges):
-    """Sets levels for the admin `actor`."""
+    """The levels of authority, set by the admin `actor`."""
 
     async def set(self, soul: str, function: Function, level: Level, why: str) -> Level:
-        """Give a function a level, and count its parts anew; returns the level before. Raises StoreError."""
+        """Set a function's level and restart its counts. Return the level before. Raises StoreError."""
         if not why.strip() or len(why) > LONGEST_WHY:
             raise StoreError("the reason is missing or too long", hint=f"say why in at most {LONGEST_WHY} characters")
         now = self._clock.now_ms()

@@ -1,4 +1,4 @@
-"""Lists, retries and drops background jobs for an admin; each change goes into the audit log."""
+"""Background jobs, as an admin lists, retries and drops them. Each change goes into the audit log."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ JOB_STATES = ("ready", "running", "done", "dead")
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """One background job; `kind` names the subprocess, times are in milliseconds UTC."""
+    """A background job. `kind` names the subprocess, times are in ms, UTC."""
 
     seq: int
     kind: str
@@ -27,10 +27,8 @@ class JobRow:
 
 
 class JobAdmin(AuditedChanges):
-    """Lists and changes jobs for the admin `actor`, a user name of the operating system."""
-
     async def jobs(self, state: str | None, limit: int, since_ms: int = 0) -> tuple[JobRow, ...]:
-        """The newest jobs, of one state or of all, settled or made since a time."""
+        """Return the newest jobs, of one state or of all, settled or created since a time."""
         rows = await self._database.rows(
             """
             SELECT * FROM jobs WHERE (:state IS NULL OR state = :state) AND coalesce(settled_ms, created_ms) >= :since
@@ -43,10 +41,7 @@ class JobAdmin(AuditedChanges):
         return tuple(read_row(JobRow, row) for row in rows)
 
     async def retry(self, seq: int) -> JobRow:
-        """Queue a dead job again; returns the row before.
-
-        Raises StoreError when it is not dead, or a newer one of its kind waits in its conversation.
-        """
+        """Queue a dead job again, and return the row before. Raises StoreError if not dead or already replaced."""
 
         async def unit(transaction: Transaction) -> JobRow:
             found = await _find(transaction, seq)
@@ -74,7 +69,7 @@ class JobAdmin(AuditedChanges):
         return await self._database.write(unit)
 
     async def drop(self, seq: int) -> JobRow:
-        """Never do a dead job; returns the row before. Raises StoreError when it is not dead."""
+        """Give up a dead job for good, and return the row before. Raises StoreError if the job isn't dead."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> JobRow:

@@ -1,4 +1,4 @@
-"""What consolidation did, for the admin: its runs, what it leaves alone, and how a run is undone."""
+"""Consolidation as an admin sees it: its runs, the memories it skips, undo, and a check of memory.db."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ _MOST_FAULTS = 20
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """A row of `consolidations`: `did` counts the memories that were changed by part, `tokens` go in and out."""
+    """A row of `consolidations`. `did` counts changed memories by part, `tokens` are input and output."""
 
     id: str
     soul: str
@@ -45,7 +45,7 @@ class KeptRun:
 
 @dataclass(frozen=True, slots=True)
 class ParkedMemory:
-    """A memory that a part of consolidation leaves alone, since it failed at it too often."""
+    """A memory that a part of consolidation skips after too many failures."""
 
     id: str
     part: str
@@ -53,7 +53,7 @@ class ParkedMemory:
 
 
 async def list_runs(database: Database, limit: int, *, slot: tuple[str, str, int] | None = None) -> tuple[KeptRun, ...]:
-    """The newest runs, or those of one slot (soul, workspace, time in ms), newest first."""
+    """Return the newest runs, of all slots or of one (soul, workspace, time in ms)."""
     soul, workspace, slot_ms = slot or ("", "", 0)
     rows = await database.rows(
         """
@@ -70,7 +70,6 @@ async def list_runs(database: Database, limit: int, *, slot: tuple[str, str, int
 
 
 async def parked_memories(database: Database, limit: int) -> tuple[ParkedMemory, ...]:
-    """What consolidation leaves alone."""
     rows = await database.rows(
         "SELECT object AS id, part, reason FROM consolidation_items WHERE parked = 1 ORDER BY id, part LIMIT :limit",
         limit=limit,
@@ -79,13 +78,13 @@ async def parked_memories(database: Database, limit: int) -> tuple[ParkedMemory,
 
 
 async def minds(database: Database, souls: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Soul and workspace of all that these souls remember."""
+    """Return each soul and workspace with memories, of these souls."""
     rows = await database.rows("SELECT DISTINCT soul, workspace FROM conversations ORDER BY soul, workspace")
     return tuple((row["soul"], row["workspace"]) for row in rows if row["soul"] in souls)
 
 
 async def is_over(database: Database, soul: str, workspace: str, slot_ms: int) -> bool:
-    """Whether a slot that was ordered is done, or waits to be tried again since something failed."""
+    """Return True if an ordered slot is done, or failed and waits for a retry."""
     row = await database.one(
         """
         SELECT 1 FROM consolidation_slots WHERE soul = :soul AND workspace = :workspace AND slot_ms >= :slot_ms
@@ -99,7 +98,7 @@ async def is_over(database: Database, soul: str, workspace: str, slot_ms: int) -
 
 
 async def is_begun(database: Database, soul: str, workspace: str, slot_ms: int) -> bool:
-    """Whether a daemon has taken a slot that was ordered."""
+    """Return True if a daemon has claimed an ordered slot."""
     row = await database.one(
         "SELECT 1 FROM consolidation_slots WHERE soul = :soul AND workspace = :workspace AND slot_ms >= :slot_ms",
         soul=soul,
@@ -110,7 +109,7 @@ async def is_begun(database: Database, soul: str, workspace: str, slot_ms: int) 
 
 
 async def night_faults(database: Database) -> tuple[tuple[KeptRun, ...], int]:
-    """The runs that failed and are the newest of their audience, and how many memories are left alone."""
+    """Return the newest runs of their audiences that failed, and the number of skipped memories."""
     rows = await database.rows(
         f"""
         SELECT * FROM consolidations c WHERE c.state = 'failed' AND NOT EXISTS (
@@ -124,10 +123,8 @@ async def night_faults(database: Database) -> tuple[tuple[KeptRun, ...], int]:
 
 
 class NightAdmin(AuditedChanges):
-    """Changes by an admin to what consolidation did."""
-
     async def undo(self, run: str) -> Undone:
-        """Undo a run. Raises StoreError where there is none, or it can't be undone."""
+        """Undo a run. Raises StoreError if the run doesn't exist or can't be undone."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Undone:
@@ -141,17 +138,17 @@ class NightAdmin(AuditedChanges):
 _AT_ONCE: Final = 200
 _AUDIT: Final = "audit "
 _KINDS: Final = (_AUDIT, "TU_", "TL_", "EP_", "core_", "sphere_", "sem_", "SMEM_", "JN_")
-"""How the names of those lines of the ledger begin that tell of something that can be looked at."""
+"""The prefixes of names in the ledger whose content can be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFindings:
-    """What is wrong with what is remembered, by ids.
+    """The faults of the memories, by ids.
 
-    `facts` counts all facts; `unquoted` are those that claim to be proved and whose quotation stands nowhere.
-    `index_missing` and `index_orphaned` are of both searches, by words and by meaning; what waits to be embedded is
-    not missing. `broken_at` is the first row of the ledger that does not follow from the one before it, `altered` what
-    differs from the newest digest of it.
+    `facts` counts all facts. `unquoted` are facts that claim a proof whose quotation isn't found. `index_missing` and
+    `index_orphaned` concern both indexes, of words and of vectors. Rows that wait to be embedded aren't missing.
+    `broken_at` is the first row of the ledger that doesn't follow from the one before. `altered` are objects that
+    differ from their newest digest there.
     """
 
     facts: int
@@ -172,10 +169,7 @@ class MemoryFindings:
 
 
 async def check_memory(database: Database, index: Path, embedder: str) -> MemoryFindings:
-    """Check memory.db and the vectors in the folder `index`; `embedder` is the id of the one in force, '' for none.
-
-    Raises StoreError.
-    """
+    """Check memory.db and the vectors in `index` of the current `embedder` ('' for none). Raises StoreError."""
     facts, unquoted = await _unquoted(database)
     missing, orphaned = await _word_indexes(database)
     more_missing, more_orphaned = await _vectors(database, index, embedder) if embedder else ((), ())
@@ -224,7 +218,6 @@ async def _broken_links(database: Database) -> tuple[str, ...]:
 
 
 async def _ends_after(transaction: Transaction, end: str, last: str) -> Sequence[sqlite3.Row]:
-    """The next ids that links lead from or to; `end` is the column."""
     return await transaction.rows(
         f"""
         SELECT e.id, CASE WHEN substr(e.id, 1, 3) IN ('TU_', 'TL_')
@@ -239,7 +232,6 @@ async def _ends_after(transaction: Transaction, end: str, last: str) -> Sequence
 
 
 async def _word_indexes(database: Database) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stands in no index of words, and what stands there of nothing."""
     missing = [one for sql in _MISSING for one in await _found(database, sql)]
     orphaned = [one for sql in _ORPHANED for one in await _found(database, sql)]
     return tuple(missing), tuple(orphaned)
@@ -276,7 +268,7 @@ _UNWRITTEN: Final = """
 
 
 async def _vectors(database: Database, index: Path, embedder: str) -> tuple[Sequence[str], Sequence[str]]:
-    """What differs in the vectors; nothing while something waits, or where those of another embedder lie."""
+    """Return missing and orphaned vectors, both empty while rows wait or with another embedder's vectors."""
     if await database.read(queued):
         return (), ()
     try:
@@ -320,7 +312,6 @@ async def _differing(transaction: Transaction, rows: Sequence[sqlite3.Row]) -> l
 
 
 async def _content(transaction: Transaction, name: str) -> object:
-    """What stands under a name of the ledger now; None for nothing."""
     if name.startswith(_AUDIT):
         row = await transaction.one(
             "SELECT actor, act, object, detail, done_ms FROM audit WHERE seq = :seq", seq=int(name.removeprefix(_AUDIT))

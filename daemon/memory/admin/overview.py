@@ -26,7 +26,7 @@ from daemon.memory.stream.authority import UnfitSoul, unfit_souls
 
 @dataclass(frozen=True, slots=True)
 class UnhostedSoul:
-    """What waits for a soul: messages of people and due events, notes of souls, posts, jobs; since when, in ms."""
+    """The waiting work of a soul. `messages` includes due events, `notes` are those of souls, `oldest_ms` is in ms."""
 
     soul: str
     workspace: str
@@ -40,9 +40,9 @@ class UnhostedSoul:
 async def unhosted_souls(
     transaction: Transaction, hosted: Iterable[tuple[str, str]], workspaces: Iterable[str]
 ) -> tuple[UnhostedSoul, ...]:
-    """The souls for which something waits in workspaces where daemons live, and which none of them hosts.
+    """Return the souls with waiting work that no daemon hosts, in workspaces with a live daemon.
 
-    `hosted` are the souls that are, each with its workspace. Where no daemon lives all wait for one.
+    `hosted` are the hosted souls with their workspaces. Without a daemon, a workspace has none.
     """
     rows = await transaction.rows(
         """
@@ -75,7 +75,7 @@ _COUNTED: Mapping[str, tuple[str, Sequence[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class LiveDaemon:
-    """A row of `presence`; `gone`: its process has ended, `silent`: no heartbeat within SILENT_MS."""
+    """A row of `presence`. `gone`: its process has ended. `silent`: no heartbeat within SILENT_MS."""
 
     soul: str
     workspace: str
@@ -103,7 +103,7 @@ class LiveDaemon:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Model calls since a time; `unpriced` counts those that `cost_usd` holds with the most that they can have cost."""
+    """The model calls since a time. `unpriced` counts those whose highest possible cost is in `cost_usd`."""
 
     calls: int
     failed: int
@@ -116,10 +116,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class CatchUpState:
-    """How far one soul's account has read the platform's history: up to which ts, and what is due of how many places.
-
-    `rooms` and `threads` are 0 while no catch-up is under way.
-    """
+    """A soul's progress in reading Slack's history up to a ts. The counts are 0 while no catch-up runs."""
 
     soul: str
     workspace: str
@@ -132,12 +129,11 @@ class CatchUpState:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Rows of the inbox, the outbox and the jobs by state, and since when the oldest row of each waits.
+    """The rows of the queues by state, the oldest waiting row of each queue, and all faults.
 
-    `dead_intentions` counts scheduled events that could not begin. `weak_models` are those that can't keep the form of
-    an answer for now, or think aloud. `faulty_files` are the first files of the library that are not read to their end.
-    `unhosted` are souls that no living daemon hosts.
-    `alarms` are what is wrong now. `in_words` are souls whose model keeps losing the form of a whole thought.
+    `dead_intentions` counts scheduled events that could not begin. `weak_models` can't keep the form of an answer for
+    now, or think aloud. `faulty_files` are the first library files that are not read to their end. `unhosted` are souls
+    that no living daemon hosts. `in_words` are souls whose model keeps losing the form of a whole thought.
     """
 
     daemons: tuple[LiveDaemon, ...]
@@ -161,7 +157,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class SqliteBuild:
-    """The SQLite library of this program; `wal_safe` when it is free of the WAL-reset fault."""
+    """The SQLite library of this program. `wal_safe`: it is free of the WAL-reset fault."""
 
     version: str
     wal_safe: bool
@@ -169,7 +165,7 @@ class SqliteBuild:
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
-    """The schema, the journal and the faults of memory.db; `cure` says what to do about the faults."""
+    """The schema, the journal and the faults of memory.db. `cure` is the advice for the faults."""
 
     schema: int
     journal: str
@@ -178,15 +174,11 @@ class FileCheck:
 
 
 def sqlite_build() -> SqliteBuild:
-    """The version of the linked SQLite."""
     return SqliteBuild(sqlite3.sqlite_version, sqlite.wal_is_safe())
 
 
 def check_file(path: Path, *, whole: bool) -> FileCheck:
-    """Check a file with SQLite: the `whole` file with every index, or (much faster) its structure alone.
-
-    Raises StoreError when it can't be read and SchemaMismatch when another program made it.
-    """
+    """Check a file: `whole`, or (much faster) its structure. Raises StoreError, and SchemaMismatch."""
     try:
         with closing(sqlite.connect(path)) as connection:
             schema, journal = sqlite.schema_version(connection), sqlite.journal_mode(connection)
@@ -204,7 +196,7 @@ def check_file(path: Path, *, whole: bool) -> FileCheck:
 
 
 async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
-    """The overview at `now_ms`, with the spending since `since_ms`."""
+    """Return the overview at `now_ms`, with the spending since `since_ms`."""
 
     counts = {table: await _counts(database, table, *columns) for table, columns in _COUNTED.items()}
 
@@ -245,7 +237,7 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
 
 
 async def _counts(database: Database, table: str, order: str, states: Sequence[str]) -> dict[str, int]:
-    """The rows of each state; counted some thousands at a time, so that no commit waits for the whole."""
+    """Count by state, some thousands of rows at a time, because a long read delays commits."""
     counts = {state: await _count(database, table, order, state) for state in sorted(states)}
     return {state: count for state, count in counts.items() if count}
 
@@ -319,14 +311,14 @@ def _daemon(row: sqlite3.Row, now_ms: int, database: Database) -> LiveDaemon:
 
 
 _LOOKED_AT: Final = 10  # messages
-_MOST_FAILED: Final = 3  # of them; one more is too much
-_CALLS: Final = 400  # rows that are read for it
+_MOST_FAILED: Final = 3  # failed messages that still count as few
+_CALLS: Final = 400  # model calls read for these messages
 _DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 
 @dataclass(frozen=True, slots=True)
 class FailedAnswers:
-    """Of `looked_at` messages so many `failed`; `model` and `outcome` are what most of them met with."""
+    """The number of `failed` messages among `looked_at`, with the `model` and `outcome` of most of them."""
 
     looked_at: int
     failed: int
@@ -335,10 +327,10 @@ class FailedAnswers:
 
 
 async def failed_answers(database: Database, now_ms: int) -> FailedAnswers | None:
-    """What of the newest messages of a day ended in an apology; None where few did.
+    """Return the failures among the newest messages of a day, or None if few failed.
 
-    A message counts by the last call that the soul's voice made for it: `malformed`, `refused` or `unavailable`. What
-    was thought unasked is no message.
+    A message counts by the last call of its soul's voice: `malformed`, `refused` or `unavailable`. Unasked thoughts
+    don't count.
     """
     rows = await database.rows(
         """

@@ -1,8 +1,4 @@
-"""Lists, retries and drops messages and posts for an admin; each change goes into the audit log.
-
-A running daemon picks up a change at its next look: a retried message is `new`, a retried post `pending`, or `sending`
-with a lapsed lease when it has to be looked up first.
-"""
+"""Messages and posts, as an admin lists, retries and drops them, with entries in the audit log."""
 
 import json
 import re
@@ -32,7 +28,7 @@ SETTLED_POSTS = ("dead", "unknown", "expired", "dropped")
 
 @dataclass(frozen=True, slots=True)
 class InboxRow:
-    """One message of the inbox; times are in milliseconds UTC, `body` is the user's text."""
+    """A message of the inbox. Times are in ms, UTC, `body` is the user's text."""
 
     id: str
     state: str
@@ -53,9 +49,10 @@ class InboxRow:
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """One post of the outbox; `id` is its key, `platform_ts` the platform's id of the message or its draft.
+    """A post of the outbox.
 
-    `faults` counts failures that were not foreseen; until `lease_until` (ms) a daemon is sending it.
+    `id` is its key, `platform_ts` Slack's ts of the message or its draft. `faults` counts unforeseen failures. A daemon
+    is sending the post until `lease_until` (ms).
     """
 
     seq: int
@@ -78,22 +75,20 @@ class OutboxRow:
     nod: str
 
     def has_lapsed(self, now_ms: int) -> bool:
-        """Whether it is being sent in name only: it rests between two tries, or its daemon died."""
+        """Return True if no daemon is sending the post: it rests between two tries, or its daemon died."""
         return self.state == "sending" and self.lease_until <= now_ms
 
 
 class Retried(StrEnum):
-    """What the daemon does with a retried post."""
+    """The daemon's next step for a retried post."""
 
     SENT_AGAIN = "sent again"
     LOOKED_UP_FIRST = "looked up first"
 
 
 class Admin(AuditedChanges):
-    """Lists, shows and changes rows for the admin `actor`, a user name of the operating system."""
-
     async def messages(self, state: str | None, limit: int, since_ms: int = 0) -> tuple[InboxRow, ...]:
-        """The newest messages, of one state or of all, settled or received since a time."""
+        """Return the newest messages, of one state or of all, settled or received since a time."""
         states = (state,) if state else INBOX_STATES
         rows = await self._database.read(
             lambda reading: newest(
@@ -103,14 +98,13 @@ class Admin(AuditedChanges):
         return tuple(read_row(InboxRow, row) for row in rows)
 
     async def message(self, name: str) -> InboxRow:
-        """One message by its id or its ts. Raises StoreError when there is none or more than one."""
+        """Return one message by its id or ts. Raises StoreError if none or several match."""
         return await self._database.read(lambda transaction: _find_message(transaction, name))
 
     async def retry_message(self, name: str, *, force: bool = False) -> InboxRow:
-        """Queue a message for a reply again; returns the row before the change.
+        """Queue a message for a reply again, and return the row before.
 
-        Raises StoreError when it waits already or a daemon works on it, when it was deleted, or (without `force`) was
-        answered.
+        Raises StoreError if it waits, is in work, was deleted, or (without `force`) was answered.
         """
         now = self._clock.now_ms()
 
@@ -137,7 +131,7 @@ class Admin(AuditedChanges):
         return await self._database.write(unit)
 
     async def drop_message(self, name: str) -> InboxRow:
-        """Leave a message without a reply for good; returns the row before. Raises StoreError when it is settled."""
+        """Leave a message without a reply for good, and return the row before. Raises StoreError if it is settled."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> InboxRow:
@@ -156,7 +150,7 @@ class Admin(AuditedChanges):
         return await self._database.write(unit)
 
     async def posts(self, state: str | None, limit: int, since_ms: int = 0) -> tuple[OutboxRow, ...]:
-        """The newest posts, of one state or of all, settled or made since a time."""
+        """Return the newest posts, of one state or of all, settled or created since a time."""
         states = (state,) if state else OUTBOX_STATES
         rows = await self._database.read(
             lambda reading: newest(
@@ -166,14 +160,14 @@ class Admin(AuditedChanges):
         return tuple(_outbox_row(row) for row in rows)
 
     async def post(self, name: str) -> OutboxRow:
-        """One post by its key or its number. Raises StoreError when there is none."""
+        """Return one post by its key or number. Raises StoreError if there is none."""
         return await self._database.read(lambda transaction: _find_post(transaction, name))
 
     async def retry_post(self, name: str, *, blindly: bool = False) -> Retried:
-        """Queue a post again that was given up, or end its pause.
+        """Queue a failed post again, or end its pause.
 
-        The daemon first looks up a post that may have been sent in the platform's history, unless `blindly`. Raises
-        StoreError when the post is being sent at this moment, or was sent.
+        Unless `blindly`, the daemon first looks in Slack's history for a post that may have been sent. Raises
+        StoreError if the post was sent or is being sent.
         """
         now = self._clock.now_ms()
 
@@ -199,10 +193,7 @@ class Admin(AuditedChanges):
         return await self._database.write(unit)
 
     async def drop_post(self, name: str) -> OutboxRow:
-        """Never send a post; returns the row before.
-
-        Raises StoreError when it is being sent at this moment, was sent or dropped.
-        """
+        """Give up a post for good, and return the row before. Raises StoreError if it can't be dropped any more."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> OutboxRow:
@@ -235,10 +226,10 @@ async def newest(
     *,
     since: tuple[str, int] = ("0", 0),
 ) -> list[sqlite3.Row]:
-    """The rows of some states with the largest values in a column, which an index has behind the state.
+    """Return the rows of some states with the largest values in a column, with an index on state and column.
 
-    With `since`, only those whose time, in milliseconds, is not before it: the SQL of that time and the earliest one.
-    `table`, `order` and that SQL become part of the statement: they are literals of this package, never input.
+    With `since`, return only rows with a time (an SQL expression, in ms) that isn't earlier. `table`, `order` and that
+    expression become part of the statement: they must be literals, never input.
     """
     found: list[sqlite3.Row] = []
     for state in states:
@@ -255,7 +246,6 @@ async def newest(
 
 
 def _before(found: InboxRow | OutboxRow, **more: object) -> str:
-    """The state of a row before a change, for the audit log, without its text."""
     return json.dumps({"state": found.state, "reason": found.reason, "attempts": found.attempts, **more})
 
 
@@ -271,7 +261,6 @@ async def _is_worked_on(transaction: Transaction, found: InboxRow, now: int) -> 
 
 
 async def _require_text(transaction: Transaction, table: str, row_id: str) -> None:
-    """Raises StoreError for a row whose text was deleted because of its age."""
     if await transaction.one(f"SELECT 1 FROM {table} WHERE id = :id AND cleared = 1", id=row_id):  # noqa: S608 - a literal
         raise StoreError(f"the text of {row_id} was deleted because of its age", hint="see SOUL_QUEUE_TEXT_DAYS")
 

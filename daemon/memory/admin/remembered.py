@@ -1,4 +1,4 @@
-"""What is remembered, for commands: counts, ids, words, who may hear it and what proves it."""
+"""Memories as commands show them: counts, ids, words, audiences and evidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from daemon.memory.records import as_json, read_row
 
 @dataclass(frozen=True, slots=True)
 class RememberedPerson:
-    """How much is remembered of a person: their messages, facts about them that hold, records about them in all."""
+    """The counts of a user's messages, valid facts, and all records about them."""
 
     person: str
     messages: int
@@ -29,7 +29,7 @@ class RememberedPerson:
 
 @dataclass(frozen=True, slots=True)
 class FactWithEvidence:
-    """A fact, what superseded it (empty for nothing), and the links to the messages that prove it."""
+    """A fact, the id that superseded it (or ''), and the links to the messages that prove it."""
 
     fact: Fact
     superseded_by: str
@@ -55,7 +55,7 @@ class RememberedThing:
 
 
 async def remembered_people(transaction: Transaction, limit: int) -> tuple[RememberedPerson, ...]:
-    """The people of whom anything is remembered, the one who spoke last first."""
+    """Return the users with memories, the one who spoke last first."""
     rows = await transaction.rows(
         """
         SELECT person, sum(messages) AS messages, sum(facts) AS facts, sum(records) AS records, max(last_ms) AS last_ms
@@ -74,16 +74,16 @@ async def remembered_people(transaction: Transaction, limit: int) -> tuple[Remem
 
 
 async def facts_about(transaction: Transaction, people: Sequence[str]) -> list[Fact]:
-    """The facts that hold about any of these people, oldest first."""
+    """Return the valid facts about these people, oldest first."""
     wanted = "r.person IN (SELECT value FROM json_each(:people)) AND k.valid_until_ms IS NULL"
     return await select(transaction, Fact, wanted, people=as_json(list(people)))
 
 
 async def readers_at(transaction: Transaction, soul: str, person: str, place: str) -> tuple[ConversationKey, Readers]:
-    """Who reads a reply to a person in a room, as far as memory.db knows: as a reply there found last, and news since.
+    """Return the readers of a reply to a person in a room, as far as memory.db knows.
 
-    A reply asks the platform; where memory.db can't tell that all readers are full members, they count as others.
-    Raises StoreError for a room that it does not know, and for one where it knows nothing of this person.
+    A reply asks Slack instead. Readers count as non-members unless memory.db shows that all are full members. Raises
+    StoreError for an unknown room, or a person who isn't known there.
     """
     rows = await transaction.rows(
         """
@@ -113,7 +113,7 @@ async def readers_at(transaction: Transaction, soul: str, person: str, place: st
 
 
 async def facts_for(transaction: Transaction, where: ConversationKey, readers: Readers) -> tuple[FactWithEvidence, ...]:
-    """The facts that may enter a reply to these readers, oldest first, those that ended among them."""
+    """Return the facts that may enter a reply to these readers, oldest first, including ended ones."""
     heard, values = record_heard_by(readers, where)
     found = await select(
         transaction,
@@ -127,7 +127,7 @@ async def facts_for(transaction: Transaction, where: ConversationKey, readers: R
 
 
 async def remembered_thing(transaction: Transaction, name: str) -> RememberedThing:
-    """A record or a turn by its id. Raises StoreError."""
+    """Return a record or a turn by its id. Raises StoreError."""
     links = (*await links_from(transaction, name), *await links_to(transaction, name))
     if (seq := turn_seq(name)) is not None:
         row = await transaction.one(
@@ -184,7 +184,6 @@ async def _spoke(transaction: Transaction, rows: list[sqlite3.Row], person: str)
 
 
 async def _is_member_elsewhere(transaction: Transaction, where: ConversationKey, person: str) -> bool:
-    """Whether a user was met where all who read are full members."""
     found = await transaction.one(
         """
         SELECT 1 FROM user_models m JOIN conversations c ON c.soul = m.soul AND c.workspace = m.workspace
@@ -209,10 +208,7 @@ KINDS: Final = (RecordKind.EPISODE, RecordKind.CORE, RecordKind.SPHERE)
 
 @dataclass(frozen=True, slots=True)
 class KeptEpisode:
-    """A visit, a core or a sphere, and how many turns, sources, facts and senses it is linked with.
-
-    `made_into` is the core or sphere that it was distilled into, empty for none.
-    """
+    """A visit, a core or a sphere, counts of its links, and the id of what was distilled from it."""
 
     episode: Episode | Core | Sphere
     turns: int
@@ -230,7 +226,7 @@ class KeptEpisode:
 async def kept_episodes(
     transaction: Transaction, soul: str, limit: int, kind: RecordKind | None = None, state: str | None = None
 ) -> tuple[KeptEpisode, ...]:
-    """Those of a soul, the newest first, of one kind or in one state where that is given."""
+    """Return a soul's episodes, newest first, of one kind or state if given."""
     rows = await transaction.rows(
         f"""
         SELECT r.id,
@@ -269,7 +265,7 @@ class WorkForPerson:
 
 
 async def people_named(database: Database, name: str) -> tuple[str, ...]:
-    """The ids of those who have a name or an id, in small letters or capitals."""
+    """Return the ids of users with this name or id, ignoring case."""
 
     async def unit(transaction: Transaction) -> tuple[str, ...]:
         rows = await transaction.rows(
@@ -286,7 +282,7 @@ async def people_named(database: Database, name: str) -> tuple[str, ...]:
 
 
 async def work_for(database: Database, person: str, since_ms: int) -> WorkForPerson:
-    """What a person set going since a time."""
+    """Return the conversations and traces of a person's messages since a time."""
 
     async def unit(transaction: Transaction) -> WorkForPerson:
         turns = await transaction.rows(

@@ -1,4 +1,4 @@
-"""For the HTTP API: replies found by the message ids of the sending programs, queued jobs, and how much waits."""
+"""Replies by message id, background jobs and queue lengths for the HTTP API, and users' feedback on replies."""
 
 import json
 from collections.abc import Sequence
@@ -15,16 +15,13 @@ _OPEN = ("new", "claimed")
 
 
 class StoredReplies:
-    """Looks up messages and their replies; memory.db has them all, also after a restart."""
+    """The messages and replies in memory.db, which has them also after a restart."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def find(self, conversation: ConversationKey, message_id: str) -> StoredReply | None:
-        """The message with this id in a conversation, None for no such message. Raises StoreError.
-
-        A reply counts from its commit on, delivered or not.
-        """
+        """Return the message with this id, or None. A reply counts from its commit on. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> StoredReply | None:
             row = await transaction.one(
@@ -49,7 +46,7 @@ class StoredReplies:
         return await self._database.read(unit)
 
     async def last_name(self, conversation: ConversationKey) -> str:
-        """The name that the user of a conversation gave last; '' for none. Raises StoreError."""
+        """Return the newest name of a conversation's user, or ''. Raises StoreError."""
         row = await self._database.one(
             """
             SELECT name FROM turns WHERE conversation = :conversation AND speaker = 'person' AND name <> ''
@@ -61,7 +58,6 @@ class StoredReplies:
 
 
 async def _said(transaction: Transaction, conversation: ConversationKey, ts: str, *, own: bool) -> tuple[str, ...]:
-    """What was said in the turn of a message: in reply, the soul's `own` words, or by who wrote to it."""
     rows = await transaction.rows(
         "SELECT body FROM turns WHERE conversation = :id AND ts = :ts AND (speaker = 'soul') = :own ORDER BY seq",
         id=str(conversation),
@@ -72,7 +68,7 @@ async def _said(transaction: Transaction, conversation: ConversationKey, ts: str
 
 
 async def _is_apology(transaction: Transaction, conversation: ConversationKey, ts: str) -> bool:
-    """Whether a message was answered by an apology: its own turn's, or that of one which was answered with it."""
+    """Return True if a message was answered by an apology, also together with another message."""
     row = await transaction.one(
         """
         SELECT 1 FROM inbox own JOIN inbox i ON i.id = own.id OR i.answered_by = own.answered_by
@@ -86,7 +82,6 @@ async def _is_apology(transaction: Transaction, conversation: ConversationKey, t
 
 
 async def _parts(transaction: Transaction, first: str) -> tuple[str, ...] | None:
-    """The parts of a committed reply, by the key of the first; None when the outbox keeps their texts no more."""
     stem = first.rpartition("#")[0]
     rows = await transaction.rows(
         "SELECT body, cleared FROM outbox WHERE id >= :since AND id < :beyond AND state <> 'drafting' ORDER BY part",
@@ -105,9 +100,9 @@ class Backlog:
         self._scope = {"soul": soul, "workspace": workspace}
 
     async def enqueue(self, conversation: ConversationKey, kinds: Sequence[str]) -> tuple[str, ...] | None:
-        """Queue jobs of these kinds, in this order, for the newest turn; a waiting job is not queued twice.
+        """Queue jobs of these kinds, in this order, for the newest turn.
 
-        Returns the kinds, or None for an unknown conversation. Raises StoreError.
+        A waiting job is not queued twice. Returns the kinds, or None for an unknown conversation. Raises StoreError.
         """
         now = self._clock.now_ms()
 
@@ -122,7 +117,7 @@ class Backlog:
         return await self._database.write(unit)
 
     async def waiting(self) -> dict[str, int]:
-        """The number of rows that wait in `inbox`, `outbox` and `jobs`, and of `alarms`. Raises StoreError."""
+        """Return the number of rows that wait in `inbox`, `outbox` and `jobs`, and of `alarms`. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT 'inbox' AS queue, count(*) AS waiting FROM inbox
@@ -140,10 +135,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class JudgedReply:
-    """One person's word on one reply; `key` is that of the post, `why` what was wrong, empty where nobody said so.
-
-    `memories` are the ids of what had surfaced to the reply: what people say of it counts for them.
-    """
+    """A user's feedback on one reply (its post's `key`), which also counts for its `memories`."""
 
     key: str
     soul: str
@@ -158,7 +150,7 @@ class JudgedReply:
 
 
 async def list_feedback(database: Database, limit: int, *, bad_only: bool = False) -> list[JudgedReply]:
-    """What people said of replies, newest first. Raises StoreError."""
+    """Return users' feedback on replies, newest first. Raises StoreError."""
     rows = await database.rows(
         """
         SELECT o.id AS key, o.soul, o.conversation, f.author, f.value, f.how, f.why, f.given_ms, o.body AS reply,

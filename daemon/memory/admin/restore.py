@@ -1,4 +1,4 @@
-"""Restores a backup in place of memory.db, so that work which was unfinished in it is not done twice."""
+"""Restoring a backup in place of memory.db, without doing its unfinished work twice."""
 
 import json
 import secrets
@@ -18,8 +18,8 @@ from daemon.memory.queues.presence import GHOST_MS
 _REASON: Final = "restored from a backup"
 _STOP_FIRST: Final = "stop it first; --force restores anyway, and loses the work that it is doing"
 
-# Work that waited when the copy was made may be done by now: posts are looked up before they are sent, messages become
-# stale instead of getting a second reply, and the watermark goes, so that Slack's history is read again.
+# Work that waited when the copy was made may be done since: posts are looked up before they are sent, messages become
+# stale instead of getting a second reply, and without the watermark Slack's history is read again.
 _PREPARE: Final = (
     "UPDATE outbox SET state = 'sending', lease_until = 0, lease_owner = '', not_before = 0 WHERE state = 'pending'",
     "UPDATE outbox SET lease_until = 0, lease_owner = '' WHERE state = 'sending'",
@@ -44,8 +44,9 @@ _SET_ASIDE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """`replaced` is the new path of the former file, if there was one; `waiting` counts messages that became stale.
+    """The result of a restore.
 
+    `replaced` is the new path of the former file, if there was one. `waiting` counts messages that became stale.
     `forgotten` counts people who had asked to be forgotten after the copy was made: they are forgotten in it, too.
     """
 
@@ -58,12 +59,11 @@ class Restored:
 def restore(
     source: Path, path: Path, clock: Clock, *, actor: str, force: bool = False, migrates: bool = True
 ) -> Restored:
-    """Put the copy `source` in the place of memory.db at `path`; the former file stays beside it under another name.
+    """Replace memory.db at `path` by the copy `source`. The former file stays in the folder under another name.
 
-    With `migrates` false the copy keeps its schema, for an older program.
-
-    The change is one rename, made when the new file is checked and on disk. Raises StoreError or SchemaMismatch and
-    changes nothing when the copy is damaged or newer, or (without `force`) when a daemon is or may be alive.
+    Without `migrates` the copy keeps its schema, for an older program. The change is one rename, after the new file is
+    checked and on disk. Raises StoreError or SchemaMismatch and changes nothing if the copy is damaged or newer, or
+    (without `force`) if a daemon may be alive.
     """
     if path.exists() and source.exists() and source.samefile(path):
         raise StoreError(f"{source} is the live file itself", hint="give the path of a backup")
@@ -107,7 +107,7 @@ def _require_no_daemon(path: Path, clock: Clock) -> None:
 
 
 def _prepare(fresh: Path, source: Path, path: Path, clock: Clock, actor: str) -> tuple[int, int]:
-    """Prepare the copy for a daemon; gives how many messages waited in it, and how many people it forgot again."""
+    """Prepare the copy for a daemon. Return the numbers of messages that waited and of people forgotten again."""
     now = clock.now_ms()
     values = {"now": now, "reason": _REASON, "actor": actor, "file": str(source)}
     try:
@@ -126,7 +126,7 @@ def _prepare(fresh: Path, source: Path, path: Path, clock: Clock, actor: str) ->
 
 
 def _keep_aside(path: Path, clock: Clock) -> Path:
-    """Give the former file a second name, and move a journal along that SQLite could not fold into it."""
+    """Give the former file a second name, and move along a journal that SQLite could not fold into it."""
     aside = path.with_name(f"{path.stem}-replaced-{copies.name_at(clock.now_ms()).removeprefix('memory-')}")
     with suppress(sqlite3.Error, StoreError), closing(sqlite.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

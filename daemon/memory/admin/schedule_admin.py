@@ -1,7 +1,4 @@
-"""Lists and changes intentions and questions for permission for an admin; each change goes into the audit log.
-
-A running daemon picks up a change at its next look.
-"""
+"""Intentions, goals and questions for permission, as an admin lists and changes them, with audit entries."""
 
 import re
 from collections.abc import Sequence
@@ -32,17 +29,11 @@ _CANDIDATES = 8
 
 
 class Agenda(AuditedChanges):
-    """Lists and changes rows for the admin `actor`, a user name of the operating system."""
-
     async def conversation(self, name: str) -> ConversationKey:
-        """The conversation that `name` means; see `find_conversation`. Raises StoreError."""
         return await self._database.read(lambda transaction: find_conversation(transaction, name))
 
     async def intentions(self, state: str | None, limit: int) -> tuple[Intention, ...]:
-        """Intentions of one state or of all: waiting ones first, the next due first, then the newest.
-
-        What a thought means to do is listed without its words, which stand with the thought.
-        """
+        """Return intentions of one state or all, waiting ones by due time first. A thought's come without words."""
 
         async def unit(transaction: Transaction) -> list[sqlite3.Row]:
             waiting = await transaction.rows(
@@ -58,10 +49,7 @@ class Agenda(AuditedChanges):
         return tuple(replace(one, content="") if one.slot.startswith(IN_MIND) else one for one in found)
 
     async def schedule(self, conversation: ConversationKey, new: NewIntention, most: int) -> Intention:
-        """Schedule an intention in a conversation; an empty `behalf` becomes the user who wrote there last.
-
-        Raises StoreError when no user ever wrote there, or with the reason for a refusal.
-        """
+        """Schedule an intention. An empty `behalf` becomes the user who wrote there last. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Intention:
@@ -93,7 +81,7 @@ class Agenda(AuditedChanges):
         return await self._database.write(unit)
 
     async def cancel(self, name: str) -> Intention:
-        """Cancel a waiting intention by its id; returns it as it was. Raises StoreError when it is not waiting."""
+        """Cancel a waiting intention by its id, and return the row before. Raises StoreError if it isn't waiting."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Intention:
@@ -110,16 +98,13 @@ class Agenda(AuditedChanges):
         return await self._database.write(unit)
 
     async def approvals(self, state: str | None, limit: int) -> tuple[Approval, ...]:
-        """The newest questions for permission, of one state or of all."""
+        """Return the newest questions for permission, of one state or of all."""
         states = (state,) if state else APPROVAL_STATES
         rows = await self._database.read(lambda reading: newest(reading, "approvals", states, "created_ms", limit))
         return tuple(map(Approval.from_row, rows))
 
     async def refuse(self, name: str) -> Approval:
-        """Refuse a waiting question instead of the users who were asked; returns it as it was.
-
-        Raises StoreError when it is decided already, or is being posted at this moment.
-        """
+        """Refuse a waiting question, and return the row before. Raises StoreError if it is decided or being posted."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Approval:
@@ -141,10 +126,7 @@ class Agenda(AuditedChanges):
         return await self._database.write(unit)
 
     async def approve(self, name: str, parts_of: PartsOf) -> tuple[str, Sequence[str]]:
-        """Let what a thought proposed take effect; gives its field, and why some of it did not.
-
-        Raises StoreError where it is no waiting proposal, or the words of its thought are gone.
-        """
+        """Apply a thought's proposal. Return its field and its parts' refusals. Raises StoreError if it is gone."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[str, Sequence[str]]:
@@ -164,9 +146,9 @@ class Agenda(AuditedChanges):
 
 
 async def find_conversation(transaction: Transaction, name: str) -> ConversationKey:
-    """The conversation whose id is `name`, or the only one that ends in it as a whole part, or that contains it.
+    """Return the conversation whose id is `name`, or the only one that ends with it as a whole part, or contains it.
 
-    So the id of a DM finds its timeline, although its threads contain the id too. Raises StoreError.
+    The id of a DM finds its timeline, although its threads contain the id too. Raises StoreError.
     """
     if not name.strip():
         raise StoreError(
@@ -196,7 +178,7 @@ async def find_conversation(transaction: Transaction, name: str) -> Conversation
 
 
 async def last_person(transaction: Transaction, conversation: ConversationKey) -> str:
-    """The user who wrote last in a conversation. Raises StoreError where none ever did."""
+    """Return the user who wrote last in a conversation. Raises StoreError if no user ever wrote there."""
     row = await transaction.one(
         """
         SELECT author FROM inbox WHERE conversation = :id AND state IN ('new', 'claimed') AND modality = 'words'
@@ -222,7 +204,7 @@ LONGEST: Final = 600
 
 @dataclass(frozen=True, slots=True)
 class NewGoal:
-    """A goal in words; `due_ms` (UTC) is 0 where it has no time, `behalf` the person (platform id) whom it is for."""
+    """A goal in words. `due_ms` (UTC) is 0 for no time, `behalf` the platform id of its person."""
 
     goal: str
     priority: float
@@ -232,10 +214,8 @@ class NewGoal:
 
 
 class AdminsGoals(AuditedChanges):
-    """Adds and closes goals for the admin `actor`."""
-
     async def add(self, conversation: ConversationKey, new: NewGoal) -> ListedGoal:
-        """Add a goal for all who read a conversation now. Raises StoreError where the house's checks forbid it."""
+        """Add a goal for all readers of a conversation. Raises StoreError if the daemon's checks forbid it."""
         _require_text("goal", new.goal)
         _require_length("reason", new.why)
         now = self._clock.now_ms()
@@ -245,7 +225,7 @@ class AdminsGoals(AuditedChanges):
             assert room is not None  # conversations are never deleted
             await _require_person(transaction, conversation, new.behalf)
             audience = Audience.parse(room["audience"])
-            # the admin writes it for whoever reads there, guests as well
+            # the admin writes the goal for all readers there, guests included
             readers = Readers(audience, members_only=False)
             made = StoredThought("", conversation, audience, readers, person=new.behalf, now=now)
             change = GoalChange("add", new.goal.strip(), "", new.priority, new.due_ms, new.why.strip())
@@ -263,7 +243,7 @@ class AdminsGoals(AuditedChanges):
     async def close(
         self, soul: str, names: Sequence[str], state: Literal["done", "abandoned"], why: str
     ) -> tuple[ListedGoal, ...]:
-        """Close open goals, all or none; returns them as they were. Raises StoreError where one of them is none."""
+        """Close open goals, all or none, and return the rows before. Raises StoreError if one isn't open or stale."""
         _require_length("reason", why)
         now = self._clock.now_ms()
 
@@ -284,7 +264,7 @@ class AdminsGoals(AuditedChanges):
 
 
 async def _require_person(transaction: Transaction, conversation: ConversationKey, who: str) -> None:
-    """Raises StoreError for one who can be no user of Slack, and wrote nothing there: elsewhere ids look otherwise."""
+    """Raise StoreError unless the id has Slack's form or wrote there: other platforms have other ids."""
     if not who or re.fullmatch(PERSON, who):
         return
     wrote = "SELECT 1 FROM turns WHERE conversation = :id AND speaker = 'person' AND author = :who LIMIT 1"

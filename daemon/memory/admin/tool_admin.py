@@ -1,4 +1,4 @@
-"""The recorded tools of MCP servers, as the admin sees and accepts them."""
+"""The recorded tools of MCP servers and the sources of events, as an admin changes them."""
 
 import secrets
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from daemon.memory.shared.contexts import workspace_of_file
 
 @dataclass(frozen=True, slots=True)
 class RecordedTool:
-    """A row of `tools`; `changed_ms` is the time since which it says something else of itself than was accepted."""
+    """A row of `tools`. `changed_ms` is the time since which the offered description differs from the accepted one."""
 
     soul: str
     server: str
@@ -26,12 +26,11 @@ class RecordedTool:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "RecordedTool":
-        """Read a `tools` row."""
         return read_row(cls, row, writes=bool)
 
 
 async def recorded_tools(database: Database) -> tuple[RecordedTool, ...]:
-    """All recorded tools, the changed ones first."""
+    """Return all recorded tools, the changed ones first."""
     rows = await database.rows(
         "SELECT * FROM tools ORDER BY CASE WHEN changed_ms IS NULL THEN 1 ELSE 0 END, soul, name"
     )
@@ -39,10 +38,8 @@ async def recorded_tools(database: Database) -> tuple[RecordedTool, ...]:
 
 
 class ToolAdmin(AuditedChanges):
-    """What the admin may change about recorded tools."""
-
     async def accept(self, name: str) -> int:
-        """Accept what a tool says of itself now; gives the number of souls that have it. Raises StoreError for none."""
+        """Accept a tool's current description. Return the number of souls that have it. Raises StoreError for none."""
 
         async def unit(transaction: Transaction) -> int:
             rows = await transaction.rows(
@@ -64,10 +61,8 @@ _ALL = """
 
 
 class EventSourceAdmin(AuditedChanges):
-    """Changes by an admin."""
-
     async def add(self, name: str, room: str, *, soul: str, signing: Signing, wakes: bool) -> EventSource:
-        """A new source. Raises StoreError for a name or room that can't be, and for a name that is taken."""
+        """Add a source. Raises StoreError for an invalid name or room, and for a name in use."""
         if not NAME.fullmatch(name):
             raise StoreError(f"{name[:40]!r} can't be a source's name", hint="use up to 32 of a-z, 0-9, - and _")
         if not ROOM.fullmatch(room):
@@ -99,15 +94,12 @@ class EventSourceAdmin(AuditedChanges):
         return await self._database.write(unit)
 
     async def list(self) -> tuple[EventSource, ...]:
-        """All sources, newest first, ended ones too. Raises StoreError."""
+        """Return all sources, newest first, including ended ones. Raises StoreError."""
         rows = await self._database.rows(f"{_ALL} ORDER BY s.created_ms DESC, s.id")
         return tuple(read_row(EventSource, row, signing=Signing, wakes=bool) for row in rows)
 
     async def end(self, name: str) -> EventSource:
-        """End the source of this name at once: events that wait are dismissed.
-
-        Raises StoreError where there is none in force.
-        """
+        """End the source of this name at once: waiting events are dismissed. Raises StoreError if there is none."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> EventSource:

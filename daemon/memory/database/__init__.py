@@ -1,8 +1,8 @@
-"""One writer with a queue and a few readers on memory.db; a write is a short unit of work, grouped with others.
+"""A single queued writer and a few readers on memory.db.
 
-Units that wait at the same moment share one transaction, each under its own savepoint, so that a burst pays for one
-sync instead of many. A call returns only after the commit. A batch runs in the writer's thread from its BEGIN to its
-COMMIT: a busy event loop does not prolong it, and a unit can await nothing but its transaction.
+A write is a short unit of work. Units that wait at the same moment share one transaction, each under its own savepoint:
+a burst costs one sync. A call returns only after the commit. A batch runs in the writer's thread from BEGIN to COMMIT:
+a busy event loop doesn't prolong it, and a unit can await only its transaction.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ __all__ = ["Database", "Transaction", "Unit", "one_of", "open_database"]
 T = TypeVar("T")
 
 BATCH = 64  # units that may share one transaction; keeps the write lock short
-_LONGEST_BATCH_S = 0.02  # after this time the rest of a batch gets a transaction of its own
+_LONGEST_BATCH_S = 0.02  # seconds after which the rest of a batch gets its own transaction
 _READERS = 2
 _READ_BUDGET_S = 0.5  # a longer read is ended: it keeps COMMIT out in a rollback journal, and makes a WAL grow
 _AFTER_LONG_READ_S = 0.2  # commits go first before such a read is tried again
@@ -59,7 +59,7 @@ class _Job(Generic[T]):
 
 @dataclass(slots=True)
 class _Batch:
-    """Units that share a transaction: `answers` are for the callers of those that ran, the others wait in `left`."""
+    """The units that share a transaction. `answers` call back the units that ran, the others wait in `left`."""
 
     jobs: list[_Job[object]]
     left: list[_Job[object]] = field(default_factory=list)
@@ -69,7 +69,7 @@ class _Batch:
 
 
 class Database:
-    """Reads and writes memory.db; `open_database` makes one. `processes` tells who of those who do so lives."""
+    """The reader and writer of memory.db, made by `open_database`. `processes` shows which processes are alive."""
 
     def __init__(self, path: Path, clock: Clock, writer: WorkThread, readers: Iterable[WorkThread]) -> None:
         self.path = path
@@ -86,7 +86,7 @@ class Database:
         self._lasting_changes = 0
 
     async def live_as_long_as_the_schema(self) -> None:
-        """Wait until a newer program has migrated the file. Raises SchemaMismatch then: this one can do no more."""
+        """Wait until a newer program has migrated the file, then raise SchemaMismatch."""
         await self._outdated.wait()
         assert self._mismatch is not None  # set together
         raise self._mismatch
@@ -94,10 +94,10 @@ class Database:
     async def write(self, unit: Unit[T], *, within: float = 5.0, passing: bool = False) -> T:
         """Run a unit of work and return its value once it is durable.
 
-        `passing` says that what it stores is soon out of date and worth no backup, as a heartbeat is. Raises what the
-        unit raises and then stores nothing of it; StoreBusy after `within` seconds; StoreFull; or SchemaMismatch when a
-        newer program has migrated the file meanwhile. A unit may still commit when its caller is cancelled, or when the
-        disk fails during the commit and StoreError is raised.
+        `passing`: the change is soon out of date and worth no backup, like a heartbeat. If the unit raises, nothing is
+        stored and its error is raised. Raises StoreBusy after `within` seconds, StoreFull, or SchemaMismatch if a newer
+        program has migrated the file. A unit may still commit when its caller is cancelled, or when the disk fails
+        during the commit and StoreError is raised.
         """
         if self._ended.is_set():
             raise StoreError("memory.db is closed", hint="the daemon is stopping; start it again")
@@ -108,8 +108,8 @@ class Database:
     async def read(self, unit: Unit[T], *, within: float = 5.0) -> T:
         """Run a unit of reads on one consistent snapshot. Raises StoreBusy after `within` seconds, or StoreError.
 
-        A read that takes longer than half a second is ended and tried again, until its time is up: no single read keeps
-        commits waiting for longer. What may take longer reads in several short units.
+        A read longer than half a second is ended and retried until its time is up, because it delays commits. Split
+        longer reads into several units.
         """
         deadline = self._clock.monotonic() + within
         connection = await self._readers.get()
@@ -123,7 +123,7 @@ class Database:
             self._readers.put_nowait(connection)
 
     async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:
-        """Read with one statement, on a snapshot of its own. Raises as `read` does."""
+        """Read with one statement on its own snapshot. Raises as `read` does."""
         return await self.read(lambda transaction: transaction.rows(sql, **values))
 
     async def one(self, sql: str, **values: object) -> sqlite3.Row | None:
@@ -135,7 +135,7 @@ class Database:
         return await self.write(lambda transaction: transaction.rows(sql, **values))
 
     async def run_writer(self) -> None:
-        """Run the queued units until `stop` is called or the task is cancelled; `open_database` starts it."""
+        """Run the queued units until `stop` is called or the task is cancelled. Called by `open_database`."""
         left: list[_Job[object]] = []
         try:
             while (batch := await self._next_batch(left)) is not None:
@@ -150,7 +150,7 @@ class Database:
         await self._ended.wait()
 
     async def copy_to(self, target: Path, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Copy the file in short steps between which units go on; not yet checked or synced. Raises StoreError."""
+        """Copy the file in short steps between units, without check or sync. Raises StoreError."""
         try:
             if await self.in_wal_mode():
                 await in_background(partial(self._copy_snapshot, target, stopped))
@@ -160,27 +160,23 @@ class Database:
             raise sqlite.translate(error) from error
 
     async def in_wal_mode(self) -> bool:
-        """Whether the file has a write-ahead log."""
         return await self._writer.run(sqlite.journal_mode) == "wal"
 
     async def fingerprint(self) -> tuple[int, int]:
-        """Differs from an earlier one when anything lasting was stored since, by this process or by another one."""
+        """Return a value that changes when this or another process stores anything lasting."""
         return self._lasting_changes, await self.version_of_others()
 
     async def version_of_others(self) -> int:
-        """A number that changes with each commit of another process, and with none of this one's. Raises StoreError.
-
-        SQLite counts for each connection what others committed, and only the writer commits here.
-        """
+        """Return SQLite's data version, which changes only with other processes' commits. Raises StoreError."""
         try:
             return await self._writer.run(_data_version)
         except sqlite3.Error as error:
             raise sqlite.translate(error) from error
 
     async def checkpoint(self, *, whole: bool) -> int:
-        """Move the write-ahead log into the file as far as readers allow; returns the bytes that it still has to move.
+        """Move the write-ahead log into the file as far as readers allow, and return the bytes left in the log.
 
-        `whole` waits a moment for readers and then empties the log: 0 says that no old page is left in it. Raises
+        `whole` waits a moment for readers and then empties the log: 0 means that no old page is left in it. Raises
         StoreError.
         """
         how = "TRUNCATE" if whole else "PASSIVE"
@@ -190,7 +186,7 @@ class Database:
             raise sqlite.translate(error) from error
 
     async def _next_batch(self, left: list[_Job[object]]) -> list[_Job[object]] | None:
-        """What is left of the batch before, or all units that wait, once one does; None to stop."""
+        """Return the rest of the batch before, or all waiting units, once there is one. Return None to stop."""
         batch = list(left)
         if not batch:
             if (first := await self._waiting.get()) is None:
@@ -209,7 +205,7 @@ class Database:
                 job.fail(StoreError("memory.db is closed", hint="the daemon is stopping; start it again"))
 
     async def _commit(self, jobs: list[_Job[object]]) -> list[_Job[object]]:
-        """Run units in one transaction, and answer their callers after its end; returns those that found no time."""
+        """Run units in one transaction, then answer their callers. Return the units that found no time."""
         batch = _Batch(jobs)
         try:
             if not await self._work_off(batch):
@@ -238,7 +234,7 @@ class Database:
             job.fail(sqlite.translate(error) if isinstance(error, sqlite3.Error) else error)
 
     async def _work_off(self, batch: _Batch) -> bool:
-        """Take the write lock and run the units; False when each caller was cancelled or is past its deadline."""
+        """Take the write lock and run the units. Return False if each caller was cancelled or is past its deadline."""
         while jobs := [job for job in batch.jobs if not job.done.done()]:
             batch.jobs = jobs
             deadline = min(job.deadline for job in jobs)
@@ -255,20 +251,19 @@ class Database:
         return False
 
     async def _refuse_newer_schema(self, connection: WorkThread) -> None:
-        """Asked after a read that failed, perhaps for a table that is no more."""
+        """Raise SchemaMismatch if a failed read can be explained by a newer schema."""
         try:
             await connection.run(_require_current)
         except SchemaMismatch as mismatch:
             raise self._outdate(mismatch) from None
 
     def _outdate(self, mismatch: SchemaMismatch) -> SchemaMismatch:
-        """Gives the error that every caller gets from now on: the first one, so that they all raise the same."""
         self._mismatch = self._mismatch or mismatch
         self._outdated.set()
         return self._mismatch
 
     async def _retrying(self, deadline: float, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Retry while the file is locked, after small random waits; SQLite's own growing ones starve late writers."""
+        """Retry while the file is locked, after small random waits. SQLite's own waits grow and starve late writers."""
         longest = 0.002
         while True:
             try:
@@ -294,10 +289,10 @@ def _require_current(connection: sqlite3.Connection) -> None:
 
 
 def _run_batch(batch: _Batch, clock: Clock, connection: sqlite3.Connection) -> None:
-    """Run units in one transaction, each under its own savepoint, and commit unless a reader keeps COMMIT out.
+    """Run units in one transaction, each under its own savepoint, and commit unless a reader blocks COMMIT.
 
-    Raises sqlite3.OperationalError while the file is locked, before anything ran; StoreError or sqlite3.Error when the
-    whole batch has to be undone.
+    Raises sqlite3.OperationalError while the file is locked, before anything ran. Raises StoreError or sqlite3.Error if
+    the whole batch must be undone.
     """
     connection.execute("BEGIN IMMEDIATE")
     batch.begun = True
@@ -321,7 +316,7 @@ def _run_batch(batch: _Batch, clock: Clock, connection: sqlite3.Connection) -> N
 
 
 def _run_under_savepoint(connection: sqlite3.Connection, job: _Job[object]) -> Callable[[], None]:
-    """Run one unit and undo it alone when it fails; returns the call that hands its caller the value or error."""
+    """Run one unit, and undo it alone if it fails. Return the call that gives its caller the value or error."""
     connection.execute("SAVEPOINT unit")
     answer: Callable[[], None]
     try:
@@ -357,7 +352,7 @@ def _read_once(unit: Unit[T], connection: sqlite3.Connection) -> T:
 
 
 def _require_sound(path: Path) -> None:
-    """Raises StoreDamaged when a look at the structure finds a fault; the whole is checked with each copy of it."""
+    """Raise StoreDamaged if a quick check finds a fault. Each backup gets the full check."""
     try:
         with closing(sqlite.connect(path)) as connection:
             faults = sqlite.look_over(connection)
@@ -369,10 +364,9 @@ def _require_sound(path: Path) -> None:
 
 @asynccontextmanager
 async def open_database(path: Path, clock: Clock, *, create: bool = True) -> AsyncIterator[Database]:
-    """Open memory.db, creating or migrating it first when `create` is set; closes every connection on the way out.
+    """Open memory.db, after creating or migrating it if `create`, and close all connections at exit.
 
-    Before a daemon begins it looks the file over for a moment. Raises SchemaMismatch, StoreDamaged or StoreError with a
-    hint.
+    With `create`, its structure gets a quick check. Raises SchemaMismatch, StoreDamaged or StoreError with a hint.
     """
     if create:
         await asyncio.to_thread(migrate.prepare, path)

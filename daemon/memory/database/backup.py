@@ -1,4 +1,4 @@
-"""Copies memory.db with SQLite's backup API: under a temporary name, then checked, then renamed.
+"""Backups of memory.db with SQLite's backup API: under a temporary name, then checked, then renamed.
 
 Plain file calls never open, copy or hash a live file, because on POSIX closing it drops the process's locks. A file is
 moved away by renaming its path.
@@ -34,8 +34,8 @@ from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.database.work_thread import copy_pages, pause_between
 
 _LEAST_PATIENCE_S: Final = 60.0
-_LONGEST_STEP_S: Final = 10.0  # that counts; more is a clock that was moved
-_SLOWEST: Final = 2e6  # bytes a second that a copy makes at least, beside all other work
+_LONGEST_STEP_S: Final = 10.0  # seconds of a step that count; a longer step means a moved clock
+_SLOWEST: Final = 2e6  # bytes a second that a copy makes at least, next to all other work
 _MOST_FAULTS: Final = 10
 _RETRY_S: Final = 60.0
 _FLUSH_S: Final = 0.5
@@ -45,19 +45,17 @@ COMPANIONS: Final = ("-journal", "-wal", "-shm")
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A checked copy; `bytes` is its size on disk."""
-
     path: Path
     schema: int
     bytes: int
 
 
 def back_up(path: Path, target: Path, clock: Clock, *, stopped: Callable[[], bool] = lambda: False) -> Backup:
-    """Copy memory.db while it is in use; the copy appears under its name only when it is whole, checked and on disk.
+    """Copy memory.db while in use. The copy gets its name only when it is whole, checked and on disk.
 
-    A directory as `target` gets a file named after the time. Raises StoreError when `path` does not exist, the target
-    exists or can't be written, the copy fails its check, or the file is too busy: with a rollback journal each write of
-    another process starts the copy over, so a large file is better copied by the daemon itself.
+    If `target` is a directory, the file is named after the time. Raises StoreError if `path` doesn't exist, the target
+    exists or can't be written, the copy fails its check, or the file is too busy. With a rollback journal each write of
+    another process restarts the copy, so the daemon itself can copy a large file better.
     """
     if not path.exists():
         raise StoreError(f"there is no {path} to copy", hint="set SOUL_HOME to the data folder")
@@ -73,7 +71,7 @@ def back_up(path: Path, target: Path, clock: Clock, *, stopped: Callable[[], boo
 
 
 def prepare_folder(path: Path, clock: Clock, *, share: float) -> Path:
-    """The folder for the copies of a memory.db, with room for one more. Raises StoreError."""
+    """Return the folder for the copies of a memory.db, with room for one more. Raises StoreError."""
     directory = folder_beside(path)
     try:
         _make_room(path, directory, clock, share)
@@ -83,7 +81,7 @@ def prepare_folder(path: Path, clock: Clock, *, share: float) -> Path:
 
 
 def _make_room(path: Path, directory: Path, clock: Clock, share: float) -> tuple[Path, ...]:
-    """Delete what has to go before a copy is made, also when none is possible now. Raises StoreError or OSError."""
+    """Delete outdated copies, also if there is no room for a new one. Raises StoreError or OSError."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     room = room_for(path, directory, share)
     gone = rotate(directory, clock.now_ms(), room, wanted=room.file)
@@ -98,7 +96,7 @@ def _unusable(directory: Path, error: OSError) -> StoreError:
 
 
 def _begin(target: Path, clock: Clock) -> tuple[Path, Path]:
-    """The final and the temporary path of a copy, which exists now and is private. Raises StoreError."""
+    """Create the private temporary file of a copy, and return the final and the temporary path. Raises StoreError."""
     if target.is_dir():
         target = target / name_at(clock.now_ms())
     if target.exists():
@@ -121,7 +119,6 @@ def _require_copied(path: Path, partial: Path, clock: Clock, stopped: Callable[[
 
 
 def _finish(partial: Path, target: Path, stopped: Callable[[], bool]) -> Backup:
-    """Check a copy and give it its name. Raises StoreError or OSError."""
     sync(partial)
     found = verify(partial, stopped)
     partial.rename(target)
@@ -140,7 +137,7 @@ def _leave_the_cache(copy: Path) -> None:
 
 
 class _Patience:
-    """Ends a copy that takes far too long. A clock that jumps meanwhile, as the local workspace's does, ends none."""
+    """A timeout for a copy that takes far too long. A jump of the clock, as in the local workspace, doesn't count."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
@@ -148,7 +145,7 @@ class _Patience:
         self._seen = clock.monotonic()
 
     def is_over(self) -> bool:
-        """Whether the copy has taken too long; it is asked at each step."""
+        """Return True if the copy has taken too long. Called at each step."""
         now = self._clock.monotonic()
         self._left -= min(now - self._seen, _LONGEST_STEP_S)
         self._seen = now
@@ -162,10 +159,7 @@ def _unwritable(target: Path, error: OSError) -> StoreError:
 
 
 def verify(path: Path, stopped: Callable[[], bool] = lambda: False) -> Backup:
-    """Open a copy and check all of it, unless `stopped` ends the check.
-
-    Raises SchemaMismatch, or StoreError when it is damaged, empty or missing.
-    """
+    """Check a copy, unless `stopped`. Raises SchemaMismatch, or StoreError for a damaged, empty or missing one."""
     if not path.is_file():
         raise StoreError(
             f"there is no file {path}",
@@ -192,7 +186,7 @@ def verify(path: Path, stopped: Callable[[], bool] = lambda: False) -> Backup:
 
 
 def file_faults(connection: sqlite3.Connection) -> list[str]:
-    """The faults that SQLite finds in the whole file, in its words, at most ten of a kind. Raises sqlite3.Error."""
+    """Return the faults that SQLite finds in the whole file, at most ten of a kind. Raises sqlite3.Error."""
     faults = check_pragma(connection, "integrity_check")
     for row in connection.execute("PRAGMA foreign_key_check").fetchmany(_MOST_FAULTS):
         faults.append(f"a row of {row[0]} refers to a row of {row[2]} that is missing")
@@ -200,16 +194,16 @@ def file_faults(connection: sqlite3.Connection) -> list[str]:
 
 
 def check_pragma(connection: sqlite3.Connection, pragma: str) -> list[str]:
-    """The faults that `integrity_check` or `quick_check` reports. Raises sqlite3.Error."""
+    """Return the faults that `integrity_check` or `quick_check` reports. Raises sqlite3.Error."""
     lines = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}({_MOST_FAULTS})")]
     return [] if lines == ["ok"] else lines
 
 
 class BackupSchedule:
-    """Makes a checked copy regularly, as long as anything lasting was stored since the last one.
+    """The regular checked copies, made only if anything lasting was stored since the last one.
 
     All copies together take at most `share` (0..1) of the disk, and leave twice the size of memory.db free on it.
-    `turn` says whether this daemon is the one that copies.
+    `turn` says if this daemon makes the copies.
     """
 
     def __init__(
@@ -224,10 +218,7 @@ class BackupSchedule:
         self._copied: tuple[int, int] | None = None  # the fingerprint of what the last copy holds
 
     async def run(self) -> None:
-        """Copy until cancelled. A failure emits `backup.failed` and is tried again after a minute.
-
-        Of several daemons on one file one copies; if it is killed meanwhile, another one does.
-        """
+        """Make copies until cancelled, in turn with other daemons. A failure emits `backup.failed`, then a retry."""
         pause = 0.0
         while True:
             try:
@@ -267,7 +258,7 @@ class BackupSchedule:
             discard(partial)
 
     def _say_that_the_newest_holds(self) -> None:
-        """Nothing changed since the newest copy: it is as good as one of now, and its file's time says so."""
+        """Set the time of the newest copy to now, since nothing changed after it was made."""
         now = self._clock.now_ms()
         if copies := list(all_copies(self._directory)):
             os.utime(copies[-1], (now / 1000, now / 1000))
@@ -295,14 +286,13 @@ def _keep_flushing(partial: Path, stop: threading.Event) -> None:
 
 
 def discard(path: Path) -> None:
-    """Delete a database that is not in use, and its journals, as far as they exist."""
     for suffix in ("", *COMPANIONS):
         with suppress(OSError):
             path.with_name(path.name + suffix).unlink()
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or the names in a directory, to the disk."""
+    """Flush a file, or the names in a directory, to the disk (fsync)."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

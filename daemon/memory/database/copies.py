@@ -1,4 +1,4 @@
-"""The folder of copies of memory.db: their names, which of them stay, and how much room there is for one more."""
+"""Backup copies of memory.db: their folder, names, rotation, and the room for one more."""
 
 import datetime as dt
 import re
@@ -24,7 +24,7 @@ PARTIAL: Final = ".partial"
 
 @dataclass(frozen=True, slots=True)
 class CopyRoom:
-    """Bytes: of the whole disk, free on it, of memory.db, and what all copies together may take."""
+    """The sizes in bytes of the whole disk, its free space, memory.db, and the limit of all copies together."""
 
     disk: int
     free: int
@@ -33,30 +33,29 @@ class CopyRoom:
 
 
 def folder_beside(path: Path) -> Path:
-    """The folder for the copies of a memory.db: `backups` beside it."""
     return path.parent / "backups"
 
 
 def room_for(path: Path, directory: Path, share: float) -> CopyRoom:
-    """The room for copies of the file at `path`, which may take `share` (0..1) of the disk. Raises OSError."""
+    """Return the room for copies of the file at `path`, which may take `share` (0..1) of the disk. Raises OSError."""
     disk = shutil.disk_usage(directory)
     file = sum(found.stat().st_size for found in (path, path.with_name(f"{path.name}-wal")) if found.exists())
     return CopyRoom(disk.total, disk.free, file, int(disk.total * share))
 
 
 def pause_ms(file: int) -> int:
-    """The time from one copy to the next: a quarter of an hour, and longer for a large file."""
+    """Return the time between two copies: a quarter of an hour, longer for a large file."""
     return max(QUARTER_MS, int(file / _SLOWEST * 1000))
 
 
 def name_at(now_ms: int) -> str:
-    """The name of a copy made at a time, e.g. `memory-20260131T081500.250Z.db`."""
+    """Return the name of a copy made at a time, e.g. `memory-20260131T081500.250Z.db`."""
     moment = dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC)
     return f"memory-{moment:%Y%m%dT%H%M%S}.{now_ms % 1000:03d}Z.db"
 
 
 def made_at(name: str) -> int | None:
-    """When the copy of this name was made, in milliseconds; None for any other name."""
+    """Return the time of the copy with this name in ms, or None for any other name."""
     found = _NAME.fullmatch(name)
     if found is None:
         return None
@@ -67,17 +66,17 @@ def made_at(name: str) -> int | None:
 
 
 def all_copies(directory: Path) -> dict[Path, int]:
-    """The copies in a folder and when each was made, oldest first; none when there is no such folder."""
+    """Return the copies in a folder with their times, oldest first. A missing folder has none."""
     paths = directory.iterdir() if directory.is_dir() else ()
     made = ((path, moment) for path in paths if (moment := made_at(path.name)) is not None)
     return dict(sorted(made, key=lambda item: item[1]))
 
 
 def newest_copy(directory: Path, now_ms: int) -> int | None:
-    """Up to when the newest copy in a folder holds everything, in milliseconds; None without one.
+    """Return the time (ms) up to which the newest copy holds everything, or None without a copy.
 
-    That is when it was made, or the time of its file where that is later: nothing had changed until then. Copies and
-    times from the future are ignored.
+    The time of the file counts if it is later than the name's: nothing had changed until then. Copies and times from
+    the future are ignored.
     """
     past = {path: moment for path, moment in all_copies(directory).items() if moment <= now_ms}
     if not past:
@@ -90,11 +89,11 @@ def newest_copy(directory: Path, now_ms: int) -> int | None:
 
 
 def rotate(directory: Path, now_ms: int, room: CopyRoom, *, wanted: int = 0) -> tuple[Path, ...]:
-    """Delete old copies and the temporary files of interrupted ones; returns the deleted paths. Raises OSError.
+    """Delete old copies and leftover temporary files, and return the deleted paths. Raises OSError.
 
-    The newest copy of each quarter of an hour stays for three hours, of each hour for a day, of each day for 14 days
-    (UTC). Of these, as many stay as fit beside `wanted` bytes more: within what copies may take, and while twice the
-    size of memory.db stays free. The fewer fit, the further apart they are. The newest always stays.
+    The newest copy of each quarter of an hour stays for three hours. That of each hour stays for a day, that of each
+    day for 14 days (UTC). Fewer stay, evenly spread, if `wanted` more bytes would exceed the limit of all copies. Fewer
+    stay also if less than twice the size of memory.db would be free. The newest always stays.
     """
     made = all_copies(directory)
     kept = _in_slots(made, now_ms)
@@ -115,7 +114,7 @@ def rotate(directory: Path, now_ms: int, room: CopyRoom, *, wanted: int = 0) -> 
 
 
 def require_room(room: CopyRoom, directory: Path) -> None:
-    """Raises StoreError when a copy would leave less free than twice the size of memory.db."""
+    """Raise StoreError if a copy would leave less than twice the size of memory.db free."""
     needed = (1 + _KEPT_FREE) * room.file
     if room.free < needed:
         raise StoreError(
@@ -135,15 +134,11 @@ def _in_slots(made: Mapping[Path, int], now_ms: int) -> dict[Path, int]:
 
 
 def _newest_of_each(made: Mapping[Path, int], slot: Callable[[int], int], *, since: int) -> Iterable[Path]:
-    """`made` is oldest first."""
     return {slot(moment): path for path, moment in made.items() if moment >= since}.values()
 
 
 def _least_missed(kept: Mapping[Path, int], now_ms: int) -> Path:
-    """The copy whose neighbours are closest to each other, measured by their ages; the oldest once only two are left.
-
-    So what stays is spread from the newest to the oldest, closer together where it is young.
-    """
+    """Return the copy with the closest neighbours, relative to age, or the older of two."""
     ages = [(path, now_ms - moment + QUARTER_MS) for path, moment in kept.items()]
     if len(ages) == 2:  # noqa: PLR2004 - the newest and another
         return ages[0][0]

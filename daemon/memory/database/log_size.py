@@ -1,4 +1,4 @@
-"""Keeps the write-ahead log small: it is moved into the file regularly, and measured."""
+"""The regular checkpoint of the write-ahead log, and an event if the log stays large."""
 
 from typing import Final
 
@@ -8,13 +8,14 @@ from daemon.memory.database import Database
 
 _EVERY_S: Final = 30.0
 LARGE: Final = 64 * 2**20
-"""Bytes of a log from which on it is waited for readers to empty it."""
+"""The size in bytes from which a checkpoint waits for readers."""
 
 
 async def keep_log_small(database: Database, clock: Clock, emit: Emit) -> None:
-    """Move the log of a file in WAL mode into the file until cancelled; `store.log_large` tells that readers keep it.
+    """Checkpoint a file in WAL mode until cancelled.
 
-    SQLite moves it by itself after each thousand pages, but not while a reader holds an older snapshot.
+    Emits `store.log_large` if readers keep the log from shrinking. SQLite's own checkpoint after each thousand pages
+    doesn't run while a reader holds an older snapshot.
     """
     while True:
         try:

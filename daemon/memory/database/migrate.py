@@ -1,4 +1,4 @@
-"""Brings memory.db to this program's schema in one transaction; imports Alembic only when a step is due."""
+"""The migration of memory.db to this program's schema in one transaction. Alembic is imported only if a step is due."""
 
 from contextlib import closing, suppress
 from pathlib import Path
@@ -16,7 +16,7 @@ _EXAMPLE: Final = Path(daemon.__file__).parent.parent / "memory.db.example"
 
 
 def version_of(path: Path) -> int:
-    """The schema version of a file, 0 when there is none yet. Raises SchemaMismatch for another program's file."""
+    """Return a file's schema version, 0 if there is no file. Raises SchemaMismatch for another program's file."""
     if not path.exists():
         return 0
     # Opened for writing: the journal of a killed process must be rolled back before the file can be read.
@@ -28,7 +28,7 @@ def version_of(path: Path) -> int:
 
 
 def require_current(found: int) -> None:
-    """Raises SchemaMismatch when the file is newer than this program, or older and not yet migrated."""
+    """Raise SchemaMismatch if the file is newer than this program, or older and not yet migrated."""
     if found > SCHEMA:
         raise SchemaMismatch(
             f"memory.db has schema {found}, this program knows {SCHEMA}",
@@ -39,7 +39,7 @@ def require_current(found: int) -> None:
 
 
 def prepare(path: Path) -> tuple[int, int]:
-    """As `migrate`, but a new file begins as a copy of the example, where that is at hand: steps take half a second."""
+    """Migrate as `migrate`, but copy the example for a new file if there is one: the steps take half a second."""
     if not path.exists():
         with suppress(OSError, sqlite3.Error, StoreError):  # the steps make it then, or say what is wrong
             _copy_example(path)
@@ -47,10 +47,11 @@ def prepare(path: Path) -> tuple[int, int]:
 
 
 def migrate(path: Path) -> tuple[int, int]:
-    """Create or update the file; returns the version before and after. All steps commit together or not at all.
+    """Create or update the file, and return the version before and after.
 
-    A file that is updated is copied first, into the folder of its backups. Raises SchemaMismatch for a newer file or
-    another program's, StoreError when the folder can't be written or there is no room for the copy.
+    All steps commit together or not at all. An existing file is first copied into the folder of its backups. Raises
+    SchemaMismatch for a newer or another program's file, StoreError if the folder can't be written or the copy has no
+    room.
     """
     before = version_of(path)
     if before == SCHEMA:
@@ -77,7 +78,7 @@ def migrate(path: Path) -> tuple[int, int]:
 
 
 def _copy_example(path: Path) -> None:
-    """Give the copy its name when it is whole, unless another daemon was faster. Raises OSError, sqlite3.Error."""
+    """Copy the example, then rename it unless another daemon was faster. Raises OSError, sqlite3.Error."""
     draft = path.with_name(f".{path.name}-{uuid4()}")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
@@ -93,7 +94,7 @@ def _copy_example(path: Path) -> None:
 
 
 def _keep_a_copy(connection: sqlite3.Connection, path: Path) -> None:
-    """Copy the file as it is before the update, under a name that its backups rotate."""
+    """Copy the file before the update, under a name that the rotation of backups handles."""
     folder = copies.folder_beside(path)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Which processes live: each holds the lock of a file of its own beside memory.db, which the kernel frees at its death.
+"""The processes that are alive: each locks a file of its own next to memory.db.
 
-A flock(2) belongs to one open file: nothing else that its process opens or closes frees it, no program that it starts
-inherits it, and all containers of a host see it that share the folder.
+The kernel frees the lock at the process's death. A flock(2) belongs to one open file: other files of its process can't
+free it. Child processes don't inherit it. All containers of a host that share the folder see it.
 """
 
 import fcntl
@@ -14,11 +14,11 @@ from typing import Final
 from daemon.core.errors import StoreError
 
 FOLDER: Final = "run"
-"""Of SOUL_HOME: one file a process."""
+"""The folder in SOUL_HOME with one file for each process."""
 
 
 class ProcessLocks:
-    """The locks of the processes that have a memory.db open: `own` is this process's, others are asked by name."""
+    """The locks of the processes that have a memory.db open. `own` is the name of this process."""
 
     def __init__(self, database: Path) -> None:
         self._folder = database.absolute().parent / FOLDER
@@ -37,7 +37,7 @@ class ProcessLocks:
         return self._own[0]
 
     def has_ended(self, name: str) -> bool | None:
-        """Whether the process of this name has ended; None where that can't be known, as without locks."""
+        """Return True if the process of this name has ended, or None if that is unknown, as without locks."""
         path = self._folder / name
         try:
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -56,13 +56,13 @@ class ProcessLocks:
         return True
 
     def ended(self) -> list[str]:
-        """The names of the processes that have ended and whose files are still there."""
+        """Return the names of ended processes whose files are still there."""
         with suppress(OSError):
             return [file.name for file in self._folder.iterdir() if self.has_ended(file.name)]
         return []
 
     def remove(self, name: str) -> None:
-        """Remove the file of a process that has ended; one that is locked stays."""
+        """Remove the file of an ended process. A locked file stays."""
         path = self._folder / name
         with suppress(OSError):
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -74,7 +74,7 @@ class ProcessLocks:
                 os.close(handle)
 
     def close(self) -> None:
-        """Remove the file of this process and free its lock: it has ended, as others see it."""
+        """Remove the file of this process and free its lock. Other processes then see it as ended."""
         if self._own is not None:
             name, handle = self._own
             self._own = None
@@ -84,7 +84,7 @@ class ProcessLocks:
 
 
 def lock_new_file(folder: Path) -> tuple[str, int]:
-    """The name of a new file and the handle that locks it; where the file system has no locks it stays unlocked."""
+    """Create a file, and return its name and handle. It is locked if the file system has locks."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = f"{os.getpid()}-{secrets.token_hex(6)}"
     while True:

@@ -1,7 +1,7 @@
-"""Deletes old records of how work went, and old texts in the queues: never turns, notes, or rows that still wait.
+"""The deletion of old traces and old texts in the queues.
 
-Readers find the rows, some hundreds at a time along an index over their age; the writer then changes them by their keys
-alone, in short transactions with a rest between them. So no scan ever holds the write lock.
+Turns, notes and waiting rows are never deleted. Readers find the rows, some hundreds at a time, along an index on their
+age. The writer changes them by key in short transactions with pauses. No scan ever holds the write lock.
 """
 
 import datetime as dt
@@ -28,10 +28,10 @@ _NOBODY_ASKS: Final = "NOT EXISTS (SELECT 1 FROM approvals a WHERE a.id = outbox
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """For how many days records are kept; 0 keeps them forever.
+    """The number of days that records are kept, 0 for ever.
 
-    `traces` are state histories, finished schedules and questions, and runs by night; `texts` those of settled rows in
-    the queues.
+    `traces` are state histories, finished schedules and questions, and consolidation runs. `texts` are those of settled
+    rows in the queues.
     """
 
     traces: int = 90
@@ -42,10 +42,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Which rows of a table are old, and what is done to one by its `key`.
-
-    `found_by` and the column `age` are those of an index; `only` is asked of the rows that it finds.
-    """
+    """The old rows of a table (by an index, and by `only`), and the change to each by its `key`."""
 
     table: str
     key: str
@@ -55,7 +52,7 @@ class _Rule:
     only: str = "1 = 1"
 
     def old(self) -> str:
-        """The keys and ages of the oldest rows after `:after`, whether they may go or not."""
+        """Return the SQL for the keys and ages of the oldest rows after `:after`, kept ones included."""
         return f"""
             SELECT {self.key} AS key, {self.age} AS age, CASE WHEN {self.only} THEN 1 ELSE 0 END AS goes
             FROM {self.table} WHERE {self.found_by} AND {self.age} > :after AND {self.age} < :before
@@ -63,7 +60,7 @@ class _Rule:
         """  # noqa: S608 - constants of this module
 
     def statement(self) -> str:
-        """What changes the row `:key`, if it is still as it was found."""
+        """Return the SQL that changes the row `:key`, if the row still meets the conditions."""
         return f"{self.change} WHERE {self.key} = :key AND {self.found_by} AND {self.only}"
 
 
@@ -128,7 +125,7 @@ _CALLS: Final = _Rule("llm_calls", "seq", "started_ms", "DELETE FROM llm_calls")
 
 
 async def prune(database: Database, clock: Clock, kept: Retention) -> int:
-    """Delete what is older than it is kept for; returns the number of rows. Raises StoreError."""
+    """Delete rows older than their limits, and return the number of rows. Raises StoreError."""
     total = 0
     for days, rules in (
         (kept.traces, _TRACES),
@@ -196,7 +193,7 @@ def _as_stored(sums: Mapping[str, float]) -> dict[str, float]:
 
 
 async def prune_periodically(database: Database, kept: Retention, clock: Clock, emit: Emit, turn: DutyTurn) -> None:
-    """Prune at each turn of this daemon's, until cancelled; of several one has it every PRUNED_EVERY_S seconds."""
+    """Prune until cancelled, at each turn of this daemon: one of several has it every PRUNED_EVERY_S seconds."""
     while True:
         pause = PRUNED_EVERY_S
         try:

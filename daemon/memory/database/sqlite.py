@@ -1,7 +1,7 @@
-"""The parts that only concern SQLite: connections, pragmas, the WAL-reset fault, and error codes as StoreErrors.
+"""SQLite's own parts: connections, pragmas, the WAL-reset fault, and error codes as StoreErrors.
 
-Each setting has a measured reason: below `synchronous=FULL` a power loss takes acknowledged rows with it; before SQLite
-3.51.3 (and 3.50.7, 3.44.6 on their branches) a second writer's WAL can be reset; without `secure_delete` deleted text
+Each setting has a measured reason: below `synchronous=FULL` a power loss takes acknowledged rows with it. Before SQLite
+3.51.3 (and 3.50.7, 3.44.6 on their branches) a second writer's WAL can be reset. Without `secure_delete` deleted text
 stays in the file.
 """
 
@@ -34,7 +34,7 @@ _WAL_FIXED_ON_BRANCH = {(3, 44): 6, (3, 50): 7}
 _CHECKED_WHOLE = 32 * 2**20  # bytes, read in a fraction of a second
 _SEARCH = "fts5"  # in every fault of a full-text index, as SQLite words it
 _BUSY_S = 5.0  # another process may write while a file is opened; `open_database` sets a shorter wait afterwards
-_TRIES = 20  # of several daemons that make one file at the same moment
+_TRIES = 20  # for several daemons that create one file at once
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA fullfsync=ON",  # without it macOS does not flush the drive's own cache
@@ -49,11 +49,11 @@ _PRAGMAS = (
 
 
 class ReadTooLong(sqlite3.OperationalError):
-    """A read took its whole budget and was ended, so that no commit waits for it."""
+    """An error: a read exceeded its time budget and was ended, because it delays commits."""
 
 
 def wal_is_safe(version: Sequence[int] = sqlite3.sqlite_version_info) -> bool:
-    """Whether this SQLite is free of the WAL-reset fault (sqlite.org/wal.html)."""
+    """Return True if this SQLite is free of the WAL-reset fault (sqlite.org/wal.html)."""
     major, minor, patch = tuple(version)[:3]
     fixed_branch = _WAL_FIXED_ON_BRANCH.get((major, minor))
     return (major, minor, patch) >= _WAL_FIXED or (fixed_branch is not None and patch >= fixed_branch)
@@ -98,7 +98,7 @@ def _choose_journal(connection: sqlite3.Connection) -> None:
 
 
 def _begin_log(connection: sqlite3.Connection) -> None:
-    """Give a fresh file a write-ahead log. Of those that do so at once SQLite refuses some without any wait."""
+    """Switch a new file to WAL mode. If several processes do so at once, SQLite refuses some without any wait."""
     for tries_left in reversed(range(_TRIES)):
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -112,15 +112,12 @@ def _begin_log(connection: sqlite3.Connection) -> None:
 
 
 def journal_mode(connection: sqlite3.Connection) -> str:
-    """The journal mode: `wal`, `truncate`, `delete` …"""
+    """Return the journal mode: `wal`, `truncate`, `delete` …"""
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
 
 
 def checkpoint(connection: sqlite3.Connection, how: str) -> int:
-    """Move the write-ahead log into the file, `PASSIVE` or `TRUNCATE`.
-
-    Returns the bytes in it that are not in the file yet; all bytes in it where `TRUNCATE` could not empty it.
-    """
+    """Checkpoint the log (`how`: PASSIVE or TRUNCATE). Return its bytes that are left, all if TRUNCATE failed."""
     busy, frames, moved = connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
     page = connection.execute("PRAGMA page_size").fetchone()[0]
     moved = 0 if busy and how == "TRUNCATE" else moved
@@ -128,10 +125,10 @@ def checkpoint(connection: sqlite3.Connection, how: str) -> int:
 
 
 def look_over(connection: sqlite3.Connection) -> list[str]:
-    """The faults that a short look finds: in the structure of a small file, in the newest rows of a large one.
+    """Return the faults that a quick check finds: in all of a small file, in the newest rows of a large one.
 
-    SQLite's own check can't be ended early and reads the whole file. A full-text index that is damaged is none of them:
-    it is built anew. Raises sqlite3.Error, also for damage.
+    SQLite's own check can't be ended early and reads the whole file. Damage in a full-text index doesn't count, because
+    the index is rebuilt. Raises sqlite3.Error, also for damage.
     """
     pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     if pages * size <= _CHECKED_WHOLE:
@@ -145,7 +142,7 @@ def look_over(connection: sqlite3.Connection) -> list[str]:
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """The schema version of an open file; 0 when it is empty. Raises SchemaMismatch for another program's file."""
+    """Return the schema version of an open file, 0 if empty. Raises SchemaMismatch for another program's file."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if application != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
@@ -157,12 +154,12 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection holds a lock, so that a retry helps."""
+    """Return True if another connection holds a lock, and a retry can help."""
     return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _NOT_DISK_ERRORS
 
 
 def translate(error: sqlite3.Error, file: str = "memory.db") -> StoreError:
-    """The StoreError, with a hint, for an error of SQLite that met this file."""
+    """Return the StoreError, with a hint, for an error of SQLite on this file."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if isinstance(error, ReadTooLong):
         return StoreBusy(
@@ -187,7 +184,7 @@ Unit = Callable[["Transaction"], Awaitable[T]]
 
 
 class Transaction:
-    """Runs statements inside one transaction; it fetches all rows at once, so no cursor outlives a statement."""
+    """The statements of one transaction. Each fetches all its rows at once: no cursor outlives a statement."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -205,9 +202,9 @@ class Transaction:
         return rows[0] if rows else None
 
     async def gathered(self, sql: str, **values: object) -> list[Any]:
-        """Run a statement whose one value is an array of JSON, such as `json_group_array` gives; gives that array.
+        """Run a statement whose one value is a JSON array, such as `json_group_array` gives, and return that array.
 
-        For some hundred small rows: between rows the driver gives Python's lock away, and waits for it each time while
+        Use it for some hundred small rows: between rows the driver releases Python's lock, and waits for it while
         another thread works.
         """
         (row,) = await self.rows(sql, **values)
@@ -219,29 +216,30 @@ class Transaction:
         await self.rows(sql, **values)
 
     async def run_for_each(self, sql: str, keys: Iterable[object]) -> int:
-        """Run a statement once for each key, given as `:key`; returns how many rows it changed."""
+        """Run a statement once for each `:key`, and return the number of changed rows."""
         return self._connection.executemany(sql, [{"key": key} for key in keys]).rowcount
 
     async def insert(self, table: str, then: str = "", /, **values: object) -> sqlite3.Row | None:
-        """Insert one row; `then` may hold `ON CONFLICT` and `RETURNING` clauses, whose row is returned.
+        """Insert one row.
 
-        Table, column names and `then` become part of the statement: they are literals of this package, never input.
+        `then` may hold `ON CONFLICT` and `RETURNING` clauses, whose row is returned. Table, column names and `then`
+        become part of the statement: they must be literals of this package, never input.
         """
         columns, placeholders = ", ".join(values), ", ".join(f":{name}" for name in values)
         return await self.one(f"INSERT INTO {table} ({columns}) VALUES ({placeholders}) {then}", **values)  # noqa: S608
 
 
 def one_of(values: Iterable[object]) -> tuple[str, dict[str, object]]:
-    """What stands behind `IN` for these values, and the named values themselves."""
+    """Return the SQL list after `IN` for these values, and the values by their names in it."""
     named = {f"one{number}": value for number, value in enumerate(values)}
     return f"({', '.join(f':{name}' for name in named)})", named
 
 
 def run_unit(unit: Unit[T], connection: sqlite3.Connection) -> T:
-    """Run a unit from its beginning to its end in this thread; the event loop is not asked in between.
+    """Run a unit in this thread without a return to the event loop: a busy loop can't prolong a transaction.
 
-    So a busy loop can't prolong a transaction. Raises what the unit raises, and RuntimeError when it awaits anything
-    but its transaction: a model, the network or a file would hold the lock against all other writers.
+    Raises the unit's errors, and RuntimeError if it awaits anything but its transaction. A model, the network or a file
+    would hold the lock against all other writers.
     """
     steps = unit(Transaction(connection)).__await__()
     try:

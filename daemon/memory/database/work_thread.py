@@ -1,4 +1,4 @@
-"""A connection with a thread of its own, which runs whole pieces of work; a long copy lets other work go between."""
+"""A connection with a thread of its own. A long copy lets other work run in between."""
 
 import asyncio
 import threading
@@ -22,13 +22,13 @@ Work = Callable[[sqlite3.Connection], T]
 PAGES: Final = 128  # copied in one step, during which nothing else runs in the thread
 _STEPS: Final = 20_000  # of SQLite's virtual machine between two looks at the clock: about a millisecond
 _LEAST_REST_S: Final = 0.005
-_LONGEST_REST_S: Final = 1.0  # whatever a step took, by a clock that may be moved
+_LONGEST_REST_S: Final = 1.0  # the limit if the clock was moved during a step
 _ROUNDS: Final = 3  # another process's write makes a copy start over; after so many, a small file is copied in one step
 _SMALL: Final = 16 * 2**20  # bytes; copied in one step, which keeps other processes' commits waiting for a moment
 
 
 class WorkThread(aiosqlite.Connection):
-    """A connection; `budget` is how long one read may take, in seconds."""
+    """A connection. `budget` is the timeout of one read in seconds."""
 
     def __init__(self, path: Path, clock: Clock, *, busy_ms: int, budget: float = 0.0) -> None:
         super().__init__(partial(_open, path, busy_ms, self._out_of_budget if budget else None), 64)
@@ -39,7 +39,7 @@ class WorkThread(aiosqlite.Connection):
         self._between: SimpleQueue[tuple[asyncio.Future[object], Callable[[], object]]] = SimpleQueue()
 
     async def run(self, work: Work[T]) -> T:
-        """Run work on the connection, in its thread; during a copy, between two of its steps."""
+        """Run work in the connection's thread. During a copy, the work runs between two steps."""
         if not self._copying:
             return await self._in_thread(partial(work, self._conn))
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -47,7 +47,7 @@ class WorkThread(aiosqlite.Connection):
         return await future
 
     async def run_read(self, work: Work[T]) -> T:
-        """Run reads on the connection. Raises ReadTooLong when they take longer than the budget."""
+        """Run reads on the connection. Raises ReadTooLong if they exceed the budget."""
 
         def bounded(connection: sqlite3.Connection) -> T:
             self._until = self._clock.monotonic() + self._budget if self._budget else float("inf")
@@ -63,10 +63,10 @@ class WorkThread(aiosqlite.Connection):
         return await self.run(bounded)
 
     async def copy_to(self, target: Path, stopped: Callable[[], bool]) -> None:
-        """Copy the file page by page while other work of this thread goes on between the steps.
+        """Copy the file page by page, with other work of this thread between the steps.
 
-        SQLite carries the changes of this very connection along, so they don't start the copy over. Raises StoreError
-        when `stopped` says so; sqlite3.Error.
+        SQLite carries along the changes of this connection, which don't restart the copy. Raises StoreError if
+        `stopped` returns True, and sqlite3.Error.
         """
         self._copying, halt = True, threading.Event()
         try:
@@ -74,7 +74,7 @@ class WorkThread(aiosqlite.Connection):
         finally:
             halt.set()  # a cancelled caller leaves no copy behind
             self._copying = False
-            with suppress(ValueError):  # closed meanwhile
+            with suppress(ValueError):  # closed during the copy
                 await self._in_thread(self._serve_waiting)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
@@ -95,7 +95,6 @@ class WorkThread(aiosqlite.Connection):
             self._serve_waiting()
 
     def _serve(self, seconds: float) -> None:
-        """Run the work of others for some seconds, and wait for more of it."""
         until = self._clock.monotonic() + seconds
         left = seconds
         while left > 0:
@@ -138,15 +137,16 @@ def _open(path: Path, busy_ms: int, out_of_budget: Callable[[], int] | None) -> 
 
 
 class _StartsOver(Exception):
-    """Other processes' writes start the copy over too often to make it in steps."""
+    """An error: writes of other processes restart the copy too often to make it in steps."""
 
 
 def copy_pages(
     source: sqlite3.Connection, target: Path, between: Callable[[], None], stopped: Callable[[], bool]
 ) -> None:
-    """Copy a database in steps, calling `between` after each; the copy is one file in rollback mode, not yet synced.
+    """Copy a database in steps, calling `between` after each.
 
-    Raises StoreError when `stopped` says so; sqlite3.Error.
+    The copy is one file in rollback mode, not yet synced. Raises StoreError if `stopped` returns True, and
+    sqlite3.Error.
     """
     steps = 0
 
@@ -165,7 +165,7 @@ def copy_pages(
             between()
 
     with closing(sqlite3.connect(target, isolation_level=None)) as copy, _one_snapshot(source):
-        # Nobody else sees the copy before it is checked, synced and renamed: it needs no journal of its own.
+        # The copy needs no journal: other processes see it only after it is checked, synced and renamed.
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-8192"):
             copy.execute(f"PRAGMA {pragma}")
         try:
@@ -177,7 +177,7 @@ def copy_pages(
 
 @contextmanager
 def _one_snapshot(source: sqlite3.Connection) -> Iterator[None]:
-    """In WAL mode, read one snapshot, so that writers do not wait and the copy does not start over."""
+    """Hold one snapshot in WAL mode: writers don't wait and the copy doesn't restart."""
     if sqlite.journal_mode(source) != "wal":
         yield
         return
@@ -190,7 +190,7 @@ def _one_snapshot(source: sqlite3.Connection) -> Iterator[None]:
 
 
 def pause_between(clock: Clock) -> Callable[[], None]:
-    """Rests as long as a step took, for a copy on a connection that does nothing else."""
+    """Return a function that pauses as long as the last step took, for a copy on its own connection."""
     began, never = clock.monotonic(), threading.Event()
 
     def between() -> None:

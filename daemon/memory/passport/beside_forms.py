@@ -1,8 +1,4 @@
-"""The forms of what a passport holds beside memories: plans, what is known of users as a whole, the soul's own state.
-
-Seed 004 has no fields for them: all but who and when stands under `soul_daemon`. A file that leaves one of these fields
-out is half a record, and refused.
-"""
+"""The forms of a passport's files other than memories: plans, models of users and the soul's own state."""
 
 import hashlib
 import json
@@ -14,7 +10,7 @@ from daemon.memory.passport.names import PassportKind
 
 
 class OurIntention(OurOrigin):
-    """A reminder or a scheduled event: for whom, what, when, and what became of it."""
+    """A reminder or a scheduled event: its person, words, time and outcome."""
 
     slot: str
     due_ms: Moment
@@ -40,7 +36,7 @@ class OurIntention(OurOrigin):
 
 
 class OurUserModel(OurOrigin):
-    """What there is one of for a user and an audience; `whispers` are the soul's private words."""
+    """The model of a user for an audience. `whispers` are the soul's private words."""
 
     version: Count
     whispers: str
@@ -51,7 +47,7 @@ class OurUserModel(OurOrigin):
 
 
 class OurModelVersion(OurOrigin):
-    """One version of it; `notes` are the ids of the facts that held then, `change` says what was new."""
+    """A version of a user's model. `notes` are the ids of the facts valid then, `change` holds the news."""
 
     version: Count
     notes: Words
@@ -61,7 +57,7 @@ class OurModelVersion(OurOrigin):
 
 
 class OurMood(OurOrigin):
-    """The soul's mood before one audience, and since when."""
+    """The soul's mood before one audience, and its beginning."""
 
     version: Count
     emotional_state: str
@@ -69,7 +65,7 @@ class OurMood(OurOrigin):
 
 
 class OurTopic(OurOrigin):
-    """What the soul and its users work on in one conversation."""
+    """The topic and task of one conversation."""
 
     version: Count
     topic: str
@@ -77,7 +73,7 @@ class OurTopic(OurOrigin):
 
 
 class OurQuestion(OurOrigin):
-    """What the soul wonders about in one room."""
+    """The soul's question in one room."""
 
     question: str
 
@@ -92,7 +88,7 @@ class IntentionForm(Form):
 
 
 class UserModelForm(Form):
-    """What is known of a user as a whole, for one audience; the facts have files of their own."""
+    """The model of a user for one audience. The facts have files of their own."""
 
     type: Literal[PassportKind.USER_MODEL]
     user_model_id: str
@@ -103,7 +99,7 @@ class UserModelForm(Form):
 
 
 class ModelVersionForm(Form):
-    """An earlier version of that, or the newest."""
+    """A version of a user's model."""
 
     type: Literal[PassportKind.MODEL_VERSION]
     user_model_version_id: str
@@ -113,7 +109,7 @@ class ModelVersionForm(Form):
 
 
 class MoodForm(Form):
-    """How the soul feels."""
+    """The soul's mood."""
 
     type: Literal[PassportKind.MOOD]
     soul_state_id: str
@@ -122,7 +118,7 @@ class MoodForm(Form):
 
 
 class TopicForm(Form):
-    """What a conversation is about."""
+    """The topic of a conversation."""
 
     type: Literal[PassportKind.TOPIC]
     conversation_topic_id: str
@@ -152,19 +148,18 @@ BESIDE_FORMS: Final[Mapping[PassportKind, type[BesideForm]]] = {
 
 
 def named_id(form: BesideForm) -> str:
-    """The id that stands in a file."""
     name: str = getattr(form, f"{form.type}_id")
     return name
 
 
 def id_made_of(prefix: str, *parts: object) -> str:
-    """The id of what has none of its own: made of what there is one of it for."""
+    """Return an id made of the parts, for a row that has none."""
     digest = hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()[:16]
     return f"{prefix}_{digest}"
 
 
 def own_id(form: BesideForm) -> str:
-    """The id that the file of a form has to have; that of an intention is any."""
+    """Return the id that a form's file must have. An intention may have any id."""
     ours = form.soul_daemon
     scope = (ours.soul, ours.workspace)
     match form:

@@ -1,8 +1,4 @@
-"""Stores what a passport brings beside memories, as far as that makes sense here; nothing that is here is changed.
-
-A plan that may have come up already does not come up again: what is over is stored as cancelled, and what ended here
-stays ended.
-"""
+"""Storing what a passport holds besides memories, without changing existing rows or repeating past plans."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -34,9 +30,10 @@ _NOT_WAITED_FOR: Final = "it waited for something that reminders no longer wait 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much a passport may bring: waiting intentions in all, and pictures; without `room` these are only looked at.
+    """The limits for an import: waiting intentions in all, and room for pictures.
 
-    `as_is`: everything is stored as its file says, in a memory.db that no soul lives by.
+    Without `room` pictures are only checked. `as_is`: everything is stored as in its file, in a memory.db that no soul
+    uses.
     """
 
     most_intentions: int = 100
@@ -45,7 +42,7 @@ class Bounds:
 
 
 async def put_beside(transaction: Transaction, entry: PassportEntry, form: BesideForm, bounds: Bounds, now: int) -> str:
-    """Store it; gives why it is not stored, empty where it is."""
+    """Store the form. Return the reason for a refusal, or ''."""
     match form:
         case IntentionForm():
             return await _put_intention(transaction, entry, form, bounds, now)
@@ -90,7 +87,6 @@ async def _put_intention(
 
 
 async def _free_number(transaction: Transaction, ours: OurIntention) -> int:
-    """The number by which its person names it, unless they have another of that number by now."""
     taken = await transaction.one(
         """
         SELECT 1 FROM intentions
@@ -104,7 +100,6 @@ async def _free_number(transaction: Transaction, ours: OurIntention) -> int:
 
 
 async def _why_not_there(transaction: Transaction, entry: PassportEntry, place: Place) -> str:
-    """Why nothing may come up in its conversation before those whom it names; empty if it may."""
     audience, channel = entry.origin.audience, str(entry.conversation).split("/")[2]
     in_room = audience.kind is AudienceKind.CHANNEL or (audience.kind is AudienceKind.DM and place is Place.DM)
     if audience.kind is AudienceKind.OPERATOR or (in_room and audience.id != channel):
@@ -118,7 +113,7 @@ async def _why_not_there(transaction: Transaction, entry: PassportEntry, place: 
 
 
 def _armed(ours: OurIntention, now: int) -> OurIntention:
-    """A waiting intention as it waits here from now on, or as cancelled. Raises ValueError for what may not wait."""
+    """Return a waiting intention with its next due time, or as cancelled. Raises ValueError if it can't wait."""
     if ours.cue is not None:
         return _over(ours, now, _NOT_WAITED_FOR)
     if (rule := recurrence_of(ours.every)) is not None:
@@ -170,7 +165,7 @@ async def _store_intention(transaction: Transaction, form: IntentionForm, ours: 
 
 
 async def _put_model(transaction: Transaction, form: UserModelForm, *, as_is: bool) -> None:
-    """Store a model; it covers no turn that is not here yet, or later ones would never be looked through."""
+    """Store a user's model. It must not cover turns that don't exist here yet: they would never be processed."""
     ours = form.soul_daemon
     newest = await transaction.one("SELECT coalesce(max(seq), 0) AS seq FROM turns")
     assert newest is not None

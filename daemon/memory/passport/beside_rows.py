@@ -1,7 +1,4 @@
-"""Reads what a passport holds beside memories out of memory.db, as files.
-
-Each row is known by its table and its row number, which says nothing of anybody.
-"""
+"""Rows other than memories as files of a passport, identified by their table and row number."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -38,7 +35,7 @@ _SCOPE: Final = "soul = :soul AND workspace = :workspace"
 
 @dataclass(frozen=True, slots=True)
 class BesideTable:
-    """A table whose rows are files; `key` finds the row of a form, `only` says which of its rows are."""
+    """A table whose rows are exported. `key` finds the row of a form, `only` selects the exported rows."""
 
     kind: PassportKind
     table: str
@@ -60,7 +57,7 @@ class BesideTable:
         """  # noqa: S608 - literals of this module
 
     def file(self, row: sqlite3.Row) -> PassportFile:
-        """The file of a row. Raises ValueError for one that can't be a file."""
+        """Return the file of a row. Raises ValueError for a row that can't be a file."""
         form = self.form(row)
         name: str = getattr(form, f"{self.kind}_id")
         at_ms: int = row["created_ms"] if self.kind is PassportKind.INTENTION else 0
@@ -68,7 +65,7 @@ class BesideTable:
 
 
 async def beside_file(transaction: Transaction, key: str) -> PassportFile | None:
-    """The file of a row by its table and number; None where there is none."""
+    """Return the file of the row `TABLE:ROWID`, or None."""
     name, _, number = key.partition(":")
     table = BY_TABLE[name]
     row = await transaction.one(f"{table.select} AND b.rowid = :row", row=int(number))
@@ -76,7 +73,7 @@ async def beside_file(transaction: Transaction, key: str) -> PassportFile | None
 
 
 async def beside_standing(transaction: Transaction, form: BesideForm) -> PassportFile | None:
-    """The file of what memory.db holds in the place of a form."""
+    """Return the file of the row that a form would replace, or None."""
     table = BY_KIND[form.type]
     values = {name: value for name, value in _values(form).items() if f":{name}" in table.key}
     row = await transaction.one(f"{table.select} AND {table.key}", **values)

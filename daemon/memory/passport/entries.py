@@ -1,4 +1,4 @@
-"""Files of a passport as what they would be here: whose memory, for whom, from where, and with which links."""
+"""Files of a passport as they would be stored here: id, owner, audience, origin and links."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from daemon.memory.queues.intentions import IDLE
 from daemon.memory.records import JSONObject, Speaks
 
 FOREIGN: Final = "passport"
-"""The channel and the audience of what a passport brings without saying who may hear it: the admin alone."""
+"""The channel and the audience of a passport's memories without an audience: only the admin may see them."""
 
 FOR_THE_ADMIN: Final = Origin(Audience(AudienceKind.OPERATOR, FOREIGN), FOREIGN)
 
@@ -39,7 +39,7 @@ _PRIVATE: Final = (Place.DM, Place.GROUP_DM, Place.PRIVATE_CHANNEL)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What memories get that don't say whose they are or who may hear them; without more, the admin alone may."""
+    """The owner for memories that name none. By default only the admin may see them."""
 
     soul: str
     workspace: str
@@ -48,9 +48,10 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class PassportEntry:
-    """A file that may be stored; `form` has all that it leaves out, `links` are by the ids that the passport uses.
+    """A file that may be stored.
 
-    `conversation` and `place` are None where the file names none.
+    `form` has all the fields that the file leaves out, `links` use the passport's ids. `conversation` and `place` are
+    None if the file names none.
     """
 
     loaded: Loaded
@@ -84,11 +85,10 @@ class PassportEntry:
         return self.form.text_excerpt if isinstance(self.form, TurnUserForm | TurnLLMForm) else ""
 
     def refuse(self, reason: str) -> RefusedFile:
-        """The same as a refusal."""
         return RefusedFile(self.loaded.path, reason)
 
     def within(self, knows: Callable[[str], bool]) -> "PassportEntry":
-        """The same with those references that lead to something known."""
+        """Return the entry with only the references to known ids."""
         kept = {
             name: tuple(one for one in getattr(self.form, name) if knows(one))
             for name in REFERENCES
@@ -119,7 +119,7 @@ class PassportEntry:
 
 
 def entry_of(loaded: Loaded, owner: Owner, now: int) -> PassportEntry | RefusedFile:
-    """The entry of a file, or why it is refused."""
+    """Return the entry of a file, or its refusal."""
     try:
         return _entry(loaded, owner, now)
     except ValueError as error:
@@ -175,7 +175,7 @@ def _require_sense(
 
 
 def _require_whole(form: BesideForm, name: str, key: ConversationKey | None, place: Place | None) -> None:
-    """Of these there is one for each audience, conversation or room: a file that names none is half a record."""
+    """Raise ValueError if the form lacks its conversation or room, or its id doesn't match its key."""
     ours = form.soul_daemon
     if isinstance(form, IntentionForm | TopicForm) and (key is None or place is None):
         raise ValueError("it does not say to which conversation it belongs")
@@ -192,7 +192,7 @@ def _is_no_plan(slot: str) -> bool:
 
 
 def _filled(form: AnyForm, own: dict[str, object], name: str, at_ms: int) -> dict[str, object]:
-    """The fields of a form that its file may have left out."""
+    """Return the fields of a form that its file left out."""
     filled: dict[str, object] = {}
     foreign = not form.soul_daemon.audience
     if isinstance(form, FactForm):
@@ -238,7 +238,6 @@ def _links(form: AnyForm, name: str) -> Iterator[Link]:
 
 
 def is_session_of(entry: PassportEntry) -> bool:
-    """Whether a summary stands under the id of its conversation."""
     return entry.conversation is not None and entry.id == session_id(str(entry.conversation))
 
 
@@ -254,9 +253,9 @@ _CHANGED: Final = "it changed while it was read"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A file that may be stored: its path within the passport, the same to be shown, and the digest of its bytes.
+    """A file that may be stored: its real and its visible path in the passport, and the digest of its bytes.
 
-    `author` is who said a turn; `linked`: it rests on something, or should.
+    `author` is that of a turn. `linked`: the file has links, or should have.
     """
 
     file: str
@@ -270,7 +269,6 @@ class Listed:
     linked: bool
 
     def refuse(self, reason: str) -> RefusedFile:
-        """The same as a refusal."""
         return RefusedFile(self.path, reason)
 
     @property
@@ -284,7 +282,7 @@ class Listed:
 
 
 class Listing:
-    """Makes the list; equal origins and names are kept once."""
+    """A list of a passport's files. Equal origins and names are kept once, to save memory."""
 
     def __init__(self, folder: Path, owner: Owner, now: int) -> None:
         self._folder, self._owner, self._now = folder, owner, now
@@ -292,11 +290,10 @@ class Listing:
         self._names: dict[str, str] = {}
 
     def entry(self, loaded: Loaded) -> PassportEntry | RefusedFile:
-        """A file that was read as what it would be here, or why it is refused."""
         return entry_of(loaded, self._owner, self._now)
 
     def listed(self, entry: PassportEntry) -> Listed:
-        """What is kept of it."""
+        """Return the entry as a line of the list."""
         loaded, author = entry.loaded, getattr(entry.form, "user_id", "") if entry.is_turn else ""
         return Listed(
             file=loaded.file,
@@ -311,7 +308,7 @@ class Listing:
         )
 
     def again(self, one: Listed) -> PassportEntry | RefusedFile:
-        """The whole entry of a file, read again."""
+        """Read a listed file again. A file that changed since is refused."""
         loaded = read_again(self._folder, one.file)
         if isinstance(loaded, RefusedFile):
             return loaded
@@ -319,20 +316,19 @@ class Listing:
 
 
 def in_batches(many: Iterable[T], size: int) -> Iterator[list[T]]:
-    """The same in lists of at most that size."""
     waiting = iter(many)
     while some := list(islice(waiting, size)):
         yield some
 
 
 def is_canonical(name: str) -> bool:
-    """Whether a turn that was said here has this id; any id that is none of a turn's has it."""
+    """Return True for a turn id of this memory.db's form, and for any id of something else."""
     seq = turn_seq(name)
     return seq is None or (name in {turn_id(Speaks.PERSON, seq), turn_id(Speaks.SOUL, seq)} and seq <= HIGHEST_SEQ)
 
 
 def without_resting(rests: Mapping[str, Sequence[str]], gone: Collection[str]) -> dict[str, str]:
-    """Those that rest on what is gone, at any remove, and on what."""
+    """Return the names that depend on lost ones, directly or indirectly, each with the lost name."""
     lost, left = dict[str, str](), set(gone)
     while found := {
         name: missing

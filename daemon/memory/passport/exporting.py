@@ -1,4 +1,4 @@
-"""Writes memory.db as a passport, and a manifest by which a changed, missing or added file shows."""
+"""Writing memory.db as a passport, with a manifest that reveals changed, missing or added files, and verifying one."""
 
 import hashlib
 import json
@@ -33,10 +33,7 @@ _LARGEST_MANIFEST: Final = 512 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export did: files of the passport, those written, those deleted, and the last digest of its chain.
-
-    `failed` are the ids of rows that are no memory, and which are in no file.
-    """
+    """The counts of an export, the last digest of its chain, and the ids of rows that could not become a file."""
 
     records: int
     written: int
@@ -46,10 +43,10 @@ class Exported:
 
 
 async def export_passport(database: Database, folder: Path, pictures: SenseBytes | None = None) -> Exported:
-    """Write a passport into an empty or new folder, or bring the one in it up to date; an equal file stays as it is.
+    """Write a passport into an empty or new folder, or update the one in it.
 
-    Without `pictures` their bytes are left out. Raises StoreError for a folder with anything else in it, and OSError
-    where it can't be written.
+    Equal files stay untouched. Without `pictures` their bytes are left out. Raises StoreError for a folder with
+    anything else in it, and OSError if the folder can't be written.
     """
     before = await in_background(partial(_prepared, folder))
     done = await write_passport(database, folder, before, pictures)
@@ -66,10 +63,10 @@ async def write_passport(
     still: Callable[[], bool] = lambda: True,
     durable: bool = True,
 ) -> Exported | None:
-    """Write all files, and delete those of the paths `before` that are none of them; equal files stay as they are.
+    """Write all files, and delete files of the paths `before` that are no longer exported.
 
-    None, and it ends where it is, once `still` is false. Without `durable` a power failure may take some of it. Raises
-    OSError, and PathBlocked where a link is in the way.
+    Equal files stay untouched. Stops with None once `still` returns False. Without `durable` a power failure may lose
+    some of it. Raises OSError, and PathBlocked if a link is in the way.
     """
     digests: dict[str, str] = {}
     written, failed = 0, list[str]()
@@ -85,11 +82,10 @@ async def write_passport(
 
 
 def _write(folder: Path, files: Sequence[AnyFile], digests: dict[str, str]) -> int:
-    """Write files, and note the digest of each; gives how many were not there as they are."""
     written = 0
     for file in files:
         content = None if file.path in digests else file.bytes  # several senses show one picture
-        if content is not None:  # a picture that is gone by now
+        if content is not None:  # None: the picture was deleted
             written += write_file(folder, file.path, content, durable=False)
             digests[file.path] = hashlib.sha256(content).hexdigest()
     return written
@@ -107,7 +103,7 @@ def _finish(folder: Path, stale: Sequence[str], digests: Mapping[str, str], *, d
 
 
 def chain_of(digests: Mapping[str, str]) -> str:
-    """One digest over all files: each path and content is chained to those before it."""
+    """Return one digest over all files: each path and content is chained to those before it."""
     chain = ""
     for path in sorted(digests):
         chain = hashlib.sha256(f"{chain}\x1f{path}\x1f{digests[path]}".encode("utf-8", "surrogatepass")).hexdigest()
@@ -115,10 +111,7 @@ def chain_of(digests: Mapping[str, str]) -> str:
 
 
 def read_manifest(folder: Path) -> tuple[Mapping[str, str], str] | None:
-    """The digests of the files of a passport by their paths, and its chain; None where it has no manifest.
-
-    Raises ValueError for one that can't be read, OSError.
-    """
+    """Return the digests of a passport's files by path, and its chain, or None. Raises ValueError, and OSError."""
     try:
         content = plain_bytes(folder / MANIFEST, _LARGEST_MANIFEST)
     except FileNotFoundError:
@@ -137,7 +130,6 @@ def _is_text(value: object) -> bool:
 
 
 def _prepared(folder: Path) -> Mapping[str, str]:
-    """Make the folder; gives the files of the passport that it holds already. Raises StoreError."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise StoreError(f"{folder} is no folder", hint="name an empty folder, or one that does not exist yet")
     try:
@@ -155,14 +147,14 @@ def _prepared(folder: Path) -> Mapping[str, str]:
 _AT_ONCE = 200
 
 _VERIFIER = Owner("passport", "passport")
-"""Whose foreign memories are while they are checked."""
+"""The owner of foreign memories during a check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Files that load and files that don't, whether what is loaded can be written again without a loss, and the chain.
+    """The result of a check: files that load and files that don't, those that lose content, and the chain.
 
-    `chain` is None where the passport has no manifest; `changed` are the paths that differ from it.
+    `chain` is None if the passport has no manifest. `changed` are the paths that differ from the manifest.
     """
 
     records: int
@@ -174,7 +166,7 @@ class Verified:
 
 
 async def verify_passport(folder: Path, clock: Clock) -> Verified:
-    """Check a passport by loading it into a memory.db of its own, which is thrown away. Raises StoreError."""
+    """Check a passport by loading it into a temporary memory.db. Raises StoreError."""
     with tempfile.TemporaryDirectory(prefix="soul-passport-") as spare:
         async with open_database(Path(spare) / "memory.db", clock) as database:
             done, decided = await bring(database, folder, _VERIFIER, clock, Bounds(as_is=True))
@@ -185,10 +177,9 @@ async def verify_passport(folder: Path, clock: Clock) -> Verified:
 
 
 async def _lost(database: Database, decided: Plan, listed: Sequence[Listed]) -> list[str]:
-    """The paths of those files that would not be written again with all that they say."""
     names, lost = await database.read(names_of_turns), list[str]()
     for some in in_batches(listed, _AT_ONCE):
-        again = [decided.listing.again(one) for one in some]  # a mirror may grow or change meanwhile
+        again = [decided.listing.again(one) for one in some]  # a mirror may grow or change during the check
         entries = [one.within(decided.knows) for one in again if isinstance(one, PassportEntry)]
         written = await database.read(partial(_written, entries=entries, names=names))
         lost += [
@@ -220,7 +211,7 @@ def _chain(folder: Path) -> tuple[bool | None, tuple[str, ...]]:
 
 
 def _digests(folder: Path) -> Iterator[tuple[str, str]]:
-    """The paths of all files that a manifest names, with the digests of their bytes; none for what is no plain file."""
+    """Yield the path and digest of each file that a manifest names. The digest is '' for anything but a plain file."""
     root = folder / FOLDER
     for place, folders, names in os.walk(root):
         folders.sort()

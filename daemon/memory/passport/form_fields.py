@@ -1,4 +1,4 @@
-"""What the forms of a passport's files are made of: types of fields, links, and where a memory comes from."""
+"""The parts of a passport's forms: types of fields, links and origins."""
 
 from typing import Annotated
 
@@ -14,13 +14,13 @@ Words = tuple[str, ...]
 
 
 class Form(BaseModel):
-    """What all forms have in common."""
+    """The base of all forms."""
 
     model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False, frozen=True)
 
 
 class OurLink(Form):
-    """A link that the seed has no field for, or one with the words that prove it."""
+    """A link without a field in the seed, or with the words that prove it."""
 
     relation: Relation
     target: str
@@ -28,7 +28,7 @@ class OurLink(Form):
 
 
 class OurOrigin(Form):
-    """Whose memory it is, who may ever hear it, and where it comes from; without an audience, the admin alone may."""
+    """The owner, the audience and the origin of a memory. Without an audience, only the admin may see it."""
 
     soul: str = ""
     workspace: str = ""

@@ -1,7 +1,7 @@
-"""The forms of a passport's files: the seed's fields with defaults, and everything of ours under `soul_daemon`.
+"""The forms of a passport's files: the seed's fields with defaults, and all our fields under `soul_daemon`.
 
-They are read strictly: a wrong type is refused, a missing field has its default, an unknown
-one is kept by a record alone.
+They are read strictly: a wrong type is refused, a missing field gets its default, an unknown one is kept only in a
+record.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ EpistemicMode = Literal["explore", "hypothesize", "assert", "caution", "reflect"
 
 
 class OurRecord(OurOrigin):
-    """What every record of ours has beside the seed's fields."""
+    """The fields of every record in addition to the seed's."""
 
     text: str = ""
     trust: Trust = Trust.NOTED
@@ -36,7 +36,7 @@ class OurRecord(OurOrigin):
 
 
 class OurEpisode(OurRecord):
-    """What an episode, a core or a sphere of ours has beside the seed's fields."""
+    """The fields of an episode, a core or a sphere in addition to the seed's."""
 
     state: Literal["open", "closing", "closed", "distilled"] = "closed"
     visit: Count = 0
@@ -44,7 +44,7 @@ class OurEpisode(OurRecord):
 
 
 class OurFact(OurRecord):
-    """What a fact of ours has beside the seed's fields."""
+    """The fields of a fact in addition to the seed's."""
 
     id: str = ""
     topic: Topic = Topic.OTHER
@@ -55,7 +55,7 @@ class OurFact(OurRecord):
 
 
 class OurSense(OurRecord):
-    """What a sense of ours has beside the seed's fields."""
+    """The fields of a sense in addition to the seed's."""
 
     name: str = ""
     media_type: str = ""
@@ -63,14 +63,14 @@ class OurSense(OurRecord):
 
 
 class OurJournal(OurRecord):
-    """What the journal holds; the seed has no form for it."""
+    """The fields of a journal entry, for which the seed has no form."""
 
     tone: str = ""
     tags: Words = ()
 
 
 class OurTurn(OurOrigin):
-    """What a turn of ours has beside the seed's fields; `session`: a session of Claude Code said it, and no person."""
+    """The fields of a turn in addition to the seed's. `session`: the author is a session of Claude Code."""
 
     author: str = ""
     name: str = ""
@@ -84,14 +84,14 @@ class OurTurn(OurOrigin):
 
 
 class OurSession(OurOrigin):
-    """What the summary of a conversation's older turns has beside its words."""
+    """The fields of a conversation's summary in addition to its words."""
 
     summarized_to: Annotated[int, Field(ge=-(2**53), le=2**53)] = 0
     version: Count = 1
 
 
 class EpisodeForm(Form):
-    """An episode; a core and a sphere have the same fields under ids of their own."""
+    """An episode. A core and a sphere have the same fields under their own ids."""
 
     type: Literal[PassportKind.EPISODE] = PassportKind.EPISODE
     episode_id: str
@@ -113,21 +113,21 @@ class EpisodeForm(Form):
 
 
 class CoreForm(EpisodeForm):
-    """What eight episodes have in common."""
+    """The common content of eight episodes."""
 
     type: Literal[PassportKind.CORE]  # type: ignore[assignment]  # a core is read by its own type alone
     episode_id: str = Field(alias="core_id")
 
 
 class SphereForm(EpisodeForm):
-    """What eight cores have in common."""
+    """The common content of eight cores."""
 
     type: Literal[PassportKind.SPHERE]  # type: ignore[assignment]  # a sphere is read by its own type alone
     episode_id: str = Field(alias="sphere_id")
 
 
 class FactForm(Form):
-    """A fact. The seed gives it no id of its own; ours stands under `soul_daemon`."""
+    """A fact. The seed gives it no id: ours is in `soul_daemon`."""
 
     type: Literal[PassportKind.FACT] = PassportKind.FACT
     subject: str
@@ -143,7 +143,7 @@ class FactForm(Form):
 
 
 class SenseForm(Form):
-    """Something seen, heard or read."""
+    """A thing seen, heard or read."""
 
     type: Literal[PassportKind.SENSE] = PassportKind.SENSE
     sensory_id: str
@@ -160,7 +160,7 @@ class SenseForm(Form):
 
 
 class JournalForm(Form):
-    """Words of the soul for itself."""
+    """A journal entry: words of the soul for itself."""
 
     type: Literal[PassportKind.JOURNAL]
     journal_id: str
@@ -169,7 +169,7 @@ class JournalForm(Form):
 
 
 class TurnUserForm(Form):
-    """What a user said."""
+    """A user's message."""
 
     type: Literal[PassportKind.TURN_USER] = PassportKind.TURN_USER
     turn_id: str
@@ -186,7 +186,7 @@ class TurnUserForm(Form):
 
 
 class TurnLLMForm(Form):
-    """What the soul answered."""
+    """The soul's answer."""
 
     type: Literal[PassportKind.TURN_LLM] = PassportKind.TURN_LLM
     turn_id: str
@@ -227,4 +227,4 @@ FORMS: Final[Mapping[PassportKind, type[AnyForm]]] = {
 }
 
 REFERENCES: Final = ("turn_refs", "sensory_refs", "semantic_refs", "episode_refs", "concept_refs")
-"""Fields that hold ids of other files, in no particular order."""
+"""The fields that hold ids of other files, in no particular order."""

@@ -1,7 +1,4 @@
-"""Stores what a passport brings: in small steps, each with the links to what is there by then.
-
-What is stored counts as unfinished until all links are; so a second run finishes an import that was cut off.
-"""
+"""The import of a passport in small steps: a second run finishes the memories marked as unfinished."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +36,7 @@ from daemon.memory.records import Speaks, Turn
 
 
 async def put_entry(transaction: Transaction, entry: PassportEntry, now: int, *, as_is: bool) -> str:
-    """Store an entry, without its links; gives the id that it has here. It has been admitted; `as_is`: see `Bounds`."""
+    """Store an admitted entry without its links. Return its id here. `as_is`: see `Bounds`."""
     if entry.conversation is not None and entry.place is not None:
         await open_conversation(transaction, entry.conversation, entry.place, entry.origin.audience, entry.at_ms)
     if isinstance(entry.form, TurnUserForm | TurnLLMForm):
@@ -107,10 +104,7 @@ async def _free_seq(transaction: Transaction, name: str) -> int:
 
 
 async def _put_session(transaction: Transaction, entry: PassportEntry, form: SessionForm, *, as_is: bool) -> None:
-    """Store the summary of a conversation that has its turns and no summary.
-
-    It covers no turn that is not here yet, or later ones would never be shown to the soul.
-    """
+    """Store a missing summary. It must not cover turns that don't exist here yet, or the soul never sees them."""
     newest = await transaction.one("SELECT coalesce(max(seq), 0) AS seq FROM turns")
     assert newest is not None
     await transaction.run(
@@ -207,20 +201,17 @@ def _of_kind(form: AnyForm, common: Mapping[str, Any]) -> Record:
 
 
 _AT_ONCE: Final = 100
-"""Entries and links in one transaction, which has to be short."""
+"""The entries and links in one transaction, which must be short."""
 
 _FIELDS: Final = 5
-"""How many names of fields are told."""
+"""The most names of left-out fields in the result."""
 
 PLAIN: Final = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: memories stored, those that were here already, files that were refused, and new pictures.
-
-    `left_out` counts the fields that are unknown here and kept nowhere; `fields` are the names of some.
-    """
+    """The counts of an import, and the refused files. `left_out` are unknown fields, `fields` some names of them."""
 
     stored: int
     unchanged: int
@@ -233,13 +224,13 @@ class Imported:
 async def import_passport(
     database: Database, folder: Path, owner: Owner, clock: Clock, bounds: Bounds = PLAIN
 ) -> Imported:
-    """Store what a passport brings and memory.db lacks; nothing that is here is changed. Raises StoreError."""
+    """Store a passport's memories that memory.db lacks, and change nothing else. Raises StoreError."""
     done, _ = await bring(database, folder, owner, clock, bounds)
     return done
 
 
 async def bring(database: Database, folder: Path, owner: Owner, clock: Clock, bounds: Bounds) -> tuple[Imported, Plan]:
-    """The same, with what was decided about each file."""
+    """Import as `import_passport`, and also return the plan."""
     now = clock.now_ms()
     work = _Work(await plan(database, folder, Listing(folder, owner, now)))
     for listed, fresh in ((work.decided.resumed, False), (work.decided.entries, True)):
@@ -261,7 +252,7 @@ async def bring(database: Database, folder: Path, owner: Owner, clock: Clock, bo
 
 
 class _Work:
-    """What is stored so far, by ids of the passport, and the links that wait for their other end."""
+    """The progress of an import: stored ids of the passport, and links that wait for their other end."""
 
     def __init__(self, decided: Plan) -> None:
         self.decided = decided
@@ -274,7 +265,7 @@ class _Work:
         self._waiting: dict[str, list[Link]] = {}
 
     def steps(self, listed: Sequence[Listed]) -> Iterator[list[PassportEntry]]:
-        """The entries that are looked at in one transaction each."""
+        """Yield the entries of each transaction."""
         some, weight = list[PassportEntry](), 0
         for one in listed:
             entry = self.decided.listing.again(one)
@@ -293,7 +284,7 @@ class _Work:
             yield some
 
     def links_now(self, some: Sequence[PassportEntry]) -> list[Link]:
-        """The links of which both ends are there once these entries are, each once, those with quotations first."""
+        """Return links whose ends are both stored once these entries are. Each comes once, quotations first."""
         self.done |= {one.id for one in some}
         found = dict[Link, None]()
         for one in some:
@@ -307,14 +298,13 @@ class _Work:
         return sorted(found, key=lambda link: not link.quote)
 
     def leave_out(self, some: Sequence[PassportEntry]) -> None:
-        """Count the fields without which those of the entries that are stored were brought."""
+        """Count the unknown fields that stored entries lose."""
         for one in some:
             names = one.within(self.decided.knows).left_out if one.id in self.done else ()
             self.left_out += len(names)
             self.fields |= dict.fromkeys(map(named, names[: _FIELDS - len(self.fields)]))
 
     def _missing(self, entry: PassportEntry) -> str:
-        """What an entry rests on and is gone since it was decided."""
         ours = entry.form.soul_daemon
         targets = (one.target for one in ours.links) if isinstance(ours, OurRecord) else ()
         return next((one for one in targets if one in self._gone), "")
@@ -329,7 +319,7 @@ async def _put(
     bounds: Bounds,
     now: int,
 ) -> tuple[dict[str, str], list[tuple[PassportEntry, str]]]:
-    """Store entries and links; gives the ids here of turns that got another one than in the passport, and refusals."""
+    """Store entries and links. Return the new ids of turns that got another one here, and the refusals."""
     named, refused = dict[str, str](), list[tuple[PassportEntry, str]]()
     for entry in entries:
         kept = entry.within(work.decided.knows)

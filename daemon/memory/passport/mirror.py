@@ -1,7 +1,7 @@
-"""Keeps a mirror of memory in files while the daemon works: the passport, written whenever memory has changed.
+"""The mirror: a passport in SOUL_HOME that is written again whenever memory has changed.
 
-One daemon at a time does it, by a lock. Each writing leaves nothing missing and nothing too much, whatever a kill, a
-restored backup or another program did to the folder. A mirror that is not set any more is deleted.
+One daemon at a time has the lock. Each writing is complete, and removes leftovers of a kill, a restored backup or
+another program. A mirror that is no longer configured is deleted.
 """
 
 import os
@@ -27,7 +27,7 @@ _OURS: Final = frozenset({FOLDER, LOCK, LEAVE})
 
 
 def folder_for(home: Path, name: str) -> Path:
-    """The folder of a mirror, which may not be there yet. Raises PathBlocked where something else is, OSError."""
+    """Return the path of a mirror's folder, which may be missing. Raises OSError, PathBlocked for other contents."""
     folder = home / name
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise PathBlocked(f"{folder} is no plain folder", hint="move it away, or name another SOUL_MIRROR")
@@ -41,7 +41,7 @@ def folder_for(home: Path, name: str) -> Path:
 
 
 def prepare(home: Path, name: str) -> Path:
-    """Make the folder of a mirror, readable by its owner alone. Raises PathBlocked, OSError."""
+    """Create the folder of a mirror, readable by its owner alone. Raises PathBlocked, OSError."""
     folder = folder_for(home, name)
     folder.mkdir(mode=_MODE, exist_ok=True)
     folder.chmod(_MODE)
@@ -49,7 +49,7 @@ def prepare(home: Path, name: str) -> Path:
 
 
 def paths_on_disk(root: Path) -> list[str]:
-    """The paths of all files of a mirror, and of what a killed write left."""
+    """Return the paths of all files of a mirror, and of leftovers of a killed write."""
     return [
         Path(folder, name).relative_to(root).as_posix()
         for folder, _, names in os.walk(root / FOLDER)
@@ -62,12 +62,12 @@ _LOOK_S: Final = 2.0
 _WAIT_S: Final = 30.0  # where the folder can't be written, or the disk is full
 _OFF_S: Final = 600.0
 _TAKE_OVER_S: Final = 10.0
-_REST: Final = 4.0  # times as long as a writing took
+_REST: Final = 4.0  # pause after a writing, in multiples of its duration
 _HINT: Final = "check the owner and mode of the folder that SOUL_MIRROR names"
 
 
 class Mirror:
-    """`home` is SOUL_HOME, `folder` the one below it that is to be kept current; empty for none."""
+    """The mirror in `folder`, a folder of SOUL_HOME (`home`), or none if empty."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Mirror:
         self._trouble = ""
 
     async def run(self) -> None:
-        """Keep the mirror whenever no other daemon does, until cancelled. Raises StoreError."""
+        """Keep the mirror current while no other daemon does, until cancelled. Raises StoreError."""
         while True:
             try:
                 pause = await self._try()
@@ -97,7 +97,7 @@ class Mirror:
             await self._clock.sleep(pause)
 
     async def _try(self) -> float:
-        """Keep it as long as that goes well; gives the seconds to wait before the next try."""
+        """Keep the mirror as long as that works. Return the seconds until the next try."""
         for root in await in_background(partial(mirrors_in, self._home)):
             if root.name != self._folder:
                 await in_background(partial(delete_mirror, root))
@@ -110,7 +110,7 @@ class Mirror:
         return _TAKE_OVER_S
 
     async def _keep(self, root: Path, lock: int) -> None:
-        """Write it whenever memory has changed, until another process asks for the folder or takes it away."""
+        """Write the mirror after each change of memory, until another process asks for the folder or takes it away."""
         (root / LEAVE).unlink(missing_ok=True)
         written, due = None, 0.0
         while _is_ours(root, lock):
@@ -137,7 +137,7 @@ class Mirror:
         self._emit("mirror.written", files=done.written, removed=done.removed, skipped=len(done.failed))
 
     def _waits(self, error: Exception) -> float:
-        """Say once what it waits for."""
+        """Emit the reason for waiting, once for each reason. Return the seconds to wait."""
         reason = error.message if isinstance(error, StoreError) else str(getattr(error, "strerror", "") or error)
         if reason != self._trouble:
             self._trouble = reason
@@ -146,7 +146,6 @@ class Mirror:
 
 
 def _is_ours(root: Path, lock: int) -> bool:
-    """Whether the lock is still the one in the folder, which may be gone, and no other process asks for it."""
     try:
         return os.path.samestat(os.fstat(lock), (root / LOCK).stat()) and not (root / LEAVE).exists()
     except OSError:

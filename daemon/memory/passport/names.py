@@ -1,4 +1,4 @@
-"""Ids of a passport's files, and the paths they get; an id that could be anything else than a name is refused."""
+"""The kinds, ids and paths of a passport's files, and their times. An id that isn't a plain name is refused."""
 
 import datetime as dt
 import hashlib
@@ -11,7 +11,7 @@ from daemon.memory.knowledge.records.kinds import RecordKind
 from daemon.memory.mirror_folders import FOLDER
 
 MANIFEST: Final = "passport.json"
-"""The file that names those of a passport with their digests."""
+"""The file with the digests of a passport's files."""
 
 SUFFIX: Final = ".json"
 LATEST_MS: Final = 253_402_300_799_999
@@ -21,7 +21,7 @@ _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class PassportKind(StrEnum):
-    """What a file of a passport holds, as its field `type` says."""
+    """The type of a passport's file, as in its field `type`."""
 
     EPISODE = "episodic_v3"
     CORE = "core"
@@ -85,7 +85,7 @@ _PLAIN: Final[Mapping[PassportKind, str]] = {
     PassportKind.QUESTION: "state/questions",
 }
 PICTURES: Final = f"{FOLDER}/senses"
-"""Where the pictures of senses lie, as bytes."""
+"""The folder of the senses' pictures."""
 
 PICTURE_SUFFIX: Final = ".jpg"
 
@@ -94,12 +94,12 @@ _REST: Final = r"(?:_[A-Za-z0-9]{1,16}){1,3}"
 
 
 def is_id(kind: PassportKind, name: str) -> bool:
-    """Whether this may be the id of a file of the kind: its prefix and up to three short parts."""
+    """Return True for an id of the kind: its prefix and up to three short parts."""
     return re.fullmatch(_PREFIXES[kind] + _REST, name, re.ASCII) is not None
 
 
 def path_of(kind: PassportKind, name: str, at_ms: int, subject: str = "") -> str:
-    """The path of a file within the passport. Raises ValueError for an id that is no name."""
+    """Return the path of a file within the passport. Raises ValueError for an invalid id."""
     if not is_id(kind, name):
         raise ValueError("it has no id of its kind")
     if kind in _PLAIN:
@@ -113,20 +113,20 @@ def path_of(kind: PassportKind, name: str, at_ms: int, subject: str = "") -> str
 
 
 def picture_path(digest: str) -> str:
-    """The path of a picture's bytes within the passport, by their SHA-256. Raises ValueError for what is no digest."""
+    """Return the path of a picture within the passport, by the SHA-256 of its bytes. Raises ValueError."""
     if not _PICTURE.fullmatch(digest):
         raise ValueError("it is no digest")
     return f"{PICTURES}/{digest[:2]}/{digest}{PICTURE_SUFFIX}"
 
 
 def as_time(at_ms: int) -> str:
-    """A moment as files hold it: UTC, with milliseconds."""
+    """Return a moment as in files: UTC, with milliseconds."""
     moment = dt.datetime.fromtimestamp(at_ms // 1000, dt.UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03d}Z"
 
 
 def read_time(text: str) -> int:
-    """The moment in ms that a text of a file names; without a zone it is UTC. Raises ValueError."""
+    """Return the moment of a text in ms. Without a zone the text is UTC. Raises ValueError."""
     if not _DAY.match(text):
         raise ValueError("it names no moment")
     moment = dt.datetime.fromisoformat(text)

@@ -1,7 +1,4 @@
-"""Decides which files of a passport are stored: what is there, what was forgotten here, and what rests on nothing.
-
-It goes through the files twice, some at a time, and keeps of each no more than a line of a list (`listing`).
-"""
+"""The plan of an import: new, existing and forgotten files, and refusals of files that lack others."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,7 +41,7 @@ _ENDED: Final = "it ended here"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of an id that a passport uses: who may hear it, and the words of a turn that is quoted."""
+    """A known id of a passport: its origin, and the words and author of a quoted turn."""
 
     origin: Origin
     words: str = ""
@@ -53,10 +50,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is stored, in this order, and what is not. `names` are the ids here of turns that have another one there.
+    """The entries to store, in this order, and the rest.
 
-    `resumed` are here already, but an import was cut off before they had all their links. `kept` is both by id, and
-    `known` are the ids of what else is here and is linked with them.
+    `names` are the ids here of turns with another id in the passport. `resumed` are stored already, but an interrupted
+    import left out some links. `kept` has both by id. `known` are existing ids that are linked with them.
     """
 
     listing: Listing
@@ -69,32 +66,32 @@ class Plan:
     known: Collection[str]
 
     def knows(self, name: str) -> bool:
-        """Whether an id leads to something, once all is stored."""
+        """Return True if an id exists once all is stored."""
         return name in self.kept or name in self.known
 
     def loose(self, entry: PassportEntry) -> PassportEntry:
-        """The entry without links that begin at what was here before: a passport changes nothing that is there."""
+        """Return the entry without links from memories that existed before: a passport changes none of them."""
         kept = tuple(one for one in entry.links if one.origin == entry.id or one.origin not in self.known)
         return replace(entry, links=kept)
 
 
 @dataclass(slots=True)
 class _Survey:
-    """What the first look at all files finds."""
+    """The result of the first pass over all files."""
 
     names: Mapping[str, str]
     unfinished: Collection[str]
     seen: set[str] = field(default_factory=set)
     fresh: dict[str, Listed] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
-    told: dict[str, ConversationKey] = field(default_factory=dict)  # what is made of all that was said somewhere
+    told: dict[str, ConversationKey] = field(default_factory=dict)  # entries made of a whole conversation
     erased: set[ConversationKey] = field(default_factory=set)
     refused: list[RefusedFile] = field(default_factory=list)
     unchanged: int = 0
 
 
 async def plan(database: Database, folder: Path, listing: Listing) -> Plan:
-    """What is stored of a passport. Raises StoreError."""
+    """Decide which files are stored. Raises StoreError."""
     survey = _Survey(await database.read(names_of_turns), await database.read(_unfinished))
     for files in in_batches(read_passport(folder), _AT_ONCE):
         some = list[PassportEntry]()
@@ -124,7 +121,7 @@ async def plan(database: Database, folder: Path, listing: Listing) -> Plan:
 
 
 def _admitted(found: PassportEntry | RefusedFile, seen: set[str]) -> PassportEntry | RefusedFile:
-    """An entry whose id is the first of its kind."""
+    """Refuse an entry whose id another file has too, or a summary without its conversation's id."""
     if isinstance(found, RefusedFile):
         return found
     if found.id in seen:
@@ -136,7 +133,7 @@ def _admitted(found: PassportEntry | RefusedFile, seen: set[str]) -> PassportEnt
 
 
 def _note(survey: _Survey, listing: Listing, entry: PassportEntry, standing: str | None) -> None:
-    """`standing`: None for what is new here, '' for what is here and says the same, else why it is refused."""
+    """Sort an entry by its `standing`: None if it is new, '' if it is stored already, else the reason for a refusal."""
     half = _is_half(survey, entry)
     if standing is None or (half and not standing):
         survey.fresh[entry.id] = listing.listed(entry)
@@ -157,7 +154,7 @@ def _is_half(survey: _Survey, entry: PassportEntry) -> bool:
 
 
 def _told_where(entry: PassportEntry) -> ConversationKey | None:
-    """The conversation of which it is made as a whole; without a channel or a thread where it is of all of them."""
+    """Return the conversation that an entry as a whole is made of, or None. No channel or thread means all."""
     ours, audience = entry.form.soul_daemon, entry.origin.audience
     match entry.form:
         case SessionForm() | TopicForm():
@@ -188,10 +185,7 @@ async def _standings(transaction: Transaction, entries: Sequence[PassportEntry],
 async def _standing(
     transaction: Transaction, entry: PassportEntry, names: Mapping[str, str], *, half: bool
 ) -> str | None:
-    """None for what is new here, '' for what is here and says the same, else why it is refused.
-
-    `half`: what is here may lack links.
-    """
+    """Return None for a new entry, '' for a stored equal one (with `half`: apart from links), else a refusal."""
     there, said = await written_as(transaction, entry, names), entry.content
     if there is not None:
         if half:
@@ -208,7 +202,7 @@ async def _standing(
 
 
 async def written_as(transaction: Transaction, entry: PassportEntry, names: Mapping[str, str]) -> JSONObject | None:
-    """What an export would write in the place of an entry; None where memory.db has nothing there."""
+    """Return the content that an export would write for an entry, or None if memory.db has none."""
     if isinstance(entry.form, BesideForm):
         found = await beside_standing(transaction, entry.form)
         return found.content if found else None
@@ -217,7 +211,7 @@ async def written_as(transaction: Transaction, entry: PassportEntry, names: Mapp
 
 
 async def _drop_what_rests_on_nothing(database: Database, listing: Listing, survey: _Survey) -> frozenset[str]:
-    """Refuse what would lead to nothing, or be heard by more; gives the ids of what is here already and is linked."""
+    """Refuse entries with links to nothing, or for a larger audience. Return the existing ids that are linked."""
     known, rests, faults = set[str](), dict[str, tuple[str, ...]](), dict[str, str]()
     for some in in_batches([one for one in survey.fresh.values() if one.linked], _AT_ONCE):
         entries = list[PassportEntry]()
@@ -244,7 +238,6 @@ async def _drop_what_rests_on_nothing(database: Database, listing: Listing, surv
 def _of_passport(
     listing: Listing, fresh: Mapping[str, Listed], entries: Sequence[PassportEntry], ends: Iterable[str]
 ) -> dict[str, Known]:
-    """What the passport itself says of ids, with the words of those that are quoted."""
     quoted = {link.target for entry in entries for link in entry.links if link.quote}
     found = dict[str, Known]()
     for name in ends:
@@ -256,7 +249,7 @@ def _of_passport(
 
 
 async def _known(database: Database, ids: set[str], names: Mapping[str, str]) -> dict[str, Known]:
-    """Those of the ids that memory.db has; `ids` and the keys are as a passport has them."""
+    """Return those of the ids that memory.db has. `ids` and the keys are the passport's."""
     found: dict[str, Known] = {}
     waiting = sorted(ids)
 
@@ -276,7 +269,7 @@ async def _known(database: Database, ids: set[str], names: Mapping[str, str]) ->
 
 
 def _fault(entry: PassportEntry, there: Mapping[str, Known]) -> str:
-    """Why an entry is refused, for its links; empty for none."""
+    """Return the reason to refuse an entry because of its links, or ''."""
     quoted = False
     for one in _own_links(entry):
         if fault := _fault_of_link(one, there.get(one.target)):
@@ -309,7 +302,6 @@ def _own_links(entry: PassportEntry) -> Sequence[OurLink]:
 
 
 def _is_by(entry: PassportEntry, turn: Known) -> bool:
-    """Whether the author of a turn may prove a fact: its claimant, if it names one."""
     assert isinstance(entry.form.soul_daemon, OurRecord)
     claimant = getattr(entry.form.soul_daemon, "claimed_by", "") or entry.form.soul_daemon.person
     return not claimant or claimant == turn.author

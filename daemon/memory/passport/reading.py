@@ -1,4 +1,4 @@
-"""Reads the files of a passport that anybody may have made: what is no small, well-formed file is refused by name."""
+"""Reading the files of an untrusted passport: only small, well-formed plain files are accepted."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ from daemon.memory.passport.names import MANIFEST, SUFFIX, PassportKind, is_id
 from daemon.memory.records import JSONObject
 
 LARGEST: Final = 2 * 2**20
-"""Bytes of the largest file that is read."""
+"""The size in bytes of the largest accepted file."""
 
 _DEEPEST: Final = 8
 _MOST: Final = 2_000_000
@@ -42,7 +42,7 @@ _LONGEST_NAME: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class RefusedFile:
-    """A file that is not loaded, by its path within the passport, and why."""
+    """A file that is not loaded: its path within the passport, and the reason."""
 
     path: str
     reason: str
@@ -50,9 +50,10 @@ class RefusedFile:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file as it was read; a fact that brings no id has one that is made from what it says.
+    """A file as it was read.
 
-    `file` is its path within the passport, `path` the same to be shown, `digest` the SHA-256 of its bytes.
+    A fact without an id gets one made of its content. `file` is the path within the passport, `path` its visible form,
+    `digest` the SHA-256 of its bytes.
     """
 
     file: str
@@ -65,14 +66,14 @@ class Loaded:
 
 
 class _Refused(Exception):
-    """Why a file is refused."""
+    """An error with the reason for a file's refusal."""
 
 
 def read_passport(folder: Path) -> Iterator[Loaded | RefusedFile]:
-    """The files of a passport in the order of their paths, each as it was read or refused.
+    """Yield the files of a passport in the order of their paths, each read or refused.
 
-    A folder `memory` inside it is read where there is one, else the folder itself. Raises StoreError when there is no
-    such folder.
+    Reads the folder `memory` inside it if there is one, else the folder itself. Raises StoreError if there is no such
+    folder.
     """
     root = root_of(folder)
     for number, (path, entry) in enumerate(_walk(root, f"{FOLDER}/" if root != folder else "", _DEEPEST)):
@@ -82,7 +83,7 @@ def read_passport(folder: Path) -> Iterator[Loaded | RefusedFile]:
 
 
 def root_of(folder: Path) -> Path:
-    """The folder that holds the files of a passport. Raises StoreError when there is no such folder."""
+    """Return the folder with a passport's files. Raises StoreError if there is no such folder."""
     root = folder / FOLDER if (folder / FOLDER).is_dir() and not (folder / FOLDER).is_symlink() else folder
     if not root.is_dir():
         raise StoreError(f"{folder} is no folder", hint="name the folder that `soul memory passport export` wrote")
@@ -90,7 +91,7 @@ def root_of(folder: Path) -> Path:
 
 
 def plain_bytes(path: str | Path, most: int = LARGEST) -> bytes:
-    """The bytes of a plain file of at most that size. Raises OSError, and ValueError with the reason."""
+    """Return the bytes of a plain file of at most that size. Raises OSError, and ValueError with the reason."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -121,7 +122,7 @@ def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, os.DirEn
 
 
 def read_again(folder: Path, file: str) -> Loaded | RefusedFile:
-    """A file of a passport that was read before, by its path within it."""
+    """Read a file of a passport again, by its path within the passport."""
     return _load(file, str(folder / file))
 
 
@@ -185,7 +186,7 @@ def _require_storable(value: object, depth: int) -> None:
 
 
 def _kind_of(original: JSONObject) -> PassportKind:
-    """What a file holds: by its type, or, as in the samples of seed 004, by the fields that it has."""
+    """Return a file's kind by its type, or by its fields as in the samples of seed 004."""
     named = original.get("type")
     if named is not None:
         if not isinstance(named, str) or named not in frozenset(PassportKind):
@@ -220,7 +221,6 @@ def _id_of(form: AnyForm, file_name: str) -> str:
 
 
 def _made_of(fact: FactForm) -> str:
-    """An id for a fact that brings none: always the same, so that it is brought in once."""
     parts = "\x1f".join((fact.subject, fact.predicate, fact.object))
     return f"sem_{hashlib.sha256(parts.encode()).hexdigest()[:8]}"
 
@@ -243,6 +243,6 @@ def _no_number(_text: str) -> object:
 
 
 def named(path: str) -> str:
-    """A path that can be shown: bytes that are no text, and controls, are replaced."""
+    """Return a visible form of a path: bytes that are no text, and controls, are replaced."""
     plain = visible_line(path.encode("utf-8", "replace").decode("utf-8"))
     return plain if len(plain) <= _LONGEST_NAME else f"…{plain[-_LONGEST_NAME:]}"

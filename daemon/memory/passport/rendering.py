@@ -1,4 +1,4 @@
-"""Records and turns as files of a passport: forms filled from rows, and bytes that are the same for the same memory."""
+"""Records and turns as files of a passport. Equal memories give equal bytes."""
 
 import hashlib
 import json
@@ -39,14 +39,13 @@ _MOVING: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 JSONValue = object
-"""A value as JSON has it."""
 
 _OWN_WORDS: Final = ("created_at", "learned_at", "last_accessed", "source", "conversation", "episode_id")
-"""Fields whose value is kept as it was written where ours would be another one: a moment, a room, a missing episode."""
+"""The fields whose original value is kept if ours would differ: a moment, a room, a missing episode."""
 
 
 def unknown_in(original: Mapping[str, object], known: Mapping[str, object]) -> dict[str, JSONValue]:
-    """What stands in a file beside what is known of it: further fields, at any depth, and ids that lead nowhere."""
+    """Return a file's content without known fields: further fields at any depth, and ids that lead nowhere."""
     rest: dict[str, JSONValue] = {}
     for name, value in original.items():
         if name not in known:
@@ -65,7 +64,7 @@ def unknown_in(original: Mapping[str, object], known: Mapping[str, object]) -> d
 
 
 def names_in(unknown: Mapping[str, object], within: str = "") -> Iterator[str]:
-    """The names of unknown fields, with those of the fields that hold them: `soul_daemon.mood`."""
+    """Yield the dotted names of unknown fields, such as `soul_daemon.mood`."""
     for name, value in unknown.items():
         if isinstance(value, Mapping) and value:
             yield from names_in(value, f"{within}{name}.")
@@ -74,7 +73,7 @@ def names_in(unknown: Mapping[str, object], within: str = "") -> Iterator[str]:
 
 
 def shared_with(original: Mapping[str, object], known: Mapping[str, object]) -> dict[str, JSONValue]:
-    """Those fields of a form that its file has, too, at any depth."""
+    """Return the fields of a form that its file has too, at any depth."""
     kept: dict[str, JSONValue] = {}
     for name, value in original.items():
         if name in known:
@@ -86,7 +85,7 @@ def shared_with(original: Mapping[str, object], known: Mapping[str, object]) -> 
 
 
 def merged(known: Mapping[str, object], unknown: Mapping[str, object]) -> dict[str, JSONValue]:
-    """The fields of a form with those that were unknown in its file."""
+    """Return the fields of a form with those unknown in its file."""
     whole = dict(known)
     for name, value in unknown.items():
         ours = known.get(name)
@@ -100,7 +99,7 @@ def merged(known: Mapping[str, object], unknown: Mapping[str, object]) -> dict[s
 
 
 def without_links(content: Mapping[str, object]) -> dict[str, JSONValue]:
-    """A file without the fields that its links give: ids of others, and those of ours."""
+    """Return a file's content without the fields made of its links."""
     kept = {name: value for name, value in content.items() if name not in (*REFERENCES, "episode_id")}
     ours = content.get("soul_daemon")
     if isinstance(ours, Mapping):
@@ -109,7 +108,7 @@ def without_links(content: Mapping[str, object]) -> dict[str, JSONValue]:
 
 
 def without_moving(content: Mapping[str, object]) -> dict[str, JSONValue]:
-    """A file of what is no memory, without the fields that go on by themselves wherever it is."""
+    """Return a file's content without the fields that change by themselves."""
     ours = content.get("soul_daemon")
     if not isinstance(ours, Mapping):
         return dict(content)
@@ -118,7 +117,7 @@ def without_moving(content: Mapping[str, object]) -> dict[str, JSONValue]:
 
 
 def covers(whole: object, part: object) -> bool:
-    """Whether all that `part` says stands in `whole`: fields at any depth, lists as they are, ids in any order."""
+    """Return True if `whole` contains `part`: fields at any depth, equal lists, ids in any order."""
     if isinstance(part, Mapping):
         return isinstance(whole, Mapping) and all(
             name in whole
@@ -145,7 +144,7 @@ _SEEDS: Final = (Relation.TURN_REFS, Relation.EPISODE_ID, Relation.EPISODE_REFS,
 
 @dataclass(frozen=True, slots=True)
 class PassportFile:
-    """A file: its path within the passport, the id of what it holds, and its content."""
+    """A file of a passport: its path, the id of its memory, and its content."""
 
     path: str
     id: str
@@ -158,17 +157,17 @@ class PassportFile:
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """The links of one record or turn in both directions, by the ids that the passport shows."""
+    """The links of a record or turn in both directions, with the passport's ids."""
 
     outward: Sequence[Link] = ()
     inward: Sequence[Link] = ()
 
     def to(self, relation: Relation) -> tuple[str, ...]:
-        """What it leads to by a relation."""
+        """Return the targets of links from it with a relation."""
         return in_order(one.target for one in self.outward if one.relation is relation)
 
     def by(self, relation: Relation) -> tuple[str, ...]:
-        """What leads to it by a relation."""
+        """Return the origins of links to it with a relation."""
         return in_order(one.origin for one in self.inward if one.relation is relation)
 
     @property
@@ -181,23 +180,21 @@ class Ties:
 
 
 def as_bytes(content: object) -> bytes:
-    """JSON in UTF-8 with sorted keys, the same for equal values."""
+    """Return JSON in UTF-8 with sorted keys, the same for equal values."""
     return (json.dumps(content, ensure_ascii=False, sort_keys=True, indent=2) + "\n").encode()
 
 
 def in_order(ids: Iterable[str]) -> tuple[str, ...]:
-    """Ids by their numbers, each once."""
+    """Return distinct ids in the order of their numbers."""
     return tuple(sorted(set(ids), key=_number))
 
 
 def content_of(form: AnyForm) -> JSONObject:
-    """A form as the content of a file."""
     content: JSONObject = form.model_dump(mode="json", by_alias=True)
     return content
 
 
 def file_of_record(record: Record, ties: Ties) -> PassportFile:
-    """The file of a record."""
     kind = FILE_KINDS[record.kind]
     subject = record.subject if isinstance(record, Fact) else ""
     path = path_of(kind, record.id, record.at_ms, subject)
@@ -205,7 +202,7 @@ def file_of_record(record: Record, ties: Ties) -> PassportFile:
 
 
 def file_of_turn(row: sqlite3.Row, name: str, episode_id: str) -> PassportFile:
-    """The file of a turn under the id that it has in passports; `row` also has its `place`."""
+    """Return the file of a turn under its id in passports. `row` also has its `place`."""
     turn = Turn.from_row(row)
     kind = PassportKind.TURN_LLM if turn.speaker is Speaks.SOUL else PassportKind.TURN_USER
     soul, workspace, channel, _ = row["conversation"].split("/")
@@ -255,12 +252,11 @@ def file_of_turn(row: sqlite3.Row, name: str, episode_id: str) -> PassportFile:
 
 
 def session_id(conversation: str) -> str:
-    """The id of the summary of a conversation."""
     return f"SESS_{hashlib.sha256(conversation.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def file_of_session(row: sqlite3.Row) -> PassportFile:
-    """The file of a `working_memory` row with the columns of its conversation."""
+    """Return the file of a `working_memory` row with the columns of its conversation."""
     name = session_id(row["conversation"])
     form = SessionForm(
         type=PassportKind.SESSION,

@@ -1,4 +1,4 @@
-"""Reads what memory.db holds as files of a passport, a batch at a time."""
+"""Rows of memory.db as files of a passport, read in batches, and the bytes of pictures."""
 
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -23,10 +23,10 @@ from daemon.memory.passport.rendering import PassportFile, Ties, file_of_record,
 from daemon.memory.records import Speaks
 
 MARK: Final = "B:"
-"""Stands before a digest where the file of these bytes is meant."""
+"""The prefix of a picture's digest in the key of its file."""
 
 LARGEST_PICTURE: Final = 20 * 2**20
-"""Bytes of the largest picture that is brought in."""
+"""The size in bytes of the largest imported picture."""
 
 PICTURES_AFTER: Final = f"""
     SELECT rowid AS seq, '{MARK}' || raw_data_ref AS id FROM senses
@@ -38,7 +38,7 @@ _MOST: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class PictureFile:
-    """The bytes of a picture: its path within the passport, its mark and digest, and the folder that holds it."""
+    """A picture: its path within the passport, its prefix and digest, and the folder that holds it."""
 
     path: str
     id: str
@@ -50,29 +50,26 @@ class PictureFile:
 
 
 async def picture_file(transaction: Transaction, key: str, folder: SenseBytes | None) -> PictureFile | None:
-    """The file of the picture that a sense shows; None where none does."""
+    """Return the file of a picture that a sense shows, or None."""
     digest = key.removeprefix(MARK)
     if folder is None or not await is_shown(transaction, digest):
         return None
     try:
         return PictureFile(picture_path(digest), key, folder)
-    except ValueError:  # what a passport of another house refers to by another name has no bytes here
+    except ValueError:  # another program's passport may name pictures otherwise
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class PictureRoom:
-    """Where pictures are kept, and how many bytes of them at most."""
+    """The folder of pictures, and the most bytes in it."""
 
     folder: SenseBytes
     most_bytes: int
 
 
 async def bring_pictures(database: Database, folder: Path, room: PictureRoom | None) -> tuple[int, list[RefusedFile]]:
-    """Keep those pictures of a passport that a sense here shows; gives how many are new here, and what is refused.
-
-    Without `room` they are looked at, and not kept.
-    """
+    """Store a passport's pictures that a sense shows, if there is `room`. Return the number and the refusals."""
     kept, refused = 0, list[RefusedFile]()
     free = room.most_bytes - await in_background(room.folder.size) if room else 0
     pages = _pictures(root_of(folder))
@@ -97,17 +94,14 @@ async def bring_pictures(database: Database, folder: Path, room: PictureRoom | N
 
 
 def digests_of_pictures(folder: Path) -> Iterator[tuple[str, str]]:
-    """The paths of the pictures of a passport, and whose bytes they hold; no digest for what is no such file."""
+    """Yield the paths of a passport's pictures with their digests, '' for any other file."""
     for path, entry in _pictures(root_of(folder)):
         data = _read(entry) if isinstance(entry, Path) else entry
         yield path, "" if isinstance(data, str) else digest_of(data)
 
 
 def _pictures(root: Path) -> Iterator[tuple[str, Path | str]]:
-    """Every file below the folder of pictures by its path within the passport, or why no more are read.
-
-    Links are left out: `read_passport` refuses them, wherever they are.
-    """
+    """Yield every picture's path in the passport with its file, or the reason why no more are read."""
     top, number = root / PICTURES.rpartition("/")[2], 0
     for folder, folders, names in os.walk(top) if not top.is_symlink() else ():
         folders.sort()
@@ -121,7 +115,6 @@ def _pictures(root: Path) -> Iterator[tuple[str, Path | str]]:
 
 
 def _read(path: Path) -> bytes | str:
-    """The bytes of a picture under its own digest, or why it is refused."""
     try:
         if picture_path(path.stem).split("/")[-2:] != [path.parent.name, path.name]:
             return "it lies under another digest"
@@ -136,7 +129,7 @@ def _read(path: Path) -> bytes | str:
 
 
 SUMMARY: Final = "S:"
-"""Stands before a conversation where the file of its summary is meant."""
+"""The prefix of a conversation in the key of its summary's file."""
 
 _AT_ONCE: Final = 100
 _TURNS_AFTER: Final = """
@@ -163,7 +156,7 @@ AnyFile = PassportFile | PictureFile
 
 @dataclass(frozen=True, slots=True)
 class Unwritable:
-    """A row that can't be made a file, by its id; what it says is no memory."""
+    """A row that can't become a file."""
 
     id: str
 
@@ -171,9 +164,10 @@ class Unwritable:
 async def all_files(
     database: Database, pictures: SenseBytes | None = None
 ) -> AsyncIterator[Sequence[AnyFile | Unwritable]]:
-    """Every file of a passport of memory.db, some at a time: turns, records, summaries, and so on, as they came.
+    """Yield all files of memory.db's passport in batches: turns, records, summaries and the rest.
 
-    What was said while its author had remembering paused is no part of it. Without `pictures` there are none.
+    Messages written while their author had paused remembering are left out, and without a folder `pictures` the
+    pictures too.
     """
     tables = (_TURNS_AFTER, _RECORDS_AFTER, _SESSIONS_AFTER, *(one.after for one in BESIDE), PICTURES_AFTER)
     for following in tables:
@@ -186,7 +180,7 @@ async def all_files(
 
 
 async def file_or_fault(transaction: Transaction, key: str, pictures: SenseBytes | None) -> AnyFile | Unwritable | None:
-    """The same as `file_of_key`, where no row, whatever it holds, raises anything but an error of the database."""
+    """Return the file as `file_of_key`, or Unwritable for a row that raises anything but a database error."""
     try:
         return await file_of_key(transaction, key, pictures)
     except sqlite3.Error:
@@ -196,7 +190,7 @@ async def file_or_fault(transaction: Transaction, key: str, pictures: SenseBytes
 
 
 async def names_of_turns(transaction: Transaction) -> Mapping[str, str]:
-    """The ids here of turns that have another one in passports."""
+    """Return the ids here of turns with another id in passports."""
     rows = await transaction.rows("SELECT p.id, t.seq, t.speaker FROM passport_turns p JOIN turns t ON t.seq = p.seq")
     return {row["id"]: turn_id(Speaks(row["speaker"]), row["seq"]) for row in rows}
 
@@ -204,7 +198,7 @@ async def names_of_turns(transaction: Transaction) -> Mapping[str, str]:
 async def files_of(
     transaction: Transaction, kind: PassportKind, here: str, conversation: ConversationKey | None
 ) -> PassportFile | None:
-    """The file of a turn, a record or a summary by its id here; None where there is none."""
+    """Return the file of a turn, a record or a summary by its id here, or None."""
     if kind is PassportKind.SESSION:
         row = await transaction.one(f"{_SESSIONS} WHERE w.conversation = :id", id=str(conversation))
         return file_of_session(row) if row else None
@@ -219,10 +213,10 @@ async def files_of(
 
 
 async def file_of_key(transaction: Transaction, key: str, pictures: SenseBytes | None) -> AnyFile | None:
-    """The file of a turn or record by its id, or of the summary of a conversation by `S:` and the conversation.
+    """Return the file of a key, or None if an export would write none.
 
-    Of a picture by `B:` and its digest, of other rows by their table and number. None where there is none, or none that
-    an export would write.
+    A key is the id of a turn or record, `S:` and a conversation (its summary), or `B:` and a digest (a picture). Other
+    rows have their table and number.
     """
     if key.partition(":")[0] in BY_TABLE:
         return await beside_file(transaction, key)
@@ -271,7 +265,7 @@ async def _shown(transaction: Transaction, ids: Sequence[str]) -> Mapping[str, s
 
 
 async def workspace_of(transaction: Transaction, soul: str) -> str:
-    """The workspace that a soul was heard in last; empty for none."""
+    """Return the workspace of the soul's newest message, or ''."""
     row = await transaction.one(
         "SELECT workspace FROM conversations WHERE soul = :soul ORDER BY last_ms DESC LIMIT 1", soul=soul
     )

@@ -1,4 +1,4 @@
-"""The JSON Schemas of a passport's files, made from their forms: `python -m daemon.memory.passport.schemas FOLDER`."""
+"""The JSON Schemas of a passport's files, written by `python -m daemon.memory.passport.schemas FOLDER`."""
 
 import sys
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schemas() -> Mapping[str, bytes]:
-    """The schema of each type of file, by the name of the file that publishes it."""
+    """Return the schema of each type of file, by the name of its published file."""
     return {
         f"{kind}.schema.json": as_bytes({"$schema": _DIALECT, **form.model_json_schema()})
         for kind, form in FORMS.items()
@@ -19,7 +19,6 @@ def schemas() -> Mapping[str, bytes]:
 
 
 def main(folder: Path) -> None:
-    """Write the schemas into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in schemas().items():
         (folder / name).write_bytes(content)

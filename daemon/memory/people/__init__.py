@@ -1,1 +1,1 @@
-"""What people decide of what is known of them: to see it, correct it, take it along, pause it, have it forgotten."""
+"""The users' control of their memories: see, correct, export, pause and forget them."""

@@ -1,7 +1,4 @@
-"""Deletes everything of one person from memory.db in one transaction, so that nothing can be half forgotten.
-
-It also is the fence: every cycle and every job under way that may have read the person's words can't be committed.
-"""
+"""The deletion of a person's memories in one transaction, which also stops running cycles and jobs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,13 +27,13 @@ from daemon.memory.thought_parts import WITHOUT_FREE_WORDS
 
 K = TypeVar("K", int, str)
 _WHY: Final = "its person asked to be forgotten"
-_ALL_TURNS: Final = -1  # what was heard since then, that is, ever
+_ALL_TURNS: Final = -1  # a turn number before all turns
 _MANY: Final = 500  # keys in one statement
 
 
 @dataclass(frozen=True, slots=True)
 class Spared:
-    """The conversation and the inbox row in which the person waits to hear that it is done; empty for none."""
+    """The conversation and the inbox row in which the person waits for the confirmation, or ''."""
 
     conversation: str = ""
     message: str = ""
@@ -44,14 +41,14 @@ class Spared:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was deleted, counted by table, and the ids of turns and records that are gone."""
+    """The counts of deleted rows by table, and the ids of deleted turns and records."""
 
     stores: Mapping[str, int]
     gone: tuple[str, ...]
 
 
 async def turns_of(transaction: Transaction, workspace: str, person: str) -> list[int]:
-    """The numbers of the turns that go: the person's and their sessions', the replies, and all of their DMs."""
+    """Return the numbers of the turns to delete: the person's and their sessions', the replies, and all their DMs."""
     rows = await transaction.rows(
         f"""
         WITH theirs AS MATERIALIZED (
@@ -81,9 +78,10 @@ async def erase(  # noqa: PLR0917 - one of each
     said_ms: int,
     repeats: Repeats = NO_REPEATS,
 ) -> Erased:
-    """Delete it. What others said stays; what was made of several people's words is emptied and made anew.
+    """Delete a person's memories.
 
-    Messages that wait and were sent after `said_ms`, by the platform's clock, are heard as those of a stranger.
+    Words of others stay. What was made of several people's words is emptied and made again. Waiting messages of the
+    person sent after `said_ms` (Slack's clock) are handled as those of a new user.
     """
     who, waiting = {"person": person, "workspace": workspace}, await posts_waiting(transaction, workspace)
     private = [row["id"] for row in await transaction.rows(PRIVATE, **who)]
@@ -132,7 +130,7 @@ async def _forget_records(  # noqa: PLR0917 - one of each
     stores: Counter[str],
     now: int,
 ) -> list[str]:
-    """Forget records about them, claims by and about them, and along the links what was made of their turns alone."""
+    """Forget records and claims about the person, their own claims, and all that was made of their turns alone."""
     records = {row["id"] for row in await transaction.rows(_RECORDS, **who)}
     records |= await claims_naming(transaction, **who)
     for conversation in private:
@@ -170,7 +168,7 @@ async def _close_conversations(
     stores: Counter[str],
     now: int,
 ) -> None:
-    """Empty what the conversations keep beside turns; the person's direct messages begin as if never begun."""
+    """Empty the summaries, thoughts and states of the conversations. The person's DMs restart as new ones."""
     for conversation in (*private, *shared):
         await forget_summary(transaction, conversation, _ALL_TURNS)
         await forget_heard(transaction, conversation, _ALL_TURNS, now)
@@ -193,7 +191,7 @@ async def _close_conversations(
 
 
 async def _fence(transaction: Transaction, workspace: str, now: int) -> None:
-    """Let no cycle or job that is under way commit what it may have read: each is begun anew."""
+    """Stop running cycles and jobs from committing anything they may have read. Each restarts."""
     await transaction.run(
         """
         UPDATE conversations SET forgotten = forgotten + 1
@@ -269,14 +267,14 @@ OF_THIS_WORKSPACE: Final = """
                     WHERE t.author = 'session.' || keys.id AND t.speaker = 'session' AND c.workspace <> :workspace)
     AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.author = 'session.' || keys.id AND i.workspace <> :workspace)
     """
-"""In SQL, of rows of `keys`: a person's, unless it is in use in another workspace of the file.
+"""A condition in SQL on rows of `keys`: a person's key that no other workspace of the file uses.
 
-There its sessions are found by it when the person is forgotten there, too; then it goes.
+A key used elsewhere is deleted when the person is forgotten there, too.
 """
 
-# What can't be read goes as a whole where it names them: it must not keep the rest.
+# An unreadable value that names the person is emptied as a whole: it must not stop the rest.
 _DELETED: Final = (
-    # Their keys go first: a hook that comes with one later is refused, and makes no session anew.
+    # Their keys go first: a later hook with one is refused, and creates no session.
     ("keys", f"DELETE FROM keys WHERE {OF_THIS_WORKSPACE}"),  # noqa: S608 - a constant of this module
     ("sessions", "DELETE FROM sessions WHERE person = :person AND workspace = :workspace"),
     (
@@ -287,7 +285,7 @@ _DELETED: Final = (
         """,
     ),
     ("readings", "DELETE FROM readings WHERE instr(words, :person) > 0 AND workspace = :workspace"),
-    (  # another has read that words will come
+    (  # the promise was made to another person
         "goals",
         f"""
         UPDATE goals SET {WITHOUT_WORDS}
@@ -335,7 +333,7 @@ _DELETED: Final = (
     ),
 )
 
-# Rows that stay without their words, so that nothing is taken in or sent a second time; files of messages that became
+# Rows that stay without their words, so messages aren't taken in or sent twice. Files of messages that became
 # no turn go, while the rows of these messages still name their author.
 _BLANKED: Final = (
     (

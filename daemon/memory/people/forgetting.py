@@ -1,7 +1,7 @@
-"""Forgets a whole person, step by step, and goes on where a killed daemon stopped.
+"""Forgetting a whole person, step by step, also after a killed daemon.
 
-`asked`: the tombstone is in memory.db and in the file beside it; the person's words leave the index piece by piece.
-`erased`: one transaction deleted everything. `done`: no page of a file holds the words any more.
+`asked`: the tombstone is in memory.db and in its file, and the words leave the index piece by piece. `erased`: one
+transaction deleted everything. `done`: no page of a file holds the words any more.
 """
 
 import json
@@ -36,7 +36,7 @@ T = TypeVar("T")
 _AT_ONCE: Final = 100  # turns taken out of the index in one transaction, which has to be short
 _REST: Final = 2.0  # times as long as a transaction took
 _EVERY_S: Final = 20.0
-_LATE_MS: Final = 30_000  # until then the one that was asked is at it
+_LATE_MS: Final = 30_000  # until then the process that took the request works on it
 _PEOPLE: Final = """
     SELECT author AS person, workspace FROM inbox WHERE author <> ''
     UNION SELECT t.author, c.workspace FROM turns t JOIN conversations c ON c.id = t.conversation
@@ -62,9 +62,10 @@ class _Order:
 
 
 class ForgettingPeople:
-    """Forgets people for all souls of memory.db; `folder` is SOUL_HOME, `index` that of the vectors.
+    """The forgetting of people for all souls of memory.db.
 
-    `ring` is called once a person is erased, since what is shared may have changed.
+    `folder` is SOUL_HOME, `index` that of the vectors. `ring` is called after an erasure, because shared contexts may
+    have changed.
     """
 
     def __init__(
@@ -85,11 +86,10 @@ class ForgettingPeople:
         self._ring = ring
 
     async def ask(self, workspace: str, person: str, spared: Spared = Spared(), ts: str = "") -> str:  # noqa: B008 - it is frozen
-        """Order that a person be forgotten; durable when it returns, gives the order's id.
+        """Order that a person be forgotten, durably. Return the order's id.
 
-        `ts` is that of the message that asks for it: what the person said up to then, by the platform's clock, does not
-        come back, and what they said later is heard. Without one it is the platform's time now, as far as it is known.
-        The same inbox row orders it once. Raises StoreError.
+        `ts` is that of the request: messages up to it (Slack's clock) don't come back, later ones are handled. Without
+        `ts`, Slack's time now counts, as far as known. An inbox row orders at most once. Raises StoreError.
         """
         now = self._clock.now_ms()
 
@@ -110,15 +110,15 @@ class ForgettingPeople:
         return await self._database.write(unit)
 
     async def knows(self, spared: Spared) -> bool:
-        """Whether that inbox row has ordered it before, as when a daemon was killed at it. Raises StoreError."""
+        """Return True if that inbox row ordered before, as after a kill. Raises StoreError."""
         found = await self._database.one("SELECT 1 FROM tombstones WHERE spared = :spared", spared=_spared(spared))
         return found is not None
 
     async def finish(self, order_id: str) -> Mapping[str, int]:
-        """Carry an order out to its end, from wherever it stands; gives what was deleted, by store.
+        """Carry an order out from its current state.
 
-        Where old pages can't be wiped now, as while a copy of memory.db is being made, `run` ends it later. Raises
-        StoreError.
+        Return the counts of deleted rows by store. If old pages can't be wiped now, as during a backup, `run` finishes
+        later. Raises StoreError.
         """
         while (order := await self._order(order_id)) is not None:
             if order.state == "asked":
@@ -137,15 +137,12 @@ class ForgettingPeople:
         return dict(json.loads(row["stores"])) if row else {}
 
     async def adopt(self) -> int:
-        """Order what the file beside memory.db says and memory.db doesn't know; gives how many people that are.
-
-        So it is when memory.db was put back from a copy by hand. Raises StoreError.
-        """
+        """Order the forgetting of people whom only the tombstones' file names, and return their number."""
         stones = await in_background(partial(read_file, self._folder))
         return await self._database.write(partial(_adopt, stones=stones, now=self._clock.now_ms()))
 
     async def run(self) -> None:
-        """Finish what was left, now and then, until cancelled."""
+        """Finish open orders at intervals, until cancelled."""
         while True:
             await self._attempt(self.adopt())
             for order_id in await self._attempt(self._left()) or ():
@@ -175,10 +172,7 @@ class ForgettingPeople:
         return _read(row) if row else None
 
     async def _take_out(self, order: _Order) -> Repeats:
-        """Take the turns out of the index in short transactions, before the one that deletes them.
-
-        Gives what the soul said to others in their words, which goes with them.
-        """
+        """Remove the turns from the index in short transactions. Return the soul's repeats, which are deleted too."""
         theirs = await self._database.read(partial(turns_of, workspace=order.workspace, person=order.person))
         repeats = await find_repeats(self._database.read, order.workspace, order.person, theirs)
         seqs = [*theirs, *repeats.turns]
@@ -189,7 +183,7 @@ class ForgettingPeople:
         return repeats
 
     async def _clear(self, order: _Order) -> bool:
-        """Wipe what pages of files still hold of deleted words, and files without a row; False where some are left."""
+        """Wipe deleted words from the pages of files, and files without a row. Return False if some are left."""
         await wipe(self._database, self._clock)
         gone = await self._database.one("SELECT gone FROM tombstones WHERE id = :id", id=order.id)
         await clear_leftovers(
@@ -203,9 +197,9 @@ class ForgettingPeople:
 
 
 def forget_again(connection: sqlite3.Connection, folder: Path, now: int) -> int:
-    """Forget in a restored file, before it is used, whom the tombstones beside memory.db name; gives how many.
+    """Forget again in a restored file, before its use, the people of the tombstones.
 
-    What its pages still hold is wiped by the daemon that opens it. Raises StoreError or sqlite3.Error.
+    Return their number. The daemon that opens the file wipes its pages. Raises StoreError or sqlite3.Error.
     """
     stones = read_file(folder)
 
@@ -225,13 +219,13 @@ def forget_again(connection: sqlite3.Connection, folder: Path, now: int) -> int:
 
 
 async def workspaces_of(database: Database, person: str) -> list[str]:
-    """The workspaces in which something is kept of a person. Raises StoreError."""
+    """Return the workspaces with rows about a person. Raises StoreError."""
     rows = await database.rows(f"SELECT DISTINCT workspace FROM ({_PEOPLE}) WHERE person = :person", person=person)  # noqa: S608 - a constant
     return [row["workspace"] for row in rows]
 
 
 async def _erase(transaction: Transaction, order: _Order, now: int, repeats: Repeats) -> None:
-    """Delete all of one person, once; the tombstone stands for everything that was stored up to now."""
+    """Delete all rows of one person, once. The tombstone covers everything stored up to now."""
     claimed = await transaction.one(
         "UPDATE tombstones SET state = 'erased', forgotten_ms = :now WHERE id = :id AND state = 'asked' RETURNING id",
         now=now,

@@ -1,4 +1,4 @@
-"""What is known of one person, for that person: facts with their evidence, what waits, and all of it as an export."""
+"""A person's memories for that person: facts with their evidence, counts of the rest, and an export."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,10 @@ from daemon.memory.records import JSONObject, read_row
 from daemon.memory.worker_store import WorkerStore
 
 SESSIONS_OF_PERSON: Final = "SELECT 'session.' || id AS author FROM keys WHERE person = :person"
-"""In SQL, the authors of what a person's sessions say, by the keys with which they came."""
+"""A SELECT of the author names of a person's sessions, by their keys."""
 
 NAMES_OF_PERSON: Final = f"SELECT :person UNION ALL {SESSIONS_OF_PERSON}"
-"""In SQL, those and the person: all of it is theirs."""
+"""A SELECT of the person and their sessions' author names."""
 
 
 # A CROSS JOIN keeps its order: one person's rows are few, those of a workspace are not.
@@ -36,7 +36,7 @@ TAKES_PART: Final = f"""
     CROSS JOIN conversations c ON c.id = p.conversation WHERE c.workspace = :workspace
     """  # noqa: S608 - constants
 PRIVATE: Final = f"{TAKES_PART} AND c.audience LIKE 'dm:%'"
-"""Those that are the person's alone."""
+"""A SELECT of the ids of the person's DMs."""
 
 
 _ORDER: Final = ("role", "work", "preference", "answering", "other")
@@ -45,7 +45,7 @@ _MOST_QUOTES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class QuotedWords:
-    """Words of a person that prove a fact, from where and when (ms)."""
+    """A quotation of a person that proves a fact, with its conversation and time (ms)."""
 
     quote: str
     conversation: ConversationKey
@@ -54,9 +54,9 @@ class QuotedWords:
 
 @dataclass(frozen=True, slots=True)
 class Besides:
-    """What is kept of a person besides facts, counted; `unread` messages wait to be looked through.
+    """The counts of a person's memories other than facts.
 
-    `summaries` are of visits with this person alone, and what was distilled of these.
+    `unread` messages wait for processing. `summaries` are of visits with this person alone, and their distillations.
     """
 
     messages: int
@@ -69,9 +69,9 @@ class Besides:
 
 @dataclass(frozen=True, slots=True)
 class LastSaid:
-    """What a person said last in a conversation, when (ms), and whether a word of the soul's own came behind it.
+    """A person's last message in a conversation, its time (ms), and True if the soul replied after it.
 
-    `words` are those of the last message that is remembered; `is_newest`: that is this very message.
+    `words` are those of the last remembered message. `is_newest`: both are the same message.
     """
 
     text: str
@@ -82,10 +82,10 @@ class LastSaid:
 
 
 class KnownOfPerson(WorkerStore):
-    """Reads what one worker's soul knows of a person; never more than the readers of the answer may hear."""
+    """The memories of a person that one worker's soul has, limited to what the readers of the answer may hear."""
 
     async def facts(self, person: str, readers: Readers, where: ConversationKey) -> tuple[Fact, ...]:
-        """The facts that hold now, none twice, group by group, oldest first; what was noted besides comes last."""
+        """Return the valid facts without repetition, by topic and age. Facts about others come last."""
         heard, values = record_heard_by(readers, where)
 
         async def unit(transaction: Transaction) -> tuple[Fact, ...]:
@@ -104,15 +104,15 @@ class KnownOfPerson(WorkerStore):
         return await self._database.read(unit)
 
     async def beliefs(self, person: str, readers: Readers, where: ConversationKey) -> tuple[Belief, ...]:
-        """What is believed of the person for a while, as far as the readers may hear it."""
+        """Return the current beliefs about the person that the readers may hear."""
         return await beliefs_about(self._database, self._worker.scope, person, readers, where, self._clock.now_ms())
 
     async def fact(self, fact: str, person: str, readers: Readers, where: ConversationKey) -> Fact | None:
-        """One of these facts by its id; None when it holds no more."""
+        """Return a valid fact of that person by its id, or None."""
         return next((one for one in await self.facts(person, readers, where) if one.id == fact), None)
 
     async def evidence(self, fact: str, readers: Readers, where: ConversationKey) -> tuple[QuotedWords, ...]:
-        """The quotations that prove a fact, newest first, as far as the readers may hear them."""
+        """Return the quotations that prove a fact, newest first, as far as the readers may hear them."""
         heard, values = heard_by(readers, where, audience="t.audience", channel="c.channel")
         rows = await self._database.rows(
             f"""
@@ -129,7 +129,7 @@ class KnownOfPerson(WorkerStore):
         )
 
     async def besides(self, person: str, readers: Readers, where: ConversationKey) -> Besides:
-        """What is kept besides facts, counted."""
+        """Count the person's memories other than facts."""
         heard, values = heard_by(readers, where, audience="t.audience", channel="c.channel")
         seen, of_records = record_heard_by(readers, where)
         row = await self._database.one(
@@ -157,7 +157,7 @@ class KnownOfPerson(WorkerStore):
         return read_row(Besides, row)
 
     async def shown(self, person: str) -> tuple[tuple[str, ...], str]:
-        """The facts of the newest list that the person was shown, in its order, and the one asked about last."""
+        """Return the facts of the last list that the person was shown, in its order, and the fact asked about last."""
         row = await self._database.one(
             "SELECT facts, newest FROM shown_facts WHERE soul = :soul AND workspace = :workspace AND person = :person",
             person=person,
@@ -166,12 +166,12 @@ class KnownOfPerson(WorkerStore):
         return (tuple(json.loads(row["facts"])), row["newest"]) if row else ((), "")
 
     async def last_said(self, person: str, where: ConversationKey) -> LastSaid:
-        """What the person said last in a conversation, that is answered by now. Raises StoreError."""
+        """Return the person's last answered message in a conversation. Raises StoreError."""
         row = await self._database.one(_LAST_SAID, person=person, id=str(where))
         return read_row(LastSaid, row) if row else LastSaid("", 0, is_followed=False, words="", is_newest=False)
 
     async def export(self, person: str, readers: Readers, where: ConversationKey) -> JSONObject:
-        """All that is kept of a person, as JSON: each of their words, and what the readers may hear of the rest."""
+        """Return a person's memories as JSON: all their words, and the rest as far as the readers may hear it."""
         facts = await self.facts(person, readers, where)
         quotes = {one.id: await self.evidence(one.id, readers, where) for one in facts}
         heard, values = heard_by(readers, where, audience="t.audience", channel="c.channel")
@@ -285,7 +285,7 @@ def _plain_fact(fact: Fact, evidence: Sequence[QuotedWords]) -> JSONObject:
 async def show(  # noqa: PLR0917 - the columns of a row
     transaction: Transaction, scope: Mapping[str, str], person: str, facts: Sequence[str], newest: str, now: int
 ) -> None:
-    """Store which list a person was shown, and the fact that was asked about last."""
+    """Store the list that a person was shown, and the fact asked about last."""
     await transaction.insert(
         "shown_facts",
         """
@@ -306,10 +306,10 @@ FRESH: Final = """
     WHERE t.author = :person AND t.speaker = 'person' AND c.soul = :soul AND c.workspace = :workspace
       AND t.passing = 0 AND t.seq > coalesce(l.up_to, 0)
     """
-"""In SQL, the turns `t` of a person that were not looked through yet, with their conversations `c`."""
+"""SQL after FROM: a person's turns `t` that were not processed yet, with their conversations `c`."""
 
 TAUGHT: Final = """
     EXISTS (SELECT 1 FROM turns s WHERE s.trace_id = t.trace_id AND s.conversation = t.conversation
               AND s.speaker = 'soul' AND json_extract(s.thought, '$.user_model_check') = 1)
     """
-"""In SQL, of such a turn: its reply said that something was learned."""
+"""A condition in SQL on a turn `t`: its reply said that something was learned."""

@@ -1,4 +1,4 @@
-"""Which facts are a person's own to see, to correct and to have forgotten."""
+"""The facts that a person may see, correct and have forgotten."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,13 +13,13 @@ OWN_FACT: Final = f"""
         AND r.audience GLOB 'dm:*' AND r.audience IN (SELECT m.audience FROM user_models m
           WHERE m.soul = :soul AND m.workspace = :workspace AND m.person = :person)) END
     """  # noqa: S608 - constants
-"""In SQL, of a record `r` and its fact `k`: it is about a person, they had it noted, or it was noted in their DMs.
+"""A condition in SQL: the record `r` with the fact `k` is about the person, noted by them, or noted in their DMs.
 
-What one says of another who is known to the soul belongs to neither.
+A user's words about another user known to the soul belong to neither.
 """
 
 
 async def own_fact(transaction: Transaction, scope: Mapping[str, str], person: str, fact: str) -> Fact | None:
-    """A fact by its id, also one that holds no more; None where it isn't that person's own."""
+    """Return a fact by its id, also an ended one, or None if it isn't that person's own."""
     found = await select(transaction, Fact, f"r.id = :fact AND {OWN_FACT}", fact=fact, person=person, **scope)
     return found[0] if found else None

@@ -1,4 +1,4 @@
-"""Which admin was shown whose words by a command: recorded before they are printed, told to the person afterwards."""
+"""The record of words shown to an admin, written before they are printed and reported to their authors."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -17,10 +17,10 @@ from daemon.memory.knowledge.records.links import DERIVING, origin_of, turn_seq
 from daemon.memory.records import Speaks
 
 ACT: Final = "read words"
-"""The act in the audit; its object is the person."""
+"""The act in the audit log. Its object is the person."""
 
 ADMINS_GOAL: Final = "GO_"
-"""What the name of a goal begins with whose words or reason no thought but an admin wrote; its row's number follows."""
+"""The prefix of the name of a goal in an admin's own words, before its row number."""
 
 _PASSAGE: Final = "LB_"
 _THOUGHT: Final = "TH_"
@@ -30,10 +30,7 @@ _MADE_OF: Final = ", ".join(f"'{one}'" for one in DERIVING)
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """Something with words: whose soul keeps it, and the platform ids of the people whose words they are.
-
-    `private`: not the whole workspace may hear it.
-    """
+    """A text that a command shows, with the platform ids of its authors. `private`: not for the whole workspace."""
 
     id: str
     soul: str
@@ -43,9 +40,9 @@ class Worded:
 
 
 async def worded(transaction: Transaction, ids: Iterable[str]) -> list[Worded]:
-    """Those turns, records, notes, thoughts and passages of the library that a command may show.
+    """Return the turns, records, notes, thoughts and library passages that a command may show.
 
-    The journal is shown by none, nor is what was said while its author had remembering paused.
+    The journal is left out, and messages written while their author had paused remembering.
     """
     found = [await _one(transaction, name) for name in dict.fromkeys(ids)]
     return [one for one in found if one is not None]
@@ -54,7 +51,7 @@ async def worded(transaction: Transaction, ids: Iterable[str]) -> list[Worded]:
 async def record_readings(
     transaction: Transaction, shown: Collection[Worded], *, actor: str, command: str, now: int
 ) -> None:
-    """Put into the audit that a command shows these words to the admin `actor`, and note whom the soul has to tell."""
+    """Record in the audit log that a command shows these words to the admin `actor`, and note the people to inform."""
     theirs = [(one, person) for one in shown for person in (one.people or {""})]
     every, private = Counter(person for _, person in theirs), Counter(person for one, person in theirs if one.private)
     for person in sorted(every):
@@ -76,7 +73,7 @@ async def record_readings(
 
 
 async def forget_readings(transaction: Transaction, workspace: str, person: str) -> int:
-    """Take a person out of what was recorded; gives the number of rows."""
+    """Remove a person from the records, and return the number of rows."""
     rows = await transaction.rows(
         """
         UPDATE audit SET object = iif(object = :person, '', object), actor = iif(actor = :person, '', actor)
@@ -129,7 +126,7 @@ async def _note(transaction: Transaction, name: str) -> Worded | None:
 
 
 async def _whole_thought(transaction: Transaction, name: str) -> Worded | None:
-    """A thought; its words are also those of the people whom its conversation had heard by then."""
+    """Return a thought. Its words also belong to everyone heard in its conversation until then."""
     row = await transaction.one("SELECT * FROM thoughts WHERE id = :id AND passing = 0 AND emptied = 0", id=name)
     if row is None:
         return None
@@ -147,7 +144,7 @@ async def _whole_thought(transaction: Transaction, name: str) -> Worded | None:
 
 
 async def _goal(transaction: Transaction, name: str) -> Worded | None:
-    """A goal, or its reason, in words of an admin: they are no other person's."""
+    """Return a goal in an admin's words, which belong to no user."""
     row = await transaction.one(
         "SELECT soul, workspace, audience FROM goals WHERE seq = :seq", seq=name[len(ADMINS_GOAL) :]
     )
@@ -158,7 +155,6 @@ async def _goal(transaction: Transaction, name: str) -> Worded | None:
 
 
 async def _model(transaction: Transaction, name: str) -> Worded | None:
-    """What a soul knows and guesses of a person before an audience, in whichever workspace: `model_id` with a `*`."""
     soul, _, person, audience = name.removeprefix(_MODEL).split("/", 3)
     row = await transaction.one(
         "SELECT workspace FROM user_models WHERE soul = :soul AND person = :person AND audience = :audience",
@@ -171,7 +167,7 @@ async def _model(transaction: Transaction, name: str) -> Worded | None:
 
 
 async def _turn(transaction: Transaction, name: str, seq: int, *, private: bool) -> Worded | None:
-    """A turn; the words of a reply are also those of whom it answers."""
+    """Return a turn. The words of a reply also belong to the people that it answers."""
     row = await transaction.one(
         """
         SELECT c.soul, c.workspace, t.conversation, t.author, t.trace_id, t.speaker FROM turns t
@@ -197,7 +193,7 @@ async def _turn(transaction: Transaction, name: str, seq: int, *, private: bool)
 
 
 async def _people_of(transaction: Transaction, authors: Collection[str]) -> frozenset[str]:
-    """The people behind authors: of a session that is the person of its key, the admin's has none."""
+    """Return the people behind authors. A session's person is that of its key, and the admin's key has none."""
     people = set[str]()
     for one in authors:
         if (key := key_of(one)) is None:
@@ -208,7 +204,6 @@ async def _people_of(transaction: Transaction, authors: Collection[str]) -> froz
 
 
 async def _authors(transaction: Transaction, name: str) -> set[str]:
-    """The authors of all messages that a record was made of, at any remove."""
     rows = await transaction.rows(
         f"""
         WITH RECURSIVE made (id) AS (

@@ -1,4 +1,4 @@
-"""Takes a forgotten person's own words out of what is shared, as a new version: who saw the words notices."""
+"""The removal of a forgotten person's own words from shared contexts, as a new version."""
 
 import json
 from typing import Any
@@ -11,10 +11,11 @@ from daemon.memory.stream.emptying import empty_thoughts_on
 
 
 async def redact_contexts(transaction: Transaction, found: Repeats, now: int) -> None:
-    """What is shared stays, without the words; a soul may have taken them from what the person said.
+    """Remove the words from shared contexts.
 
-    Versions of the past lose them where they stand, and say so. The newest becomes a new one in the admin's name: who
-    still has the words has an old version, so that a watcher is sent the new one and a writer is refused.
+    A soul may have taken them from the person's messages. Old versions lose the words in place and are marked as
+    redacted. The newest becomes a new version in the admin's name: watchers receive it, and writers with an old version
+    are refused.
     """
     if not found.words:
         return
@@ -51,7 +52,7 @@ def _without(found: Repeats, data: str) -> str:
 
 
 def _with_names(found: Repeats, value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """The value without the words, in names of fields too: here these are what people and souls chose."""
+    """Return the value without the words, in names of fields too: people and souls chose these."""
     if isinstance(value, dict):
         return {found.without_them(name): _with_names(found, one) for name, one in value.items()}
     return [_with_names(found, one) for one in value] if isinstance(value, list) else found.without_them(value)

@@ -1,8 +1,8 @@
-"""Finds what the soul said to others in the words of a person who is forgotten: it goes with them.
+"""The soul's messages to others that repeat a forgotten person's own words: they are deleted too.
 
-Such words are those that the person said, or showed in a file, and no other user. A reply to another is looked at where
-the person took part, where something of theirs had surfaced, and where an earlier reply of that kind stands before it.
-Posts are looked at in the same channels, and those that went to one person alone: answers to *why* are no turns.
+Own words are those that the person said, or showed in a file, and no other user. Replies to others are checked in the
+person's conversations, where a memory of theirs had surfaced, and after an earlier such reply. Posts are checked in the
+same channels, and those to one person alone, because answers to *why* are no turns.
 """
 
 import json
@@ -20,17 +20,16 @@ from daemon.memory.records import IN_PRIVATE
 from daemon.memory.stream.emptying import empty_thoughts_on
 
 Read = Callable[[Unit[list[sqlite3.Row]]], Awaitable[list[sqlite3.Row]]]
-"""Runs one short read."""
 
-_LETTERS: Final = 4  # a shorter word of an alphabet is no one's own
+_LETTERS: Final = 4  # a shorter word of an alphabet never counts as a person's own
 _AT_ONCE: Final = 500  # rows of one read, which has to be short
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """`words` are the person's own; `turns` the numbers of the soul's turns with one of them, up to number `upto`.
+    """The person's own `words`, and the numbers of the soul's `turns` with one of them, up to `upto`.
 
-    `posts` are those of its posts in these `channels`, up to number `posts_upto`, whose texts are still kept.
+    `posts` are the numbers of its posts with kept texts in these `channels`, up to `posts_upto`.
     """
 
     words: frozenset[str] = frozenset()
@@ -41,11 +40,10 @@ class Repeats:
     channels: frozenset[str] = frozenset()
 
     def holds_one(self, *texts: str) -> bool:
-        """Whether one of the person's own words is in a text."""
         return any(not self.words.isdisjoint(words_of(text)) for text in texts)
 
     def without_them(self, value: Any) -> Any:  # noqa: ANN401  # any JSON value
-        """A text without the person's own words, or a JSON value whose texts are."""
+        """Return a text, or all texts of a JSON value, without the person's own words."""
         if isinstance(value, str):
             places = [(start, end) for word, start, end in spans_of(value) if word in self.words]
             for start, end in reversed(places):
@@ -57,11 +55,10 @@ class Repeats:
 
 
 NO_REPEATS: Final = Repeats()
-"""Nothing was repeated."""
 
 
 async def find_repeats(read: Read, workspace: str, person: str, theirs: Sequence[int]) -> Repeats:
-    """Look for them in many short reads; `theirs` are the numbers of the turns that go anyway."""
+    """Find the repeats in many short reads. `theirs` are the numbers of the turns to delete anyway."""
     looking = _Looking(read, workspace, person)
     (newest,) = await looking.rows("SELECT coalesce(max(seq), 0) AS seq FROM turns")
     (post,) = await looking.rows("SELECT coalesce(max(seq), 0) AS seq FROM outbox")
@@ -72,7 +69,7 @@ async def find_repeats(read: Read, workspace: str, person: str, theirs: Sequence
 
 
 async def repeats_since(transaction: Transaction, workspace: str, before: Repeats) -> frozenset[int]:
-    """Those that were said since they were looked for; short, since few turns are that new."""
+    """Return the repeats since the search. It is short, because few turns are that new."""
     if not before.words:
         return frozenset()
     rows = await transaction.rows(
@@ -87,7 +84,7 @@ async def repeats_since(transaction: Transaction, workspace: str, before: Repeat
 
 
 async def conversations_of(transaction: Transaction, turns: Iterable[int]) -> list[str]:
-    """The conversations that turns stand in."""
+    """Return the conversations of turns."""
     rows = await transaction.rows(
         "SELECT DISTINCT conversation FROM turns WHERE seq IN (SELECT value FROM json_each(:seqs))",
         seqs=json.dumps(sorted(turns)),
@@ -96,7 +93,7 @@ async def conversations_of(transaction: Transaction, turns: Iterable[int]) -> li
 
 
 async def erase_repeats(transaction: Transaction, conversations: Sequence[str], found: Repeats, now: int) -> None:
-    """Take the words out of what the conversations keep beside turns: posts, reminders, requests, their path."""
+    """Remove the words from the conversations' rows other than turns: posts, reminders, requests and states."""
     if not found.words:
         return
     among = {"ids": json.dumps(list(conversations))}
@@ -123,7 +120,7 @@ async def erase_repeats(transaction: Transaction, conversations: Sequence[str], 
 
 
 async def _redact_intentions(transaction: Transaction, found: Repeats, conversations: str) -> None:
-    """What others wait for, and what fell due for them just now, stays without the words: it is theirs."""
+    """Remove the words from others' waiting and just fired reminders, which stay."""
     for table, text, which in (("intentions", "content", "1"), ("inbox", "body", "modality = 'time'")):
         rows = await transaction.rows(
             f"SELECT id, {text} AS said, params FROM {table} WHERE {which} "  # noqa: S608 - literals
@@ -161,10 +158,10 @@ EMPTIED: Final = """
     settled_ms = CASE WHEN state IN ('drafting', 'sending') THEN settled_ms ELSE coalesce(settled_ms, :now) END,
     state = CASE WHEN state = 'pending' THEN 'dropped' ELSE state END
 """
-"""In SQL, what a post becomes whose words are forgotten.
+"""SQL assignments for a post whose words are forgotten.
 
-One that is being sent may arrive all the same: the courier finds out, and ends it. A draft, which has no words yet, is
-ended by the cycle that follows.
+A post that is being sent may arrive all the same: the courier notices and ends it. The following cycle ends a draft,
+which has no words yet.
 """
 _BLANK_POST: Final = f"UPDATE outbox SET {EMPTIED} WHERE id = :key"  # noqa: S608 - a constant
 _THERE: Final = f"""
@@ -208,7 +205,7 @@ class _Looking:
         return await self.read(unit)
 
     async def own_words(self, theirs: Sequence[int]) -> frozenset[str]:
-        """The words that the person and their sessions said, and nobody else."""
+        """Return the words that only the person and their sessions said."""
         words = set[str]()
         said = [await self.rows(_SAID, seqs=json.dumps(list(part)), person=self.person) for part in _sliced(theirs)]
         for row in (*chain(*said), *await self.rows(_RECORDED, workspace=self.workspace, person=self.person)):
@@ -221,7 +218,7 @@ class _Looking:
         return frozenset(words)
 
     async def repeated(self, words: frozenset[str], theirs: Sequence[int]) -> frozenset[int]:
-        """The soul's turns with one of the words, wherever the way leads from the person's turns."""
+        """Return the soul's turns with one of the words that are reached from the person's turns."""
         known, found, fresh = set(theirs), set[int](), list(theirs)
         own = Repeats(words)
         while fresh:
@@ -233,7 +230,7 @@ class _Looking:
         return frozenset(found)
 
     async def posted(self, words: frozenset[str]) -> frozenset[int]:
-        """The numbers of the posts with one of the words, oldest first by an index over those that are kept."""
+        """Return the numbers of the kept posts with one of the words."""
         own, found, last = Repeats(words), set[int](), {"since": 0, "after": 0}
         where = {"workspace": self.workspace, "channels": json.dumps(sorted(self.channels)), "most": _AT_ONCE}
         while rows := await self.rows(_POSTS, **where, **last):
@@ -242,7 +239,6 @@ class _Looking:
         return frozenset(found)
 
     async def _reached(self, turns: Sequence[int]) -> list[sqlite3.Row]:
-        """What the soul said where these turns stand, once for each conversation, and where they had surfaced."""
         conversations = await self.rows(_STAND_IN, seqs=json.dumps(list(turns)))
         reached = list[sqlite3.Row]()
         for row in conversations:

@@ -1,4 +1,4 @@
-"""Looks for what may be left of a person after they were forgotten: in rows, and in the bytes of every file."""
+"""The search for leftovers of a forgotten person in rows and in the bytes of files, and their removal."""
 
 import shutil
 from collections.abc import Collection, Iterator, Sequence
@@ -24,7 +24,7 @@ _MOST: Final = 200  # texts that are looked for
 _LEAST: Final = 12  # characters; a shorter text says nothing
 _READ: Final = 4 * 2**20  # bytes at a time
 _LONGEST: Final = 200  # characters of a text that are looked for
-_APART: Final = ("backups",)  # folders that keep what they hold until it is replaced, as the person is told
+_APART: Final = ("backups",)  # folders whose contents stay until they are replaced, as the person reads
 
 _ROWS: Final = f"""
     SELECT (SELECT count(*) FROM turns t JOIN conversations c ON c.id = t.conversation
@@ -56,7 +56,7 @@ _SAID: Final = "SELECT seq, body FROM turns WHERE seq > :after ORDER BY seq LIMI
 
 
 async def texts_of(database: Database, workspace: str, person: str) -> tuple[str, ...]:
-    """A person's texts to look for afterwards, longest first; read before they are forgotten. Raises StoreError."""
+    """Return a person's texts to search for after the forgetting, longest first. Raises StoreError."""
 
     async def unit(transaction: Transaction) -> tuple[str, ...]:
         seqs = await turns_of(transaction, workspace, person)
@@ -75,10 +75,7 @@ async def texts_of(database: Database, workspace: str, person: str) -> tuple[str
 
 
 async def residues(database: Database, folder: Path, workspace: str, person: str, texts: Sequence[str]) -> int:
-    """How many rows and how many files still hold something; a text that others have said, too, does not count.
-
-    Raises StoreError or OSError.
-    """
+    """Count rows and files with leftovers. Texts that others said, too, don't count. Raises StoreError or OSError."""
     row = await database.one(_ROWS, person=person, workspace=workspace)
     assert row is not None  # it has no FROM
     alone = await _said_by_no_other(database, texts)
@@ -100,7 +97,6 @@ def _files_with(folder: Path, needles: Sequence[bytes]) -> int:
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
-    """The bytes of a file in overlapping pieces."""
     overlap = b""
     with path.open("rb") as file:
         while piece := file.read(_READ):
@@ -109,14 +105,14 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 _SENSES: Final = "senses"
-_LOOKS: Final = 40  # at whether the owner of the index has followed
+_LOOKS: Final = 40  # checks that the index's owner has followed
 _BETWEEN_S: Final = 0.25
 
 
 async def clear_leftovers(database: Database, clock: Clock, folder: Path, index: Path, gone: Sequence[str]) -> None:
-    """Delete the files and vectors of memories that are gone, by id. Raises StoreError.
+    """Delete the files and vectors of deleted memories, by id.
 
-    The vectors' owner does it for its own files, asked through the queue; it is waited for a while.
+    Raises StoreError. The process that owns the vectors deletes its own, asked through the queue, with a limited wait.
     """
     for _ in range(_LOOKS):
         if await in_background(partial(_without_owner, index, gone)):
@@ -139,7 +135,7 @@ async def _queued(database: Database, gone: Sequence[str]) -> bool:
 
 
 def _without_owner(index: Path, gone: Sequence[str]) -> bool:
-    """Delete the vectors here where no process owns them; whether that was so."""
+    """Delete the vectors if no other process owns them. Return False if one does."""
     if not (index / FILE).exists():
         return not any(index.glob(f"{FOLDERS}*"))
     try:

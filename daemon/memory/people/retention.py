@@ -1,7 +1,4 @@
-"""Erases what is older than it may be kept for: what was said, facts that hold no more, episodes, senses, the journal.
-
-Counted from when it was said or noted, so that it holds after any time in which no daemon ran.
-"""
+"""The deletion of memories older than their limits, by the age of the message or note."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,23 +22,17 @@ from daemon.memory.stream.emptying import empty_thoughts_before, note_aged
 
 
 async def drop_faded(transaction: Transaction, now: int, most: int) -> int:
-    """Drop beliefs about people whose time is over, also out of the history; gives how many."""
+    """Drop expired beliefs about people, old versions included, and return their number."""
     return await _drop(transaction, "until_ms <= :until", now, most)
 
 
 async def drop_old_parts(transaction: Transaction, before_ms: int, most: int) -> int:
-    """Drop what was said before a moment of the soul itself or its world; gives how many.
-
-    Values and its own text hold for good.
-    """
+    """Drop old statements about the soul or its world (not values or its own text), and return their number."""
     return await _drop(transaction, "audience <> '' AND at_ms < :until", before_ms, most)
 
 
 async def drop_old_goals(transaction: Transaction, before_ms: int, most: int) -> int:
-    """Drop the goals that an admin gave and that were closed before a moment; gives how many.
-
-    Those of thoughts go with the words of these, and an open one is still meant to be done.
-    """
+    """Drop an admin's goals that were closed before a moment, and return their number."""
     rows = await transaction.rows(
         """
         DELETE FROM goals WHERE seq IN
@@ -73,14 +64,14 @@ ITS_PARTS: Final = """
     AND p.id < substr(i.answered_by, 1, length(i.answered_by) - 1) || ':'
   WHERE i.answered_by IS NOT NULL AND
 """
-"""In SQL, before a condition on rows `i` of `inbox`: the parts of the replies to them in `outbox`.
+"""SQL before a condition on rows `i` of `inbox`: the parts of their replies in `outbox`.
 
-The first part has the key `…#0`; they are found by their keys, in which digits follow, and `:` comes behind digits.
-With `+state` beside it SQLite doesn't go through all posts of a state instead.
+The first part has the key `…#0`. Parts are found by key: digits follow `#`, and `:` sorts after digits. Write `+state`
+in a further condition, or SQLite scans all posts of a state instead.
 """
 
 ENDED: Final = "+state IN ('sent', 'expired', 'dropped', 'dead', 'unknown')"
-"""In SQL, of a post: it is over, however it ended."""
+"""A condition in SQL: the post is over, sent or not."""
 
 _SILENT: Final = """
     SELECT p.conversation, max(p.said_ms) AS said_ms FROM turns p WHERE p.passing = 1
@@ -90,9 +81,9 @@ _SILENT: Final = """
 
 
 async def erase_passed(database: Database, clock: Clock, *, silence_ms: int) -> int:
-    """Erase what passes in conversations that were silent for so long; gives the number of turns.
+    """Erase passing turns in conversations that were silent for so long, and return their number.
 
-    A conversation in which it fails holds up no other. Raises the first such error in the end.
+    After a failure the other conversations go on. Raises the first such error at the end.
     """
     total, now, failed = 0, clock.now_ms(), dict[str, Exception]()
     while ended := await database.rows(_SILENT, before=now - silence_ms, failed=as_json(list(failed))):
@@ -110,9 +101,9 @@ async def erase_passed(database: Database, clock: Clock, *, silence_ms: int) -> 
 async def erase_turns(
     transaction: Transaction, rows: Sequence[tuple[int, str, str, str]], now: int, why: str, *, aged: bool = False
 ) -> None:
-    """Erase turns (seq, conversation, speaker, ts) with what was made of them, and their words in the queues.
+    """Erase turns (seq, conversation, speaker, ts), what was made of them, and their words in the queues.
 
-    Where they only `aged`, whole thoughts on them keep their words until they are as old themselves.
+    If they only `aged`, whole thoughts on them keep their words until they are as old.
     """
     if aged:
         await note_aged(transaction, [row[0] for row in rows])
@@ -143,7 +134,7 @@ async def erase_turns(
 
 
 async def erase_what_passes(database: Database, clock: Clock, emit: Emit, *, silence_ms: int) -> None:
-    """Erase it every half minute until cancelled."""
+    """Erase passing turns every half minute until cancelled."""
     while True:
         try:
             if gone := await erase_passed(database, clock, silence_ms=silence_ms):
@@ -178,7 +169,7 @@ _WHY: Final = "older than it is kept for"
 
 @dataclass(frozen=True, slots=True)
 class MemoryRetention:
-    """For how many days each kind is kept; 0: for ever."""
+    """The days for which each kind is kept, 0 for ever."""
 
     turns: int = 0
     facts: int = 0
@@ -188,7 +179,7 @@ class MemoryRetention:
 
 
 async def expire(database: Database, clock: Clock, kept: MemoryRetention) -> int:
-    """Erase what is too old; gives how many turns and records. Raises StoreError."""
+    """Erase expired memories, and return the number of turns and records. Raises StoreError."""
     now, total = clock.now_ms(), 0
     await _while_any(database, clock, partial(drop_faded, now=now, most=_RETENTION_AT_ONCE))
     if kept.turns:
@@ -210,7 +201,7 @@ async def expire(database: Database, clock: Clock, kept: MemoryRetention) -> int
 
 
 async def expire_periodically(database: Database, kept: MemoryRetention, clock: Clock, emit: Emit) -> None:
-    """Erase it every hour until cancelled, at once after a start."""
+    """Erase expired memories at once and then every hour, until cancelled."""
     while True:
         try:
             if gone := await expire(database, clock, kept):
@@ -250,10 +241,10 @@ async def _old_records(transaction: Transaction, which: str, now: int, before: i
 
 
 async def forget_asked(transaction: Transaction, workspace: str, person: str, now: int) -> None:
-    """Forget it as far as it stands beside a person's own rows: with the owners of sessions that they asked.
+    """Forget a person's requests to sessions.
 
-    What others asked the person's own sessions stays theirs, without whose they were; the answers go, and threads are
-    bound to these sessions no more.
+    Others' requests to the person's own sessions stay without the owner's id, their answers are deleted, and the
+    sessions are unbound.
     """
     who = {"person": person, "workspace": workspace}
     await unbind_all(transaction, workspace, person, now)
@@ -284,10 +275,7 @@ _EMPTIED = f"""
 
 
 async def claims_naming(transaction: Transaction, workspace: str, person: str) -> set[str]:
-    """The ids of claims whose subject, or else whose line, bears a name of this person that nobody else has.
-
-    A claim about somebody who was mentioned has their platform id, and is none of these.
-    """
+    """Return the ids of claims whose subject, or else line, has a name of only this person."""
     names, others = set[str](), set[str]()
     for row in await transaction.rows(_NAMES, workspace=workspace):
         (names if row["person"] == person else others).update(words_of(row["name"]))

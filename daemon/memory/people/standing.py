@@ -1,4 +1,4 @@
-"""What each person decided about being remembered: paused, informed of it, about to have everything forgotten."""
+"""Users' decisions about remembering (paused, informed, about to forget everything), and beliefs about them."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -16,10 +16,9 @@ _KEY = "soul = :soul AND workspace = :workspace AND person = :person"
 
 
 class Remembering(WorkerStore):
-    """Reads what one worker's people decided; the acts of a commit write it."""
+    """The decisions of one worker's users. Commits write them."""
 
     async def paused(self, people: Collection[str]) -> frozenset[str]:
-        """Those of the people of whom nothing is to be remembered now."""
 
         async def unit(transaction: Transaction) -> frozenset[str]:
             return await paused_of(transaction, self._worker.scope, people)
@@ -27,7 +26,7 @@ class Remembering(WorkerStore):
         return await self._database.read(unit) if people else frozenset()
 
     async def forgotten(self, said: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-        """Those of the platform's messages, each its author and ts, that their author asked to be forgotten."""
+        """Return the messages (author, ts) that their author asked to forget."""
 
         async def unit(transaction: Transaction) -> frozenset[tuple[str, str]]:
             workspace = self._worker.scope["workspace"]
@@ -36,7 +35,7 @@ class Remembering(WorkerStore):
         return await self._database.read(unit) if said else frozenset()
 
     async def was_informed(self, person: str) -> bool:
-        """Whether the person was informed that the soul remembers."""
+        """Return True if the person was informed that the soul remembers."""
         row = await self._database.one(
             f"SELECT 1 FROM remembering WHERE {_KEY} AND informed_ms IS NOT NULL",  # noqa: S608 - a constant
             person=person,
@@ -45,7 +44,7 @@ class Remembering(WorkerStore):
         return row is not None
 
     async def may_confirm(self, person: str) -> bool:
-        """Whether the person asked, a while ago at most, that everything be forgotten."""
+        """Return True if the person recently asked to forget everything."""
         row = await self._database.one(
             f"SELECT 1 FROM remembering WHERE {_KEY} AND forget_until_ms > :now",  # noqa: S608 - a constant
             person=person,
@@ -56,10 +55,7 @@ class Remembering(WorkerStore):
 
 
 async def paused_of(transaction: Transaction, scope: Mapping[str, str], people: Collection[str]) -> frozenset[str]:
-    """Those of the people of whom nothing is to be remembered now, their sessions among them.
-
-    `scope` holds soul and workspace.
-    """
+    """Return those of the people who paused remembering, their sessions included. `scope` has soul and workspace."""
     rows = await transaction.rows(
         """
         WITH paused AS (SELECT person FROM remembering
@@ -74,7 +70,7 @@ async def paused_of(transaction: Transaction, scope: Mapping[str, str], people: 
 async def decide(
     transaction: Transaction, scope: Mapping[str, str], person: str, column: str, value: int | None
 ) -> None:
-    """Store a decision; `column` is a literal of this package."""
+    """Store a decision. `column` must be a literal of this package."""
     await transaction.insert(
         "remembering",
         f"ON CONFLICT (soul, workspace, person) DO UPDATE SET {column} = excluded.{column}",
@@ -90,7 +86,7 @@ _MOST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """A belief in force, since when and until when (ms, UTC)."""
+    """A belief in force, with its beginning and end (ms, UTC)."""
 
     id: str
     attribute: str
@@ -106,7 +102,7 @@ class Belief:
 async def beliefs_about(  # noqa: PLR0917 - one of each
     database: Database, scope: Mapping[str, str], person: str, readers: Readers, where: ConversationKey, now: int
 ) -> tuple[Belief, ...]:
-    """The beliefs in force about a person that the readers of an answer may hear, oldest first. Raises StoreError."""
+    """Return current beliefs about a person that the readers of an answer may hear, oldest first. Raises StoreError."""
     heard, values = heard_by(readers, where, audience="d.audience", channel="c.channel", thought_before="d.readers")
     rows = await database.rows(
         f"""
@@ -125,7 +121,7 @@ async def beliefs_about(  # noqa: PLR0917 - one of each
 
 
 async def forget_belief(transaction: Transaction, scope: Mapping[str, str], person: str, name: str) -> None:
-    """Forget a belief about a person with all that was believed in its place, and the thoughts that hold it."""
+    """Forget a belief about a person, all its versions, and the thoughts that hold it."""
     if not name.startswith(_ID) or not name[len(_ID) :].isdecimal():
         return
     rows = await transaction.rows(

@@ -1,4 +1,4 @@
-"""What people take back that may be no turn, or none any more: a message by its place, and all of a person's words."""
+"""Thoughts that rest on what a user takes back: one message by its place, or all of a person's words."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _GIVEN: Final = f"""
 
 
 async def empty_thoughts_of_message(transaction: Transaction, workspace: str, channel: str, ts: str) -> None:
-    """Empty what rests on a message, also where no soul has it as a turn, or its turn is gone by its age."""
+    """Empty thoughts on a message, also if no soul has it as a turn, or its turn expired."""
     await empty_thoughts_on(transaction, [message_id(workspace, channel, ts)])
     aged = await transaction.rows(
         "SELECT seq, conversation FROM aged_turns WHERE workspace = :workspace AND channel = :channel AND ts = :ts",
@@ -30,11 +30,10 @@ async def empty_thoughts_of_message(transaction: Transaction, workspace: str, ch
 
 
 async def empty_thoughts_of_person(transaction: Transaction, workspace: str, person: str, turns: Sequence[str]) -> None:
-    """Empty what rests on these turns of a person, on words of theirs that are none, their notes, and guesses.
+    """Empty thoughts on these turns of a person, their other words, their notes, and guesses about them.
 
-    So does what rests on goals that an admin gave for them, in their direct messages, or by their id.
-
-    No id is left that names them.
+    Thoughts on goals that an admin gave for them, in their DMs or by their id, are emptied too. No id is left that
+    names the person.
     """
     notes = await transaction.rows(
         "SELECT id FROM shared_messages WHERE workspace = :workspace AND (behalf = :person OR owner = :person)",

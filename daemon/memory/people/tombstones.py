@@ -1,8 +1,7 @@
-"""Who was forgotten, in a form that can't be read: a salted digest in memory.db and in a file beside it.
+"""Forgotten people as salted digests, in memory.db and in a file next to it.
 
-A restored backup that lacks a tombstone of the file forgets again. What a forgotten person wrote before is not taken in
-a second time from the platform's history: the platform's timestamps alone decide, since this machine's clock may be
-minutes ahead of the platform's or behind it.
+A restored backup that lacks a tombstone of the file forgets again. Their earlier messages are not read again from
+Slack's history. Only Slack's timestamps decide, because this machine's clock may be minutes off.
 """
 
 import hashlib
@@ -25,9 +24,9 @@ _NEWEST: Final = 20  # messages by which the clocks are compared
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """`digest` is of the salt and the id of a person whose words are forgotten.
+    """The digest of a salt and the id of a forgotten person.
 
-    Those that were stored up to `forgotten_ms` by this machine's clock, and said up to `said_ms` by the platform's.
+    It covers rows stored up to `forgotten_ms` (this machine's clock), and messages up to `said_ms` (Slack's clock).
     """
 
     id: str
@@ -38,18 +37,17 @@ class Tombstone:
     said_ms: int
 
     def is_of(self, person: str) -> bool:
-        """Whether it is this person's."""
         return secrets.compare_digest(self.digest, _digest(self.salt, self.workspace, person))
 
 
 def tombstone_of(workspace: str, person: str, now: int, said_ms: int) -> Tombstone:
-    """A new tombstone for what was said up to `said_ms` by the platform's clock, when ours says `now`."""
+    """Return a new tombstone for messages up to `said_ms` by Slack's clock. `now` is ours."""
     salt = secrets.token_hex(16)
     return Tombstone(secrets.token_hex(8), workspace, salt, _digest(salt, workspace, person), now, said_ms)
 
 
 def platform_ms(ts: str) -> int:
-    """A message's ts in milliseconds of the platform's clock; 0 for one that is no number."""
+    """Return a message's ts in ms of Slack's clock, 0 if it isn't a number."""
     try:
         return int(float(ts) * 1000)
     except (ValueError, OverflowError):
@@ -57,10 +55,10 @@ def platform_ms(ts: str) -> int:
 
 
 async def platform_now(transaction: Transaction, workspace: str, now: int) -> int:
-    """The platform's time, in milliseconds, when our clock says `now`: to the second, and never before a known message.
+    """Return Slack's time in ms when our clock says `now`, never before a known message.
 
-    The newest messages that came live say how far the clocks are apart; a message is a moment on its way. Those of the
-    terminal and of HTTP have our clock's time. Where none is known, both clocks are taken for one.
+    The newest live messages give the difference of the clocks, as a message arrives in a moment. Messages of the
+    terminal and of HTTP have our clock's time. Without messages, both clocks count as equal.
     """
     row = await transaction.one(
         """
@@ -77,24 +75,23 @@ async def platform_now(transaction: Transaction, workspace: str, now: int) -> in
 
 
 async def was_said_before(transaction: Transaction, workspace: str, person: str, ts: str) -> bool:
-    """Whether a person asked, at that message or after it by the platform's clock, to be forgotten."""
+    """Return True if a person asked to be forgotten at or after that message, by Slack's clock."""
     stones = await _tombstones(transaction, "workspace = :workspace AND said_ms >= :ms", workspace, platform_ms(ts))
     return any(one.is_of(person) for one in stones)
 
 
 async def was_stored_before(transaction: Transaction, workspace: str, person: str, at_ms: int) -> bool:
-    """Whether what was stored of a person at that time, by the clock of a daemon, is forgotten."""
+    """Return True if a person's rows stored at that time, by a daemon's clock, are forgotten."""
     stones = await _tombstones(transaction, "workspace = :workspace AND forgotten_ms >= :ms", workspace, at_ms)
     return any(one.is_of(person) for one in stones)
 
 
 async def all_tombstones(transaction: Transaction) -> tuple[Tombstone, ...]:
-    """Every tombstone of memory.db."""
     return await _tombstones(transaction, "1 = 1 OR workspace = :workspace OR forgotten_ms = :ms", "", 0)
 
 
 def read_file(folder: Path) -> tuple[Tombstone, ...]:
-    """The tombstones of the file beside memory.db. Raises StoreError when it can't be read."""
+    """Return the tombstones of the file next to memory.db. Raises StoreError if it is unreadable."""
     path = folder / FILE
     try:
         kept = json.loads(path.read_text("utf-8"))
@@ -110,7 +107,7 @@ def read_file(folder: Path) -> tuple[Tombstone, ...]:
 
 
 def write_file(folder: Path, tombstones: Sequence[Tombstone]) -> None:
-    """Add tombstones to the file, whole and on disk when it returns. Raises StoreError."""
+    """Add tombstones to the file, durably. Raises StoreError."""
     known = {one.id: one for one in (*read_file(folder), *tombstones)}
     path, fresh = folder / FILE, folder / f".{FILE}.{secrets.token_hex(4)}"
     try:

@@ -1,7 +1,7 @@
-"""Takes the words of a forgotten fact out of what quotes them: turns, thoughts, what these made, and its twins.
+"""The removal of a forgotten fact's words from turns, thoughts, results of thoughts, and equal facts.
 
-All else of the same person stays. A text tells a fact by the words that prove it, or by a sentence with all the telling
-words of the fact.
+Everything else of the person stays. A text tells a fact if it holds a quotation, or a sentence with all telling words
+of the fact.
 """
 
 import json
@@ -37,28 +37,28 @@ _QUOTING: Final = (
     ("mind_documents", "thought", "words || ' ' || why", "DELETE FROM mind_documents WHERE rowid = :key"),
     ("intentions", "substr(id, 1, instr(id, '-') - 1)", "content", "DELETE FROM intentions WHERE rowid = :key"),
     ("predictions", "thought", "what", _WITHDRAWN),
-)  # what a thought made: which thought, the words in it, and what becomes of one that tells the fact
+)  # rows made by thoughts: table, thought, words, and the change to one that tells the fact
 
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """How a fact is told: by quotations of its person, or all of the words of one of `terms`."""
+    """The ways to tell a fact: a person's quotations, or all words of one of `terms`."""
 
     quotes: tuple[str, ...]
     terms: tuple[tuple[Term, ...], ...]
 
     def is_told(self, text: str) -> bool:
-        """Whether a text tells it."""
+        """Return True if a text tells the fact."""
         return self.left_out(text) != text
 
     def left_out(self, text: str) -> str:
-        """A text without the quotations, and without the sentences that tell it."""
+        """Return a text without the quotations, and without sentences that tell the fact."""
         for quote in self.quotes:
             text = re.sub(r"\s+".join(map(re.escape, quote.split())), _GONE, text, flags=re.IGNORECASE)
         return "".join(_GONE if self._tells(one) else one for one in _SENTENCES.split(text))
 
     def left_out_of_json(self, text: str) -> str:
-        """Stored JSON, the texts in it without these; what can't be read goes as a whole."""
+        """Return stored JSON with the fact left out of its texts. Unreadable JSON is dropped as a whole."""
         try:
             return json.dumps(self._without(json.loads(text)), ensure_ascii=False) if text else ""
         except (ValueError, RecursionError):
@@ -79,7 +79,7 @@ class Saying:
 
 
 async def twins(transaction: Transaction, person: str, fact: Fact) -> list[Fact]:
-    """The other facts of their own that say the same, but for the person's name."""
+    """Return the person's other facts of equal meaning, apart from their name."""
     names = await _names(transaction, person)
     terms = _telling(fact.text, names)
     own = await select(transaction, Fact, f"{OWN_FACT} AND r.id <> :fact", fact=fact.id, person=person, **_scope(fact))
@@ -87,7 +87,7 @@ async def twins(transaction: Transaction, person: str, fact: Fact) -> list[Fact]
 
 
 async def each_once(transaction: Transaction, person: str, facts: Sequence[Fact]) -> tuple[Fact, ...]:
-    """The facts without those that say the same as an earlier one, as `twins` do."""
+    """Return the facts without those equal to an earlier one, as in `twins`."""
     names = await _names(transaction, person)
     kept: list[tuple[Fact, tuple[Term, ...]]] = []
     for fact in facts:
@@ -100,9 +100,9 @@ async def each_once(transaction: Transaction, person: str, facts: Sequence[Fact]
 async def unsay(
     transaction: Transaction, person: str, facts: Sequence[Fact], now: int, reason: str, *, heard: bool = False
 ) -> None:
-    """Leave facts out of thoughts, of what these made, and of the turns of their talks since they were said.
+    """Remove facts from thoughts, results of thoughts, and turns of their conversations since they were said.
 
-    Words of other people stay as they said them; `heard`: so do all turns, in which something else was corrected.
+    Other people's words stay. `heard`: all turns stay, because something else was corrected.
     """
     proofs = [one for fact in facts for one in await links_from(transaction, fact.id, *_PROOFS)]
     saying = await _saying(transaction, person, facts, proofs)

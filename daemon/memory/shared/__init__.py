@@ -1,1 +1,1 @@
-"""Statements over what souls, daemons and people share: typed contexts and their history."""
+"""SQL for what souls, daemons and users share: contexts, notes, sessions, keys and questions."""

@@ -1,7 +1,7 @@
-"""Reads and writes shared contexts: each change needs the version that its author saw (seed 003).
+"""Reading and writing shared contexts: a change needs the version that its author saw (seed 003).
 
-A context has an audience, who may read it, and writers. What is written has to be for all of its audience: a writer
-whose own words fewer people may hear is refused, so that nothing said in a direct message gets into what others read.
+A context has an audience (its readers) and writers. A writer whose words not all readers may hear is refused: nothing
+said in a DM reaches other readers.
 """
 
 import json
@@ -32,17 +32,17 @@ from daemon.memory.stream.emptying import empty_thoughts_on
 KEPT_VERSIONS: Final = 200
 
 Change = Callable[[JSONObject], JSONObject]
-"""From the data as it is to the data as it should be; pure, since it may be called again."""
+"""A pure function from the current data to the new data. It may be called again."""
 
 
 async def read_context(transaction: Transaction, key: str, workspace: str) -> ContextState:
-    """A context as it is; version 0 before the first change. Raises ContextRefused for what is no key."""
+    """Return a context, with version 0 before the first change. Raises ContextRefused for an invalid key."""
     row = await transaction.one("SELECT * FROM shared_context WHERE context_key = :key", key=checked_key(key))
     return _state(row) if row else ContextState(key, 0, {}, Audience(AudienceKind.WORKSPACE, workspace))
 
 
 async def workspace_of_file(transaction: Transaction) -> str:
-    """The workspace in which a daemon of this memory.db was last; empty before the first."""
+    """Return the newest workspace of a daemon on this memory.db, or ''."""
     row = await transaction.one(
         """
         SELECT workspace FROM (SELECT workspace FROM presence ORDER BY seen_ms DESC LIMIT 1)
@@ -53,12 +53,10 @@ async def workspace_of_file(transaction: Transaction) -> str:
 
 
 async def list_contexts(transaction: Transaction) -> list[ContextState]:
-    """All contexts, by key."""
     return [_state(row) for row in await transaction.rows("SELECT * FROM shared_context ORDER BY context_key")]
 
 
 async def context_history(transaction: Transaction, key: str, limit: int) -> list[ContextVersion]:
-    """The newest versions of a context's data, newest first."""
     rows = await transaction.rows(
         "SELECT * FROM shared_context_history WHERE context_key = :key ORDER BY version DESC LIMIT :limit",
         key=checked_key(key),
@@ -73,10 +71,10 @@ async def context_history(transaction: Transaction, key: str, limit: int) -> lis
 async def write_context(
     transaction: Transaction, key: str, data: JSONObject, seen: int | None, *, writer: Writer, workspace: str, now: int
 ) -> ContextState:
-    """Store the data as the next version; `seen` is the version that it was made from, None for any.
+    """Store the data as the next version, unless it is unchanged.
 
-    Raises ContextConflict when that is no longer the newest, and ContextRefused for what may not be written. The same
-    data as before is no new version.
+    `seen` is the version that it was made from, None for any. Raises ContextConflict if `seen` is no longer the newest,
+    and ContextRefused if the change isn't allowed.
     """
     found = await read_context(transaction, key, workspace)
     if seen is not None and seen != found.version:
@@ -84,7 +82,7 @@ async def write_context(
     text = await require_allowed(transaction, found, data, writer)
     if found.version and text == as_stored(found.data):
         return found
-    if not set(plain_lines(found.data)) <= set(plain_lines(data)):  # what is only added to stands as it was seen
+    if not set(plain_lines(found.data)) <= set(plain_lines(data)):  # not if the change only adds lines
         await empty_thoughts_on(transaction, [context_id(key)])
     await transaction.insert(
         "shared_context",
@@ -116,7 +114,7 @@ async def write_context(
 
 
 async def require_allowed(transaction: Transaction, found: ContextState, data: JSONObject, writer: Writer) -> str:
-    """The data as it would be stored. Raises ContextRefused for what may not be written."""
+    """Return the data as stored JSON. Raises ContextRefused if the change isn't allowed."""
     text = as_stored(data)
     require_free(found.key)
     _require_writer(found, writer)
@@ -134,10 +132,7 @@ async def define_context(
     audience: Audience | None = None,
     writers: Sequence[str] | None = None,
 ) -> ContextState:
-    """Set who may read a context and who may write it; None leaves each as it is.
-
-    An audience may only be narrowed: what was written for few is never shown to more. Raises ContextRefused.
-    """
+    """Set the readers and writers of a context, unless None. Readers can only be narrowed. Raises ContextRefused."""
     found = await read_context(transaction, key, workspace)
     require_free(key)
     if audience is not None and found.version and not audience.within(found.audience):
@@ -161,7 +156,7 @@ async def define_context(
 
 
 def require_readers(found: ContextState, writer: Writer) -> None:
-    """Raises ContextRefused where not all who read the context may hear the writer's words; the admin's all may."""
+    """Raise ContextRefused unless all readers may hear the writer's words. They always may hear the admin's."""
     if writer.name != OPERATOR and not found.audience.within(writer.audience):
         raise ContextRefused(
             f"what is said to {writer.audience} is not for all who read {found.key}",
@@ -170,7 +165,7 @@ def require_readers(found: ContextState, writer: Writer) -> None:
 
 
 def require_free(key: str) -> str:
-    """The key, which is not reserved. Raises ContextRefused."""
+    """Return the key. Raises ContextRefused for a reserved one."""
     if key == SOULS:
         raise ContextRefused(f"{SOULS} is kept by the daemons alone", hint="use another key")
     return key
@@ -209,12 +204,10 @@ def _state(row: sqlite3.Row) -> ContextState:
 
 @dataclass(frozen=True, slots=True)
 class SharedChange:
-    """What `change` makes of the newest data is written under `key`; what no longer fits is dropped and reported.
+    """A change of the context `key` by a cycle.
 
-    `changed` is called where the data is another than before.
-
-    The soul writes it with the ears of the conversation that it is in: nothing said there reaches readers of the
-    context who may not hear it.
+    A change that is refused is passed to `dropped`, and `changed` is called after changed data. The soul writes with
+    its conversation's audience: nothing said there reaches readers who may not hear it.
     """
 
     key: str

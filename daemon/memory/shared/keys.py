@@ -1,4 +1,4 @@
-"""Keys: each lets the hooks of one person's sessions in. Of a key only the hash is kept."""
+"""Keys for the hooks of a person's sessions. Only a key's hash is stored."""
 
 import hashlib
 import hmac
@@ -23,11 +23,11 @@ _NONE: Final = hashlib.sha256(b"").hexdigest()
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """A key as it is kept. `person` is empty for the admin's; `seen_ms` is when a session last came with it.
+    """A stored key. `person` is empty for the admin's. `seen_ms` is the time of its last session.
 
-    `remember`: what its sessions ask to be kept is kept, and what is said in them. `direct`: they know its person's DM.
-    `machine` is what the machine called itself that was paired, empty for others; `left_out` counts the texts that were
-    not kept on the newest day, since that had its most.
+    `remember`: what its sessions ask to keep is kept, and what is said in them. `direct`: its sessions know the
+    person's DM. `machine` is the paired machine's own name, or ''. `left_out` counts the texts over the limit of the
+    newest day.
     """
 
     id: str
@@ -43,14 +43,13 @@ class StoredKey:
 
 
 class KeyAdmin(AuditedChanges):
-    """Adds, lists and revokes keys in the name of an admin."""
-
     async def add(
         self, person: str, visibility: Visibility, *, remember: bool = False, direct: bool = False
     ) -> tuple[StoredKey, str]:
-        """A new key of a person, or of the admin where that is empty, and its text, which is known only now.
+        """Add a key of a person, or of the admin if empty.
 
-        Raises StoreError for what is no Slack id, and for direct messages of nobody.
+        Return it with its text, which is not stored. Raises StoreError for an invalid Slack id, and for `direct`
+        without a person.
         """
         if direct and not person:
             raise StoreError("a key without a person has no direct messages", hint="name the person with --person U…")
@@ -66,11 +65,11 @@ class KeyAdmin(AuditedChanges):
         return await self._database.write(unit)
 
     async def list(self) -> list[StoredKey]:
-        """All keys, newest first, revoked ones too. Raises StoreError."""
+        """Return all keys, newest first, including revoked ones. Raises StoreError."""
         return await self._database.read(_all)
 
     async def revoke(self, id_: str) -> StoredKey:
-        """End a key; one that was revoked before stays so. Raises StoreError where there is none."""
+        """Revoke a key. A revoked key stays unchanged. Raises StoreError if there is none."""
 
         async def unit(transaction: Transaction) -> StoredKey:
             changed = await transaction.one(
@@ -89,14 +88,13 @@ class KeyAdmin(AuditedChanges):
 
 
 def new_key_id() -> str:
-    """An id for a key, before there is one."""
     return secrets.token_hex(4)
 
 
 async def make_key(
     transaction: Transaction, id_: str, person: str, rights: KeyRights, now: int, *, machine: str = ""
 ) -> tuple[StoredKey, str]:
-    """Store a new key, of a machine that calls itself so; gives its text, too, which is known only now."""
+    """Store a new key, for a named `machine` if any. Return it with its text, which is not stored."""
     text = f"sk-soul-{id_}-{secrets.token_urlsafe(32)}"
     await transaction.insert(
         "keys",
@@ -114,30 +112,30 @@ async def make_key(
 
 
 class Keys:
-    """Looks up the keys that requests bring."""
+    """The lookup of keys in requests."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def still(self, id_: str) -> StoredKey | None:
-        """The key with this id, if it is in force. Raises StoreError."""
+        """Return the key with this id if it is valid. Raises StoreError."""
         row = await self._database.one("SELECT *, NULL AS seen_ms FROM keys WHERE id = :id", id=id_)
         return _stored(row) if row and row["revoked_ms"] is None else None
 
     async def find(self, text: str) -> StoredKey | None:
-        """The key with this text; None for any other text, and for a revoked one. Raises StoreError."""
+        """Return the key with this text, or None for any other text and a revoked key. Raises StoreError."""
         match = _KEY.fullmatch(text)
         id_ = match["id"] if match else ""
         row = await self._database.read(
             lambda transaction: transaction.one("SELECT *, NULL AS seen_ms FROM keys WHERE id = :id", id=id_)
         )
-        # Compared in constant time, and for unknown ids too, so that timing gives nothing of a key away.
+        # Compared in constant time, for unknown ids too: the timing reveals nothing about a key.
         same = hmac.compare_digest(row["hash"] if row else _NONE, hash_of(text))
         return _stored(row) if row and same and row["revoked_ms"] is None else None
 
 
 def hash_of(text: str) -> str:
-    """What is kept of a secret; a key is random enough that its plain hash can't be turned back."""
+    """Return the stored hash of a secret. A key is random enough that its plain hash can't be reversed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -168,10 +166,7 @@ def _stored(row: sqlite3.Row) -> StoredKey:
 
 @dataclass(frozen=True, slots=True)
 class OwnKey:
-    """A key in force. `number` counts all that the person ever had, so that no key gets that of another.
-
-    `machine` is what it called itself, empty where that is unknown; `seen_ms` is when a session last came with the key.
-    """
+    """A valid key. `number` is never used again for the person. `machine` is its own name, or ''."""
 
     number: int
     id: str
@@ -181,7 +176,7 @@ class OwnKey:
 
 
 async def own_keys(transaction: Transaction, person: str) -> tuple[OwnKey, ...]:
-    """The keys of a person that are in force, oldest first."""
+    """Return a person's valid keys, oldest first."""
     rows = await transaction.rows(
         """
         SELECT k.number, k.id, k.created_ms, max(s.seen_ms) AS seen_ms,
@@ -198,13 +193,13 @@ async def own_keys(transaction: Transaction, person: str) -> tuple[OwnKey, ...]:
 
 @dataclass(frozen=True, slots=True)
 class KeysEnded:
-    """A person ends these keys of theirs; `all_` of them with those that a machine has still to fetch."""
+    """The revocation of a person's own keys. `all_` also ends codes whose key a machine has not fetched."""
 
     ids: tuple[str, ...]
     all_: bool = False
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`; what is ended already stays so."""
+        """Revoke the keys (see `MemoryAct.perform`). Revoked ones stay unchanged."""
         ended = await transaction.rows(
             """
             UPDATE keys SET revoked_ms = :now WHERE person = :person AND person <> '' AND revoked_ms IS NULL

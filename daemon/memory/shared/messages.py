@@ -1,8 +1,7 @@
-"""The ledger of notes that souls send each other: each counts once, before it costs a model call (seed 003).
+"""The notes that souls send each other: each counts once against a budget, before it costs a model call (seed 003).
 
-A note is stored together with the inbox row by which its addressee perceives it, in a conversation of the sender and of
-those who may know the note's words: so nothing that is said in one such conversation is in mind in another. What
-becomes of the row becomes of the note, by a trigger.
+A note's inbox row is in a conversation of the sender and of those who may know its words. Words said in one such
+conversation never enter another. A trigger updates the note with the row's state.
 """
 
 import secrets
@@ -38,7 +37,7 @@ _DAY_MS: Final = 24 * _HOUR_MS
 
 @dataclass(frozen=True, slots=True)
 class NewNote:
-    """A note to be stored; `answered` is the note that it answers, which names where it is perceived."""
+    """A note to store. `answered` is the note that it answers, which determines its conversation."""
 
     sender: str
     addressee: str
@@ -64,8 +63,6 @@ class NewNote:
 
 
 class NoteStore:
-    """The notes of one memory.db."""
-
     def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
         self._database = database
         self._clock = clock
@@ -73,41 +70,39 @@ class NoteStore:
         self._awareness = AwarenessStore(database, clock, workspace)
 
     async def hosted(self) -> frozenset[str]:
-        """The souls that living daemons host, as they show them. Raises StoreError."""
+        """Return the souls that living daemons host, by their shown names. Raises StoreError."""
         present = await self._awareness.members(SOULS, ADMIN.audience)
         return frozenset(one.member.partition(":")[0] for one in present)
 
     async def called(self) -> dict[str, str]:
-        """The names that people see of hosted souls. Raises StoreError."""
+        """Return the shown name of each hosted soul. Raises StoreError."""
         return await self._database.read(called_by_people)
 
     async def other_apps(self, where: ConversationKey) -> dict[str, frozenset[str]]:
-        """The souls that another app hosts than that of `where`, with its accounts. Raises StoreError."""
+        """Return the souls that only other Slack apps host, with their bot accounts. Raises StoreError."""
         return await self._database.read(lambda transaction: other_apps(transaction, where))
 
     async def send(self, note: NewNote, budget: NoteBudget) -> SharedMessage:
-        """Store a note; it is `refused` where it is over the budget. Raises StoreError."""
+        """Store a note, as `refused` if it exceeds the budget. Raises StoreError."""
         now = self._clock.now_ms()
         return await self._database.write(lambda transaction: store_note(transaction, note, budget, now))
 
     async def why_over(self, note: NewNote, budget: NoteBudget, pending: int) -> str:
-        """Why a note would be over the budget, with `pending` more of them; empty if it is not. Raises StoreError."""
+        """Return the reason why the budget refuses a note after `pending` others, or ''. Raises StoreError."""
         now = self._clock.now_ms()
         return await self._database.read(lambda transaction: why_over(transaction, note, budget, now, pending))
 
     async def note(self, name: str) -> SharedMessage | None:
-        """A note by its id. Raises StoreError."""
         return await self._database.read(lambda transaction: note_of(transaction, name))
 
     async def newest(self, limit: int) -> list[SharedMessage]:
-        """The newest notes, newest first. Raises StoreError."""
         rows = await self._database.rows(
             "SELECT * FROM shared_messages ORDER BY created_ms DESC, rowid DESC LIMIT :limit", limit=limit
         )
         return [read_note(row) for row in rows]
 
     async def sent_from(self, conversation: ConversationKey, since_ms: int, limit: int) -> list[SharedMessage]:
-        """The newest notes that a soul sent from a conversation since then, newest first. Raises StoreError."""
+        """Return the newest notes that a soul sent from a conversation since then, newest first. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT * FROM shared_messages
@@ -121,7 +116,7 @@ class NoteStore:
         return [read_note(row) for row in rows]
 
     async def heard_in(self, conversation: ConversationKey, limit: int) -> list[SharedMessage]:
-        """The newest notes perceived in a conversation and meant for its readers, oldest first. Raises StoreError."""
+        """Return the newest notes for a conversation's readers, oldest first. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT * FROM shared_messages WHERE heard_in = :id AND state IN ('delivered', 'answered')
@@ -137,7 +132,7 @@ class NoteStore:
 async def store_note(
     transaction: Transaction, note: NewNote, budget: NoteBudget, now: int, refused: str = ""
 ) -> SharedMessage:
-    """Store a note and have it perceived; as `refused` where it is over the budget, or `refused` says why."""
+    """Store a note with its inbox row, or as `refused` if it exceeds the budget or `refused` gives a reason."""
     name, kind, heard_in = f"{MARK}{secrets.token_hex(6)}", note.kind, note.heard_in
     if note.answered is not None and heard_in:
         heard_in = str(await holder_of(transaction, ConversationKey.parse(heard_in)))
@@ -180,10 +175,7 @@ async def store_note(
 
 
 async def why_over(transaction: Transaction, note: NewNote, budget: NoteBudget, now: int, pending: int = 0) -> str:
-    """Why a note is over the budget, as a sentence that says what to do; empty if it is not.
-
-    An answer was paid for with its question; it only has to be near enough to a person's words.
-    """
+    """Return the reason why a note exceeds the budget, or ''. An answer needs only few enough hops."""
     if note.hops > budget.hops:
         return f"it is more than {budget.hops} notes away from what a person said; wait until a person says more"
     if note.kind is NoteKind.ANSWER:
@@ -224,13 +216,12 @@ async def why_over(transaction: Transaction, note: NewNote, budget: NoteBudget, 
 
 
 async def note_of(transaction: Transaction, name: str) -> SharedMessage | None:
-    """A note by its id."""
     row = await transaction.one("SELECT * FROM shared_messages WHERE id = :id", id=name)
     return read_note(row) if row else None
 
 
 async def last_heard(transaction: Transaction, conversation: ConversationKey, sender: str) -> SharedMessage | None:
-    """The newest note of a sender that was perceived in a conversation."""
+    """Return the newest note of a sender that was received in a conversation."""
     row = await transaction.one(
         """
         SELECT * FROM shared_messages WHERE heard_in = :id AND sender = :sender AND state IN ('delivered', 'answered')
@@ -243,7 +234,7 @@ async def last_heard(transaction: Transaction, conversation: ConversationKey, se
 
 
 async def _have_perceived(transaction: Transaction, name: str, note: NewNote, heard_in: str, now: int) -> str:
-    """Put the note into the inbox; gives the row's id, an empty one where the conversation exists no more."""
+    """Put the note into the inbox. Return the row's id, or '' if the conversation is gone."""
     key = ConversationKey.parse(heard_in)
     place, audience, author = str(Place.TERMINAL), str(note.audience), f"{SOUL_CHANNEL}.{note.sender}"
     if note.answered is None:
@@ -269,13 +260,12 @@ async def _have_perceived(transaction: Transaction, name: str, note: NewNote, he
 
 
 def read_note(row: sqlite3.Row) -> SharedMessage:
-    """A note from its row."""
     return read_row(SharedMessage, row, kind=NoteKind, audience=Audience.parse, state=NoteState, bound=bool)
 
 
 @dataclass(frozen=True, slots=True)
 class SentNote:
-    """The soul sends a note with the ears of the conversation that it is in; `refused` says why it may not."""
+    """A note that the soul sends with its conversation's audience. `refused` is the reason why it may not be sent."""
 
     addressee: str
     words: str
@@ -301,10 +291,7 @@ class SentNote:
 
 @dataclass(frozen=True, slots=True)
 class SaidToSoul:
-    """What the soul says where it hears another one goes to that one: as its answer, or as a note if it has had one.
-
-    `heard` is the note that was just perceived there.
-    """
+    """A soul's words to the soul that it hears: an answer to the note `heard`, or a new note after an answer."""
 
     heard: str
     words: str
@@ -313,7 +300,7 @@ class SaidToSoul:
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         where = asker.conversation
         heard, other = await note_of(transaction, self.heard), where.thread.partition(":")[0]
-        if heard is None:  # forgotten meanwhile
+        if heard is None:  # forgotten since
             return
         theirs = heard if heard.sender == other else await last_heard(transaction, where, other)
         if theirs is None:

@@ -1,7 +1,7 @@
-"""The codes by which machines get keys: made, typed by a person, decided on, and fetched once.
+"""The pairing codes by which machines get keys: created, typed by a person, decided on, and fetched once.
 
-Of a code and of its machine's secret the hashes alone are kept. A code is found by its first half, so that a wrong
-second half counts as a try at it; whoever types wrong codes runs out of tries as well.
+Only the hashes of a code and of its machine's secret are stored. A code is found by its first half: a wrong second half
+counts as a try at it. A person can type only a few wrong codes.
 """
 
 import hmac
@@ -38,7 +38,7 @@ from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.shared.keys import OwnKey, hash_of, make_key, own_keys
 
 _HALF: Final = 4
-_MOST_REMEMBERED: Final = 200  # of who began which code; as many are given out in twenty minutes
+_MOST_REMEMBERED: Final = 200  # askers of codes; about twenty minutes' worth
 _MINUTE_MS: Final = 60_000
 
 
@@ -57,34 +57,34 @@ class Pairing:
 
 
 class Typed(StrEnum):
-    """What a code is that a person typed."""
+    """The result for a typed code."""
 
     RIGHT = "right"
-    UNKNOWN = "unknown"  # no machine shows it, or it is over
-    WRONG = "wrong"  # its second half is that of no code that is open
+    UNKNOWN = "unknown"  # no machine shows the code, or it has expired
+    WRONG = "wrong"  # the second half fits no open code
     TAKEN = "taken"  # another person typed it before
-    TOO_MANY = "too many"  # they have typed too many wrong ones
+    TOO_MANY = "too many"  # the person typed too many wrong codes
 
 
 @dataclass(frozen=True, slots=True)
 class WeighedCode:
-    """What a typed code is, and the pairing that it is of, if any."""
+    """A typed code's result, and its pairing if any."""
 
     typed: Typed
     pairing: Pairing | None = None
 
 
 class PairingStore:
-    """The codes of one workspace, and the keys that came of them."""
+    """The codes of one workspace, and the keys made of them."""
 
     def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
         self._database = database
         self._clock = clock
         self._workspace = workspace
-        self._askers: dict[str, str] = {}  # by the ids of what they began here, oldest first
+        self._askers: dict[str, str] = {}  # by the ids of their codes, oldest first
 
     async def begin(self, machine: str, asker: str, soul: str) -> Begun:
-        """A new code for a machine; of all of them an asker gets a part. Raises TooManyCodes, and StoreError."""
+        """Create a code for a machine. An asker gets only a share of all codes. Raises TooManyCodes, and StoreError."""
         now, secret, id_ = self._clock.now_ms(), secrets.token_urlsafe(32), secrets.token_hex(8)
 
         async def unit(transaction: Transaction) -> str:
@@ -110,20 +110,17 @@ class PairingStore:
         return Begun(await self._database.write(unit), secret, soul, now + LIVES_MS)
 
     async def weigh(self, code: str, person: str) -> WeighedCode:
-        """What a code is that a person typed; nothing changes. Raises StoreError."""
+        """Return the result for a typed code, without a change. Raises StoreError."""
         now = self._clock.now_ms()
         return await self._database.read(lambda unit: weigh(unit, self._workspace, code, person, now))
 
     async def asked_by(self, approval: str) -> Pairing | None:
-        """The pairing that an approval is about, while it may be decided on. Raises StoreError."""
+        """Return an approval's pairing while it can be decided on. Raises StoreError."""
         now = self._clock.now_ms()
         return await self._database.read(lambda unit: asked_by(unit, self._workspace, approval, now))
 
     async def of_machine(self, code: str, secret: str) -> Pairing:
-        """The pairing that the machine with this secret began; any other counts as a try at the code.
-
-        Raises NoSuchCode, and StoreError.
-        """
+        """Return a machine's pairing. A wrong secret counts as a try. Raises NoSuchCode, and StoreError."""
 
         row = await self._database.read(lambda transaction: _row_of(transaction, self._workspace, code))
         if row is not None and _same(row["code"], code):
@@ -133,7 +130,7 @@ class PairingStore:
         raise NoSuchCode("there is no such code", hint="begin again with POST /api/pair")
 
     async def hand_out(self, pairing: Pairing, name: str) -> Paired:
-        """Make the key that a person called `name` allowed, once. Raises PairingOver, and StoreError."""
+        """Create the allowed key, once, for a person called `name`. Raises PairingOver, and StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Paired | None:
@@ -157,11 +154,11 @@ class PairingStore:
         return made
 
     async def keys_of(self, person: str) -> tuple[OwnKey, ...]:
-        """The keys of a person that are in force. Raises StoreError."""
+        """Return a person's valid keys. Raises StoreError."""
         return await self._database.read(lambda transaction: own_keys(transaction, person))
 
     async def end(self, pairing: Pairing) -> None:
-        """End a code for good, and the key that was fetched by it. Raises StoreError."""
+        """End a code for good, and revoke the key that it gave. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:
@@ -209,7 +206,7 @@ async def asked_by(transaction: Transaction, workspace: str, approval: str, now:
 
 
 async def count_try(transaction: Transaction, id_: str) -> None:
-    """Count a wrong try at a code that gave no key yet; after TRIES it is dead."""
+    """Count a wrong try at a code that gave no key yet. After TRIES the code is dead."""
     await transaction.run(
         """
         UPDATE pairings SET tries = tries + 1, state = CASE WHEN tries + 1 >= :most THEN 'dead' ELSE state END
@@ -221,15 +218,11 @@ async def count_try(transaction: Transaction, id_: str) -> None:
 
 
 async def kill_code(transaction: Transaction, id_: str) -> None:
-    """End a code for good."""
     await transaction.run("UPDATE pairings SET state = 'dead' WHERE id = :id", id=id_)
 
 
 async def _require_room(transaction: Transaction, workspace: str, now: int, own: Sequence[str]) -> None:
-    """Raises TooManyCodes: a machine that begins needs no token, so that anybody could fill the table.
-
-    `own` are the ids of those that the same asker began.
-    """
+    """Raise TooManyCodes over a limit: machines need no token. `own` are the ids of the same asker's codes."""
     counted = await transaction.one(
         """
         SELECT coalesce(sum(state = 'open' AND until_ms > :now), 0) AS open,
@@ -254,7 +247,6 @@ def _is_share(number: int, most: int) -> bool:
 
 
 async def _unused_code(transaction: Transaction, workspace: str) -> str:
-    """A code whose first half no other one has."""
     while True:
         letters = "".join(secrets.choice(LETTERS) for _ in range(2 * _HALF))
         if await _row_of(transaction, workspace, letters) is None:
@@ -288,14 +280,14 @@ def _pairing(row: sqlite3.Row) -> Pairing:
 
 @dataclass(frozen=True, slots=True)
 class CodeTyped:
-    """A person typed a code, which was `weighed`; `approval` asks them about the machine, '' where others read."""
+    """A code typed by a person, and its earlier result. `approval` asks them about the machine, '' if others read."""
 
     code: str
     weighed: WeighedCode
     approval: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`. Raises ReadersChanged where the code is another thing by now."""
+        """Apply the code (see `MemoryAct.perform`). Raises ReadersChanged if the code's result differs now."""
         workspace = asker.conversation.workspace
         if await weigh(transaction, workspace, self.code, asker.person, now) != self.weighed:
             raise ReadersChanged("the code is another thing now", hint="nothing to do: the reply is begun anew")
@@ -319,7 +311,7 @@ class CodeTyped:
 
 @dataclass(frozen=True, slots=True)
 class MachineDecided:
-    """A person let a machine have a key with these rights, or none; `pairing` is what they were asked about."""
+    """A person's decision about the machine of a `pairing`: its key's rights, or None."""
 
     approval: str
     pairing: str
@@ -327,7 +319,7 @@ class MachineDecided:
     rights: KeyRights | None
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`. Raises ReadersChanged where it can't be decided any more."""
+        """Apply the decision (see `MemoryAct.perform`). Raises ReadersChanged if it can't be decided any more."""
         found = await asked_by(transaction, asker.conversation.workspace, self.approval, now)
         if found is None or found.id != self.pairing or found.person != asker.person:
             raise ReadersChanged("the code is dead by now", hint="nothing to do: the reply is begun anew")

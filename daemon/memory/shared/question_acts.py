@@ -1,4 +1,4 @@
-"""Questions to sessions as effects of a cycle: stored with the words that tell of them, or not at all."""
+"""Questions to sessions and bindings of threads as effects of a cycle, stored together with the cycle's words."""
 
 import json
 import secrets
@@ -23,12 +23,12 @@ from daemon.memory.shared.questions import is_full, tell_people
 from daemon.memory.shared.sessions import session_of
 
 TOOL = "session"
-"""What an approval is for that lets a question through to a session."""
+"""The tool of an approval that lets a question through to a session."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedOwner:
-    """The owner of a session is asked in their direct messages, in these `parts`; the buttons stand under the last."""
+    """The question in a session owner's DM, in `parts`. The buttons are below the last."""
 
     person: str
     channel: str
@@ -39,7 +39,7 @@ class AskedOwner:
     async def ask(
         self, transaction: Transaction, here: ConversationKey, approval: str, what: Mapping[str, object], now: int
     ) -> None:
-        """Store the question; `what` is kept with it for when it is allowed."""
+        """Store the approval and its posts. `what` is kept as the approval's arguments."""
         where = ConversationKey(here.soul, here.workspace, self.channel)
         await open_conversation(transaction, where, Place.DM, self.audience, now)
         new = NewApproval(approval, TOOL, what, (self.person,), now + int(self.seconds * 1000))
@@ -65,11 +65,11 @@ class AskedOwner:
 
 @dataclass(frozen=True, slots=True)
 class PutToSession:
-    """A question or task goes to a session; `asks` its owner first, unless the owner said it themselves.
+    """A question or task for a session. `asks` asks its owner first, unless the owner wrote it.
 
-    `called` is the session's name and `owner` the person whose it is, as they were when the words were made that tell
-    of it: where one of them has changed, or too many questions wait by now, those are made anew. `audience` read along
-    where it was asked. `bound`: it goes there because its thread is bound to the session, which may be gone.
+    `called` is the session's name and `owner` its person when the soul's words were made. If one of them changed, or
+    too many questions wait, the words are made again. `audience` read the conversation. `bound`: the thread is bound to
+    the session, which may be gone.
     """
 
     session: str
@@ -84,7 +84,7 @@ class PutToSession:
     bound: bool = False
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`. Raises ReadersChanged where it has to be made anew."""
+        """Send the question (see `MemoryAct.perform`). Raises ReadersChanged if the words must be made again."""
         where = asker.conversation
         session = await session_of(transaction, where.workspace, self.session)
         as_said = session is not None and (session.name, session.person) == (self.called, self.owner)
@@ -132,13 +132,13 @@ class PutToSession:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The owner of a session let a question through or not, or did not decide in time; people hear of it either way."""
+    """A session owner's decision about a question, or the end of its time. People get the news either way."""
 
     approval: str
     expired: bool
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`; an approval is used up, and holds for its owner's own click alone."""
+        """Apply the decision (see `MemoryAct.perform`). Only the owner's own click counts, and once."""
         question = await note_of(transaction, self.approval.removeprefix(BUTTON))
         if question is None or question.state is not NoteState.HELD:
             return
@@ -156,7 +156,7 @@ class Decided:
 
 
 async def use_up(transaction: Transaction, approval: str, owner: str, workspace: str, now: int) -> bool:
-    """Use an approval that its owner gave by a click of their own, once and in time."""
+    """Use an approval that its owner gave by their own click, once and in time. Return False if there is none."""
     used = await transaction.one(
         """
         UPDATE approvals SET state = 'used' WHERE id = :id AND state = 'approved' AND decided_by = :owner
@@ -171,16 +171,16 @@ async def use_up(transaction: Transaction, approval: str, owner: str, workspace:
 
 
 BINDS: Final = f"{BUTTON}bind-"
-"""How the id of an approval begins that binds a thread."""
+"""The prefix of an approval's id that binds a thread."""
 
 SESSION_PARAM: Final = "session"
 EVERYBODY_PARAM: Final = "everybody"
-"""The params of an event that is about binding: the id of the session, and whether all may speak to it."""
+"""The param of a binding event that lets all users speak to the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The thread belongs to a session from now on; `called` and `owner` are as in `PutToSession`."""
+    """The binding of the thread to a session. `called` and `owner` are as in `PutToSession`."""
 
     session: str
     called: str
@@ -188,7 +188,7 @@ class Bound:
     everybody: bool
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`. Raises ReadersChanged where it has to be made anew."""
+        """Bind the thread (see `MemoryAct.perform`). Raises ReadersChanged if the words must be made again."""
         session = await session_of(transaction, asker.conversation.workspace, self.session)
         if session is None or (session.name, session.person) != (self.called, self.owner) or not session.may_be_asked:
             raise ReadersChanged(f"{self.called} may not be bound now", hint="nothing to do: the reply is begun anew")
@@ -201,7 +201,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Unbound:
-    """The thread belongs to no session any more, if it still belongs to this one."""
+    """The end of the thread's binding to this session."""
 
     bound: BoundThread
 
@@ -211,7 +211,7 @@ class Unbound:
 
 @dataclass(frozen=True, slots=True)
 class AskedToBind:
-    """The owner of a session is asked whether the thread may belong to it."""
+    """The question to a session's owner about binding the thread to it."""
 
     session: str
     called: str
@@ -230,12 +230,12 @@ class AskedToBind:
 
 @dataclass(frozen=True, slots=True)
 class DecidedToBind:
-    """The owner decided; where they allow it, the thread is bound as the next thing that happens there."""
+    """The owner's decision about a binding. If allowed, an inbox event in the thread binds it."""
 
     approval: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
-        """See `MemoryAct.perform`; an approval is used up, and holds for its owner's own click alone."""
+        """Apply the decision (see `MemoryAct.perform`). Only the owner's own click counts, and once."""
         row = await transaction.one("SELECT arguments, asked FROM approvals WHERE id = :id", id=self.approval)
         if row is None:
             return
@@ -263,7 +263,7 @@ async def have_bound(
     everybody: bool,
     now: int,
 ) -> None:
-    """Put it into a conversation's inbox that it is to be bound: `BIND` asks the owner, at `BOUND` they allowed it."""
+    """Put a binding event into a conversation's inbox: `BIND` asks the owner, `BOUND` follows their approval."""
     where = await holder_of(transaction, where)
     row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(where))
     if row is None:

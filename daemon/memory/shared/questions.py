@@ -1,7 +1,7 @@
-"""Questions to sessions in the ledger of notes: let through, handed out once, answered once, over after a day.
+"""Questions to sessions in the table of notes: approved, delivered once, answered once, expired after a day.
 
-Each statement changes a row only from the state in which it was, so that of two at once one counts. What people are to
-hear of it is an event of the conversation in which they asked, stored with the change that it names.
+Each statement changes a row only from its expected state: of two at once one counts. The news for people is an inbox
+event in the asker's conversation, stored with its change.
 """
 
 import secrets
@@ -37,7 +37,7 @@ _READABLE: Final = f"{_ASKED} AND state IN ('waiting', 'delivered')"
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """A question that is not over yet, and what people heard of it."""
+    """An open question, and the news that people got about it."""
 
     note: SharedMessage
     let_ms: int | None
@@ -45,10 +45,10 @@ class OpenQuestion:
     said_gone: bool
 
     def news(self, now_ms: int, *, gone: bool) -> News | None:
-        """What people are to hear now, where its session is `gone` or is not; None for nothing."""
+        """Return the news for people now, with its session `gone` or not, or None."""
         held = self.let_ms is None
         if gone and self.note.bound and self.note.state is NoteState.WAITING:
-            return None  # it ends with what binds its thread, and the thread hears that once, whatever waits there
+            return None  # it ends with its binding, which is reported once in the thread
         if now_ms - self.note.created_ms >= OVER_MS:
             return News.EXPIRED if held else News.OVER
         if held or self.said_gone:
@@ -59,27 +59,21 @@ class OpenQuestion:
 
 
 class QuestionStore:
-    """The questions to sessions of one workspace."""
-
     def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
         self._database = database
         self._clock = clock
         self._workspace = workspace
 
     async def is_full(self, session: str) -> bool:
-        """Whether a session may be asked no more for now. Raises StoreError."""
+        """Return True if a session can't be asked more for now. Raises StoreError."""
         now = self._clock.now_ms()
         return await self._database.read(lambda transaction: is_full(transaction, session, now))
 
     async def note(self, name: str) -> SharedMessage | None:
-        """A question, or an answer, by its id. Raises StoreError."""
         return await self._database.read(lambda transaction: note_of(transaction, name))
 
     async def open(self, soul: str) -> list[OpenQuestion]:
-        """Those that are not over, which a soul passed on, or whose thread was handed to it; oldest first.
-
-        Raises StoreError.
-        """
+        """Return the open questions from a soul or from threads handed to it, oldest first. Raises StoreError."""
         rows = await self._database.rows(
             f"""
             SELECT * FROM shared_messages WHERE {_OPEN} AND workspace = :workspace AND
@@ -94,16 +88,16 @@ class QuestionStore:
         ]
 
     async def tell(self, question: OpenQuestion, news: News) -> bool:
-        """Let people hear of an open question, once; one that is over ends. Raises StoreError."""
+        """Give people news about an open question, once. An expired question ends. Raises StoreError."""
         now = self._clock.now_ms()
         return await self._database.write(lambda transaction: _tell(transaction, question.note, news, now))
 
     async def readable(self, session: str) -> list[SharedMessage]:
-        """What a session may read and hasn't answered, oldest first. Raises StoreError."""
+        """Return the questions that a session may read and hasn't answered, oldest first. Raises StoreError."""
         return await self._database.read(lambda transaction: _readable(transaction, session))
 
     async def fetch(self, session: str) -> list[SharedMessage]:
-        """The same, read by the session from now on. Raises StoreError."""
+        """Return the questions as `readable`, marked as delivered. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> list[SharedMessage]:
@@ -120,17 +114,14 @@ class QuestionStore:
         return await self._database.write(unit)
 
     async def answer(self, session: str, name: str, words: str) -> NoteState | None:
-        """Answer a question of a session; gives the state in which it was, None for none that the session may read.
-
-        One that is settled stays as it is. Raises StoreError.
-        """
+        """Answer a question. Return its state before, or None if the session may not read it. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> NoteState | None:
             found = await note_of(transaction, name)
             if found is None or found.addressee != session or found.kind not in (NoteKind.QUESTION, NoteKind.TASK):
                 return None
-            if found.state in (NoteState.HELD, NoteState.REFUSED):  # it never came before the session
+            if found.state in (NoteState.HELD, NoteState.REFUSED):  # the session never saw it
                 return None
             await settle(transaction, found, words, now)
             return found.state
@@ -139,7 +130,7 @@ class QuestionStore:
 
 
 async def is_full(transaction: Transaction, session: str, now: int) -> bool:
-    """Whether a session may be asked no more for now: too many wait, or came within the hour."""
+    """Return True if too many questions for a session wait, or came within the hour."""
     row = await transaction.one(
         f"""
         SELECT coalesce(sum(state IN ('held', 'waiting', 'delivered')), 0) AS waiting,
@@ -154,7 +145,7 @@ async def is_full(transaction: Transaction, session: str, now: int) -> bool:
 
 
 async def open_by_session(transaction: Transaction) -> Mapping[str, int]:
-    """How many questions are open, by session."""
+    """Return the number of open questions of each session."""
     rows = await transaction.rows(
         f"SELECT addressee, count(*) AS number FROM shared_messages WHERE {_OPEN} GROUP BY addressee"  # noqa: S608 - a constant
     )
@@ -162,7 +153,7 @@ async def open_by_session(transaction: Transaction) -> Mapping[str, int]:
 
 
 async def hand_out(transaction: Transaction, session: str, prompt: str, now: int) -> SharedMessage | None:
-    """The oldest question that waits for a session, which reads it at the end of its turn `prompt`."""
+    """Return the oldest waiting question for a session, delivered at the end of its turn `prompt`."""
     row = await transaction.one(
         f"""
         UPDATE shared_messages SET state = 'delivered', how = 'stop', prompt = :prompt, delivered_ms = :now
@@ -177,10 +168,7 @@ async def hand_out(transaction: Transaction, session: str, prompt: str, now: int
 
 
 async def offer(transaction: Transaction, session: str, now: int) -> SharedMessage | None:
-    """The oldest question with which a session that rests is to be woken; while one waits for its turn, no other.
-
-    It is delivered once a turn begins with it.
-    """
+    """Return the oldest question to wake an idle session with, or None while another was just offered."""
     row = await transaction.one(
         f"""
         UPDATE shared_messages SET offers = offers + 1, offered_ms = :now
@@ -197,7 +185,7 @@ async def offer(transaction: Transaction, session: str, now: int) -> SharedMessa
 
 
 async def began(transaction: Transaction, session: str, name: str, prompt: str, now: int) -> None:
-    """The turn `prompt` of a session began with a question, by which it was woken."""
+    """Mark a question as delivered by the turn `prompt`, which it woke."""
     await transaction.run(
         f"""
         UPDATE shared_messages SET state = 'delivered', how = 'socket', prompt = :prompt, delivered_ms = :now
@@ -211,7 +199,7 @@ async def began(transaction: Transaction, session: str, name: str, prompt: str, 
 
 
 async def take_back(transaction: Transaction, session: str, *, prompt: str = "", until_ms: int = 0) -> None:
-    """No answer follows to what was handed out at the end of this turn, or read in any until then: it waits again."""
+    """Make questions without an answer wait again: those of the turn `prompt`, or read until `until_ms`."""
     await transaction.run(
         f"""
         UPDATE shared_messages
@@ -227,9 +215,10 @@ async def take_back(transaction: Transaction, session: str, *, prompt: str = "",
 
 
 async def cut_off(transaction: Transaction, session: str, turn: str, until_ms: int, *, wakes: bool) -> None:
-    """What was read until then in another turn than this one gets no answer there: it waits again.
+    """Make questions wait again that were read until a time in another turn than this one.
 
-    Unless the session still `wakes` for it, it waits for the end of a turn: its person may have stopped the one before.
+    Unless the session still `wakes` for them, they wait for the end of a turn: its person may have stopped the one
+    before.
     """
     await transaction.run(
         f"""
@@ -247,7 +236,7 @@ async def cut_off(transaction: Transaction, session: str, turn: str, until_ms: i
 
 
 async def answered_in_turn(transaction: Transaction, session: str, prompt: str, words: str, now: int) -> None:
-    """What a session said after it read a question at the end of this turn, or at its beginning, is the answer."""
+    """Take a session's words as the answer to the question that it read at the end or beginning of this turn."""
     row = await transaction.one(
         f"""
         SELECT * FROM shared_messages
@@ -262,7 +251,7 @@ async def answered_in_turn(transaction: Transaction, session: str, prompt: str, 
 
 
 async def follow(transaction: Transaction, old: str, new: str) -> None:
-    """After `/clear` the questions to the one session are for the next one."""
+    """Move open questions to the session that follows after `/clear`."""
     await transaction.run(
         f"""
         UPDATE shared_messages SET addressee = :new, prompt = '', offers = 0, offered_ms = 0
@@ -274,7 +263,7 @@ async def follow(transaction: Transaction, old: str, new: str) -> None:
 
 
 async def settle(transaction: Transaction, question: SharedMessage, words: str, now: int) -> None:
-    """Take an answer, if the question waits for one, and have it said where it was asked."""
+    """Store an answer if the question waits for one, and report it in the asker's conversation."""
     taken = await transaction.one(
         f"""
         UPDATE shared_messages SET state = 'answered', answered_ms = :now WHERE id = :id AND {_READABLE} RETURNING 1
@@ -314,10 +303,10 @@ async def settle(transaction: Transaction, question: SharedMessage, words: str, 
 async def tell_people(
     transaction: Transaction, question: SharedMessage, news: News, now: int, *, answer: str = ""
 ) -> tuple[str, str]:
-    """Have it said where a question was asked what became of it, once for each news, by the soul that has the thread.
+    """Put news about a question into its asker's conversation, once for each kind, for the soul that has the thread.
 
-    Gives the row in the inbox and its conversation; the row is empty where the conversation is gone. `answer` is the
-    note that holds the answer.
+    Return the inbox row's id ('' if the conversation is gone) and the conversation. `answer` is the id of the answering
+    note.
     """
     key = await holder_of(transaction, ConversationKey.parse(question.conversation))
     row = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(key))
@@ -370,10 +359,11 @@ _IN_TURNS: Final = frozenset({"UserPromptSubmit", "Stop"})
 async def at_the_edge_of_a_turn(
     transaction: Transaction, event: HookEvent, session: CodeSession
 ) -> SharedMessage | None:
-    """Note with what a turn began, or take what was answered in it; gives the question that is to be read now.
+    """Record the beginning of a turn with a question, or the answer in it. Return the question to read now, or None.
 
-    One at a time, and only where its script hands it on at once: else one could not tell whose answer follows. A turn
-    that its person stops has no end: its question waits again as soon as another turn is heard of.
+    Questions are delivered one at a time, and only if the script passes them on at once: otherwise the answer's
+    question is unclear. A turn stopped by its person has no end event: its question waits again at the next turn's
+    event.
     """
     if event.hook == "StopFailure":
         await cut_off(transaction, session.id, "", event.happened_ms, wakes=True)

@@ -1,7 +1,4 @@
-"""What sessions of Claude Code say: texts that they have the soul keep, what was said in them, how often they ask it.
-
-Its author is the session, never its person: what a program says is no evidence about people.
-"""
+"""Words of sessions of Claude Code, which are no evidence about people: kept texts, and counts of requests."""
 
 from typing import Final
 
@@ -15,13 +12,13 @@ from daemon.memory.queues.claims import open_conversation
 from daemon.memory.records import Speaks, Turn
 
 MOST_KEPT_DAILY: Final = 1_000
-"""The most texts that are kept with one key in a day."""
+"""The most texts kept with one key in a day."""
 
 _DAY_MS: Final = 24 * 3_600_000
 
 
 async def may_keep(transaction: Transaction, key: str, now: int) -> bool:
-    """Count one more text; False where the day has its most, so that it is left out."""
+    """Count a text. Return False if the day's limit is reached."""
     row = await transaction.one(
         """
         UPDATE keys SET words_day = :day,
@@ -38,7 +35,7 @@ async def may_keep(transaction: Transaction, key: str, now: int) -> bool:
 
 
 async def is_to_be_heard(transaction: Transaction, key: str, now: int) -> bool:
-    """Whether texts were left out today and no session has heard so; from now on one has."""
+    """Return True if texts were left out today and no session knows. Marks it as known."""
     heard = await transaction.one(
         """
         UPDATE keys SET words_noted = 1 WHERE id = :key AND words_day = :day AND words_left_out > 0 AND words_noted = 0
@@ -53,16 +50,13 @@ async def is_to_be_heard(transaction: Transaction, key: str, now: int) -> bool:
 async def keep_words(  # noqa: PLR0917 - one of each
     transaction: Transaction, owner: KeyOwner, where: ConversationKey, text: str, audience: Audience, now: int
 ) -> bool:
-    """Store a text as said in a session's conversation; False where its person has remembering paused."""
+    """Store a text as said in a session's conversation. Return False if its person paused remembering."""
     trace = f"{owner.author}/{platform_time(now)}"
     return await _keep(transaction, owner, SessionWords(where, audience, text), "", trace, now, now)
 
 
 async def keep_said(transaction: Transaction, owner: KeyOwner, event: HookEvent, words: SessionWords) -> bool:
-    """Store what was said in a session, as one of its hooks told; False where nothing may be kept, or no more today.
-
-    A prompt that is a question of other people is kept as such already, as long as they let it be.
-    """
+    """Store a hook's words. Return False if they can't be kept, or repeat another user's question."""
     asked = await transaction.one(
         """
         SELECT 1 FROM shared_messages WHERE addressee = :session AND kind IN ('question', 'task')
@@ -96,7 +90,7 @@ async def _keep(  # noqa: PLR0917 - one of each
 
 
 async def asked_since(transaction: Transaction, owner: KeyOwner, soul: str, workspace: str, since_ms: int) -> int:
-    """How often the sessions of a key have asked the soul, or had it keep a text, since then."""
+    """Return the number of questions to the soul, and of kept texts, from a key's sessions since then."""
     talks = str(ConversationKey(soul, workspace, DOOR))
     row = await transaction.one(
         """

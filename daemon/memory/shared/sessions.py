@@ -1,4 +1,4 @@
-"""Statements over sessions: an event is taken once, in one transaction with what it means for other sessions."""
+"""SQL for sessions: an event is taken once, in one transaction with its effects on other sessions."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ _STORED_AGAIN: Final = "ON CONFLICT (id) DO UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}" for name in _FIELDS if name != "id"
 )
 MOST_OF_A_KEY: Final = 200
-"""The most sessions that are kept of one key; the oldest of those that ended go first."""
+"""The most kept sessions of a key. The oldest ended ones are deleted first."""
 
 MOST_LISTED: Final = 500
 """The most sessions in one list."""
@@ -44,10 +44,10 @@ _READS_THE_ANSWER: Final = frozenset({"SessionStart", "UserPromptSubmit"})
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an event came to: its session, None where it is of none, and the siblings it is now to hear of.
+    """The result of an event: its session or None, and the siblings to name to it now.
 
-    `new` is false for an event that came before, which changed nothing. `note` is what the session is handed to read.
-    `full`: it is to hear, once a day, that no more of what is said with its key is kept.
+    `new` is False for a repeated event, which changed nothing. `note` is a question for the session. `full`: the
+    session must learn, once a day, that the key's limit is reached.
     """
 
     session: CodeSession | None
@@ -58,29 +58,23 @@ class Taken:
 
 
 class SessionStore:
-    """The sessions of one workspace."""
-
     def __init__(self, database: Database, workspace: str) -> None:
         self._database = database
         self._workspace = workspace
 
     async def living(self) -> list[CodeSession]:
-        """Those that haven't ended as far as their rows say. Raises StoreError."""
+        """Return the sessions that haven't ended by their rows. Raises StoreError."""
         return await self._list("state <> 'gone'")
 
     async def all(self) -> list[CodeSession]:
-        """All that are kept, those seen last first. Raises StoreError."""
+        """Return all kept sessions, most recently seen first. Raises StoreError."""
         return await self._list("1 = 1")
 
     async def one(self, id_: str) -> CodeSession | None:
-        """The session of this id. Raises StoreError."""
         return await self._database.read(lambda transaction: session_of(transaction, self._workspace, id_))
 
     async def newest(self, person: str | None) -> list[CodeSession]:
-        """MOST_LISTED of a person, of everybody for None: those that haven't ended first, then those seen last.
-
-        Raises StoreError.
-        """
+        """Return a person's sessions (None: all), living ones first, then by last seen. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT * FROM sessions WHERE workspace = :workspace AND (:everybody OR person = :person)
@@ -94,20 +88,20 @@ class SessionStore:
         return [read_session(row) for row in rows]
 
     async def require_key(self, owner: KeyOwner) -> None:
-        """Raises KeyEnded where the owner's key is in force no more, and StoreError."""
+        """Raise KeyEnded if the owner's key was revoked, and StoreError."""
         await self._database.read(lambda transaction: require_key(transaction, owner))
 
     async def waiting(self) -> Mapping[str, int]:
-        """How many questions are open, by session. Raises StoreError."""
+        """Return the number of open questions of each session. Raises StoreError."""
         return await self._database.read(open_by_session)
 
     async def take(
         self, event: HookEvent, owner: KeyOwner, lost: Mapping[str, str], words: SessionWords | None = None
     ) -> Taken:
-        """Take an event, end the sessions that are `lost`, by id with the reason, and keep the `words` that it tells.
+        """Take an event, end `lost` sessions (id to reason), and keep the event's `words`.
 
-        Raises NotTheirSession where the session is another person's, KeyEnded where the key was ended meanwhile,
-        TooManySessions where it has too many, and StoreError.
+        Raises NotTheirSession for another person's session, KeyEnded for a revoked key, TooManySessions, and
+        StoreError.
         """
         fresh = CodeSession(event.session, owner.key, owner.person, self._workspace, owner.visibility)
 
@@ -136,7 +130,7 @@ class SessionStore:
         return await self._database.write(unit)
 
     async def forget(self, name: str) -> int:
-        """Delete the sessions with this name or id; gives how many. Raises StoreError."""
+        """Delete the sessions with this name or id, and return their number. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> int:
             rows = await transaction.rows(
@@ -160,7 +154,6 @@ class SessionStore:
 
 
 async def session_of(transaction: Transaction, workspace: str, id_: str) -> CodeSession | None:
-    """The session of this id in a workspace."""
     row = await transaction.one(
         "SELECT * FROM sessions WHERE id = :id AND workspace = :workspace", id=id_, workspace=workspace
     )
@@ -168,7 +161,7 @@ async def session_of(transaction: Transaction, workspace: str, id_: str) -> Code
 
 
 async def require_key(transaction: Transaction, owner: KeyOwner) -> None:
-    """Raises KeyEnded where the key opens the door no more: it was ended, or its person forgotten, meanwhile."""
+    """Raise KeyEnded if the key was revoked, or its person forgotten."""
     if not owner.key:
         return
     if not await transaction.one("SELECT 1 FROM keys WHERE id = :id AND revoked_ms IS NULL", id=owner.key):
@@ -209,7 +202,7 @@ async def _taken(
 
 
 async def _make_room(transaction: Transaction, session: CodeSession) -> None:
-    """Delete the oldest sessions of the key that ended, where it has too many. Raises TooManySessions."""
+    """Delete the key's oldest ended sessions if it has too many. Raises TooManySessions."""
     whose = {"workspace": session.workspace, "person": session.person, "key": session.key, "id": session.id}
     found = await transaction.rows(
         """
@@ -228,13 +221,12 @@ async def _make_room(transaction: Transaction, session: CodeSession) -> None:
 
 
 def _meets_anew(found: CodeSession, session: CodeSession) -> bool:
-    """Whether an event may have brought a session among others: it came back, moved, or is seen by more people."""
     before = found.living, found.host, found.root, found.branch, found.visibility
     return before != (session.living, session.host, session.root, session.branch, session.visibility)
 
 
 async def _alone_in_its_process(transaction: Transaction, session: CodeSession, event: HookEvent) -> CodeSession:
-    """A process runs one session at a time: the start of one ends the other, whose end may never be heard of."""
+    """End other sessions of the process, which runs one at a time: their own end may never be reported."""
     for other in await _in_its_process(transaction, session):
         if not other.living:
             continue
@@ -246,7 +238,7 @@ async def _alone_in_its_process(transaction: Transaction, session: CodeSession, 
 
 
 async def _in_its_process(transaction: Transaction, session: CodeSession) -> list[CodeSession]:
-    """The other sessions of its person that run or ran in the same process, the newest first."""
+    """Return the person's other sessions of the same process, newest first."""
     if not session.process:
         return []
     rows = await transaction.rows(
@@ -263,7 +255,7 @@ async def _in_its_process(transaction: Transaction, session: CodeSession) -> lis
 
 
 async def _free_name(transaction: Transaction, session: CodeSession, event: HookEvent) -> str:
-    """Its own name from before, that of the session which it continues after `/clear`, or the first free number."""
+    """Return the session's earlier name, that of the session before `/clear`, or the first free numbered one."""
     names = [session.name] if session.name else []
     if event.source == "clear":
         names += [one.name for one in (await _in_its_process(transaction, session))[:1]]
@@ -288,7 +280,7 @@ async def _is_free(transaction: Transaction, session: CodeSession, name: str) ->
 
 
 async def _take_over(transaction: Transaction, session: CodeSession, event: HookEvent) -> None:
-    """Give a session that goes on what it was asked before; the turn in which it was to answer is cut off."""
+    """Pass earlier questions on to a session that continues. The turn meant to answer them is cut off."""
     if event.source == "clear":
         await _inherit(transaction, session)
     elif event.source == "resume":
@@ -296,10 +288,7 @@ async def _take_over(transaction: Transaction, session: CodeSession, event: Hook
 
 
 async def _inherit(transaction: Transaction, session: CodeSession) -> None:
-    """After `/clear` whom the one session knew, the next one knows; and those who knew it hear no second time.
-
-    What people asked the one is for the next one, too, and its thread.
-    """
+    """Move siblings, questions and the thread of a session to the one that follows after `/clear`."""
     for before in (await _in_its_process(transaction, session))[:1]:
         for statement in _INHERITED:
             await transaction.run(statement, old=before.id, new=session.id)
@@ -323,7 +312,6 @@ _INHERITED: Final = (
 
 
 async def _meet(transaction: Transaction, session: CodeSession) -> None:
-    """Note who else works in the same repository and branch, on both sides; each pair once."""
     if not session.root or not session.host:
         return
     rows = await transaction.rows(
@@ -352,7 +340,7 @@ async def _siblings(transaction: Transaction, session: CodeSession) -> list[Code
 
 
 async def _to_name(transaction: Transaction, session: CodeSession) -> tuple[CodeSession, ...]:
-    """The living siblings of which the session hasn't heard, which it now does."""
+    """Return the living siblings that the session doesn't know yet, and mark them as known."""
     rows = await transaction.rows(
         """
         UPDATE session_siblings SET named = 1 WHERE session = :id AND named = 0
@@ -364,11 +352,10 @@ async def _to_name(transaction: Transaction, session: CodeSession) -> tuple[Code
     if not fresh:
         return ()
     siblings = await _siblings(transaction, session)
-    return tuple(one for one in siblings if one.id in fresh and one.shown_to(session.person))  # it may be hidden by now
+    return tuple(one for one in siblings if one.id in fresh and one.shown_to(session.person))  # it may be hidden now
 
 
 async def end_session(transaction: Transaction, id_: str, reason: str, at_ms: int) -> None:
-    """End a session that has not ended."""
     await transaction.run(
         "UPDATE sessions SET state = 'gone', reason = :reason, ended_ms = :at WHERE id = :id AND state <> 'gone'",
         id=id_,
@@ -383,7 +370,6 @@ async def _store(transaction: Transaction, session: CodeSession) -> None:
 
 
 def read_session(row: sqlite3.Row) -> CodeSession:
-    """A row as a value."""
     values = {name: row[name] for name in _FIELDS}
     values["visibility"] = Visibility(row["visibility"])
     values["state"] = SessionState(row["state"])

@@ -1,4 +1,4 @@
-"""The shared contexts of one memory.db, for commands, doors and processes: each call is a transaction of its own."""
+"""The shared contexts of one memory.db and their members. Each call is its own transaction."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -25,16 +25,14 @@ from daemon.memory.shared.contexts import (
 )
 
 HTTP: Final = "http"
-"""The process of members that came over HTTP: they go with their lease."""
+"""The process of members over HTTP, who leave when their lease ends."""
 
 LEASE_MS: Final = 15_000
-_SILENT_DAEMON_MS: Final = 60_000  # one of which no more can be known, and that beats no more
-_SILENT_PROCESS_MS: Final = 3600_000  # one of which no more can be known, and that is no daemon
+_SILENT_DAEMON_MS: Final = 60_000  # a daemon of unknown state without heartbeats
+_SILENT_PROCESS_MS: Final = 3600_000  # another process of unknown state
 
 
 class AwarenessStore:
-    """The members of all contexts of one memory.db."""
-
     def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
         self._database = database
         self._clock = clock
@@ -45,9 +43,9 @@ class AwarenessStore:
         return self._database.processes.own
 
     async def members(self, key: str, reader: Audience) -> list[Member]:
-        """Those present at a key, by name; of their places those that the reader may know.
+        """Return the members present in a context, by name, with the places that the reader may know.
 
-        The admin may know all of them. Raises ContextRefused for what is no key, and StoreError.
+        The admin may know all places. Raises ContextRefused for an invalid key, and StoreError.
         """
         rows = await self._database.rows(
             """
@@ -59,20 +57,20 @@ class AwarenessStore:
         return [_member(row, self._known_to(reader)) for row in rows if not self._is_gone(row)]
 
     async def renew(self, key: str, member: str, state: JSONObject, writer: Writer) -> Member:
-        """Set the state of a member over HTTP for LEASE_MS more. Raises ContextRefused, MemberTaken and StoreError."""
+        """Set the state of a member over HTTP, for LEASE_MS more. Raises ContextRefused, MemberTaken and StoreError."""
         return await self._set(require_free(key), member, HTTP, state, writer=writer)
 
     async def set(self, key: str, member: str, process: str, state: JSONObject, *, writer: Writer) -> Member:
-        """Set the state of a member that goes with its process. Raises ContextRefused, MemberTaken and StoreError."""
+        """Set the state of a member that leaves with its process. Raises ContextRefused, MemberTaken and StoreError."""
         return await self._set(require_free(key), member, process, state, writer=writer)
 
     async def set_soul(self, member: str, process: str, state: JSONObject, places: Sequence[WorkPlace]) -> None:
-        """Say what a soul does, and where. Raises MemberTaken and StoreError."""
+        """Set a soul's activity and places. Raises MemberTaken and StoreError."""
         everybody = Writer(member, Audience(AudienceKind.WORKSPACE, self._workspace))
         await self._set(SOULS, member, process, state, writer=everybody, places=places)
 
     async def leave(self, key: str, member: str, process: str) -> None:
-        """A member of this process is present no more. Raises ContextRefused and StoreError."""
+        """Remove a member of this process. Raises ContextRefused and StoreError."""
         await self._database.run(
             "DELETE FROM awareness WHERE context_key = :key AND member = :member AND process = :process",
             key=checked_key(key),
@@ -121,7 +119,7 @@ class AwarenessStore:
         return Member(member, process, state, now)
 
     async def _gone_holder(self, key: str, member: str) -> str:
-        """The process that has the name and is gone; asked before the transaction, since it looks at files."""
+        """Return the ended process that holds the name, or ''. Not in a transaction, because it reads files."""
         row = await self._database.one(
             """
             SELECT a.*, p.seen_ms AS beat_ms FROM awareness a LEFT JOIN presence p ON p.id = a.process
@@ -133,7 +131,7 @@ class AwarenessStore:
         return str(row["process"]) if row is not None and self._is_gone(row) else ""
 
     def _is_gone(self, row: sqlite3.Row) -> bool:
-        """Whether a member is present no more; where that can't be known, its last sign of life decides."""
+        """Return True if a member has left. If its process's state is unknown, its last sign of life decides."""
         now = self._clock.now_ms()
         if row["until_ms"] is not None:
             return not holds(row["until_ms"], now, LEASE_MS)
@@ -157,10 +155,7 @@ def _member(row: sqlite3.Row, known: frozenset[str] | None) -> Member:
 
 
 class ContextStore:
-    """Reads and writes contexts whose readers, where nothing else is set, are those of a workspace.
-
-    `awareness` is who is present at them.
-    """
+    """The contexts of one memory.db. By default all of a workspace may read them. `awareness` has their members."""
 
     def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
         self._database = database
@@ -169,11 +164,11 @@ class ContextStore:
         self.awareness = AwarenessStore(database, clock, workspace)
 
     async def get(self, key: str) -> ContextState:
-        """A context as it is. Raises ContextRefused for what is no key, and StoreError."""
+        """Return a context. Raises ContextRefused for an invalid key, and StoreError."""
         return await self._database.read(lambda transaction: read_context(transaction, key, self._workspace))
 
     async def these(self, keys: Sequence[str]) -> list[ContextState]:
-        """The contexts under these keys, by one read. Raises ContextRefused and StoreError."""
+        """Return the contexts of these keys in one read. Raises ContextRefused and StoreError."""
 
         async def unit(transaction: Transaction) -> list[ContextState]:
             return [await read_context(transaction, key, self._workspace) for key in keys]
@@ -181,11 +176,10 @@ class ContextStore:
         return await self._database.read(unit)
 
     async def all(self) -> list[ContextState]:
-        """All contexts, by key. Raises StoreError."""
         return await self._database.read(list_contexts)
 
     async def history(self, key: str, limit: int) -> list[ContextVersion]:
-        """The newest versions of a context, newest first. Raises ContextRefused and StoreError."""
+        """Return the newest versions of a context, newest first. Raises ContextRefused and StoreError."""
         return await self._database.read(lambda transaction: context_history(transaction, key, limit))
 
     async def write(
@@ -196,10 +190,7 @@ class ContextStore:
         writer: Writer,
         on_change: Callable[[], None] = lambda: None,
     ) -> ContextState:
-        """Store the next version; `on_change` is called unless the data is the same as before.
-
-        Raises ContextConflict, ContextRefused and StoreError.
-        """
+        """Store the next version, and call `on_change` if it differs. Raises ContextConflict, ContextRefused."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[int, ContextState]:
@@ -214,7 +205,7 @@ class ContextStore:
         return written
 
     async def require_allowed(self, key: str, change: Change, writer: Writer) -> None:
-        """Write nothing. Raises ContextRefused where the change would be refused now, and StoreError."""
+        """Check a change without writing it. Raises ContextRefused if it isn't allowed now, and StoreError."""
 
         async def unit(transaction: Transaction) -> None:
             found = await read_context(transaction, key, self._workspace)
@@ -229,7 +220,7 @@ class ContextStore:
         audience: Audience | None = None,
         writers: Sequence[str] | None = None,
     ) -> ContextState:
-        """Set who may read a context and who may write it. Raises ContextRefused and StoreError."""
+        """Set the audience and the writers of a context. Raises ContextRefused and StoreError."""
         now = self._clock.now_ms()
         return await self._database.write(
             lambda transaction: define_context(

@@ -1,4 +1,4 @@
-"""Bound threads as daemons see them: which there are, what becomes of them in time, what their sessions say there."""
+"""Bound threads for daemons: their list, changes and posts by sessions, and the companions that wake sessions."""
 
 import hashlib
 import secrets
@@ -23,7 +23,7 @@ _HOUR_MS: Final = 3_600_000
 
 
 class SaidInThread(StrEnum):
-    """What came of what a session wants said in its thread."""
+    """The result of a session's post in its thread."""
 
     TAKEN = "taken"
     BEFORE = "before"  # the same call came before; it is said once
@@ -33,7 +33,7 @@ class SaidInThread(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WatchedThread:
-    """A bound thread with its session as it is known now; `key_ended`: the session's key was revoked."""
+    """A bound thread with its current session. `key_ended`: the session's key was revoked."""
 
     bound: BoundThread
     session: CodeSession | None
@@ -41,19 +41,17 @@ class WatchedThread:
 
 
 class ThreadBindings:
-    """The bound threads of one workspace."""
-
     def __init__(self, database: Database, clock: Clock, workspace: str) -> None:
         self._database = database
         self._clock = clock
         self._workspace = workspace
 
     async def by_session(self) -> Mapping[str, str]:
-        """The conversations that are bound, by session. Raises StoreError."""
+        """Return each bound session's conversation. Raises StoreError."""
         return await self._database.read(bound_by_session)
 
     async def of_soul(self, soul: str) -> list[WatchedThread]:
-        """Those that a soul has. Raises StoreError."""
+        """Return a soul's bound threads. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> list[WatchedThread]:
             first = str(ConversationKey(soul, self._workspace, "")).rstrip("/") + "/"
@@ -77,7 +75,7 @@ class ThreadBindings:
         return await self._database.read(unit)
 
     async def went(self, bound: BoundThread) -> bool:
-        """The session is gone: its thread hears so, once. Raises StoreError."""
+        """Record once that the session is gone, and say so in its thread. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> bool:
@@ -97,7 +95,7 @@ class ThreadBindings:
         return await self._database.write(unit)
 
     async def came_back(self, bound: BoundThread) -> bool:
-        """The session is there again. Raises StoreError."""
+        """Record that the session returned. Raises StoreError."""
         rows = await self._database.run(
             "UPDATE bound_threads SET gone_ms = NULL WHERE conversation = :id AND session = :session RETURNING 1",
             id=bound.conversation,
@@ -106,17 +104,14 @@ class ThreadBindings:
         return bool(rows)
 
     async def end(self, bound: BoundThread, why: str) -> bool:
-        """The thread is bound no more, and hears `why`, a key of the sentences. Raises StoreError."""
+        """End a binding, and post the sentence with key `why` in the thread. Raises StoreError."""
         now = self._clock.now_ms()
         return await self._database.write(
             lambda transaction: end_binding(transaction, bound, why, now, to=bound.person)
         )
 
     async def say(self, session: CodeSession, words: str, call: str) -> SaidInThread:
-        """Have something said in the thread of a session, in its name; `call` names it, so that it is said once.
-
-        Raises StoreError.
-        """
+        """Post a session's words in its thread, in its name, once for each `call`. Raises StoreError."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> SaidInThread:
@@ -184,7 +179,7 @@ async def _store_said(  # noqa: PLR0917 - one of each
 
 
 async def _last_person(transaction: Transaction, conversation: str) -> str:
-    """Who wrote last in a thread, whom the gate is asked about where a session has no person."""
+    """Return the last author in a thread, for the gate if a session has no person."""
     row = await transaction.one(
         """
         SELECT author FROM inbox WHERE conversation = :id AND modality = 'words' AND author <> ''
@@ -196,12 +191,12 @@ async def _last_person(transaction: Transaction, conversation: str) -> str:
 
 
 def new_call() -> str:
-    """The name of something that is said, where its session gives none."""
+    """Return the id of a post for which the session gives none."""
     return f"{MARK}{secrets.token_hex(6)}"
 
 
 def said_by(author: str, session: str, call: str) -> str:
-    """The name of something that is said, the same whenever the session says it by the same id."""
+    """Return the id of a session's post, always the same for the session's own id of it."""
     return f"{MARK}{hashlib.sha256('|'.join((author, session, call)).encode()).hexdigest()[:24]}"
 
 
@@ -209,7 +204,7 @@ _LOST = tuple(Lost)
 
 
 class CompanionStore:
-    """The companions of one workspace's sessions that wait at this daemon."""
+    """The companion processes of one workspace's sessions that wait at this daemon."""
 
     def __init__(self, database: Database, workspace: str) -> None:
         self._database = database
@@ -217,10 +212,7 @@ class CompanionStore:
         self._daemon = database.processes.own
 
     async def session(self, process: str, owner: KeyOwner) -> CodeSession | None:
-        """The owner's session that runs in a process now; one that was lost is there again.
-
-        Raises KeyEnded once the owner's key is ended, and StoreError.
-        """
+        """Return the owner's current or lost session in a process. Raises KeyEnded, and StoreError."""
 
         async def unit(transaction: Transaction) -> CodeSession | None:
             await require_key(transaction, owner)
@@ -230,10 +222,7 @@ class CompanionStore:
         return found if found and (found.living or found.reason in _LOST) else None
 
     async def attach(self, process: str, owner: KeyOwner, *, wakes: bool, now: int) -> CodeSession | None:
-        """Note that the companion of the session in a process waits here; gives that session, None where there is none.
-
-        Writes only where that is new. Raises KeyEnded, and StoreError.
-        """
+        """Record that a session's companion waits here, and return the session. Raises KeyEnded, and StoreError."""
         found = await self.session(process, owner)
         if found is None or (found.living and (found.companion, found.wakes) == (self._daemon, wakes)):
             return found
@@ -262,10 +251,7 @@ class CompanionStore:
         return await self._database.write(unit)
 
     async def leave(self, process: str, owner: KeyOwner, *, now: int) -> bool:
-        """Note that no companion of the session in a process waits here any more: the session has ended.
-
-        Gives whether one was there. Raises StoreError.
-        """
+        """End the session whose companion waited here. Return False if there was none. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> bool:
             rows = await transaction.rows(
@@ -288,7 +274,7 @@ class CompanionStore:
         return await self._database.write(unit)
 
     async def offer(self, session: CodeSession, now: int) -> SharedMessage | None:
-        """The question with which a session that rests is to be woken now, if there is one. Raises StoreError."""
+        """Return the question to wake an idle session with now, or None. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> SharedMessage | None:
             row = await transaction.one("SELECT state FROM sessions WHERE id = :id", id=session.id)
@@ -299,7 +285,6 @@ class CompanionStore:
         return await self._database.write(unit)
 
     async def _newest(self, transaction: Transaction, process: str, owner: KeyOwner) -> CodeSession | None:
-        """The session that an owner ran in a process last."""
         row = await transaction.one(
             """
             SELECT * FROM sessions WHERE process = :process AND process <> '' AND workspace = :workspace
