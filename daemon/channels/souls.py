@@ -21,7 +21,6 @@ def channels_of(main: Channel, http: Channel | None = None) -> Channels:
 class SoulChannel(Channel):
     """The channel for notes, which are put into the inbox with the commits that send them.
 
-
     The reply to a note goes back with the commit that stores it (see `SaidToSoul`).
     """
 
@@ -36,7 +35,6 @@ class SoulChannel(Channel):
         return Readers(perception.audience, members_only=True)
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """Return the note whole."""
         text = reply.strip()
         return (text,) if text else ()
 

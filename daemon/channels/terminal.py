@@ -64,7 +64,6 @@ def check_user(name: str) -> str:
 class TerminalChannel(Channel):
     """The channel of one user at a terminal or behind a pipe.
 
-
     `source` is the file descriptor of the UTF-8 input. If `interactive`, a prompt and a sign of thinking are shown.
     Otherwise each line waits for the reply to the line before, and only replies are printed.
     """
@@ -128,7 +127,6 @@ class TerminalChannel(Channel):
                 return
 
     def _next_ts(self) -> str:
-        """Return seconds with six decimals, as in Slack, always greater than the last."""
         self._last_ts = max(self._last_ts + 1, self._clock.now_ms() * 1000)
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
 
@@ -152,7 +150,7 @@ class TerminalChannel(Channel):
     async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
         self._screen.think()
         try:
-            yield lambda _: None  # the sign of thinking says enough
+            yield lambda _: None  # the sign of thinking suffices
         finally:
             self._screen.stop_thinking()
 
@@ -164,7 +162,6 @@ class TerminalChannel(Channel):
         return speech
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """Return the reply whole."""
         text = printable(reply).strip()
         return (text,) if text else ()
 
@@ -245,7 +242,6 @@ class _Screen:
             self._print(_PROMPT)
 
     def leave(self) -> None:
-        """End the line of the prompt."""
         if self._interactive:
             self._print("\n")
 
@@ -255,19 +251,16 @@ class _Screen:
             self._print(_THINKING)
 
     def note(self, text: str) -> None:
-        """Show a task in place of the sign of thinking."""
         if self._thinking:
-            columns = _NARROW if text.isascii() else _NARROW // 2  # some characters take two
+            columns = _NARROW if text.isascii() else _NARROW // 2  # some characters take two columns
             self._print(f"{_WIPE}{_DIM}… {text[:columns]}{_PLAIN}")
 
     def stop_thinking(self) -> None:
-        """Erase the sign of thinking."""
         if self._thinking:
             self._thinking = False
             self._print(_WIPE)
 
     def write(self, text: str) -> bool:
-        """Print a piece of a reply. Returns False if the output is closed."""
         self.stop_thinking()
         return self._print(text)
 

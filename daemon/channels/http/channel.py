@@ -33,7 +33,6 @@ from daemon.core.text import Trusted
 class HttpChannel(Channel):
     """The channel for programs that hold the bearer token. Each session is a separate conversation.
 
-
     `personality` gives the soul's markdown by mode. Call `connect` before `listen`, and `close` after the last
     delivery. With the HTTP API switched off it serves no requests, but older conversations still end properly.
     """
@@ -67,12 +66,10 @@ class HttpChannel(Channel):
         self._of_sessions: SessionPages | None = None
 
     def connect(self, side: DaemonSide) -> None:
-        """Take the calls into the daemon, once memory.db is open."""
         self._daemon_side = side
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
         """Serve until cancelled. Replies in progress go on after that. `url` is set before `ready`.
-
 
         Raises ConfigError if the address is in use or the token can't be stored.
         """
@@ -102,7 +99,6 @@ class HttpChannel(Channel):
 
     async def admit(self, perception: Perception) -> GateDecision:
         """Admit the author: the token was checked with the request, and users name themselves.
-
 
         The owner of a session's key is checked again, since the key may have been revoked.
         """
@@ -136,7 +132,6 @@ class HttpChannel(Channel):
         return _HttpSpeech(self._live, perception.conversation)
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """Return the reply whole. In JSON markup does no harm."""
         text = reply.strip()
         return (text,) if text else ()
 
@@ -144,7 +139,6 @@ class HttpChannel(Channel):
         return perception.ts
 
     async def deliver(self, post: Post) -> str:
-        """Wake the readers, who look the reply up in memory.db."""
         self._live.end(post.conversation)
         return post.key
 

@@ -113,10 +113,7 @@ class Tts:
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def speak(self, request: web.Request) -> web.StreamResponse:
-        """Return the audio of a text.
-
-        Raises Refusal: 501 no speech set up, 502 the speech failed, 503 a cap left no room.
-        """
+        """Return the audio of a text. Raises Refusal: 501 no speech set up, 502 the speech failed, 503 a cap is met."""
         asked = await read_body(request, SpeechRequest)
         if self._settings.tts_url:
             return await self._paid(request, asked)
@@ -154,7 +151,7 @@ class Tts:
                     raise self._failed(f"it sent {kind or 'no type'}")
                 return await self._pass_on(request, kind, answer.iter_bytes())
         except openai.APIStatusError as error:
-            raise self._failed(f"status {error.status_code}") from None  # its text may quote what was sent
+            raise self._failed(f"status {error.status_code}") from None  # the error's text may quote the request
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
             raise self._failed(str(error) or type(error).__name__) from error
 
@@ -183,10 +180,7 @@ class Tts:
         return response
 
     async def _from_espeak(self, program: str, asked: SpeechRequest) -> bytes:
-        """Return a WAV file. The text goes in by stdin, where it can't become an option.
-
-        The schema checks the voice.
-        """
+        """Return a WAV file. The text goes in by stdin, not as an option. The schema checks the voice."""
         arguments = ["--stdin", "--stdout", "-b", "1", *(("-v", asked.voice) if asked.voice else ())]
         process = await asyncio.create_subprocess_exec(
             program,
@@ -217,7 +211,6 @@ class Tts:
 
 def _connect(settings: Settings) -> "AsyncOpenAI":
     """Return a client for the speech endpoint. Call it in a thread, since the SDK takes a while to import.
-
 
     Redirects are not followed: they would send words to a host that is not configured.
     """

@@ -54,7 +54,6 @@ class ContextPages:
             watcher.woken.set()
 
     async def all(self, request: web.Request) -> web.Response:
-        """Return all contexts, by key."""
         found = ContextList([_answer(one) for one in await self._contexts.all(request[OWNER])])
         return web.json_response(body=found.model_dump_json().encode())
 
@@ -62,7 +61,6 @@ class ContextPages:
         return _shown(await self._known(request[OWNER], request.match_info["key"]))
 
     async def put(self, request: web.Request) -> web.Response:
-        """Replace the data of a context, if its version is one that the client has seen."""
         key, seen = request.match_info["key"], _versions_seen(request)
         data = (await read_body(request, ContextData)).root
         found = await self._known(request[OWNER], key)
@@ -75,14 +73,12 @@ class ContextPages:
         return _shown(written)
 
     async def members(self, request: web.Request) -> web.Response:
-        """Return the members who are present in a context."""
         found = await self._contexts.members(request[OWNER], request.match_info["key"])
         if found is None:
             raise _unknown()
         return web.json_response(body=MemberList([_member(one) for one in found]).model_dump_json().encode())
 
     async def renew(self, request: web.Request) -> web.Response:
-        """Extend the presence of a member."""
         state, where = (await read_body(request, MemberState)).root, request.match_info
         try:
             member = await self._contexts.renew(request[OWNER], where["key"], where["member"], state)
@@ -93,7 +89,6 @@ class ContextPages:
         return web.json_response(body=_member(member).model_dump_json().encode())
 
     async def leave(self, request: web.Request) -> web.Response:
-        """End the presence of a member, if any."""
         await self._contexts.leave(request[OWNER], request.match_info["key"], request.match_info["member"])
         return web.Response(status=204)
 
@@ -152,7 +147,6 @@ class ContextPages:
             await watcher.woken.wait()
 
     async def _still(self, owner: KeyOwner) -> KeyOwner | None:
-        """Return the current owner, or the known one if the check fails."""
         try:
             return await self._sessions.still(owner)
         except (NotDelivered, StoreError):

@@ -37,16 +37,12 @@ TOKEN: Final = "token"  # noqa: S105 - a name
 PushReading = Callable[[PushedReading], Awaitable[tuple[str, ...]]]
 """A function that stores a reading once and returns the conversations that perceive it.
 
-
 Raises NowhereToPerceive, TooManyReadings, OtherReading, SourceEnded and StoreError.
 """
 
 
 class SensePages:
-    """The handler of readings.
-
-    With the bearer token they are for `soul` in `workspace`; `sources` may sign readings.
-    """
+    """The handler of readings. The bearer token's go to `soul` in `workspace`. `sources` may sign readings."""
 
     def __init__(self, soul: str, workspace: str, *, push: PushReading, sources: EventsTaken, clock: Clock) -> None:
         self._soul, self._workspace = soul, workspace
@@ -110,7 +106,6 @@ def _refused(
 PaySpeech = Callable[[str, Callable[[], Awaitable[StreamResponse]]], Awaitable[StreamResponse]]
 """A function that pays for a text to be read aloud and returns the call's result.
 
-
 Raises ModelUnavailable if a cap is met.
 """
 
@@ -120,7 +115,6 @@ class CompanionsSeen(Protocol):
 
     async def wait(self, owner: KeyOwner, process: str, known: str, *, wakes: bool, seconds: float) -> Attended:
         """Return the owner's session in a process, and the notes with which its companion wakes it.
-
 
         Waits up to `seconds` for notes, or for another session than the companion knows.
         """
@@ -139,21 +133,16 @@ class SessionsSeen(Protocol):
         """Return the owner of a key that may be used now, or None. Raises NotDelivered while that is unknown."""
 
     async def still(self, owner: KeyOwner) -> KeyOwner | None:
-        """Return the current owner, or None if the key is revoked or the gate refuses its owner.
-
-        Raises NotDelivered.
-        """
+        """Return the current owner, or None if the key is revoked or its owner is refused. Raises NotDelivered."""
 
     async def hear(self, event: HookEvent, owner: KeyOwner) -> SessionReads:
         """Take an event, once, and return the text for its session.
-
 
         Raises NotTheirSession, KeyEnded and TooManySessions.
         """
 
     async def notes(self, owner: KeyOwner, session: str, seconds: float) -> Sequence[Handed]:
         """Return the unanswered questions to an owner's session, after a wait of up to `seconds` for new ones.
-
 
         Raises NotTheirSession.
         """
@@ -164,7 +153,6 @@ class SessionsSeen(Protocol):
     async def say_in_thread(self, owner: KeyOwner, session: str, words: str, call: str) -> None:
         """Post words in the thread of an owner's session, once for each id `call` of the caller; '' for no id.
 
-
         Raises NotTheirSession, NotBound, SaidTooMuch and NoteSettled.
         """
 
@@ -172,10 +160,7 @@ class SessionsSeen(Protocol):
         """Return an owner's newest sessions as JSON, 500 at most. The admin's token owns all."""
 
     async def at_work(self, owner: KeyOwner, who: str) -> Sequence[Mapping[str, object]]:
-        """Return the work of living sessions that an owner may see, as JSON.
-
-        `who` is a person or session, '' for all.
-        """
+        """Return the work of sessions visible to an owner, as JSON. `who` is a person or session, '' for all."""
 
     async def audience(self, owner: KeyOwner) -> Audience:
         """Return the audience of an owner's sessions. Raises ChannelError while that can't be found."""
@@ -190,7 +175,6 @@ class MachinesPairing(Protocol):
     async def fetch(self, code: str, secret: str, seconds: float) -> Paired | None:
         """Return the key once it is allowed, one time, or None without a decision within `seconds`.
 
-
         Raises NoSuchCode, PairingOver, and NotDelivered while Slack can't identify the person.
         """
 
@@ -200,7 +184,6 @@ class SessionMemory(Protocol):
 
     async def recall(self, owner: KeyOwner, query: str, limit: int) -> Sequence[Passage]:
         """Return matching passages, best first: the workspace's, and the owner's DM if the owner chose so.
-
 
         Raises ChannelError while that DM can't be found.
         """
@@ -217,7 +200,6 @@ class ContextWatched(Protocol):
 
     async def next(self) -> ContextState | None:
         """Return the present state. From the second call on, waits for a possible change, at most two seconds.
-
 
         None if the context is for others. Raises StoreError.
         """
@@ -236,24 +218,17 @@ class SharedState(Protocol):
         """Write data made from version `seen`, None for any. Raises ContextConflict and ContextRefused."""
 
     async def members(self, owner: KeyOwner, key: str) -> Sequence[Member] | None:
-        """Return the present members, or None if the context is for others.
-
-        Raises ContextRefused for an invalid key.
-        """
+        """Return the present members, or None if the context is for others. Raises ContextRefused."""
 
     async def renew(self, owner: KeyOwner, key: str, member: str, state: JSONObject) -> Member | None:
         """Extend the presence of a member by fifteen seconds. None if the context is for others.
-
 
         Raises ContextRefused, also for a name that is not the owner's, and MemberTaken if another process uses the
         name.
         """
 
     async def leave(self, owner: KeyOwner, key: str, member: str) -> None:
-        """End the presence of a member.
-
-        Raises ContextRefused for an invalid key, and for a name that is not the owner's.
-        """
+        """End the presence of a member. Raises ContextRefused, also for a name that is not the owner's."""
 
     def watch(self, key: str) -> AbstractContextManager[ContextWatched]:
         """Watch one context until the block ends. Raises ContextRefused for an invalid key."""
@@ -262,7 +237,6 @@ class SharedState(Protocol):
 @dataclass(slots=True)
 class DaemonSide:
     """The calls into the daemon, each of which may raise StoreError.
-
 
     `find_reply` takes a conversation and the message id that the program gave. `last_name` is the last name that the
     user of a conversation gave, or ''. `enqueue` queues the background jobs of a conversation and returns their names,

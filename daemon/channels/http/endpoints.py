@@ -39,7 +39,6 @@ Personality = Callable[[str], str | None]
 class DaemonPages:
     """The handlers of jobs, personality, health and metrics. `description` is the OpenAPI document.
 
-
     All may raise Refusal and StoreError.
     """
 
@@ -59,7 +58,6 @@ class DaemonPages:
         self._description = description
 
     async def subprocess(self, request: web.Request) -> web.StreamResponse:
-        """Queue the background jobs of a conversation."""
         asked = await read_body(request, SubprocessRequest)
         queued = await self._side.enqueue(self._chat.conversation(asked.session))
         if queued is None:
@@ -77,7 +75,6 @@ class DaemonPages:
         return web.Response(text=text, content_type="text/markdown", charset="utf-8")
 
     async def health(self, _request: web.Request) -> web.StreamResponse:
-        """Answer, which shows that the event loop runs."""
         return web.json_response(body=Alive(status="alive").model_dump_json().encode())
 
     async def readiness(self, _request: web.Request) -> web.StreamResponse:
@@ -157,7 +154,6 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Route:
     """One method on one path, and its handler among the pages. `errors` are added to those of every route.
-
 
     `keyed` routes also accept the key of a person's sessions in place of the token. `signed` routes also accept the
     signature of the source that the query names. `takes` are the content types of a body without a model.

@@ -28,7 +28,6 @@ _DIGITS: Final = re.compile(r"[0-9]{1,12}")
 def signed_id(signing: Signing, key: bytes, headers: Mapping[str, str], body: bytes, now_s: float) -> str | None:
     """Return the id of an event whose signature is right, or None for any other.
 
-
     GitHub signs neither id nor time: there the signed body is the id, and is never taken twice.
     """
     if signing is Signing.GITHUB:
@@ -123,7 +122,6 @@ def readable(body: bytes, content_type: str) -> str:
 
 
 def as_kept(text: str) -> str:
-    """Return a program's words as they are stored: without control characters, and cut."""
     return shortened(_NO_TEXT.sub("", storable(text)).strip(), LONGEST)
 
 

@@ -337,7 +337,6 @@ class McpPage:
         self._tools = tools
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Answer one message of MCP."""
         body = await read_raw(request)
         try:
             json.loads(body)  # refuses bodies that break the SDK's reader

@@ -1,6 +1,5 @@
 """The MCP server of the official SDK with our tools, and one request to it over the HTTP API.
 
-
 The SDK takes more than a second to import. Import this module only to serve MCP.
 """
 
@@ -29,7 +28,6 @@ Application = Callable[
 
 async def serve(app: Application, request: web.Request, body: bytes) -> web.StreamResponse:
     """Return the application's response, which is written while it is made.
-
 
     Raises ConnectionError if the client leaves or stops reading, RuntimeError for an application without a response.
     """
@@ -109,7 +107,6 @@ Context = ServerRequestContext[dict[str, object]]
 
 async def answer(request: web.Request, body: bytes, tools: SessionTools, owner: KeyOwner) -> web.StreamResponse:
     """Return the response to one message of MCP. No session of the protocol is kept.
-
 
     Raises ConnectionError if the client leaves.
     """

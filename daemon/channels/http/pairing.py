@@ -35,7 +35,6 @@ _ACCOUNT, _INODE = 7, 9  # fields of a row; the inode is 0 once the program has 
 def asker_at(there: Any, here: Any) -> str:  # noqa: ANN401  # addresses as Python's sockets give them; None once it is closed
     """Return the account of a local program if the kernel lists it, else the address. Reads files.
 
-
     `there` and `here` are the two ends of a connection.
     """
     if not there or not here:
@@ -174,10 +173,7 @@ class HttpIntake:
         self._last_ts = 0
 
     async def known(self, question: Question, words: str) -> StoredReply | None:
-        """Return the message's reply if the message came before.
-
-        Raises Refusal if its text was different then, and StoreError.
-        """
+        """Return the reply to a known message. Raises Refusal if its text was different, and StoreError."""
         known = await self._side.find_reply(question.conversation, question.message_id)
         if known is not None and known.message != words:
             hint = "give every message an id of its own"
@@ -248,7 +244,6 @@ class SessionTalk:
 
     async def ask(self, owner: KeyOwner, session: str, words: str, message_id: str) -> StoredReply:
         """Send a message and wait for the reply. The same id returns the same reply again, at no cost.
-
 
         Raises Refusal, NotDelivered while its owner's DM can't be found, and StoreError.
         """

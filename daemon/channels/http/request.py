@@ -1,6 +1,5 @@
 """The checks of HTTP requests (Host, no web pages, bearer token), their bodies, connections and error responses.
 
-
 The token is the admin's. It comes from the settings. Without one there, the first start makes it and stores it in the
 home folder. Some routes also accept the key of a person's sessions.
 """
@@ -112,7 +111,6 @@ OWNER: Final = web.RequestKey("owner", KeyOwner)
 class Auth:
     """The middleware that checks every request.
 
-
     `hosts` are the names by which requests may name this machine, in addition to loopback. `free` are the paths, as in
     the route table, without a token. `keyed` paths also accept keys. The handlers of `signed` paths check the signature
     of the source that the query names. `owner_of` returns the owner of a key.
@@ -149,7 +147,6 @@ class Auth:
 
     def _require_host(self, request: web.Request) -> None:
         """Refuse a foreign host name, which a hostile DNS server may point at this machine (DNS rebinding).
-
 
         The bare address that the request came to is always allowed: no foreign web page can be served from it.
         """
@@ -319,7 +316,6 @@ Body = TypeVar("Body", bound=BaseModel)
 async def read_body(request: web.Request, model: type[Body]) -> Body:
     """Return the body as `model`.
 
-
     Raises Refusal: 400 broken JSON, 408 too slow, 413 too large, 415 not JSON, 422 invalid.
     """
     return body_of(await read_raw(request), model)
@@ -335,7 +331,6 @@ def body_of(raw: bytes, model: type[Body]) -> Body:
 
 def mended(raw: bytes) -> bytes:
     """Return JSON that strict readers accept: control characters escaped, U+FFFD for lone surrogates.
-
 
     It is for texts that a program repeats from elsewhere: one odd text loses no event. Invalid JSON stays unchanged.
     """

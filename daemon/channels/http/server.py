@@ -63,7 +63,6 @@ class ApiServer:
     async def open(self, port: int, *, instead: Callable[[], Awaitable[bool]]) -> str:
         """Listen, and return the URL without a trailing slash.
 
-
         A port that is in use is replaced by a free one if `instead` returns True. Raises ConfigError if no address is
         available, and StoreError.
         """

@@ -58,7 +58,6 @@ class CompanionPolls:
     ) -> Attended:
         """Wait with a companion for a note that wakes its session. The wait ends if the companion leaves.
 
-
         Raises StoreError.
         """
         companion = _Companion(owner.person, owner.key, process)
@@ -274,12 +273,10 @@ class SessionPages:
         self._polls = set[asyncio.Task[Any]]()
 
     def close(self) -> None:
-        """Answer all polls for notes at once, since the daemon stops."""
         for poll in self._polls:
             poll.cancel()
 
     async def take(self, request: web.Request) -> web.Response:
-        """Take a hook's event, once."""
         event = body_of(mended(await read_raw(request)), SessionEvent).event(self._clock.now_ms())
         try:
             heard = await self._sessions.hear(event, request[OWNER])
@@ -293,7 +290,6 @@ class SessionPages:
         return web.json_response(body=answer.model_dump_json(exclude=left_out).encode())
 
     async def list(self, request: web.Request) -> web.Response:
-        """Return the sessions that the key may see."""
         return web.json_response(await self._sessions.list(request[OWNER]))
 
     async def notes(self, request: web.Request) -> web.Response:
@@ -329,12 +325,10 @@ class SessionPages:
             raise no_entry(error.hint) from error
 
     async def _require_key(self, owner: KeyOwner) -> None:
-        """Raise Refusal if the key was revoked in the meantime."""
         if await self._sessions.still(owner) is None:
             raise no_entry("ask the admin for another key")
 
     async def reply(self, request: web.Request) -> web.Response:
-        """Take a session's answer, once."""
         where, text = request.match_info, (await read_body(request, NoteReply)).text
         await self._sessions.answer(request[OWNER], where["id"], where["note"], text)
         return web.Response(status=204)

@@ -34,7 +34,6 @@ class ReplyUpdate:
 class ReplyReader:
     """One client waiting for the reply to one message, whose `ts` is in seconds.
 
-
     `changed` is set when there is something to take or to look up. `look_up` is True when memory.db may have the reply.
     """
 
@@ -48,7 +47,6 @@ class ReplyReader:
         self._tasks: dict[str, Task] = {}
 
     def restart(self) -> None:
-        """Begin a reply, and drop the text of an earlier attempt."""
         self._restarted, self._size = True, 0
         self._pieces.clear()
         self._tasks.clear()
@@ -68,7 +66,6 @@ class ReplyReader:
             self.changed.set()
 
     def wake(self) -> None:
-        """Wake the reader, since memory.db may have the reply."""
         self.look_up = True
         self.changed.set()
 
@@ -125,7 +122,6 @@ class LiveReplies:
                 del self._readers[conversation]
 
     def begin(self, conversation: ConversationKey, ts: str) -> None:
-        """Begin a reply to the messages up to `ts`."""
         self._drafts[conversation] = draft = _Draft(float(ts))
         for reader in self._readers_of(conversation, draft):
             reader.restart()
@@ -156,7 +152,6 @@ class LiveReplies:
             reader.wake()
 
     def close(self) -> None:
-        """Wake every reader for the last time, since the daemon stops."""
         self.closing = True
         for readers in self._readers.values():
             for reader in readers:

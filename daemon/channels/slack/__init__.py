@@ -1,1 +1,1 @@
-"""The Slack channel: `incoming`, `access`, `outgoing`, and the `api` that they use."""
+"""The Slack channel: events in, access, delivery out, and the client of the Web API."""

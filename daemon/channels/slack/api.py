@@ -52,7 +52,6 @@ class Pacing:
         return max(0.0, limit.held_until - now, queue if queue > _QUEUE else 0.0)
 
     def throttled(self, method: str, channel: str, retry_after: float) -> None:
-        """Note a 429 with its Retry-After in seconds."""
         key, until = _key(method, channel), self._clock.monotonic() + retry_after
         self._limits[key] = _Limit(held_until=until, paced_until=until + _PACED_FOR, next_slot=until)
         self._limits.move_to_end(key)
@@ -82,7 +81,6 @@ class Window:
         self._taken: deque[float] = deque()
 
     def take(self) -> bool:
-        """Take a slot and return True, or return False if none is free."""
         if self.wait_needed() > 0:
             return False
         self._taken.append(self._clock.monotonic())
@@ -113,10 +111,10 @@ def _key(method: str, channel: str) -> tuple[str, str]:
 Json = dict[str, Any]
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=10)
-_RESPONSES: Final = "https://hooks.slack.com"  # where every response_url is
+_RESPONSES: Final = "https://hooks.slack.com"  # the origin of every response_url
 _FILES: Final = "https://files.slack.com"  # where every response_url points to
-READS_A_MINUTE: Final = 40  # of all reads of history and rooms; Slack allows 50 of each method (tier 3)
-_SOCKET_URL_LIFE: Final = 20.0  # seconds; Slack takes a URL for a short time only
+READS_A_MINUTE: Final = 40  # reads of history and channels; Slack allows 50 of each method (tier 3)
+_SOCKET_URL_LIFE: Final = 20.0  # seconds; Slack's URLs are valid for a short time only
 _DEFAULT_RETRY_AFTER: Final = 10.0
 _LONGEST_RETRY_AFTER: Final = 3600.0
 _TOO_MANY: Final = 429
@@ -222,7 +220,6 @@ class SlackClient:
     async def call(self, method: str, **arguments: object) -> Json:
         """Call a method once and return Slack's answer.
 
-
         Raises NotDelivered (nothing happened, or a read without an answer), DeliveryUncertain (a write that may have
         happened) or ChannelRefused (`ok: false`, with Slack's code).
         """
@@ -230,7 +227,6 @@ class SlackClient:
 
     async def respond(self, url: str, words: Mapping[str, object]) -> None:
         """Send an answer to the `response_url` of an interaction.
-
 
         Raises ChannelError if Slack did not take it, and ChannelRefused if the URL has neither Slack's origin nor the
         API's.
@@ -249,7 +245,6 @@ class SlackClient:
 
     async def upload(self, url: str, content: bytes) -> None:
         """Upload a file to the URL that Slack gave for it. No user sees the file yet.
-
 
         Raises NotDelivered, or ChannelRefused if the URL has neither Slack's origin nor the API's.
         """

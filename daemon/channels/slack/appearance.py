@@ -39,7 +39,6 @@ def card_text(text: str, limit: int) -> str:
 class TaskCards:
     """The task cards of one reply, by id, in the order of their first appearance.
 
-
     Slack replaces a card's title and status with every update but appends to its details. Details that a card already
     shows are therefore never sent again. All cards together stay within their part of a stream's budget: new details
     are left out first, then new titles, then new cards.
@@ -85,7 +84,6 @@ class TaskCards:
         return dict(self._tasks)
 
     def update(self) -> list[dict[str, Any]]:
-        """Return the chunks after which Slack shows every task's current state."""
         changes = self._changes(self._tasks)
         return [_title(self._words.say("cards_begun")), *changes] if changes and not self._shown else changes
 
@@ -107,7 +105,6 @@ class TaskCards:
 
     def closing(self) -> tuple[dict[str, Any], ...]:
         """Return the chunks that end every card.
-
 
         Slack shows an error where a finished message has tasks in progress. Tasks in progress become complete. Tasks
         that never began are marked as not needed.
@@ -189,7 +186,7 @@ class Appearances:
     async def post_as(self, soul: str, post: Callable[[Mapping[str, str]], Awaitable[T]]) -> T:
         """Call `post` with a soul's arguments, and again without them if Slack refuses those.
 
-        Raises what `post` raises.
+        Raises what `post` does.
         """
         arguments = self.arguments_for(soul)
         try:
@@ -271,7 +268,6 @@ class StatusLine:
     async def shown(self, channel: str, thread: str, text: str) -> AsyncIterator[Callable[[str], None]]:
         """Show the line while the body runs, at first with this text. Exceptions of the body pass through.
 
-
         The yielded callback changes the text. Without a thread there is no line.
         """
         if not thread:
@@ -350,7 +346,7 @@ class StatusOnly:
         self._words = words
 
     async def say(self, text: str) -> None:
-        """Show nothing."""
+        """Do nothing."""
 
     async def show(self, task: Task) -> None:
         """Show a task in progress in the status line. Returns at once."""

@@ -1,6 +1,5 @@
 """The catch-up: messages that arrived during a gap are read from Slack's history and passed to the intake (P5).
 
-
 It reads every channel, and every thread that users may still answer in, the last heard first, at a rate that Slack
 allows. The places still to read are stored, and a restart goes on with them. Ten minutes are read twice, since our
 clock may be ahead of Slack's. The intake drops duplicates.
@@ -38,7 +37,6 @@ _NO_HINT: Final = "`soul doctor` checks the tokens, the scopes and the app's set
 
 class CatchUp:
     """The reader of every channel and open thread from the watermark on. Setting `gap` requests a catch-up.
-
 
     `on_gap` is called first, since edits and deletions may have been missed too. For a channel that was made private
     during the gap, the audience of its messages becomes its members. The settings of archived or deleted channels end.
@@ -81,7 +79,7 @@ class CatchUp:
     async def run(self) -> None:
         """Fill one gap after the other until cancelled.
 
-        Of several daemons one does this, and another takes over if it dies.
+        One of several daemons does this; another replaces a dead one.
         """
         while True:
             try:
@@ -89,7 +87,7 @@ class CatchUp:
                 async with self._log.turn(*self._scope) as pause:
                     if not pause:
                         await self.fill(_PATIENCE)
-            except _Hindered as hindered:  # another daemon may be able to
+            except _Hindered as hindered:  # another daemon may do better
                 await self._clock.sleep(hindered.pause)
             except StoreError as error:
                 self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
@@ -111,7 +109,6 @@ class CatchUp:
 
     async def fill(self, patience: float = math.inf) -> None:
         """Read all messages since the watermark, with retries while the store or Slack fails.
-
 
         Raises _Hindered if Slack would have failed for more than `patience` seconds in a row.
         """

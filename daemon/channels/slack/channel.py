@@ -64,7 +64,6 @@ _DM, _USERS = "D", ("U", "W")  # the prefixes of the ids of DMs and of users; a 
 class SlackChannel(Channel):
     """The channel of one Slack workspace.
 
-
     `soul_for_channel` gives the soul of a channel by its id. The main soul (`settings.name`) also gets all DMs, and
     `settings.souls` are the others. `appearance_of` gives a soul's name and icon, None for the app's. `words_of` gives
     the sentences and `suggested` the suggested prompts, both by soul and language tag. `shown_name` gives the name that
@@ -124,7 +123,6 @@ class SlackChannel(Channel):
         return (await self._event_reader()).identity
 
     async def standing_of(self, person: str) -> GateDecision:
-        """Return the gate's decision on whether a user may talk with the soul at all. Raises NotDelivered."""
         return await self._gate.check_author(person, "", Place.DM)
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
@@ -184,7 +182,6 @@ class SlackChannel(Channel):
                     await listener.idle()
 
     async def close(self) -> None:
-        """Close the HTTP session, after the last delivery."""
         await self._client.close()
 
     def healthy(self) -> bool:
@@ -212,7 +209,6 @@ class SlackChannel(Channel):
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
         """Return the stream of a reply, or a `StatusOnly` where Slack or the settings allow no stream.
-
 
         Slack streams in threads and to users alone.
         """
@@ -243,7 +239,6 @@ class SlackChannel(Channel):
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """Split a reply into parts that each fit into a stream with cards and into a markdown block.
-
 
         Links are judged again in each part.
         """

@@ -44,7 +44,6 @@ class SocketOptions:
 class _BackoffClient(SocketModeClient):
     """The SDK's client, with a back-off between requests for a new URL.
 
-
     Slack may close every new connection with `too_many_websockets` or `link_disabled`. The SDK's client then asks for
     the next URL at once, hundreds of times a second. Each request after a short-lived connection waits twice as long as
     the one before.
@@ -70,10 +69,7 @@ class _BackoffClient(SocketModeClient):
         self.wss_uri = None
 
     async def issue_new_wss_url(self) -> str:
-        """Return a new URL for one handshake.
-
-        Raises NotDelivered or ChannelRefused; the SDK's loop then tries again.
-        """
+        """Return a new URL for one handshake. The SDK's loop retries after NotDelivered or ChannelRefused."""
         await self._clock.sleep(self._pause())
         self._asked_at = self._clock.monotonic()
         if url := self._api.take_socket_url():
@@ -165,10 +161,7 @@ class Connection:
             self._up(self)
 
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-        """Pass an envelope to Bolt and send its answer, as Bolt's own handler does.
-
-        Acknowledge malformed ones at once.
-        """
+        """Pass an envelope to Bolt and send its answer, as Bolt's own handler does; malformed ones are acknowledged."""
         if not is_well_formed(request.payload):
             self._emit("slack.malformed", kind=request.type[:_KIND])
             await client.send_socket_mode_response(SocketModeResponse(request.envelope_id))
@@ -193,11 +186,10 @@ _CATCH_UP_EVERY: Final = 1800.0  # seconds between two catch-ups even without a 
 class Supervisor:
     """The supervisor of all connections of one app and of the catch-up.
 
-
     Setting `gap` requests a catch-up: a message may be missing.
     """
 
-    def __init__(  # one of each part it joins
+    def __init__(  # the parts to join
         self,
         connections: tuple[Connection, ...],
         catch_up: Callable[[], Coroutine[object, object, None]],
@@ -213,7 +205,6 @@ class Supervisor:
         self._disconnected = True
 
     def healthy(self) -> bool:
-        """Return True if at least one socket is connected and answers pings."""
         return any(connection.alive for connection in self._connections)
 
     async def run(self, ready: asyncio.Event) -> None:

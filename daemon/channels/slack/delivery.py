@@ -1,6 +1,5 @@
 """The delivery of posts: each is sent exactly once, and posts that may have been sent are found again.
 
-
 A message whose form Slack refuses is sent again in a plainer form: a draft is rewritten or replaced by a new message,
 blocks become text, a long text becomes several messages. Only a refusal of the place, the app or the last form is
 raised.
@@ -47,10 +46,7 @@ _NO_WORDS: Final = "…"
 
 
 class SlackDelivery:
-    """The delivery to Slack: posts, drafts, revisions and reactions.
-
-    `reader` gives None while our own ids are unknown.
-    """
+    """The delivery of posts, drafts, revisions and reactions. `reader` gives None while our own ids are unknown."""
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
         self,
@@ -114,7 +110,6 @@ class SlackDelivery:
     async def find(self, post: Post) -> FoundPost | None:
         """Find the post as `Channel.find` requires. A draft is a message of ours without a key.
 
-
         The draft is the known one or, if `draft_lost`, the newest. A revision or a reaction is never found, since
         making it twice does no harm.
         """
@@ -143,10 +138,10 @@ class SlackDelivery:
         """Return our messages that can include the post, and True if the history is complete."""
         found, whole = await self._history(post, post.reply_to)
         if post.conversation.channel.startswith(_DM):
-            timeline, timeline_whole = await self._history(post, "")  # where the post goes if its thread is gone
+            timeline, timeline_whole = await self._history(post, "")  # the post goes there if its thread is gone
             found, whole = [*found, *timeline], whole and timeline_whole
         elif post.reply_to and not any(map(reader.is_own, found)):
-            timeline, _ = await self._history(post, "")  # where it goes if the channel has no threads
+            timeline, _ = await self._history(post, "")  # the post goes there if the channel has no threads
             found += [message for message in timeline if key_of(message) == post.key]
         return [message for message in found if reader.is_own(message) and isinstance(message.get("ts"), str)], whole
 
@@ -169,7 +164,6 @@ class SlackDelivery:
             raise unread(f"Slack's history can't be read: {error.message}", hint=error.hint) from error
 
     async def _post(self, post: Post) -> str:
-        """Post a new message, in the timeline if a DM's thread is gone or the channel has no threads."""
         channel = post.conversation.channel
         if not post.reply_to:
             return await self._post_under(post, None)
@@ -224,7 +218,6 @@ class SlackDelivery:
         return {pieces_of(message)[0]: str(message["ts"]) for message in ours if key_of(message) == post.key}
 
     async def _revise(self, post: Post, ts: str) -> str:
-        """Replace the text of an earlier post of ours, unless the message is gone or can't be changed."""
         channel = post.conversation.channel
         try:
             return await self._update(post, {"channel": channel, "ts": ts})
@@ -356,10 +349,7 @@ class SlackDelivery:
         return True
 
     async def _update(self, post: Post, common: Json) -> str:
-        """Replace the whole text of a message, in the richest form that Slack takes.
-
-        Raises ChannelRefused if none is.
-        """
+        """Replace the whole text of a message, in the richest form that Slack takes, or raise ChannelRefused."""
         whole = await asyncio.to_thread(plain, post)
         last = whole[0] if len(whole) == 1 else None
         for body in await asyncio.to_thread(_with_blocks, post):
@@ -372,10 +362,7 @@ class SlackDelivery:
         return await self._send("chat.update", common | (last or {}))
 
     def _plainer(self, common: Json, error: ChannelRefused) -> Json:
-        """Return the arguments to try again with after a refusal of the form.
-
-        Raises the refusal if no form can help.
-        """
+        """Return the arguments to try again with after a refusal of the form, or raise the refusal."""
         if error.code in _FINAL:
             raise error
         self._emit("slack.blocks_refused", channel=common["channel"], reason=error.code)
@@ -395,10 +382,7 @@ def _with_blocks(post: Post) -> tuple[Json, ...]:
 
 
 def _shared(messages: Sequence[Json], name: str) -> str:
-    """Return the ts of the message that shows a file of this name, or an empty string.
-
-    File names are unique to a post.
-    """
+    """Return the ts of the message that shows a file of this name, which is unique, or an empty string."""
     for message in messages:
         if any(isinstance(one, dict) and one.get("name") == name for one in message.get("files") or ()):
             return str(message["ts"])

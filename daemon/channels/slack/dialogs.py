@@ -95,7 +95,6 @@ def correction_dialog(words: Words, fact: str) -> dict[str, Any]:
 
 
 def refusing_dialog(words: Words, key: str) -> dict[str, Any]:
-    """Return a modal without input that says why the form of a channel can't be opened."""
     labels = {"title": words.say("room_title"), "close": words.say("feedback_close")}
     return modal(REFUSED, labels, [{"type": "section", "text": plain_text(words.say(key))}])
 
@@ -104,7 +103,6 @@ def room_dialog(
     words: Words, way: RoomWay, souls: Sequence[str], *, channel: str, at_home: bool = False
 ) -> dict[str, Any]:
     """Return a modal for the settings of a channel, filled in with `way`. `souls` may answer there.
-
 
     `at_home`: the modal is opened on the home tab and therefore names the channel.
     """
@@ -309,7 +307,7 @@ class RoomForms:
         person, channel, team = _text(body, "user_id"), _text(body, "channel_id"), self.reader.identity.team
         try:
             if not (await self.answers.standing_of(person)).admitted:
-                return  # the command itself is answered with a refusal
+                return  # the command's own answer is the refusal
             if not await self.manages(person, channel):
                 self.answers.tell("room_not_yours", body)
                 return

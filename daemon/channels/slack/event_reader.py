@@ -37,7 +37,6 @@ APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
 }
 """The answers to an approval request, and the ids of their buttons, which Slack requires to differ."""
 ANSWER_ACTIONS: Final = tuple(f"soul_answer_{number}" for number in range(MOST))
-"""The ids of the buttons of the answers that a question offers."""
 BARE_MENTION: Final = "[mentioned you without further words]"
 
 _ACTION: Final = "me_message"  # what `/me` makes
@@ -68,7 +67,6 @@ _OUR_ACTIONS: Final = frozenset({FEEDBACK_ACTION, *APPROVAL_ACTIONS.values(), *A
 class EventReader:
     """The reader of events and button presses for all souls of one workspace.
 
-
     `soul` gets DMs, and every channel that `soul_for_channel` doesn't give to one of the `other_souls`. `places` holds
     the kinds of channels, since an app_mention names none. A channel of unknown kind counts as private, the narrower
     audience. `shared` are channels that other organisations are in. `bots` are ids of bots whose messages are read.
@@ -96,11 +94,9 @@ class EventReader:
         return tuple(dict.fromkeys((self.soul, *self.other_souls)))
 
     def soul_commanded(self, command: str) -> str:
-        """Return the soul that a slash command addresses, or an empty string."""
         return commands_of({soul: self.shown_name(soul) for soul in self.souls}).get(command.casefold(), "")
 
     def soul_in(self, channel: str) -> str:
-        """Return the soul of a channel. DMs belong to the main soul."""
         direct = self.places.get(channel) is Place.DM or channel.startswith("D")
         return self.soul if direct or self.soul_for_channel is None else self.soul_for_channel(channel)
 
@@ -160,7 +156,6 @@ class EventReader:
     def user_of(self, interaction: Mapping[str, object]) -> str:
         """Return the user of an interaction, or an empty string if the user's presses don't count.
 
-
         A user counts who belongs to our workspace, or to our organisation if `colleagues` is set.
         """
         author = _text(_mapping(interaction.get("user")), "id")
@@ -201,7 +196,7 @@ class EventReader:
         """Return the message's text and, as quoted lines, its attachments. May be empty."""
         text = readable(_text(message, "text"), self.identity.user)
         if text and _text(message, "subtype") == _ACTION:
-            text = f"/{_ACTION.partition('_')[0]} {text}"  # as it was typed
+            text = f"/{_ACTION.partition('_')[0]} {text}"  # as typed
         return "\n".join(part for part in (text, self._carried(message)) if part)
 
     def _carried(self, message: Mapping[str, object]) -> str:
@@ -225,7 +220,7 @@ class EventReader:
         mentioned = _text(event, "type") == "app_mention" or self._mentions_us(raw)
         addressed = place is Place.DM or mentioned
         if not addressed and not root:
-            return None  # a message in a channel, without a mention and outside threads, is not for the soul
+            return None  # a channel's message without a mention and outside threads is not for the soul
         thread_of = root if place is Place.DM else root or ts
         conversation = ConversationKey(self.soul_in(channel), self.identity.team, channel, thread_of)
         return NewMessage(
@@ -341,7 +336,6 @@ def place_in(event: Mapping[str, object]) -> Place | None:
 
 
 def channel_type(place: Place) -> str:
-    """Return Slack's name of a place, as message events carry it."""
     return next(word for word, kind in _PLACES.items() if kind is place)
 
 

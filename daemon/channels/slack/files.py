@@ -1,6 +1,5 @@
 """Files in replies and messages: long code, drafts and large tables become files; shared files are fetched and sent.
 
-
 Form and length alone decide. The outbox keeps the part as markdown, and the part can still be posted as text if Slack
 refuses the file. `content_of` makes the file.
 """
@@ -70,7 +69,6 @@ _TABLES: Final = ("csv", "tsv")
 def with_files(reply: str, key: str, words: Words) -> tuple[str, tuple[ReplyFile, ...]]:
     """Return the reply with a line in place of each part that becomes a file, and those files.
 
-
     `key` is unique to the reply, and makes the file names unique to the post.
     """
     kept, files = list[str](), list[ReplyFile]()
@@ -105,10 +103,7 @@ def _is_table(lines: Sequence[str]) -> bool:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the lines in groups: a closed code block, a table, or one other line.
-
-    An unclosed block yields single lines.
-    """
+    """Yield groups of lines: a closed code block, a table, or one other line. An unclosed block yields lines."""
     at = 0
     while at < len(lines):
         opening = _FENCE.fullmatch(lines[at])
@@ -172,7 +167,7 @@ _REDIRECTS: Final = 3
 _SLACK: Final = "slack.com"
 _ID: Final = "F"
 _CHUNK: Final = 64 * 1024
-_PAGE: Final = "text/html"  # what Slack sends instead of a file that the token may not see
+_PAGE: Final = "text/html"  # Slack's answer instead of a file that the token may not see
 _NOT_NOW: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT})
 _MB: Final = 1_000_000
 _NO_FILES: Final = {
@@ -189,10 +184,7 @@ class FileFetcher:
         self._api_url = api_url
 
     async def described(self, file: SharedFile) -> SharedFile:
-        """Return the file as `Channel.described` requires.
-
-        Other organisations may share an id alone (Slack: file_access).
-        """
+        """Return the file with its details. Other organisations may share an id alone (Slack: file_access)."""
         if file.url or not file.id.startswith(_ID):
             return file
         try:
@@ -220,10 +212,7 @@ class FileFetcher:
         raise FileRefused(Sentence("file_gone"))
 
     async def _get(self, url: URL, file: SharedFile) -> bytes | URL:
-        """Return the bytes, or the target of a redirect.
-
-        Compressed answers are refused, to count the bytes received.
-        """
+        """Return the bytes, or the target of a redirect. Compressed answers are refused, as their size is unknown."""
         web = self._client.web
         assert web.session is not None  # made together with the SDK's client
         headers = {"Authorization": f"Bearer {web.token}", "Accept-Encoding": "identity"}
@@ -281,7 +270,6 @@ class FileSharing:
     async def share(self, post: Post) -> str:
         """Share the body as a file and return Slack's id of it. Only the last step shows the file, and is made once.
 
-
         Raises what `Channel.deliver` raises. Slack refuses the call without the scope `files:write`.
         """
         content = content_of(post)
@@ -299,5 +287,5 @@ class FileSharing:
         return file
 
     async def delete(self, file: str) -> None:
-        """Delete a shared file by its id, in all channels. Raises what `SlackClient.call` raises."""
+        """Delete a shared file in all channels. Raises what `SlackClient.call` raises."""
         await self._client.call("files.delete", file=file)

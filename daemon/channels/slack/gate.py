@@ -18,7 +18,7 @@ _TO_GUESTS: Final = Sentence("only_members")
 _TO_UNLISTED: Final = Sentence("only_listed")
 _IN_SHARED: Final = Sentence("not_in_shared")
 
-_BOT_TURNS: Final = 3  # messages of bots that are answered in a minute in one conversation (P35)
+_BOT_TURNS: Final = 3  # answered messages of bots in one conversation and minute (P35)
 _BOT_MINUTE: Final = 60.0
 _CONVERSATIONS: Final = 1000
 
@@ -79,7 +79,6 @@ class SlackGate:
         return GateDecision(admitted=True, name=user.name)
 
     def _of_outsider(self, user: SlackUser, identity: SlackIdentity) -> GateDecision | None:
-        """Return the refusal of a user of another workspace, or None if the settings admit the user."""
         if user.is_colleague(identity.enterprise):
             return None if self._settings.allow_organisation else _no("other_workspace", user.name, _TO_GUESTS)
         return None if self._settings.allow_strangers else _no("stranger", user.name)
@@ -90,7 +89,6 @@ class SlackGate:
         return GateDecision(admitted=True, name=author) if author in self._settings.allow_bots else _no("bot")
 
     async def _of_room(self, decision: GateDecision, channel: str) -> GateDecision:
-        """Refuse channels that other organisations are in, unless the settings allow them."""
         room = await self._directory.room(channel)
         if self._settings.allow_shared_channels:
             return decision

@@ -15,7 +15,6 @@ _ROOMS: Final = "im,mpim,private_channel,public_channel"
 async def read_pages(
     client: SlackClient, method: str, items: str, *, most: int, window: Window | None = None, **arguments: object
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Read objects like `read_items`."""
     return await read_items(client, method, items, dict, most=most, window=window, **arguments)
 
 
@@ -30,7 +29,6 @@ async def read_items(
     **arguments: object,
 ) -> tuple[list[T], bool]:
     """Return the items of at most `most` pages that are of one type, and True if no page is left.
-
 
     Each page waits for `window`, if one is given. Raises what `SlackClient.call` raises for a read.
     """
@@ -73,7 +71,6 @@ def _next_cursor(answer: Mapping[str, Any]) -> str | None:
 
 
 def messages_of(thread: str) -> str:
-    """Return the method that reads a thread, or the timeline if `thread` is empty."""
     return "conversations.replies" if thread else "conversations.history"
 
 
@@ -81,7 +78,6 @@ async def read_messages(
     client: SlackClient, channel: str, thread: str, *, most: int, **arguments: object
 ) -> tuple[list[dict[str, Any]], bool]:
     """Return messages of a thread, or of the timeline if `thread` is empty, oldest first, and True if no page is left.
-
 
     At most `most` pages are read. `arguments` are Slack's (oldest, latest, include_all_metadata). A thread's messages
     include its root. Raises what `SlackClient.call` raises for a read.
@@ -115,5 +111,4 @@ def as_seconds(ts: object) -> float:
 
 
 def as_ts(seconds: float) -> str:
-    """Return seconds since the epoch as a Slack ts."""
     return f"{max(seconds, 0.0):.6f}"

@@ -62,7 +62,6 @@ def pressed(body: Mapping[str, Any], reader: EventReader) -> TypedCommand | None
 
 
 def corrected(reader: EventReader, event_id: str, author: str, fact: str, words: str) -> TypedCommand | None:
-    """Return the command to correct a fact with a user's words, or None if the words are empty."""
     does = f"{CORRECTS} {fact}"
     return _done(reader, event_id, author, does, words) if words and _ACT.fullmatch(does) else None
 
@@ -105,7 +104,6 @@ LONGEST_COMPLAINT: Final = 1_000
 @dataclass(frozen=True, slots=True)
 class SentDialog:
     """A modal that a user of our workspace submitted.
-
 
     `event_id` is the same if Slack sends the submission twice. `about` is our private_metadata. `values` are the inputs
     by `action_id`; a choice is its value. Both are untrusted and hold text alone.
@@ -216,14 +214,13 @@ def _dialog_payloads_text(mapping: Mapping[str, object], name: str) -> str:
 
 _PROMPTS_ID: Final = re.compile(r"[UW][A-Z0-9]{1,63}")
 _DM: Final = re.compile(r"D[A-Z0-9]{1,63}")
-_STAYS: Final = 3_600.0  # seconds in which the same prompts are not set again
+_STAYS: Final = 3_600.0  # seconds until the same prompts are set again
 _MOST: Final = 2_000  # users whose last prompts are kept, and events
 
 
 @dataclass(frozen=True, slots=True)
 class Suggesting:
     """The suggested prompts of a DM: the soul's own and the user's next reminder, in the user's language.
-
 
     `suggested` gives a soul's suggestions in a language, `words_of` its sentences.
     """

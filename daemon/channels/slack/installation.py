@@ -17,7 +17,7 @@ from daemon.core.soul_names import commands_of
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "app_mentions:read",  # receive mentions
     "channels:history",  # follow threads and catch up in public channels
-    "channels:read",  # see who reads in a channel, whether it is shared, and in which channels a user is
+    "channels:read",  # list members, shared channels, and a user's channels
     "chat:write",  # answer
     "groups:history",  # the same four in private channels,
     "groups:read",
@@ -88,7 +88,6 @@ def manifest(
     souls: Mapping[str, str] = _SOUL,
 ) -> dict[str, object]:
     """Return the app manifest (Slack: manifest schema 2). `name` is cut to 35 characters, `description` to 140.
-
 
     The prompts and shortcuts use `words`, since a manifest has one language. `souls` maps each soul's folder to its
     shown name; both become slash commands. A `plain` manifest asks for no agent features, which need a paid plan or a
@@ -189,7 +188,6 @@ def check_tokens(settings: Settings) -> tuple[str, str]:
 
 async def fetch_identity(client: SlackClient, settings: Settings, clock: Clock, emit: Emit) -> SlackIdentity:
     """Return our ids, once Slack accepts both tokens. Retries with growing pauses while Slack can't be reached.
-
 
     Raises ConfigError if a token is missing, wrong or revoked, or if the app token lacks its scope.
     """

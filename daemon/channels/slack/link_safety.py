@@ -1,6 +1,5 @@
 """The filter that turns URLs of unknown hosts into text: one click must not carry a conversation's data to strangers.
 
-
 Scheme, host and path stay readable. Query and fragment, the usual places for data, are cut. Code stays unchanged, since
 Slack links nothing there. A place counts as code only if every markdown reader agrees. The sizes of Slack's messages
 are here too.
@@ -19,7 +18,7 @@ from daemon.core.text import ENDINGS, HOST, Trusted, authority, bare_host, host_
 PLAIN: Final = 4_000
 """Bytes of a message's `text`."""
 STREAM: Final = 10_600
-"""Bytes of all that one stream shows."""
+"""Bytes of one stream."""
 CARDS: Final = 2_000
 """Bytes of the cards of one stream."""
 PART: Final = 8_400
@@ -46,7 +45,6 @@ def sizes(text: str) -> list[int]:
 
 
 def weight(chunks: Iterable[Mapping[str, object]]) -> int:
-    """Return the bytes that chunks take of a stream's budget."""
     return sum(_weight(chunk) for chunk in chunks)
 
 
@@ -122,7 +120,6 @@ class ReplyGuard:
 class LinkFilter:
     """The link filter for text in pieces: keys are removed and URLs of untrusted hosts are inert, wherever it was cut.
 
-
     A key of several words is removed only if all its words come in one piece.
     """
 
@@ -142,7 +139,6 @@ class LinkFilter:
         return self._pass(text[:end])
 
     def finish(self) -> str:
-        """End the text and return the rest of it."""
         text, self._held = self._held, ""
         return self._pass(text)
 
@@ -213,8 +209,8 @@ class LinkFilter:
         if kept == address:
             kept = kept.rstrip(_AFTER) or kept
             return f"{BREAK}{scheme}{_opening(mark)}{_broken(kept)}", begin + len(kept)
-        words = _BEYOND_ASCII.search(address, len(kept))  # after a query in ASCII a sentence may go on without a blank
-        end = words.start() if words else len(address.rstrip("\\"))  # a backslash may belong to what comes next
+        words = _BEYOND_ASCII.search(address, len(kept))  # after an ASCII query a sentence may continue without a blank
+        end = words.start() if words else len(address.rstrip("\\"))  # a backslash may belong to the next text
         return f"{BREAK}{scheme}{_opening(mark)}{_broken(kept)}?\u2026", begin + end
 
 
@@ -233,7 +229,6 @@ def _whole(address: str) -> str:
 
 
 def _broken(address: str) -> str:
-    """Return a URL whose host is no longer a valid host."""
     host, slash, path = address.partition("/")
     return f"{host.replace('.', '.' + BREAK)}{slash}{path}"
 

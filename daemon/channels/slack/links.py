@@ -246,7 +246,7 @@ T = TypeVar("T")
 
 _PAGES: Final = 5
 _KEPT: Final = 100  # threads
-_MESSAGES: Final = 100  # of one thread; the gate may refuse some of them
+_MESSAGES: Final = 100  # messages of one thread; the gate may refuse some of them
 _NEEDED_OF_PEOPLE: Final = ("ts", "user", "text", "subtype", "attachments", "files")
 _NOT_SHOWN: Final = "[an app posted something here that you may not read]"
 _NEEDED: Final = (*_NEEDED_OF_PEOPLE, "bot_id", "blocks")
@@ -267,7 +267,6 @@ class ThreadReader:
 
     async def before(self, perception: Perception, reader: EventReader, limit: int) -> tuple[ThreadMessage, ...]:
         """Return the thread's root and the newest messages before the perception, oldest first, at most `limit`.
-
 
         Empty if the thread can't be read. A perception that is no message of the thread comes after all of them.
         """
@@ -316,7 +315,6 @@ class ThreadReader:
     ) -> ThreadMessage | None:
         """Return a message that the soul may read, with the names of its files.
 
-
         None if the message is empty or the gate refuses its author. A refused app's message becomes a placeholder.
         """
         author = str(message.get("user") or message.get("bot_id") or "")
@@ -341,5 +339,4 @@ def _needed(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _first_and_newest(messages: Sequence[T], limit: int) -> Sequence[T]:
-    """Return the first message and the newest of the others, at most `limit`."""
     return (*messages[:1], *messages[max(1, len(messages) - limit + 1) :])

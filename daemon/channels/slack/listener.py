@@ -1,9 +1,8 @@
 """The Bolt app, which stores every event before it acknowledges it to Slack (P1).
 
-
-One global middleware does all the work: it stores the arrival and then answers 200, which Bolt sends as the
-acknowledgement. If the store fails, the middleware raises, Bolt answers 500, and Slack delivers the event again. No
-Bolt listeners are registered, and this middleware acknowledges every kind of envelope.
+One global middleware stores the arrival and then answers 200, which Bolt sends as the acknowledgement. If the store
+fails, the middleware raises, Bolt answers 500, and Slack delivers the event again. Without Bolt listeners, the
+middleware acknowledges every kind of envelope.
 """
 
 import asyncio
@@ -79,7 +78,6 @@ _ENDED_HINT: Final = (
 class Listener:
     """The reader of envelopes, which passes them to the intake and counts those in progress for a clean stop.
 
-
     `take_note` gets every payload first. `judge` asks the gate about an author (id, channel, place) of an act that no
     cycle judges. `trouble` is Slack's last report that needs an admin, or empty. `on_not_stored` is called after a
     failed store: Slack redelivers for some minutes only, and a catch-up must follow. `note` is called with each arrival
@@ -117,7 +115,6 @@ class Listener:
 
     async def receive(self, body: Mapping[str, Any]) -> str:
         """Store the arrival of an envelope's payload, if any.
-
 
         Returns the key of the sentence that explains to the user why the act has no effect, or an empty string. Raises
         StoreError if the store fails.
@@ -171,10 +168,7 @@ class Listener:
         await self._idle.wait()
 
     async def _is_admitted(self, arrival: Arrival) -> bool:
-        """Return True if the gate admits the author of an act that no cycle judges.
-
-        False if it can't decide in time.
-        """
+        """Return the gate's decision on the author of an act that no cycle judges. False without a timely decision."""
         if not isinstance(arrival, UserAct):
             return True
         place = self._reader.places.get(arrival.channel, Place.PRIVATE_CHANNEL)
@@ -242,7 +236,6 @@ def _stop_of(message: NewMessage) -> Stop:
 
 class _StoreThenAcknowledge(AsyncMiddleware):
     """The middleware that stores and then acknowledges.
-
 
     It takes Bolt's request itself: for a plain function Bolt parses the payload first, and fails at unforeseen ones.
     """

@@ -29,7 +29,6 @@ class Managers:
     async def may_manage(self, identity: SlackIdentity, person: str, channel: str) -> bool:
         """Return True if the person is a full member of the workspace and manages the channel, and both are in it.
 
-
         Cached records of both are refreshed. Raises NotDelivered.
         """
         self.directory.forget_user(person)
@@ -47,7 +46,6 @@ class Managers:
 
     async def rooms_of(self, identity: SlackIdentity, person: str) -> tuple[ManagedRoom, ...]:
         """Return the channels that the person may manage as far as Slack's lists say, by name. `may_manage` decides.
-
 
         Channels that other organisations are in are left out. Raises ChannelError.
         """

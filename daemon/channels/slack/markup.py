@@ -1,6 +1,5 @@
 """The filter that makes a model's text inert: mentions, disguised links and invisible characters have no effect.
 
-
 A WORD JOINER (U+2060) inside a construct disables it and keeps the text readable, also in code. The rules run left to
 right with a bounded look-ahead, and give the same result for a stream and a whole text.
 """
@@ -16,9 +15,9 @@ from daemon.core.text import plain_host
 _EVERYONE = ("channel", "everyone", "here")
 _LONGEST_EVERYONE = max(map(len, _EVERYONE))
 _HTML = ("--", "[", "doctype")  # a comment, a CDATA section, a document's first line
-_LABEL_MEMORY = 512  # characters of output that are searched for a link's label
+_LABEL_MEMORY = 512  # characters of output in which a link's label is searched
 _FARTHEST = 1400  # characters that a rule may look ahead
-_STRETCH = 4096  # characters processed at once, so that a rewritten link never copies a long text
+_STRETCH = 4096  # characters processed at once: a rewritten link never copies a long text
 _SPECIAL = re.compile(r"[<@\]&]")
 _UNWANTED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but not tab and line feed
@@ -45,7 +44,6 @@ _PASS: _Ruling = (1, "", "")
 def inert(text: str, guard: ReplyGuard | None = None) -> str:
     """Return Slack markdown without mentions and disguised links. Idempotent.
 
-
     Mentions of users, groups and channels become plain text, and so do links of other schemes than http, https and
     mailto. A link or image keeps working only if its label names no other host and, with a `guard`, its own host is
     trusted. A guard also removes keys. Slack: formatting text, retrieving links.
@@ -55,7 +53,6 @@ def inert(text: str, guard: ReplyGuard | None = None) -> str:
 
 
 def break_everyone(text: str) -> str:
-    """Disable every plain `@channel`, `@here` and `@everyone`."""
     return re.sub(rf"@(?={'|'.join(_EVERYONE)})", f"@{BREAK}", text, flags=re.IGNORECASE)
 
 
@@ -77,12 +74,10 @@ class InertStream:
         }
 
     def feed(self, piece: str) -> str:
-        """Take the next piece and return the text that is decided."""
         clean = _UNWANTED.sub("", piece.translate(_LINES))
         return self._feed(self._links.feed(clean) if self._links is not None else clean)
 
     def finish(self) -> str:
-        """End the text and return the rest of it."""
         rest = self._feed(self._links.finish()) if self._links is not None else ""
         return rest + self._run("", last=True)
 
@@ -168,7 +163,6 @@ class InertStream:
         return (2, "](" if target and self._fair(html.unescape(target[1])) else f"]{BREAK}(", "")
 
     def _fair(self, address: str) -> bool:
-        """Return True if a link may keep working, by its URL and the label before it."""
         label = self._label()
         if self._guard is not None and not self._leads_to_trusted(address):
             return False

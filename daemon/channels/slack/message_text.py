@@ -1,6 +1,5 @@
 """The text of Slack's messages: markup, forwarded messages, blocks and attachments of alerts.
 
-
 Slack keeps the latter apart from the text, in `attachments` and `blocks`. Every line of them begins with `> `, like a
 quote: the author of the message said none of it. Previews of links are left out. Slack does not document forwarded
 messages. The fields are those seen in events.
@@ -31,23 +30,19 @@ def clean(text: str) -> str:
 
 
 def label(text: str, limit: int = 80) -> str:
-    """Return a name as one line of at most `limit` characters."""
     return one_line(clean(text))[:limit].strip()
 
 
 def people_in(raw: str) -> tuple[str, ...]:
-    """Return the ids of all users mentioned in raw markup, in order."""
     return tuple(_PERSON.findall(raw))
 
 
 def groups_in(raw: str) -> tuple[str, ...]:
-    """Return the ids of all user groups mentioned in raw markup, in order."""
     return tuple(_GROUP.findall(raw))
 
 
 def for_others(raw: str, own: str, own_groups: Collection[str] = ()) -> bool:
     """Return True if raw markup begins with a mention of another user, or mentions others but not `own`.
-
 
     A mention of one of `own_groups`, which hold the soul, is a mention of the soul.
     """
@@ -133,7 +128,6 @@ Json = Mapping[str, object]
 def quoted(message: Json, own: str, *, alert: bool) -> str:
     """Return a message's attachments and blocks as quoted lines, or an empty string. `own` is the soul's user id.
 
-
     `alert`: the message is a bot's, whose text is in attachments and blocks of any kind.
     """
     lines = list[str]()
@@ -182,7 +176,6 @@ def _forwarded(attachment: Json, own: str, depth: int) -> list[str]:
 
 
 def _deeper(attachment: Json, own: str, depth: int) -> list[str]:
-    """Return a forward within a forward, each line quoted once more."""
     if depth == _DEEPEST:
         return [f"> {_LEFT_OUT}"]
     return _quote(_forwarded(attachment, own, depth + 1))
@@ -203,7 +196,6 @@ def _mention(attachment: Json) -> str:
 
 
 def _words_of(attachment: Json, own: str) -> list[str]:
-    """Return the text of a forwarded message: its text, else its blocks, else its fallback."""
     if text := _text(attachment, "text"):
         return _quote(readable(text, own).splitlines())
     blocks = _of_blocks(attachment.get("blocks"), own)

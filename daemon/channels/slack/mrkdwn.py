@@ -31,7 +31,6 @@ _GAP = "\u200b"  # a ZERO WIDTH SPACE: Slack reads no mark that touches a letter
 def to_mrkdwn(markdown: str) -> str:
     """Render markdown as mrkdwn: `& < >` escaped, no mentions, only honest links.
 
-
     Slack: formatting text for app surfaces. Tables become aligned code blocks. Code loses its language. A text with far
     too many marks, or with marks that can't be rendered, keeps them unchanged.
     """
@@ -62,7 +61,6 @@ def _rendered(markdown: str) -> str:
 def _between_asian(tokenize: RuleFuncInlineType) -> RuleFuncInlineType:
     """Return the rule for marks with an amendment for Chinese, Japanese and Korean.
 
-
     There only white space keeps a mark from opening or closing. CommonMark expects a blank between a word and a mark
     that a bracket follows; these scripts have none. This is the amendment of markdown-cjk-friendly. `_` still splits no
     word.
@@ -86,7 +84,6 @@ def _holds_asian(characters: str) -> bool:
 
 def _cells(markdown: str) -> int:
     """Return the most cells that a parser makes of the text's tables.
-
 
     Each row has as many as the line below the header.
     """
@@ -140,7 +137,6 @@ class _Writer:
         }
 
     def blocks(self, nodes: Sequence[SyntaxTreeNode], between: str = "\n\n") -> str:
-        """Return the block nodes, separated by `between`."""
         return between.join(self._blocks[node.type](node) for node in nodes)
 
     def inlines(self, nodes: Sequence[SyntaxTreeNode], *, inside: str = "") -> str:

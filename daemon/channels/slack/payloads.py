@@ -63,7 +63,6 @@ _PUBLIC: Final = "C"  # the event's name of a public channel
 def joined(reader: EventReader, payload: Mapping[str, object]) -> Joined | None:
     """Return the invitation of the soul to a channel, or None for any other payload.
 
-
     An event without an inviter, as in an import of channels, is no invitation.
     """
     event = payload.get("event")
@@ -106,7 +105,6 @@ PAGES: Final = 5  # pages of one step; a longer place takes several
 class ReadStep:
     """The result of one step: new messages, threads to read too, and the start of the next step, if any.
 
-
     `latest` holds the ts of the latest reply to each message that was seen, or an empty string.
     """
 
@@ -126,7 +124,6 @@ class PlaceReader:
 
     async def read(self, place: UnreadPlace) -> ReadStep:
         """Read a place, or the next part of it. Raises NotDelivered, ChannelRefused or StoreError.
-
 
         A timeline is read beyond the gap, back to all messages whose threads users may still answer in: a message names
         its latest reply, but the timeline does not contain replies.

@@ -27,7 +27,6 @@ _LIST_PAGES: Final = 10
 class SlackUser:
     """The needed fields of a user (Slack: users.info). `teams` are all workspaces that the user belongs to.
 
-
     `language` is Slack's `locale`, and `zone` the IANA name of the time zone, both empty if Slack names none. `home` is
     the workspace of the account, `enterprise` its Enterprise Grid organisation, or empty. `admin`: an admin or owner of
     the workspace.
@@ -62,7 +61,6 @@ _NOT_ASKED: Final = SlackUser("", "", False, "", False, False, False, frozenset(
 @dataclass(frozen=True, slots=True)
 class SlackRoom:
     """The fields that decide who reads in a channel (Slack: conversations.info).
-
 
     `shared`: other organisations are in it. `org_shared`: other workspaces of our organisation are in it. `members` is
     the number of users, 0 if unknown. `name` is empty for a DM. `creator` is a user id.
@@ -100,7 +98,6 @@ class Directory:
     async def room(self, channel: str, *, anew: bool = False) -> SlackRoom | None:
         """Return the channel, or None if Slack refuses. `anew` bypasses the cache. Raises NotDelivered.
 
-
         If many channels are unknown within a minute, all channels that the soul is in are read from a list instead.
         """
         if anew:
@@ -113,7 +110,6 @@ class Directory:
 
     async def users(self, ids: Collection[str]) -> list[SlackUser | None]:
         """Return the users with these ids, None for each unknown to Slack. Raises NotDelivered.
-
 
         For many unknown users the workspace's list is read instead, up to a few pages. Users missing from it are looked
         up singly as long as they are few.
@@ -130,7 +126,6 @@ class Directory:
 
     def learn(self, record: Mapping[str, Any]) -> bool:
         """Update the cached user from an event, or drop the user if more than name, language and zone changed.
-
 
         Most such events are about names and statuses only, and events may come late or twice. Returns True if other
         daemons should drop the user too: the standing changed, or is unknown here and not that of a full member.
@@ -149,12 +144,10 @@ class Directory:
         self._users.forget(id_)
 
     def known_user(self, id_: str) -> SlackUser | None:
-        """Return the user from the cache, or None."""
         found = self._users.peek(id_, None)
         return found if isinstance(found, SlackUser) else None
 
     def known_room(self, channel: str) -> SlackRoom | None:
-        """Return the channel from the cache, or None."""
         return self._rooms.peek(channel, None)
 
     def forget_room(self, channel: str) -> None:

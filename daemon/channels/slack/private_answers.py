@@ -18,7 +18,6 @@ _MOST: Final = 1_000  # pieces of work at once; more are dropped
 class PrivateAnswers:
     """The worker for interactions, with one task each. Refusals of Slack or the store are only logged.
 
-
     `words_for` gives the words for a user in a channel, by their ids. `standing_of` gives the gate's decision on
     whether a user may talk with the soul at all.
     """
@@ -56,11 +55,9 @@ class PrivateAnswers:
         return {"response_action": "errors", "errors": {str(ids[0]): text}} if ids else {}
 
     async def whisper(self, channel: str, person: str, text: str, **more: object) -> None:
-        """Post an ephemeral message. Raises ChannelError."""
         await self._client.call("chat.postEphemeral", channel=channel, user=person, text=text, **more)
 
     async def open(self, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
-        """Open a modal for the user of a payload. Raises ChannelError."""
         await self._client.call("views.open", trigger_id=str(body.get("trigger_id") or ""), view=view)
 
     async def run(self) -> None:

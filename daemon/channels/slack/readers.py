@@ -1,6 +1,5 @@
 """The readers of a reply in Slack: the members of its channel, as far as Slack proves that all are full members.
 
-
 In a DM the private channels of its user are included (`PrivateRooms`). Channels and members are cached for ten minutes.
 Events correct the cache at once (`take_note`), and events of other daemons on the same memory.db (`RoomNews`) before
 the next reply. A message in a cached channel costs no call. No channel is looked up before a message in it.
@@ -57,7 +56,6 @@ class RoomReaders:
         self._movers = Movers(directory, clock, emit, self._team, self._tell)
 
     def share(self, news: RoomNews, person_rooms: PersonRooms) -> None:
-        """Share the caches' corrections with the other daemons on the same memory.db."""
         self._news, self._private.store = news, person_rooms
 
     async def readers(self, perception: Perception) -> Readers:
@@ -106,15 +104,11 @@ class RoomReaders:
         return members is None or user in members
 
     def outsider_spoke(self, channel: str, thread: str) -> None:
-        """Record that a user who isn't a full member wrote in a thread.
-
-        The thread counts from then on, even if the user leaves.
-        """
+        """Mark a thread as read by an outsider who wrote in it. The mark stays even if the user leaves."""
         self._spoken[channel, thread] = None
 
     async def take_note(self, body: Mapping[str, Any]) -> None:
         """Drop cached facts that an event disproves, for every payload, before it is read.
-
 
         Changes of readers are passed to the other daemons. Raises StoreError if that fails.
         """
@@ -139,7 +133,6 @@ class RoomReaders:
             await self._tell(channel)
 
     async def _learn(self, user: Mapping[str, Any]) -> None:
-        """Record a user's standing and time zone. Raises StoreError."""
         changed, id_, team = self._directory.learn(user), str(user.get("id")), self._team()
         zone, store = str(user.get("tz") or ""), self._private.store
         moved = store is not None and zone_of(zone) is not None and await store.moved(team, id_, zone)
@@ -242,10 +235,7 @@ class RoomReaders:
         return now is not None and now.members == _PAIR and not now.open_to_others
 
     async def _fetch_members(self, channel: str) -> tuple[str, ...] | None:
-        """Return the ids of all members, or None if they are too many or Slack refuses the list.
-
-        Raises NotDelivered.
-        """
+        """Return the ids of all members, or None if they are too many or not listed. Raises NotDelivered."""
         try:
             listed, whole = await read_items(
                 self._client,

@@ -1,6 +1,5 @@
 """Slack's error codes by subject (form, thread, place, app), the cache of Slack's answers, and our own ids.
 
-
 A code that is not listed counts as one about the form, and an unknown refusal is met with a plainer message.
 """
 
@@ -103,7 +102,7 @@ CANNOT_CHANGE: Final = MESSAGE_GONE | {"cant_update_message", "edit_window_close
 """The message can't be changed."""
 
 
-_ACCESS_PAUSE: Final = 60.0  # seconds between two tries while an admin has to act first
+_ACCESS_PAUSE: Final = 60.0  # seconds between two tries that need an admin's act
 
 
 def for_sending(refused: ChannelRefused) -> ChannelError:
@@ -119,7 +118,6 @@ U = TypeVar("U")
 
 class TimedCache(Generic[T]):
     """A cache of up to `size` answers for `ttl` seconds each. The least recently used go first, failures aren't kept.
-
 
     Concurrent calls for one key share one lookup. An answer that is forgotten while it is fetched is fetched again.
     """
@@ -157,7 +155,6 @@ class TimedCache(Generic[T]):
         return otherwise if entry is None else entry[1]
 
     def put(self, key: str, answer: T) -> None:
-        """Cache an answer from another source."""
         self._answers[key] = (self._clock.monotonic(), answer)
 
     def forget(self, key: str) -> None:
@@ -178,7 +175,6 @@ class TimedCache(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class SlackIdentity:
     """Our own ids in one workspace (Slack: auth.test). `app` is empty if the app token doesn't contain it.
-
 
     `scopes` are those of the bot token, empty if Slack didn't list them. `url` is the workspace's address. `enterprise`
     is the id of the Enterprise Grid organisation of the workspace, or empty.

@@ -119,7 +119,6 @@ async def end_gone_rooms(
 ) -> None:
     """End the settings of channels that were archived or deleted; those in `there` are not checked. Raises StoreError.
 
-
     A private channel that the soul was removed from looks like a deleted one: its settings stay, and count again once
     the soul is back. A channel that Slack can't describe now is checked by the next catch-up.
     """
@@ -177,10 +176,7 @@ _MADE_PUBLIC: Final = "channel_convert_to_public"
 
 
 class PrivateRooms:
-    """The private channels of users. `reader` gives None while our own ids are unknown.
-
-    Without a `store` there are none.
-    """
+    """The private channels of users. `reader` gives None while our own ids are unknown. No `store`: none."""
 
     def __init__(self, client: SlackClient, clock: Clock, emit: Emit, reader: Callable[[], EventReader | None]) -> None:
         self._client = client
@@ -195,7 +191,6 @@ class PrivateRooms:
 
     async def of(self, person: str, soul: str) -> frozenset[str] | None:
         """Return the ids of the private channels that a full member is in and the soul spoke in. Raises StoreError.
-
 
         None if Slack can't be reached now.
         """
@@ -230,7 +225,6 @@ class PrivateRooms:
 
     async def take_note(self, team: str, event: Mapping[str, Any], *, knows_member: bool) -> None:
         """Correct the lists by an event about a channel. `knows_member`: its user is known as a full member.
-
 
         Raises StoreError.
         """

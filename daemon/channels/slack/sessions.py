@@ -1,6 +1,5 @@
 """Slack's agent sessions: a stream sets its thread's session to `processing`, and its end sets it to `active`.
 
-
 A session also has a title, which users may change at any time.
 """
 
@@ -92,7 +91,7 @@ TAKEN: Final = "eyes"
 ANSWERED: Final = "white_check_mark"
 
 _ADD, _REMOVE = "reactions.add", "reactions.remove"
-_MOST_WAITING: Final = 100  # marks; beyond them a message receives none
+_MOST_WAITING: Final = 100  # marks; with more waiting a message receives none
 _ENDING: Final = 2.0  # seconds for the waiting marks when the daemon stops
 _LEFT_EVERY: Final = 600.0  # seconds between two searches for marks left by dead daemons
 _REST: Final = 86_400.0  # seconds without a mark after Slack refused it to the app
@@ -111,7 +110,6 @@ class _Mark:
 
 class Acknowledgements:
     """The acknowledgement marks, set one after another: none is removed before it was set, and no reply waits for one.
-
 
     A failure is only logged, and after a refusal of the app marks pause for a day. Before 👀 is set, the message is
     stored in memory.db until the mark is removed. Marks of a daemon that died are settled at a start and every ten
@@ -140,7 +138,6 @@ class Acknowledgements:
     @asynccontextmanager
     async def shown(self, perception: Perception) -> AsyncIterator[Callable[[], None]]:
         """Mark a message as taken while the body runs, and as answered if it ends without an exception.
-
 
         The yielded callback says that no answer will follow; the message is then not marked as answered.
         """

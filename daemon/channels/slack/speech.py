@@ -1,7 +1,4 @@
-"""The stream of a reply into Slack while the soul writes it.
-
-After an error it stops, and the delivery shows the rest.
-"""
+"""The stream of a reply into Slack while the soul writes it. After an error the delivery shows the rest."""
 
 import asyncio
 from bisect import bisect_right
@@ -23,8 +20,8 @@ from daemon.core.sentences import HOUSE_WORDS, Words
 
 _MOST_DRAFTS: Final = 500
 _MOST_CHANNELS: Final = 1_000
-_PAUSE_AFTER_REFUSAL: Final = 600.0  # seconds without a new stream after Slack refused one
-_PAUSE_OF_CHUNKS: Final = 86_400.0  # seconds without chunks after Slack refused one
+_PAUSE_AFTER_REFUSAL: Final = 600.0  # seconds without a new stream after a refusal
+_PAUSE_OF_CHUNKS: Final = 86_400.0  # seconds without chunks after a refusal
 
 
 @dataclass(slots=True)
@@ -51,7 +48,6 @@ class Drafts:
         return self._clock.monotonic() >= self._chunks_paused_until
 
     def may_start(self, channel: str) -> bool:
-        """Return True if Slack takes streams in a channel."""
         return channel not in self._paused
 
     def pause_streams(self, channel: str) -> None:
@@ -90,11 +86,9 @@ class Drafts:
             draft.closing = tuple(closing)
 
     def forget(self, channel: str, ts: str) -> None:
-        """Drop a draft that is finished or gone."""
         self._drafts.pop((channel, ts), None)
 
     def text(self, channel: str, ts: str) -> str | None:
-        """Return the exact text that a draft shows, or None if it is unknown."""
         draft = self._drafts.get((channel, ts))
         return draft.text if draft else None
 
@@ -134,7 +128,6 @@ _FORM_REFUSED: Final = frozenset(
 class StreamTarget:
     """The thread of a streamed reply, its recipient and its appearance.
 
-
     The recipient is empty in DMs, where Slack wants none. `appearance` holds Slack's arguments for another name and
     icon. `status` sets the text of the thread's status line. `opened` is called once the stream is open. `guard` limits
     links and removes keys. `words` are the sentences around tasks.
@@ -153,7 +146,6 @@ class StreamTarget:
 
 class SlackSpeech:
     """A `Speech` in Slack. A background task sends the pending text, and `say` and `show` never wait for Slack.
-
 
     Slack requires one form from a stream's start to its end. Chunks can hold text and cards, and are used if Slack
     accepts them. Otherwise text goes as markdown, and tasks appear in the status line.

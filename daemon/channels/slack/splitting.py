@@ -1,6 +1,5 @@
 """The split of a long reply into messages that Slack accepts, and their arguments for chat.postMessage.
 
-
 No split breaks code, table rows, sentences or characters.
 """
 
@@ -30,7 +29,7 @@ _WORD = re.compile(r"\s+")
 _ZWJ = "\u200d"
 _SKIN = range(0x1F3FB, 0x1F400)
 _FLAG = range(0x1F1E6, 0x1F200)
-_HANGUL = range(0x1160, 0x1200)  # vowels and finals that join the syllable before
+_HANGUL = range(0x1160, 0x1200)  # vowels and finals that join the previous syllable
 _TAGS = range(0xE0020, 0xE0080)
 _INDENT = 3  # CommonMark: a closing fence is indented no further
 _FARTHEST_BACK = 64  # characters; no language joins more of them into one
@@ -60,7 +59,6 @@ class Piece:
 def split(markdown: str, limit: int = PART) -> tuple[str, ...]:
     """Return markdown in messages of at most `limit` bytes as Slack counts them, in order, or () for blank text.
 
-
     Any prefix of the text up to `FLOOR` of the limit is a prefix of the first message. The first message depends only
     on the first `limit` bytes and on whether more follows. Raises ValueError for a limit under 1,000.
     """
@@ -69,7 +67,6 @@ def split(markdown: str, limit: int = PART) -> tuple[str, ...]:
 
 def pieces(markdown: str, limit: int = PART) -> Iterator[Piece]:
     """Yield the slices from which `split` makes messages. Their texts joined are the markdown.
-
 
     An open fence is closed at the end of a piece and opened again, with its info string, in the next. A fence that the
     text never closes stays open in the last piece, whose end closes it (CommonMark).
@@ -110,7 +107,6 @@ _ANYWHERE, _CHARACTER, _WORD_END, _SENTENCE_END, _CODE_LINE, _TABLE_ROW, _LINE_E
 def _best(cuts: list[_Cut], measured: Sequence[int], room: int, full: int) -> _Cut:
     """Return the best cut at or after the position `full`, else the best that fits.
 
-
     `measured` holds the size of every prefix of the part.
     """
     fitting = [cut for cut in cuts if measured[cut.position] + size(cut.repair) <= room]
@@ -141,7 +137,6 @@ def _rank(line: str, fence: Fence | None) -> int:
 
 
 def _after(line: str, fence: Fence | None) -> Fence | None:
-    """Return the fence that is open after a line."""
     mark = _FENCE.match(line.rstrip("\n"))
     if mark is None:
         return fence
@@ -167,7 +162,6 @@ def _within_line(head: str, start: int, end: int, fence: Fence | None) -> list[_
 
 def _is_boundary(text: str, at: int) -> bool:
     """Return True if a cut splits no visible character (the practical part of Unicode's text segmentation).
-
 
     A run of backticks isn't cut either, and never begins a part, where it would open or close a fence.
     """
@@ -242,17 +236,13 @@ def sectioned(post: Post) -> dict[str, Any]:
 
 
 def plain(post: Post) -> tuple[dict[str, Any], ...]:
-    """Return the whole text without blocks, in as many messages as needed.
-
-    The empty list removes a draft's own blocks.
-    """
+    """Return the text without blocks, in as many messages as needed. The empty list removes a draft's blocks."""
     texts = split(to_mrkdwn(f"{inert(post.body)}{_listed(post)}"), PLAIN) or (_BLANK,)
     return tuple({"text": with_dates(text, post.dates), "blocks": []} for text in texts)
 
 
 def with_dates(mrkdwn: str, dates: Mapping[str, int]) -> str:
     """Return text whose times of the daemon become Slack dates in each reader's time zone (Slack: date formatting).
-
 
     A client without dates shows the time as written. Nothing else in the text becomes a date.
     """
@@ -262,13 +252,11 @@ def with_dates(mrkdwn: str, dates: Mapping[str, int]) -> str:
 
 
 def _beginning(text: str) -> str:
-    """Return as much of a text as Slack takes in addition to blocks."""
     return str(next(pieces(text, PLAIN), _BLANK))
 
 
 def buttons(post: Post) -> list[dict[str, Any]]:
     """Return the buttons of a post: the answers to a request or a question, and feedback under a reply's last part.
-
 
     A revised post that states a decision is no last part. A post that closes a stopped reply has no buttons.
     """

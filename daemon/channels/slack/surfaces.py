@@ -20,7 +20,6 @@ _ENDS: Final = ("channel_archive", "channel_deleted", "group_archive", "group_de
 class Surfaces:
     """The handlers of every payload before it is read as an arrival. Their work begins after the acknowledgement.
 
-
     `manages` checks that a person may manage a channel. `words_of` gives sentences and `suggested` the suggested
     prompts, both by soul and language tag.
     """

@@ -1,7 +1,7 @@
-"""Reads a document in a process of its own, which ends with it; whatever the file does, it does there.
+"""The reading of one document in a separate process with limits, which ends with the document.
 
-The process has a bare environment, an own process group, the limits of `limits.py`, and the document as its standard
-input. What it says is no more to be trusted than the document: it is bounded and cleaned here.
+The process has a bare environment, a separate process group, and the document as its standard input. Its output is as
+untrusted as the document, and is bounded and cleaned here.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ MOST_ROWS = 50_000
 MOST_SECTIONS = 5_000
 """Sections of one document."""
 LONGEST_PLACE = 80
-"""Characters of a place; a longer one is cut."""
+"""Characters of a place. A longer one is cut."""
 
 
 class DocumentKind(StrEnum):
-    """The kinds of documents; each value is the name of the module that reads it. A picture is in no library."""
+    """The kinds of documents. Each value is the name of the module that reads it. The library holds no pictures."""
 
     PDF = "pdf"
     WORD = "word"
@@ -59,7 +59,7 @@ class DocumentKind(StrEnum):
 
 
 class Why(StrEnum):
-    """The codes of why a document can't be read; each has its own sentence for who sent the file."""
+    """The codes for why a document can't be read. Each has a sentence for the sender of the file."""
 
     DAMAGED = "damaged"
     MISNAMED = "misnamed"
@@ -90,7 +90,7 @@ _INSTEAD = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a document, as data; `place` says where a person finds it: `page 12`, `sheet Q3, rows 1-40`."""
+    """A part of a document, as data. `place` locates it for users: `page 12`, `sheet Q3, rows 1-40`."""
 
     place: str
     text: str
@@ -98,47 +98,46 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What was read of a document, in its order; `left_out` says in a sentence what was not, empty if it is whole."""
+    """The text of a document, in its order. `left_out` is a sentence about unread parts, or empty."""
 
     sections: tuple[Section, ...]
     left_out: str = ""
 
 
 def kind_of(name: str) -> DocumentKind | None:
-    """The kind that a file's name promises; None for a name that promises no document."""
+    """Return the kind that a file's name promises, or None."""
     return _KINDS.get(PurePath(name).suffix.lower())
 
 
 def readable_instead(name: str) -> str | None:
-    """The suffix as which a document should be saved whose own format is not read; None for all other names."""
+    """Return the suffix of a readable format for a document of an unread format, or None for all other names."""
     return _INSTEAD.get(PurePath(name).suffix.lower())
 
 
 def in_megabytes(size: int) -> str:
-    """A number of bytes as a person reads it."""
     return f"{size / _MB:,.0f} MB" if size >= 10 * _MB else f"{size / _MB:,.1f} MB"
 
 
 MEMORY = 512 << 20
-"""Bytes of address space, Python and its packages among them (about 100 MB)."""
+"""Bytes of address space, including Python and its packages (about 100 MB)."""
 CPU_SECONDS = 60
-"""Seconds of work on one document."""
+"""Seconds of CPU time for one document."""
 WALL_SECONDS = 180
-"""Seconds until it ends in any case, on a machine that has no time for it."""
-_GRACE = 5  # seconds to say that its time is up
+"""Seconds until the process ends in any case, on an overloaded machine."""
+_GRACE = 5  # seconds to report that the time is up
 _MOST_OF_IT = 0.6
 _PATIENT = 10  # as `nice` counts
-_KILLED_FIRST = "900"  # of 1000: where memory runs out, the kernel ends this process first
+_KILLED_FIRST = "900"  # of 1000: without free memory, the kernel ends this process first
 
 
 class TimeIsUp(BaseException):
-    """CPU_SECONDS or WALL_SECONDS are over. No Exception, so that no package swallows it."""
+    """CPU_SECONDS or WALL_SECONDS are over. It is no Exception, which a package could swallow."""
 
 
 def restrain() -> None:
-    """Bound memory and time, and allow neither files to be written nor processes to be started.
+    """Bound memory and time, and forbid writing files and starting processes.
 
-    Raises OSError or ValueError on Linux when a limit can't be set; elsewhere not every limit is known.
+    Raises OSError or ValueError on Linux if a limit can't be set. Other systems lack some limits.
     """
     with suppress(OSError):  # a service may forbid it
         os.nice(_PATIENT)
@@ -154,12 +153,12 @@ def restrain() -> None:
 
 
 def open_nothing() -> None:
-    """From here on no file and no socket can be opened; what is open stays so."""
+    """Forbid opening files and sockets from now on. Open ones stay open."""
     _limit(resource.RLIMIT_NOFILE, 0)
 
 
 class MemoryUse:
-    """How much of MEMORY this process has used; made before nothing can be opened any more."""
+    """The part of MEMORY that this process has used. Create it before `open_nothing`."""
 
     def __init__(self) -> None:
         self._status: TextIO | None = None
@@ -167,7 +166,7 @@ class MemoryUse:
             self._status = Path("/proc/self/status").open(encoding="ascii", errors="replace")  # noqa: SIM115  # for good
 
     def was_short(self) -> bool:
-        """Whether most of it was used at some time: libxml2 calls it an unknown error when it gets no more."""
+        """Return True if most memory was used at some time. libxml2 reports a lack of memory as an unknown error."""
         if self._status is None:
             return False
         self._status.seek(0)
@@ -178,7 +177,7 @@ class MemoryUse:
 def _stop(number: int, frame: FrameType | None) -> None:
     del number, frame
     for one in (signal.SIGXCPU, signal.SIGALRM):
-        signal.signal(one, signal.SIG_IGN)  # once is enough; the kernel ends it after the grace
+        signal.signal(one, signal.SIG_IGN)  # one signal is enough; the kernel ends the process after the grace
     raise TimeIsUp
 
 
@@ -201,9 +200,9 @@ _TOO_MUCH = Why.TOO_BIG_INSIDE, "reading it takes too much time or memory", "spl
 
 
 async def read_document(kind: DocumentKind, file: int) -> Document:
-    """The text of an open file with its places; the caller closes the file. It may take minutes.
+    """Return the text of an open file with its places. The caller closes the file. It may take minutes.
 
-    Raises DocumentUnreadable, with what its owner can do about it, and OSError when no process can be started.
+    Raises DocumentUnreadable, with a hint for its owner, and OSError if no process can be started.
     """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-X", "utf8", "-c", _BEGIN, str(_CODE), kind),
@@ -215,7 +214,7 @@ async def read_document(kind: DocumentKind, file: int) -> Document:
         start_new_session=True,
     )
     try:
-        # In real time, as its own limits are: the process is none of the clock's.
+        # In real time, like the process's own limits.
         async with asyncio.timeout(WALL_SECONDS + 10):
             said = await _output(process)
             code = await process.wait()
@@ -227,7 +226,7 @@ async def read_document(kind: DocumentKind, file: int) -> Document:
 
 
 async def read_bytes(kind: DocumentKind, data: bytes) -> Document:
-    """As `read_document`, of a document that is in memory."""
+    """Read a document in memory like `read_document`."""
     with tempfile.TemporaryFile() as file:
         await in_background(partial(file.write, data))
         file.seek(0)
@@ -235,8 +234,8 @@ async def read_bytes(kind: DocumentKind, data: bytes) -> Document:
 
 
 async def _output(process: Process) -> bytes:
-    """What it says until it ends, at most _MOST_OUTPUT; one that says more is ended."""
-    assert process.stdout is not None  # it was started with a pipe
+    """Return the process's output, at most _MOST_OUTPUT. A process with more output is ended."""
+    assert process.stdout is not None  # started with a pipe
     said = bytearray()
     while len(said) < _MOST_OUTPUT and (chunk := await process.stdout.read(64 * 1024)):
         said += chunk
@@ -258,7 +257,7 @@ def _kill(process: Process) -> None:
 
 
 def _understood(said: bytes, code: int) -> Document:
-    """The document out of the process's lines. Raises DocumentUnreadable when there is nothing to read."""
+    """Return the document from the process's lines. Raises DocumentUnreadable if there is nothing to read."""
     sections: list[Section] = []
     left_out: list[str] = []
     why: tuple[Why, str, str] | None = _why_it_died(code)
@@ -288,7 +287,6 @@ def _lines(said: bytes) -> Iterator[Sequence[object]]:
 
 
 def _why_it_died(code: int) -> tuple[Why, str, str]:
-    """Why a process that said no last line has ended."""
     if -code in {signal.SIGKILL, signal.SIGXCPU, signal.SIGALRM}:
         return _TOO_MUCH
     ended = f"signal {-code}" if code < 0 else f"code {code}"
