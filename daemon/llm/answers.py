@@ -1,8 +1,8 @@
 """Model ids, model servers on this machine, strict JSON schemas, and the token counts of one call.
 
-The servers are asked at the usual ports of Ollama, llama.cpp, LM Studio and vLLM for their list of models (`GET
-/v1/models`, OpenAI's protocol) and for nothing else. Only loopback addresses are asked, no proxy or redirect is
-followed, and models that a server forwards to its maker are left out.
+The usual ports of Ollama, llama.cpp, LM Studio and vLLM are asked for their list of models only (`GET /v1/models`).
+Only loopback addresses are asked, and no proxy or redirect is followed. Models that a server forwards to its maker are
+left out.
 """
 
 import asyncio

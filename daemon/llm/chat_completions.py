@@ -52,7 +52,7 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "_Chunk"]):
         return await client.post(
             "/chat/completions",
             body={**body, "stream": True},
-            options={"security": {"bearer_auth": True}},  # else the SDK would also send an administrator's key
+            options={"security": {"bearer_auth": True}},  # else the SDK would also accept an administrator's key
             cast_to=object,
             stream=True,
             stream_cls=AsyncStream[object],

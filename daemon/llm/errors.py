@@ -39,8 +39,8 @@ _PERMANENT_KINDS = frozenset(
 # An answer that is not JSON, not UTF-8, or unexpected JSON.
 _GARBLED = (ValueError, TypeError, AttributeError, LookupError)
 
-# Words by which back-ends name the refused part of a request, which is then sent without that part. Of two named
-# parts the first in this table is left out, such as thinking with a wrong temperature.
+# Words by which back-ends name the refused part of a request, which is then sent without that part. A message may
+# name two parts, such as a temperature with thinking: the first in this table is left out.
 _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
     "images": ("image", "vision", "multimodal"),
     "json_schema": ("response_format", "json_schema", "output_config.format", "output_format", "structured output"),
@@ -118,8 +118,7 @@ def refuses_schema(error: Exception) -> bool:
 def may_refuse_schema(error: Exception) -> bool:
     """Return True if a refusal may concern the schema. The wording differs with each back-end.
 
-    That is a 400 or 422 about anything but length and credit, or a server failure that names a product of schemas, such
-    as a grammar.
+    That is a 400 or 422 about anything but length and credit, or a server failure that names a grammar or a schema.
     """
     if _is_bad_request(error):
         return not _mentions(error, (*_TOO_LONG, *_NO_CREDIT))

@@ -1,8 +1,7 @@
 """The placeholder models, which need no key: the echo, and the rehearsal that thinks by the lines of a message.
 
 The daemon uses the echo if no model is configured. It says plainly that no language model is set up, and quotes the
-user's message, for users to see that it arrived and for tests. It never claims to have understood, found, felt or
-learned anything.
+user's message. It never claims to have understood, found, felt or learned anything.
 """
 
 import json

@@ -43,9 +43,9 @@ class SdkAdapter(ABC, Generic[Client, Event]):
     """A `Provider` on an SDK. A subclass builds the client and the request and reads the events.
 
     `features` are the optional parts of a request. A feature that a model refuses is left out for that model from then
-    on. A schema that is too large for it is requested in words from then on, also if the refusal is not understood and
-    the request without a schema succeeds. A refused output limit is lowered to the allowed one, or, for one request, to
-    the rest of the context.
+    on. A schema that is too large for it is requested in words from then on. So is one whose refusal is not understood,
+    if the request without a schema succeeds. A refused output limit is lowered to the allowed one, or, for one request,
+    to the rest of the context.
     """
 
     features: ClassVar[tuple[str, ...]]
@@ -258,7 +258,7 @@ class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
         if thinking:
             body["thinking"] = thinking
         elif prompt.creativity is not None and traits.temperature and "temperature" in features:
-            body["extra_body"] = {"temperature": prompt.creativity}  # older models alone take it, and the SDK no more
+            body["extra_body"] = {"temperature": prompt.creativity}  # only older models take it, and the SDK lacks it
         uses = {
             "cache_marks": bool(marks.system or marks.messages),
             "effort": "effort" in config,

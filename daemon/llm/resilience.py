@@ -1,8 +1,8 @@
 """The deadlines, size limits, retries and circuit breakers of every model call.
 
-A call is retried only before its first text, only for ModelUnavailable, and only within the vendor's retry budget and
-the call's deadline. With a fallback model, retries last only a few seconds. A Retry-After replaces our own full jitter
-(promises P31 to P34). While its server loads a model, the call waits until its deadline.
+A call is retried only before its first text and only for ModelUnavailable. The vendor's retry budget and the call's
+deadline bound the retries. With a fallback model, retries last only a few seconds. A Retry-After replaces our own full
+jitter (promises P31 to P34). While its server loads a model, the call waits until its deadline.
 """
 
 import math
@@ -145,7 +145,7 @@ _WHILE_LOADING = wait_exponential(multiplier=1, max=10)
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Seconds for a whole call with its retries, and for a silence within it.
+    """The seconds for a whole call with its retries, and for a silence within it.
 
     Any byte ends a silence. Before the first byte a call may be silent to its end, unless a fallback model exists.
     """

@@ -243,8 +243,8 @@ class DaemonSide:
     or None for an unknown conversation. `unready` gives the reasons why the daemon can't work now, without names of
     users. `queues` counts waiting rows by queue. `sessions` are those of Claude Code, `contexts` the shared state.
     `has_neighbours` is True if another daemon on the same memory.db runs on this machine. `memory` is the part of the
-    soul's memory for sessions, `pairing` serves machines that ask for keys, `events` serves programs that report,
-    `push_reading` their readings. `pay_speech` pays for texts read aloud, None if that is free.
+    soul's memory for sessions. `pairing` serves machines that ask for keys, `events` and `push_reading` programs that
+    report. `pay_speech` pays for texts read aloud, None if that is free.
     """
 
     find_reply: Callable[[ConversationKey, str], Awaitable[StoredReply | None]]

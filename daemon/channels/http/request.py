@@ -213,7 +213,7 @@ def connections(server: web.Server, emit: Emit) -> Callable[[], asyncio.Protocol
 def client_left(request: web.Request) -> asyncio.Event:
     """Return the event that is set once the connection of a request has ended."""
     connection = request.protocol
-    assert isinstance(connection, _Connection)  # the server makes no other kind
+    assert isinstance(connection, _Connection)  # the server makes this kind only
     return connection.left
 
 

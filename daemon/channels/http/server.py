@@ -113,7 +113,7 @@ class ApiServer:
 
     @web.middleware
     async def _count(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """The outermost middleware: errors become responses, and every response is counted."""
+        """Turn errors into responses and count every response, as the outermost middleware."""
         response = await self._response(request, handler)
         resource = request.match_info.route.resource
         self._metrics.requested(resource.canonical if resource else "unknown", request.method, response.status)

@@ -72,7 +72,7 @@ class ReplyReader:
     def take(self) -> ReplyUpdate:
         """Return everything new since the last call."""
         update = ReplyUpdate(self._restarted, "".join(self._pieces), tuple(self._tasks.values()))
-        if self._size < _MOST_UNREAD:  # after a gap no more text may follow, which would hide the gap
+        if self._size < _MOST_UNREAD:  # later text would hide the gap
             self._size = 0
         self._restarted = False
         self._pieces.clear()

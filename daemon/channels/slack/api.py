@@ -112,7 +112,7 @@ Json = dict[str, Any]
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=10)
 _RESPONSES: Final = "https://hooks.slack.com"  # the origin of every response_url
-_FILES: Final = "https://files.slack.com"  # where every response_url points to
+_FILES: Final = "https://files.slack.com"  # the origin of every upload URL
 READS_A_MINUTE: Final = 40  # reads of history and channels; Slack allows 50 of each method (tier 3)
 _SOCKET_URL_LIFE: Final = 20.0  # seconds; Slack's URLs are valid for a short time only
 _DEFAULT_RETRY_AFTER: Final = 10.0
@@ -138,7 +138,6 @@ _READS: Final = frozenset(
     }
 )
 _POSTED_READS: Final = frozenset({"auth.test", "apps.connections.open", "files.getUploadURLExternal"})
-# Reads sent as POST.
 _ANSWERS: Final = frozenset(
     {
         ("agents.sessions.rename", "session_not_found"),  # the session has never been opened
@@ -147,6 +146,7 @@ _ANSWERS: Final = frozenset(
     }
 )
 """Refusals that are an expected answer and are not logged as failures."""
+# Reads that share one tier; catch-up makes most of them, and waits for the others.
 _HISTORY: Final = frozenset({"conversations.history", "conversations.replies", "users.conversations"})
 # Error codes with which Slack declines a call for now, before it does anything.
 _NOT_NOW: Final = frozenset(

@@ -18,7 +18,7 @@ from daemon.core.text import shortened
 
 _METADATA: Final = 2_600  # characters of a quote as JSON; Slack takes 3,000 together with the other fields
 _QUOTE: Final = 1_900  # characters that the dialog shows (Slack: 3,000 in a section)
-_UNNAMED: Final = frozenset({"directmessage", "privategroup"})  # what Slack puts for a name that it keeps to itself
+_UNNAMED: Final = frozenset({"directmessage", "privategroup"})  # Slack's placeholders for hidden names
 
 
 @dataclass(frozen=True, slots=True)

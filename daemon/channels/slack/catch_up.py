@@ -1,7 +1,7 @@
 """The catch-up: messages that arrived during a gap are read from Slack's history and passed to the intake (P5).
 
-It reads every channel, and every thread that users may still answer in, the last heard first, at a rate that Slack
-allows. The places still to read are stored, and a restart goes on with them. Ten minutes are read twice, since our
+It reads every channel, and every thread that users may still answer in, the last heard first. It keeps to Slack's rate
+limits. The places still to read are stored, and a restart goes on with them. Ten minutes are read twice, since our
 clock may be ahead of Slack's. The intake drops duplicates.
 """
 
@@ -87,7 +87,7 @@ class CatchUp:
                 async with self._log.turn(*self._scope) as pause:
                     if not pause:
                         await self.fill(_PATIENCE)
-            except _Hindered as hindered:  # another daemon may do better
+            except _Hindered as hindered:  # another daemon may succeed
                 await self._clock.sleep(hindered.pause)
             except StoreError as error:
                 self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)

@@ -189,7 +189,7 @@ class Supervisor:
     Setting `gap` requests a catch-up: a message may be missing.
     """
 
-    def __init__(  # the parts to join
+    def __init__(
         self,
         connections: tuple[Connection, ...],
         catch_up: Callable[[], Coroutine[object, object, None]],

@@ -38,7 +38,7 @@ from daemon.core.ports.library import FoundPost, Post
 from daemon.core.ports.services import Emit
 from daemon.core.text import close_fence
 
-_FINAL: Final = PLACE | APP  # error codes that no other form can cure
+_FINAL: Final = PLACE | APP  # error codes that a plainer form can't cure
 _DM: Final = "D"  # the prefix of the ids of DMs
 _FILE: Final = "F"  # the prefix of the ids of files
 _PAGES: Final = 10

@@ -318,7 +318,7 @@ class RoomForms:
             self.answers.tell("command_later", body)
 
     async def _open_at_home(self, person: str, channel: str, body: Mapping[str, Any]) -> None:
-        """Open the modal of a channel, or one that says why not: the home tab offers no other place for a message."""
+        """Open the modal of a channel, or one that says why not, since the home tab has no room for messages."""
         words = await self.answers.words_for(channel, person)
         try:
             if not (await self.answers.standing_of(person)).admitted:

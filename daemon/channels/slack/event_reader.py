@@ -39,7 +39,7 @@ APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
 ANSWER_ACTIONS: Final = tuple(f"soul_answer_{number}" for number in range(MOST))
 BARE_MENTION: Final = "[mentioned you without further words]"
 
-_ACTION: Final = "me_message"  # what `/me` makes
+_ACTION: Final = "me_message"  # the subtype of a `/me` message
 _SUBTYPES: Final = frozenset({"", "file_share", "thread_broadcast", _ACTION})
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")

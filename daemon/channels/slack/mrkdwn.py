@@ -36,7 +36,7 @@ def to_mrkdwn(markdown: str) -> str:
     """
     try:
         return break_everyone(_rendered(markdown))
-    except Exception:  # noqa: BLE001  # the words are shown whatever the parser raises
+    except Exception:  # noqa: BLE001  # the words are shown despite any error of the parser
         return break_everyone(_escape(markdown))
 
 

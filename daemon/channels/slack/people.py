@@ -128,7 +128,7 @@ class Directory:
         """Update the cached user from an event, or drop the user if more than name, language and zone changed.
 
         Most such events are about names and statuses only, and events may come late or twice. Returns True if other
-        daemons should drop the user too: the standing changed, or is unknown here and not that of a full member.
+        daemons should drop the user too: the membership changed, or is unknown here and not full.
         """
         known = self._users.peek(str(record.get("id")), _NOT_ASKED)
         told = _user(record, known)
@@ -277,7 +277,7 @@ _USERS: Final = ("U", "W")  # the prefixes of the ids of users
 
 
 class Movers:
-    """The reminders' time zones: when a user moves, reminders follow, and `tell` notifies the other daemons."""
+    """The follow-up of moves: reminders change to a user's new time zone, and `tell` notifies the other daemons."""
 
     def __init__(
         self,

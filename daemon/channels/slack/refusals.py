@@ -41,7 +41,7 @@ THREAD: Final = frozenset(
         "thread_not_found",
     }
 )
-"""The thread takes no reply: its root is gone, it is locked, or the channel has no threads."""
+"""Error codes of a thread that takes no reply: its root is gone, it is locked, or the channel has no threads."""
 NO_THREADS: Final = "restricted_action_non_threadable_channel"
 PLACE: Final = frozenset(
     {
@@ -63,7 +63,7 @@ PLACE: Final = frozenset(
         *THREAD,
     }
 )
-"""Nothing can be posted there, in any form."""
+"""Error codes of a place that takes no post in any form."""
 APP: Final = frozenset(
     {
         "access_denied",
@@ -77,7 +77,7 @@ APP: Final = frozenset(
         *DEAD_TOKEN,
     }
 )
-"""The app may not call the method."""
+"""Error codes of a method that the app may not call."""
 NO_STREAMS: Final = APP | {
     "channel_type_not_supported",
     "ekm_access_denied",
@@ -88,18 +88,18 @@ NO_STREAMS: Final = APP | {
     "restricted_action_read_only_channel",
     "team_access_not_granted",
 }
-"""The app or the kind of channel takes no streams. Other refusals are about one message."""
+"""Error codes of an app or a kind of channel without streams. Other refusals are about one message."""
 STREAM_OVER: Final = frozenset({"message_not_in_streaming_state", "stopped_by_user", "streaming_state_conflict"})
-"""The stream is over. The message exists and can be updated."""
+"""Error codes of a stream that is over. The message exists and can be updated."""
 MESSAGE_GONE: Final = frozenset({"message_not_found"})
 REACTS_NO_MORE: Final = MESSAGE_GONE | {"already_reacted"}
-"""The message has the reaction, or is gone."""
+"""Error codes of a message that has the reaction, or is gone."""
 FILE_GONE: Final = frozenset({"file_deleted", "file_not_found"})
 NO_METADATA: Final = frozenset({"invalid_metadata_format", "invalid_metadata_schema", "metadata_too_large"})
 NO_BROADCAST: Final = frozenset({"cant_broadcast_message"})
-"""The reply can't be shown in the channel too."""
+"""Error codes of a reply that can't be shown in the channel too."""
 CANNOT_CHANGE: Final = MESSAGE_GONE | {"cant_update_message", "edit_window_closed"}
-"""The message can't be changed."""
+"""Error codes of a message that can't be changed."""
 
 
 _ACCESS_PAUSE: Final = 60.0  # seconds between two tries that need an admin's act

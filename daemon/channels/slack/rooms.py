@@ -257,7 +257,7 @@ class PrivateRooms:
             self._private.add(room.id)
 
     async def user_changed(self, team: str, person: str) -> None:
-        """Drop the lists of a user whose standing has changed, and doubt all channels' readers. Raises StoreError."""
+        """Drop the lists of a user whose membership has changed, and doubt all channels' readers. Raises StoreError."""
         if self.store is not None:
             await self.store.outdate(team, person=person)
             await self.store.doubt(team)

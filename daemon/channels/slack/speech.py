@@ -278,7 +278,7 @@ class SlackSpeech:
         return True
 
     def _refuses_form(self, error: DaemonError) -> bool:
-        """Return True if Slack refused the form rather than the text. The reply then uses no more cards."""
+        """Return True if Slack refused the form rather than the text, and stop the cards of this reply."""
         if not isinstance(error, ChannelRefused) or error.code not in _FORM_REFUSED:
             return False
         self._emit("slack.cards_refused", channel=self._target.channel, reason=error.code)

@@ -1,6 +1,6 @@
 """The run of a server program: in an empty folder, within limits, in a process group that ends with it.
 
-The transport is ours because the SDK's copies a growing line repeatedly, does not bound it, and leaves a program's
+The SDK's transport is not used: it copies a growing line repeatedly and without a bound. It also leaves a program's
 children behind if the program itself ends in time.
 """
 

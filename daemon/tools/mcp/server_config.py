@@ -228,7 +228,7 @@ def clean(text: str, limit: int) -> str:
     """Return at most `limit` visible characters of a text. A note gives the number of characters left out.
 
     Line breaks and tabs stay. Removed are controls, bidirectional and zero-width marks, tags, private and unassigned
-    characters, and variation selectors, all of which can carry text that a reader doesn't see.
+    characters, and variation selectors. All of them can carry text that a reader doesn't see.
     """
     window = text[: _LOOK_AHEAD * limit].replace("\r\n", "\n").translate(_LINE_ENDS)
     visible = "".join(filter(_is_visible, window)).strip()

@@ -71,7 +71,7 @@ def _pages(reader: PdfReader, count: int, unread: list[int]) -> Iterator[Section
             text = reader.pages[number - 1].extract_text()
         except MemoryError:
             raise
-        except Exception:  # noqa: BLE001  # a damaged page spoils no other, and the package raises all kinds
+        except Exception:  # noqa: BLE001  # a damaged page spoils only itself, and the package raises all kinds
             unread.append(number)
             continue
         if text.strip():
