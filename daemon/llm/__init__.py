@@ -1,1 +1,1 @@
-"""The model calls: one adapter per wire protocol, a router over them, and one layer that bounds every call."""
+"""How is a model asked? One adapter per wire protocol, a router over them, and one layer that bounds every call."""

@@ -1,1 +1,1 @@
-"""The tools of the soul: MCP servers and the admin's library of documents."""
+"""What may the soul look up and use? MCP servers and the admin's library of documents."""
