@@ -1,9 +1,4 @@
-"""Model ids, model servers on this machine, strict JSON schemas, and the token counts of one call.
-
-The usual ports of Ollama, llama.cpp, LM Studio and vLLM are asked for their list of models only (`GET /v1/models`).
-Only loopback addresses are asked, and no proxy or redirect is followed. Models that a server forwards to its maker are
-left out.
-"""
+"""Model ids, model servers on this machine, strict JSON schemas, and the token counts of one call."""
 
 import asyncio
 import re
@@ -110,7 +105,11 @@ def model_servers(settings: Settings) -> tuple[ModelServer, ...]:
 
 
 async def find_model(settings: Settings) -> NearbyModel | None:
-    """Return the first chat model of the first server that has one, or None within two seconds."""
+    """Return the first chat model of the first server that has one, or None within two seconds.
+
+    The servers are asked for their list of models only (`GET /v1/models`), at loopback addresses, without proxies or
+    redirects. Models that a server forwards to its maker are left out.
+    """
     import httpx2
 
     servers = model_servers(settings)

@@ -1,10 +1,4 @@
-"""The adapter for OpenAI's Chat Completions protocol: OpenAI, OpenRouter, Groq, Ollama and others.
-
-These back-ends cache prompt prefixes by themselves, and the system parts only have to keep their order. OpenAI is sent
-a cache key for prompts with the same beginning. The few models behind OpenRouter that want cache marks receive them. A
-model that takes an effort is sent no temperature. A feature that a model refuses is left out from then on. JSON by
-schema is then requested in words, and the system message then opens the first user message.
-"""
+"""The adapter for OpenAI's Chat Completions protocol: OpenAI, OpenRouter, Groq, Ollama and others."""
 
 from base64 import b64encode
 from dataclasses import replace
@@ -27,7 +21,13 @@ _STOPS = {"length": "length", "content_filter": "refusal"}
 
 
 class ChatCompletions(SdkAdapter["AsyncOpenAI", "_Chunk"]):
-    """A `Provider` for every vendor but Anthropic. It bypasses the SDK's request and chunk models, which are slow."""
+    """A `Provider` for every vendor but Anthropic. It bypasses the SDK's request and chunk models, which are slow.
+
+    These back-ends cache prompt prefixes by themselves, and the system parts only have to keep their order. OpenAI is
+    sent a cache key for prompts with the same beginning. The few models behind OpenRouter that want cache marks receive
+    them. A model that takes an effort is sent no temperature. Without JSON by schema the schema is requested in words.
+    Without a system role the system message opens the first user message.
+    """
 
     features = (
         *("cache_key", "cache_marks", "effort", "images", "json_schema"),

@@ -1,8 +1,4 @@
-"""The placeholder models, which need no key: the echo, and the rehearsal that thinks by the lines of a message.
-
-The daemon uses the echo if no model is configured. It says plainly that no language model is set up, and quotes the
-user's message. It never claims to have understood, found, felt or learned anything.
-"""
+"""The placeholder models, which need no key: the echo, and the rehearsal that thinks by the lines of a message."""
 
 import json
 import re
@@ -85,7 +81,8 @@ def _end(whole: str, answer: str) -> str:
 def placeholder_answer(prompt: Prompt) -> str:
     """Return the step's placeholder, else a tagged answer if the prompt asks for tags, else plain text.
 
-    Raises ModelRefused for a prompt that asks for JSON and has no placeholder.
+    The answer says that no language model is set up, and quotes the user's message. It never claims to have understood,
+    found, felt or learned anything. Raises ModelRefused for a prompt that asks for JSON and has no placeholder.
     """
     if prompt.placeholder:
         words = json.dumps(_reply(newest_messages(prompt)))[1:-1] if REPLY_MARK in prompt.placeholder else ""

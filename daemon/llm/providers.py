@@ -1,8 +1,4 @@
-"""The two SDK adapters' common base, the cache marks, and the adapter for Anthropic.
-
-The base builds the client at the first call, omits refused features and translates errors. The price list is read in
-the thread in which the client is built.
-"""
+"""The common base of the two SDK adapters, the cache marks, and the adapter for Anthropic."""
 
 from abc import ABC, abstractmethod
 from base64 import b64encode

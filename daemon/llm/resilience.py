@@ -1,9 +1,4 @@
-"""The deadlines, size limits, retries and circuit breakers of every model call.
-
-A call is retried only before its first text and only for ModelUnavailable. The vendor's retry budget and the call's
-deadline bound the retries. With a fallback model, retries last only a few seconds. A Retry-After replaces our own full
-jitter (promises P31 to P34). While its server loads a model, the call waits until its deadline.
-"""
+"""The deadlines, size limits, retries and circuit breakers of every model call."""
 
 import math
 from collections import deque
@@ -188,7 +183,10 @@ class _Attempt:
 class ResilientLLM:
     """An `LLM` around another, with limits and retries. It always ends in one Completion or one of our errors.
 
-    Pieces are clean text and never empty. An answer is cut if it is longer than 4 KiB and than eight bytes per token of
+    A call is retried only before its first text and only for ModelUnavailable. The vendor's retry budget and the call's
+    deadline bound the retries. With a fallback model, they last only a few seconds. A Retry-After replaces our own full
+    jitter (promises P31 to P34). While its server loads a model, the call waits until its deadline. Pieces are clean
+    text and never empty. An answer is cut if it is longer than 4 KiB and than eight bytes per token of
     `max_output_tokens`. Its stop is then `length` and its tokens are an estimate. An endlessly repeated run of words is
     cut too.
     """

@@ -1,9 +1,4 @@
-"""The files of the library's folders: walk, safe opening, text, and passages.
-
-Only plain files inside the folders are opened. Every directory and file is opened by handle, one name at a time, and no
-link is followed. A folder that another user can write to can't lead out of itself, even during a walk. Databases are
-never opened: closing a live one would drop its locks.
-"""
+"""The files of the library's folders: walk, safe opening, text, and passages."""
 
 import errno
 import os
@@ -79,7 +74,9 @@ def name_folders(folders: Sequence[Path]) -> Mapping[str, Path]:
 def walk(folders: Mapping[str, Path]) -> Walk:
     """Return all documents and possible text files: not hidden, no databases, texts neither empty nor too large.
 
-    Blocks on the disk.
+    Every directory and file is opened by handle, one name at a time, and no link is followed. A folder that another
+    user can write to can't lead out of itself, even during a walk. Databases are never opened: closing a live one would
+    drop its locks. Blocks on the disk.
     """
     files: list[LibraryFile] = []
     missing: list[str] = []

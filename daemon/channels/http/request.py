@@ -1,8 +1,4 @@
-"""The checks of HTTP requests (Host, no web pages, bearer token), their bodies, connections and error responses.
-
-The token is the admin's. It comes from the settings. Without one there, the first start makes it and stores it in the
-home folder. Some routes also accept the key of a person's sessions.
-"""
+"""The checks of HTTP requests (Host, no web pages, bearer token), their bodies, connections and error responses."""
 
 import asyncio
 import hmac
@@ -187,7 +183,10 @@ def _require_no_page(request: web.Request) -> None:
 
 
 def bearer_token(settings: Settings, emit: Emit) -> str:
-    """Return the valid token. Blocks on a small file; two daemons that start at once agree. Raises ConfigError."""
+    """Return the admin's token, from the settings or the home folder, where the first start stores a new one.
+
+    Blocks on a small file. Two daemons that start at once agree. Raises ConfigError.
+    """
     if settings.http_token is not None:
         return settings.http_token.get_secret_value()
     hint = "set SOUL_HTTP_TOKEN, or make the home folder writable for the daemon"

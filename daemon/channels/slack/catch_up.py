@@ -1,9 +1,4 @@
-"""The catch-up: messages that arrived during a gap are read from Slack's history and passed to the intake (P5).
-
-It reads every channel, and every thread that users may still answer in, the last heard first. It keeps to Slack's rate
-limits. The places still to read are stored, and a restart goes on with them. Ten minutes are read twice, since our
-clock may be ahead of Slack's. The intake drops duplicates.
-"""
+"""The catch-up: messages that arrived during a gap are read from Slack's history and passed to the intake (P5)."""
 
 import asyncio
 import math
@@ -38,8 +33,11 @@ _NO_HINT: Final = "`soul doctor` checks the tokens, the scopes and the app's set
 class CatchUp:
     """The reader of every channel and open thread from the watermark on. Setting `gap` requests a catch-up.
 
-    `on_gap` is called first, since edits and deletions may have been missed too. For a channel that was made private
-    during the gap, the audience of its messages becomes its members. The settings of archived or deleted channels end.
+    The place that was heard last is read first, within Slack's rate limits. The places still to read are stored, and a
+    restart goes on with them. Ten minutes are read twice, since our clock may be ahead of Slack's; the intake drops
+    duplicates. `on_gap` is called first, since edits and deletions may have been missed too. For a channel that was
+    made private during the gap, the audience of its messages becomes its members. The settings of archived or deleted
+    channels end.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins

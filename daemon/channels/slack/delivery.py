@@ -1,9 +1,4 @@
-"""The delivery of posts: each is sent exactly once, and posts that may have been sent are found again.
-
-A message whose form Slack refuses is sent again in a plainer form: a draft is rewritten or replaced by a new message,
-blocks become text, a long text becomes several messages. Only a refusal of the place, the app or the last form is
-raised.
-"""
+"""The delivery of posts: each is sent exactly once, and posts that may have been sent are found again."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -46,7 +41,12 @@ _NO_WORDS: Final = "…"
 
 
 class SlackDelivery:
-    """The delivery of posts, drafts, revisions and reactions. `reader` gives None while our own ids are unknown."""
+    """The delivery to Slack. `reader` gives None while our own ids are unknown.
+
+    A message whose form Slack refuses is sent again in a plainer form: a draft is rewritten or replaced by a new
+    message, blocks become text, a long text becomes several messages. Only a refusal of the place, the app or the last
+    form is raised.
+    """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
         self,

@@ -1,8 +1,4 @@
-"""Files in replies and messages: long code, drafts and large tables become files; shared files are fetched and sent.
-
-Form and length alone decide. The outbox keeps the part as markdown, and the part can still be posted as text if Slack
-refuses the file. `content_of` makes the file.
-"""
+"""Files: long parts of replies become files, and shared files are fetched and sent."""
 
 import csv
 import hashlib
@@ -69,6 +65,7 @@ _TABLES: Final = ("csv", "tsv")
 def with_files(reply: str, key: str, words: Words) -> tuple[str, tuple[ReplyFile, ...]]:
     """Return the reply with a line in place of each part that becomes a file, and those files.
 
+    Form and length alone decide. The outbox keeps the part as markdown, to post it as text if Slack refuses the file.
     `key` is unique to the reply, and makes the file names unique to the post.
     """
     kept, files = list[str](), list[ReplyFile]()

@@ -1,9 +1,4 @@
-"""The filter that turns URLs of unknown hosts into text: one click must not carry a conversation's data to strangers.
-
-Scheme, host and path stay readable. Query and fragment, the usual places for data, are cut. Code stays unchanged, since
-Slack links nothing there. A place counts as code only if every markdown reader agrees. The sizes of Slack's messages
-are here too.
-"""
+"""The sizes of Slack's messages, and the filter that turns URLs of unknown hosts into text."""
 
 import re
 import unicodedata
@@ -120,7 +115,9 @@ class ReplyGuard:
 class LinkFilter:
     """The link filter for text in pieces: keys are removed and URLs of untrusted hosts are inert, wherever it was cut.
 
-    A key of several words is removed only if all its words come in one piece.
+    One click must not carry a conversation's data to strangers: scheme, host and path stay readable, query and fragment
+    are cut. Code stays unchanged, since Slack links nothing there. A place counts as code only if every markdown reader
+    agrees. A key of several words is removed only if all its words come in one piece.
     """
 
     def __init__(self, guard: ReplyGuard) -> None:

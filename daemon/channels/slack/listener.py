@@ -1,9 +1,4 @@
-"""The Bolt app, which stores every event before it acknowledges it to Slack (P1).
-
-One global middleware stores the arrival and then answers 200, which Bolt sends as the acknowledgement. If the store
-fails, the middleware raises, Bolt answers 500, and Slack delivers the event again. Without Bolt listeners, the
-middleware acknowledges every kind of envelope.
-"""
+"""The Bolt app, which stores every event before it acknowledges it to Slack (P1)."""
 
 import asyncio
 import logging
@@ -235,9 +230,11 @@ def _stop_of(message: NewMessage) -> Stop:
 
 
 class _StoreThenAcknowledge(AsyncMiddleware):
-    """The middleware that stores and then acknowledges.
+    """The one global middleware: it stores the arrival and then answers 200, which Bolt sends as the acknowledgement.
 
-    It takes Bolt's request itself: for a plain function Bolt parses the payload first, and fails at unforeseen ones.
+    If the store fails, the middleware raises, Bolt answers 500, and Slack delivers the event again. Without Bolt
+    listeners, it acknowledges every kind of envelope. It takes Bolt's request itself: for a plain function Bolt parses
+    the payload first, and fails at unforeseen ones.
     """
 
     def __init__(self, listener: Listener, answers: PrivateAnswers) -> None:

@@ -1,8 +1,4 @@
-"""The filter that makes a model's text inert: mentions, disguised links and invisible characters have no effect.
-
-A WORD JOINER (U+2060) inside a construct disables it and keeps the text readable, also in code. The rules run left to
-right with a bounded look-ahead, and give the same result for a stream and a whole text.
-"""
+"""The filter that makes a model's text inert: mentions, disguised links and invisible characters have no effect."""
 
 import html
 import re
@@ -57,7 +53,11 @@ def break_everyone(text: str) -> str:
 
 
 class InertStream:
-    """`inert` for text that arrives in pieces. It holds back a word, and an unfinished link or line of code."""
+    """The `inert` filter for text in pieces. It holds back a word, and an unfinished link or line of code.
+
+    A WORD JOINER (U+2060) inside a construct disables it and keeps the text readable, also in code. The rules run left
+    to right with a bounded look-ahead, and give the same result for a stream and a whole text.
+    """
 
     def __init__(self, guard: ReplyGuard | None = None) -> None:
         self._guard = guard

@@ -1,9 +1,4 @@
-"""The text of Slack's messages: markup, forwarded messages, blocks and attachments of alerts.
-
-Slack keeps the latter apart from the text, in `attachments` and `blocks`. Every line of them begins with `> `, like a
-quote: the author of the message said none of it. Previews of links are left out. Slack does not document forwarded
-messages. The fields are those seen in events.
-"""
+"""The text of Slack's messages: markup, forwarded messages, blocks and attachments of alerts."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -128,7 +123,9 @@ Json = Mapping[str, object]
 def quoted(message: Json, own: str, *, alert: bool) -> str:
     """Return a message's attachments and blocks as quoted lines, or an empty string. `own` is the soul's user id.
 
-    `alert`: the message is a bot's, whose text is in attachments and blocks of any kind.
+    Every line begins with `> `, since the author of the message said none of it. Previews of links are left out. Slack
+    does not document forwarded messages. The fields are those seen in events. `alert`: the message is a bot's, whose
+    text is in attachments and blocks of any kind.
     """
     lines = list[str]()
     if alert:

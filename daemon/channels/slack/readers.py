@@ -1,9 +1,4 @@
-"""The readers of a reply in Slack: the members of its channel, as far as Slack proves that all are full members.
-
-In a DM the private channels of its user are included (`PrivateRooms`). Channels and members are cached for ten minutes.
-Events correct the cache at once (`take_note`), and events of other daemons on the same memory.db (`RoomNews`) before
-the next reply. A message in a cached channel costs no call. No channel is looked up before a message in it.
-"""
+"""The readers of a reply in Slack: the members of its channel, as far as Slack proves that all are full members."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -34,7 +29,12 @@ _CONVERTED: Final = ("channel_convert_to_private", "channel_convert_to_public") 
 
 
 class RoomReaders:
-    """The readers of Slack's channels, for `Channel.readers`. `reader` gives None while our own ids are unknown."""
+    """The readers of Slack's channels, for `Channel.readers`. `reader` gives None while our own ids are unknown.
+
+    In a DM the private channels of its user are included (`PrivateRooms`). Channels and members are cached for ten
+    minutes. Events correct the cache at once (`take_note`), and events of other daemons on the same memory.db
+    (`RoomNews`) before the next reply. No channel is looked up before a message in it, and a cached one costs no call.
+    """
 
     def __init__(
         self,

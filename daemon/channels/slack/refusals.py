@@ -1,7 +1,4 @@
-"""Slack's error codes by subject (form, thread, place, app), the cache of Slack's answers, and our own ids.
-
-A code that is not listed counts as one about the form, and an unknown refusal is met with a plainer message.
-"""
+"""Slack's error codes by subject (thread, place, app, else the form), the cache of answers, and our own ids."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

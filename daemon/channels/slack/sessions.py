@@ -1,7 +1,4 @@
-"""Slack's agent sessions: a stream sets its thread's session to `processing`, and its end sets it to `active`.
-
-A session also has a title, which users may change at any time.
-"""
+"""Slack's agent sessions, with their states and titles, and the acknowledgement marks on messages."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -32,7 +29,7 @@ _STATUS_REFUSED: Final = APP | {
 
 
 class Sessions:
-    """The agent sessions. Each ends together with its stream, or separately if the stream can't be ended."""
+    """The agent sessions. A stream sets its thread's session to `processing`, and its end sets it to `active`."""
 
     def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
         self._client = client

@@ -1,8 +1,4 @@
-"""Slash commands: read from Slack's payloads, and answered at their `response_url`, to their user alone.
-
-The URL is kept in this process alone, since its holder can post there for half an hour. After a restart, or with
-another daemon, the answer goes to the user's DM.
-"""
+"""Slash commands: read from Slack's payloads, and answered at their `response_url`, to their user alone."""
 
 import asyncio
 import hashlib
@@ -34,8 +30,9 @@ _USES: Final = 5  # answers at one response_url
 class SlashCommands:
     """The slash commands for the souls of one `reader`.
 
-    `standing_of` asks the gate, `find_room` opens a DM with a user, and `show` makes the body of an answer from its
-    words.
+    The response_url is kept in this process alone, since its holder can post there for half an hour. After a restart,
+    or with another daemon, the answer goes to the user's DM. `standing_of` asks the gate, `find_room` opens a DM with a
+    user, and `show` makes the body of an answer from its words.
     """
 
     def __init__(

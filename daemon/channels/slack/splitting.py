@@ -1,7 +1,4 @@
-"""The split of a long reply into messages that Slack accepts, and their arguments for chat.postMessage.
-
-No split breaks code, table rows, sentences or characters.
-"""
+"""The split of a long reply into messages that Slack accepts, and their arguments for chat.postMessage."""
 
 import re
 import unicodedata
@@ -59,8 +56,9 @@ class Piece:
 def split(markdown: str, limit: int = PART) -> tuple[str, ...]:
     """Return markdown in messages of at most `limit` bytes as Slack counts them, in order, or () for blank text.
 
-    Any prefix of the text up to `FLOOR` of the limit is a prefix of the first message. The first message depends only
-    on the first `limit` bytes and on whether more follows. Raises ValueError for a limit under 1,000.
+    No split breaks code, table rows, sentences or characters where it can be avoided. Any prefix of the text up to
+    `FLOOR` of the limit is a prefix of the first message. The first message depends only on the first `limit` bytes and
+    on whether more follows. Raises ValueError for a limit under 1,000.
     """
     return tuple(str(piece) for piece in pieces(markdown, limit) if piece.text.strip())
 

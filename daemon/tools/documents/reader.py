@@ -1,8 +1,4 @@
-"""The reading of one document in a separate process with limits, which ends with the document.
-
-The process has a bare environment, a separate process group, and the document as its standard input. Its output is as
-untrusted as the document, and is bounded and cleaned here.
-"""
+"""The reading of one document in a separate process with limits, which ends with the document."""
 
 import asyncio
 import json
@@ -202,7 +198,9 @@ _TOO_MUCH = Why.TOO_BIG_INSIDE, "reading it takes too much time or memory", "spl
 async def read_document(kind: DocumentKind, file: int) -> Document:
     """Return the text of an open file with its places. The caller closes the file. It may take minutes.
 
-    Raises DocumentUnreadable, with a hint for its owner, and OSError if no process can be started.
+    The process has a bare environment, a separate process group, and the document as its standard input. Its output is
+    as untrusted as the document, and is bounded and cleaned here. Raises DocumentUnreadable, with a hint for its owner,
+    and OSError if no process can be started.
     """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-X", "utf8", "-c", _BEGIN, str(_CODE), kind),

@@ -1,8 +1,4 @@
-"""The process that reads one document: from standard input, in lines of JSON to standard output.
-
-A line is `["section", place, text]`, `["left out", sentence]`, or the last one: `["end"]`, or `["stopped", code,
-sentence, hint]` if reading ended early. Earlier lines stay valid in any case.
-"""
+"""The process that reads one document: from standard input, in lines of JSON to standard output."""
 
 import importlib
 import json
@@ -63,7 +59,11 @@ def prepare(kind: DocumentKind) -> Callable[[bytes], Read]:
 
 
 def told(read: Callable[[bytes], Read], memory: MemoryUse, document: int = 0) -> Iterator[Line]:
-    """Yield all lines about the document, an open file, usually standard input."""
+    """Yield all lines about the document, an open file, usually standard input.
+
+    A line is `["section", place, text]`, `["left out", sentence]`, or the last one: `["end"]`, or `["stopped", code,
+    sentence, hint]` if reading ended early. Earlier lines stay valid in any case.
+    """
     try:
         yield from _bounded(read(_content(document)))
     except CannotRead as error:

@@ -1,7 +1,4 @@
-"""The SDK's client for one server, with a watch on its connection and the end of the server's stderr.
-
-The SDK is heavy. It is imported only here, when the first server connects.
-"""
+"""The SDK's client for one server, a watch on its connection, and the end of its stderr."""
 
 import asyncio
 import os
@@ -116,8 +113,8 @@ class Watch:
 async def open_client(server: Server, watch: "Watch", stderr: StderrTail) -> "AsyncIterator[Client]":
     """Connect and shake hands. `watch.ended` is set when the connection has ended.
 
-    Enter and leave it in the same task. Leaving it ends the started program with all its children. Raises every error
-    of the SDK, the system and the network unchanged.
+    Imports the SDK, which is heavy. Enter and leave the context in the same task. Leaving it ends the started program
+    with all its children. Raises every error of the SDK, the system and the network unchanged.
     """
     from mcp import Client, Implementation
 

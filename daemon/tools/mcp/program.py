@@ -1,8 +1,4 @@
-"""The run of a server program: in an empty folder, within limits, in a process group that ends with it.
-
-The SDK's transport is not used: it copies a growing line repeatedly and without a bound. It also leaves a program's
-children behind if the program itself ends in time.
-"""
+"""The run of a server program: in an empty folder, within limits, in a process group that ends with it."""
 
 import asyncio
 import os
@@ -43,9 +39,10 @@ async def run_program(
 ) -> "AsyncIterator[TransportStreams]":
     """Start a program and talk to it over its pipes. On exit it is ended with all of its process group.
 
-    `on_chunk` receives the size of each piece that is read, `on_junk` is called for each line that is no message. Both
-    may raise OverlongMessage. `on_overlong` receives the reason why the rest is not read. Raises OSError if it can't
-    start.
+    The SDK's transport is not used: it copies a growing line repeatedly and without a bound, and may leave a program's
+    children behind. `on_chunk` receives the size of each piece that is read, `on_junk` is called for each line that is
+    no message. Both may raise OverlongMessage. `on_overlong` receives the reason why the rest is not read. Raises
+    OSError if it can't start.
     """
     import anyio
 

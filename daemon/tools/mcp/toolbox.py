@@ -1,7 +1,4 @@
-"""The toolbox: every tool of the admin's MCP servers, through the official SDK of the Model Context Protocol.
-
-A broken server never stops the daemon or another server. Without a list of servers nothing is loaded.
-"""
+"""The toolbox: every tool of the admin's MCP servers, through the official SDK of the Model Context Protocol."""
 
 import asyncio
 import json
@@ -251,7 +248,7 @@ def _plain(name: str, arguments: Mapping[str, object]) -> dict[str, object]:
 
 
 class McpToolbox:
-    """The `Toolbox` of several servers, with each tool known as `server/tool`."""
+    """The `Toolbox` of several servers, with each tool known as `server/tool`. A broken server stops no other."""
 
     def __init__(self, connections: Sequence[ServerConnection], emit: Emit) -> None:
         self._connections: Mapping[str, ServerConnection] = {one.name: one for one in connections}

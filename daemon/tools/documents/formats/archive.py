@@ -1,9 +1,4 @@
-"""The check of an office document's archive, before its parts are unpacked.
-
-The declared sizes bound what Python's zipfile unpacks. A bomb is refused by its declared sizes; one with false sizes is
-cut and found damaged. No office program writes a document type declaration (ECMA-376, part 2), and without a
-declaration there are no entities, internal or external.
-"""
+"""The check of an office document's archive, before its parts are unpacked."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -25,7 +20,12 @@ class _RootReached(Exception):
 
 
 def check(data: bytes, folder: str) -> None:
-    """Raise CannotRead unless the data is safe to unpack as the office document whose parts are in `folder`."""
+    """Raise CannotRead unless the data is safe to unpack as the office document whose parts are in `folder`.
+
+    The declared sizes bound what Python's zipfile unpacks. A bomb is refused by its declared sizes; one with false
+    sizes is cut and found damaged. No office program writes a document type declaration (ECMA-376, part 2), and without
+    a declaration there are no entities.
+    """
     expected = _FOLDERS[folder]
     if data.startswith(_OLE):
         raise _in_old_form(data, expected)

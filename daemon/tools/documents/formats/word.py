@@ -1,7 +1,4 @@
-"""The reader of a Word document: paragraphs and tables under their headings. Macros are never run.
-
-Page numbers are made by the program that prints a document. A place is therefore a heading, or else its paragraphs.
-"""
+"""The reader of a Word document: paragraphs and tables under their headings. Macros are never run."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -35,7 +32,10 @@ _DEEPEST = 8  # nested tables
 
 
 def read(data: bytes) -> Read:
-    """Yield the text below each heading. Text without a heading is yielded in blocks of paragraphs."""
+    """Yield the text below each heading. Text without a heading is yielded in blocks of paragraphs.
+
+    Places are headings or paragraphs: page numbers are made by the program that prints a document.
+    """
     check(data, "word/")
     PartFactory.part_type_for[_MACRO] = DocumentPart  # else the package refuses documents with macros
     part = cast("DocumentPart", Package.open(BytesIO(data)).main_document_part)
