@@ -1,7 +1,4 @@
-"""The translation of errors of the SDKs, the HTTP library and garbled answers into two model errors.
-
-The API key is never in their text.
-"""
+"""The translation of errors of SDKs, HTTP and garbled answers into two model errors, without the API key."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The pictures and recordings of a call: messages without pictures for blind models, and speech to text."""
+"""The pictures and recordings of a call: messages for models that see no pictures, and speech to text."""
 
 import asyncio
 from dataclasses import replace

@@ -48,7 +48,7 @@ _ELEMENTS = (
 class Placeholder:
     """A `Provider` without a model. `pace` is the pause between two words in seconds, to show the stream.
 
-    `answers` holds the answer functions of some models, by their ids. `max_output_tokens` is kept, as models do.
+    `answers` holds the answer functions of some models, by their ids. `max_output_tokens` bounds an answer.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The MCP server of the official SDK, which takes a second to import: import this module only to serve MCP."""
+"""The MCP server of the official SDK, which takes a second to import. Import this module only to serve MCP."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping

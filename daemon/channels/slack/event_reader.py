@@ -180,7 +180,7 @@ class EventReader:
         return bool(self.members) and author not in self.members
 
     def audience_in(self, place: Place, channel: str) -> Audience:
-        """Return all users who may ever read what is written in this channel."""
+        """Return the audience of a channel of this kind: all users who may ever read its messages."""
         match place:
             case Place.DM:
                 return Audience(AudienceKind.DM, channel)

@@ -41,7 +41,7 @@ def inert(text: str, guard: ReplyGuard | None = None) -> str:
     """Return Slack markdown without mentions and disguised links. Idempotent.
 
     Mentions of users, groups and channels become plain text, and so do links of other schemes than http, https and
-    mailto. A link or image works only if every host in its label is its own. With a `guard`, its host must also be
+    mailto. A link or image keeps working only if its label names no foreign host. With a `guard`, its host must also be
     trusted, and keys are removed. Slack: formatting text, retrieving links.
     """
     stream = InertStream(guard)

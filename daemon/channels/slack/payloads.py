@@ -40,7 +40,10 @@ def is_well_formed(body: object) -> bool:
 
 
 def meant_for(identity: SlackIdentity, body: Mapping[str, object]) -> bool:
-    """Return True if a payload names our app or none, and our workspace among its receivers (Slack: authorizations)."""
+    """Return True if a payload's app, if any, is ours and our workspace is among its receivers, if any.
+
+    Source: Slack, authorizations.
+    """
     app, receivers = body.get("api_app_id"), body.get("authorizations")
     if identity.app and app and app != identity.app:
         return False

@@ -17,7 +17,7 @@ from daemon.core.sentences import Words
 
 LEAST = 1_000
 FLOOR = 0.7
-"""The least fullness of a part. A shorter beginning of the text is always in the first part."""
+"""The least share of the limit that a part fills. A beginning up to that share is always in the first part."""
 _FENCE = re.compile(r"^([ \t>]{0,32})(`{3,32}|~{3,32})([^`\n]{0,128})$")
 _MARK = re.compile(r"[ \t>]{0,32}(?:```|~~~)[^\n]{0,160}\n?$")  # maybe a fence; no cut goes inside it
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
