@@ -1,4 +1,4 @@
-"""The terminal as a `Channel` for one user: reads lines, streams replies, in terminals and pipes alike."""
+"""The terminal as a `Channel` for one user, which reads lines and streams replies, in terminals and pipes alike."""
 
 import asyncio
 import codecs
@@ -24,13 +24,13 @@ from daemon.core.text import Trusted, one_line
 LONGEST_LINE: Final = 40_000  # characters; a longer line becomes several messages
 
 _CHUNK: Final = 65_536  # bytes
-_NOT_OURS: Final = 2.0  # seconds after which work of another terminal is tried again
+_NOT_OURS: Final = 2.0  # seconds until a retry of another terminal's work
 _THINKING: Final = "… thinking"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
-_NARROW: Final = 72  # columns of a line that is erased again
+_NARROW: Final = 72  # columns of a line that is erased later
 _PROMPT: Final = "> "
 _WIPE: Final = "\r\x1b[K"
-_NO_PERSONS: Final = frozenset({INNER, SOUL_CHANNEL})  # a person of that name would speak in them
+_NO_PERSONS: Final = frozenset({INNER, SOUL_CHANNEL})  # a user of that name would speak in these channels
 _USER: Final = re.compile(r"[^\W_][\w .@-]{0,79}")
 # Control characters but tab and line break, marks of text direction, exotic line breaks, surrogates.
 _HARMFUL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -38,7 +38,7 @@ _FIRST_PICTURE: Final = 0x2400  # the first of Unicode's symbols for control cha
 
 
 def printable(text: str) -> str:
-    """Text that is safe to print: a character that would control the terminal becomes a visible mark."""
+    """Return text that is safe to print: characters that would control the terminal become visible marks."""
     return _HARMFUL.sub(_mark, text.replace("\r", ""))
 
 
@@ -50,7 +50,7 @@ def _mark(found: re.Match[str]) -> str:
 
 
 def check_user(name: str) -> str:
-    """The name, if it can identify a user in a conversation's id. Raises ConfigError if it can't."""
+    """Return the name if it can identify a user in a conversation's id. Raises ConfigError if it can't."""
     if not _USER.fullmatch(name):
         hint = "use letters, digits, spaces and . @ - _ alone, at most 80 of them, a letter or digit first"
         raise ConfigError(f"{printable(name)!r} can't be a user's name", hint=hint)
@@ -62,10 +62,10 @@ def check_user(name: str) -> str:
 
 
 class TerminalChannel(Channel):
-    """For one user at a terminal or behind a pipe.
+    """The channel of one user at a terminal or behind a pipe.
 
-    `source` is the file descriptor of the UTF-8 input. If `interactive`, a prompt and a sign of thinking are shown;
-    otherwise each line waits for the reply to the line before, and only replies are printed.
+    `source` is the file descriptor of the UTF-8 input. If `interactive`, a prompt and a sign of thinking are shown.
+    Otherwise each line waits for the reply to the line before, and only replies are printed.
     """
 
     name = "terminal"
@@ -85,7 +85,7 @@ class TerminalChannel(Channel):
         self._delivered: dict[str, str] = {}
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """Returns after the reply to the last line, or when the output is closed."""
+        """Read and answer lines. Returns after the reply to the last line, or when the output is closed."""
         ready.set()
         self._screen.prompt()
         async with asyncio.TaskGroup() as group:
@@ -109,7 +109,7 @@ class TerminalChannel(Channel):
         await self._wait_for_reply()
 
     async def _store(self, intake: Intake, text: str) -> None:
-        """Store a line under a new ts; a ts that another terminal has just used is skipped."""
+        """Store a line under a new ts. Skips a ts that another terminal has just used."""
         while True:
             ts = self._next_ts()
             audience = Audience(AudienceKind.DM, self._user)
@@ -127,7 +127,6 @@ class TerminalChannel(Channel):
                 return
 
     def _next_ts(self) -> str:
-        """Seconds with six decimals, as in Slack; always greater than the one before."""
         self._last_ts = max(self._last_ts + 1, self._clock.now_ms() * 1000)
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
 
@@ -139,19 +138,19 @@ class TerminalChannel(Channel):
         return not self._screen.gone.is_set()
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """Raises NotDelivered for a message from another terminal."""
+        """Admit the user. Raises NotDelivered for a message from another terminal."""
         self._require_ours(perception.conversation)
         return GateDecision(admitted=True, name=self._user)
 
     async def readers(self, perception: Perception) -> Readers:
-        """Whoever can type here may read `memory.db` too."""
+        """Return the readers: users of this terminal can read `memory.db` too."""
         return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
         self._screen.think()
         try:
-            yield lambda _: None  # the sign of thinking says enough
+            yield lambda _: None  # the sign of thinking suffices
         finally:
             self._screen.stop_thinking()
 
@@ -163,16 +162,15 @@ class TerminalChannel(Channel):
         return speech
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """A terminal needs no parts."""
         text = printable(reply).strip()
         return (text,) if text else ()
 
     def reply_to(self, perception: Perception) -> str:
-        """For `deliver`, the ts of the newest line that a post answers."""
+        """Return the ts of the newest line that a post answers, for `deliver`."""
         return perception.ts if perception.modality is Modality.WORDS else ""
 
     async def deliver(self, post: Post) -> str:
-        """Prints the text that is not on the screen yet."""
+        """Print the text that is not on the screen yet."""
         self._require_ours(post.conversation)
         speech = self._drafts.pop(post.draft or "", None)
         if not self._screen.finish(speech.shown if speech else "", printable(post.body).strip()):
@@ -186,7 +184,7 @@ class TerminalChannel(Channel):
         return ts
 
     async def find(self, post: Post) -> FoundPost | None:
-        """A post of an earlier process is never found, so that it is printed again."""
+        """Return a post of this process. A post of an earlier process is never found, and is printed again."""
         ts = self._delivered.get(post.key)
         return FoundPost(ts, finished=True) if ts else None
 
@@ -196,7 +194,7 @@ class TerminalChannel(Channel):
 
 
 class _TerminalSpeech:
-    """Implements `Speech`: prints a reply while the soul writes it."""
+    """The `Speech` of the terminal, which prints a reply while the soul writes it."""
 
     def __init__(self, screen: "_Screen", draft: str, log: DraftLog) -> None:
         self.shown = ""
@@ -215,7 +213,7 @@ class _TerminalSpeech:
             self.shown += piece
 
     async def show(self, task: Task) -> None:
-        """A line until the first text, on interactive screens only."""
+        """Show the task as a line until the first text, on interactive screens only."""
         if not self._ended and not self.shown and task.state is not TaskState.PENDING:
             self._screen.note(one_line(printable(task.title)))
 
@@ -226,12 +224,12 @@ class _TerminalSpeech:
         try:
             await self._log.opening()
             await self._log.opened(self._draft)
-        except DaemonError:  # another daemon may answer by now; the commit decides
+        except DaemonError:  # another daemon may be answering; the commit decides
             self._ended = True
 
 
 class _Screen:
-    """Prints to the output; `gone` is set once the output is closed."""
+    """The output of the terminal. `gone` is set once the output is closed."""
 
     def __init__(self, output: TextIO, interactive: bool) -> None:
         self.gone = asyncio.Event()
@@ -240,40 +238,34 @@ class _Screen:
         self._thinking = False
 
     def prompt(self) -> None:
-        """Show the prompt."""
         if self._interactive:
             self._print(_PROMPT)
 
     def leave(self) -> None:
-        """End the line of the prompt."""
         if self._interactive:
             self._print("\n")
 
     def think(self) -> None:
-        """Show that the soul is thinking."""
         if self._interactive:
             self._thinking = True
             self._print(_THINKING)
 
     def note(self, text: str) -> None:
-        """Show a task in place of the sign of thinking."""
         if self._thinking:
-            columns = _NARROW if text.isascii() else _NARROW // 2  # some characters take two
+            columns = _NARROW if text.isascii() else _NARROW // 2  # some characters take two columns
             self._print(f"{_WIPE}{_DIM}… {text[:columns]}{_PLAIN}")
 
     def stop_thinking(self) -> None:
-        """Erase the sign of thinking."""
         if self._thinking:
             self._thinking = False
             self._print(_WIPE)
 
     def write(self, text: str) -> bool:
-        """Print a piece of a reply; False if the output is closed."""
         self.stop_thinking()
         return self._print(text)
 
     def finish(self, shown: str, text: str) -> bool:
-        """Complete a reply of which `shown` is on the screen; if the reply differs from that, print it whole."""
+        """Complete a reply of which `shown` is on the screen. If the reply differs from that, print it whole."""
         if shown.rstrip() == text:
             return self.write("\n")
         if shown and text.startswith(shown):
@@ -284,19 +276,19 @@ class _Screen:
         try:
             self._output.write(text)
             self._output.flush()
-        except (OSError, ValueError):  # the other end of the pipe went away, or the stream was closed
+        except (OSError, ValueError):  # the pipe's reader is gone, or the stream was closed
             self.gone.set()
         return not self.gone.is_set()
 
 
 class LineReader:
-    """Reads the lines of a file descriptor (terminal, pipe or file) in a thread, without blocking the event loop."""
+    """The lines of a file descriptor (terminal, pipe or file), read in a thread without blocking the event loop."""
 
     def __init__(self, source: int) -> None:
         self._source = source
 
     async def lines(self) -> AsyncGenerator[str, None]:
-        """Lines without their ends, until the end of input; the thread ends with the generator."""
+        """Yield lines without their ends, until the end of input. The thread ends with the generator."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         wake, waker = os.pipe()
         rest = ""
@@ -325,7 +317,7 @@ class LineReader:
 
 
 def _read_when_ready(source: int, wake: int) -> bytes:
-    """The next bytes; none at the end of input, after a hang-up, or once `wake` is readable."""
+    """Return the next bytes, or none at the end of input, after a hang-up, or once `wake` is readable."""
     poll = select.poll()
     poll.register(source, select.POLLIN)
     poll.register(wake, select.POLLIN)

@@ -1,8 +1,4 @@
-"""Finds a model on this machine for the first minute, at the usual ports of Ollama, llama.cpp, LM Studio and vLLM.
-
-Each is asked for its list of models (`GET /v1/models`, OpenAI's protocol) and for nothing else. Addresses beyond
-loopback are never asked, no proxy and no redirect is followed, and models that run at a server's maker are left out.
-"""
+"""Model ids, model servers on this machine, strict JSON schemas, and the token counts of one call."""
 
 import asyncio
 import re
@@ -23,15 +19,13 @@ if TYPE_CHECKING:
 
 
 ECHO: Final = "placeholder/echo"
-"""What speaks where no model is set up: it repeats what it hears."""
+"""The model of a daemon without a configured model: it repeats the user's message."""
 
 REHEARSAL: Final = "placeholder/rehearsal"
-"""What thinks as the lines of a message say, so that a mind can be tried without a language model."""
+"""The model whose thoughts follow the lines of a message, to try a mind without a language model."""
 
 
 class Vendor(StrEnum):
-    """A provider of models."""
-
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
     OPENROUTER = "openrouter"
@@ -52,25 +46,25 @@ class ModelId:
 
 
 def parse_model_id(text: str) -> ModelId:
-    """Split `groq/…`, `anthropic/…` and so on; an id with another prefix belongs to OpenRouter and stays whole."""
+    """Split `groq/…`, `anthropic/…` and so on. An id with another prefix belongs to OpenRouter and stays whole."""
     prefix, slash, name = text.strip().partition("/")
     if slash and name and prefix in set(Vendor) - {Vendor.OPENROUTER}:
         return ModelId(text.strip(), Vendor(prefix), name)
     return ModelId(text.strip(), Vendor.OPENROUTER, text.strip())
 
 
-_PATIENCE_S: Final = 1.5  # for all servers, which are asked at once
+_PATIENCE_S: Final = 1.5  # seconds for all servers, which are asked concurrently
 _MOST_MODELS: Final = 500
 _LONGEST_ID: Final = 200  # characters
 _NO_TALKER: Final = re.compile(
     r"embed|rerank|bge-|whisper|(?:^|[-_/])(?:tts|clip|guard|ocr)(?:$|[-_:.])", re.IGNORECASE
 )
-_ELSEWHERE: Final = re.compile(r"[-:]cloud$", re.IGNORECASE)  # Ollama runs these at its maker's, not here
+_ELSEWHERE: Final = re.compile(r"[-:]cloud$", re.IGNORECASE)  # Ollama runs these at its maker's servers
 
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """A program that may serve models on this machine; `url` is the base of OpenAI's protocol there."""
+    """A program that may serve models on this machine. `url` is the base URL of OpenAI's protocol there."""
 
     name: str
     vendor: Vendor
@@ -79,7 +73,7 @@ class ModelServer:
 
 @dataclass(frozen=True, slots=True)
 class NearbyModel:
-    """A model that was found; `full` is its prefixed id."""
+    """A model that was found. `full` is its prefixed id."""
 
     server: ModelServer
     name: str
@@ -93,13 +87,12 @@ class NearbyModel:
         return f"{self.server.name} at {urlsplit(self.server.url).netloc}"
 
     def speaking(self, settings: Settings) -> Settings:
-        """The settings with which this model speaks and thinks."""
         address = "ollama_url" if self.server.vendor is Vendor.OLLAMA else "local_url"
         return settings.model_copy(update={"persona_model": self.full, address: self.server.url})
 
 
 def model_servers(settings: Settings) -> tuple[ModelServer, ...]:
-    """Whom to ask, in this order: what the settings name, then the usual ports; only addresses on this machine."""
+    """Return the servers to ask, in order: those of the settings, then the usual ports, all on loopback."""
     known = (
         ModelServer("Ollama", Vendor.OLLAMA, settings.ollama_url),
         ModelServer("a model server", Vendor.LOCAL, settings.local_url),
@@ -112,7 +105,11 @@ def model_servers(settings: Settings) -> tuple[ModelServer, ...]:
 
 
 async def find_model(settings: Settings) -> NearbyModel | None:
-    """The first model that talks, of the first server that has one; None, within two seconds, where there is none."""
+    """Return the first chat model of the first server that has one, or None within two seconds.
+
+    The servers are asked for their list of models only (`GET /v1/models`), at loopback addresses, without proxies or
+    redirects. Models that a server forwards to its maker are left out.
+    """
     import httpx2
 
     servers = model_servers(settings)
@@ -131,7 +128,6 @@ async def find_model(settings: Settings) -> NearbyModel | None:
 
 
 async def _models_of(client: "httpx2.AsyncClient", server: ModelServer) -> tuple[str, ...]:
-    """The names of the models that talk; none where nobody listens, or something else does."""
     import httpx2
 
     try:
@@ -179,7 +175,7 @@ _DESCRIBED = (
 
 
 def strict(schema: Mapping[str, object]) -> dict[str, object]:
-    """A strict copy: `oneOf` becomes `anyOf`, constraints that the APIs refuse move into the description.
+    """Return a strict copy: `oneOf` becomes `anyOf`, constraints that the APIs refuse move into the description.
 
     Source: Anthropic and OpenAI, structured outputs, supported schemas.
     """
@@ -203,7 +199,7 @@ def strict(schema: Mapping[str, object]) -> dict[str, object]:
 
 
 def can_be_strict(schema: Mapping[str, object]) -> bool:
-    """Whether the strict copy means the same; maps with free keys and tuples have no strict form."""
+    """Return True if the strict copy means the same. Maps with free keys and tuples have no strict form."""
     return not any(_is_open(each) for each in _walk(schema))
 
 
@@ -214,7 +210,7 @@ def _is_open(schema: Mapping[str, object]) -> bool:
 
 
 def _walk(schema: object) -> Iterator[Mapping[str, object]]:
-    """The schema and every schema inside it."""
+    """Yield the schema and every schema inside it."""
     if not isinstance(schema, Mapping):
         return
     yield schema
@@ -233,7 +229,7 @@ def _sub(schema: object) -> object:
 
 @dataclass(slots=True)
 class CallUsage:
-    """Counts for one call. SDKs don't validate what they stream, so every value's type is checked here.
+    """The token counts of one call. SDKs don't validate what they stream, and every value's type is checked here.
 
     `stop` is `end`, `length` or `refusal`, and None until the provider gives the reason.
     """
@@ -247,7 +243,7 @@ class CallUsage:
     has_text: bool = False
 
     def text(self, value: object) -> str:
-        """A piece of the answer; None becomes ''. Raises TypeError for any other type."""
+        """Return a piece of the answer, '' for None. Raises TypeError for any other type."""
         if value is None:
             return ""
         if not isinstance(value, str):
@@ -256,9 +252,9 @@ class CallUsage:
         return value
 
     def completion(self) -> Completion:
-        """The call's Completion.
+        """Return the call's Completion.
 
-        Raises ModelUnavailable for an answer that broke off, ModelRefused when the model declined without any text.
+        Raises ModelUnavailable for an answer that broke off, ModelRefused if the model declined without any text.
         """
         if self.stop is None:
             raise ModelUnavailable(f"{self.model.full} broke off in the middle of its answer", hint="try again")
@@ -270,5 +266,5 @@ class CallUsage:
 
 
 def count(value: object) -> int:
-    """A number of tokens; 0 when the provider sent none or an invalid value."""
+    """Return a number of tokens, or 0 if the provider sent none or an invalid value."""
     return value if isinstance(value, int) and value > 0 else 0

@@ -1,10 +1,4 @@
-"""OpenAI and everything that speaks its Chat Completions protocol: OpenRouter, Groq, Ollama.
-
-These back-ends cache prompt prefixes by themselves, so the system parts only have to keep their order; OpenAI is told
-which prompts begin alike, and the few makers behind OpenRouter that want cache marks get them. A model that takes an
-effort is sent no temperature. What a model refuses is left out from then on; JSON by schema is then asked for in words,
-and what would be the system's message then opens the first user message.
-"""
+"""The adapter for OpenAI's Chat Completions protocol: OpenAI, OpenRouter, Groq, Ollama and others."""
 
 from base64 import b64encode
 from dataclasses import replace
@@ -22,12 +16,18 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
 
 _Chunk = dict[str, Any]
-_QWENS_SAMPLING: Final = {"top_p": 0.8, "top_k": 20}  # what its makers advise (seed 000)
+_QWENS_SAMPLING: Final = {"top_p": 0.8, "top_k": 20}  # recommended by its makers (seed 000)
 _STOPS = {"length": "length", "content_filter": "refusal"}
 
 
 class ChatCompletions(SdkAdapter["AsyncOpenAI", "_Chunk"]):
-    """A `Provider` for every vendor but Anthropic; what the SDK would make of requests and chunks takes too long."""
+    """A `Provider` for every vendor but Anthropic. It bypasses the SDK's request and chunk models, which are slow.
+
+    These back-ends cache prompt prefixes by themselves, and the system parts only have to keep their order. OpenAI is
+    sent a cache key for prompts with the same beginning. The few models behind OpenRouter that want cache marks receive
+    them. A model that takes an effort is sent no temperature. Without JSON by schema the schema is requested in words.
+    Without a system role the system message opens the first user message.
+    """
 
     features = (
         *("cache_key", "cache_marks", "effort", "images", "json_schema"),
@@ -52,7 +52,7 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "_Chunk"]):
         return await client.post(
             "/chat/completions",
             body={**body, "stream": True},
-            options={"security": {"bearer_auth": True}},  # else the key of an administrator would do as well
+            options={"security": {"bearer_auth": True}},  # else the SDK would also accept an administrator's key
             cast_to=object,
             stream=True,
             stream_cls=AsyncStream[object],
@@ -106,7 +106,7 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "_Chunk"]):
 
 
 def _limit(model: ModelId, prompt: Prompt, traits: ModelTraits, *, old_name: bool) -> dict[str, Any]:
-    """The output limit, with room for hidden reasoning, which counts towards it; OpenAI knows only its newer name."""
+    """Return the output limit, including hidden reasoning. OpenAI takes only the newer name."""
     room = room_for(prompt.effort) if traits.thinks is Thinks.ALWAYS else 0
     name = "max_tokens" if old_name and model.vendor is not Vendor.OPENAI else "max_completion_tokens"
     return {name: traits.limit(prompt.max_output_tokens, thinking=room)}
@@ -115,7 +115,7 @@ def _limit(model: ModelId, prompt: Prompt, traits: ModelTraits, *, old_name: boo
 def _optional(
     model: ModelId, prompt: Prompt, traits: ModelTraits, features: set[str]
 ) -> tuple[dict[str, Any], set[str]]:
-    """Effort or sampling, usage and the cache key, without what the model has refused; then the features used."""
+    """Return the effort or sampling, usage and cache key that the model has not refused, and the features used."""
     body: dict[str, Any] = {}
     offered = set()
     if prompt.effort is not None and traits.effort and "effort" in features:
@@ -143,7 +143,7 @@ def _sampling(model: ModelId, prompt: Prompt, traits: ModelTraits) -> dict[str, 
 
 
 def _opening(system: list[SystemPart], marks: CacheMarks) -> list[dict[str, Any]]:
-    """One system message, since some templates behind these servers refuse several; in blocks if it is marked."""
+    """Return one system message, in blocks if it is marked. Some templates refuse several system messages."""
     if not system:
         return []
     texts = [part.text for part in system]
@@ -165,5 +165,5 @@ def _data_url(image: Image) -> str:
 
 
 def _schema_name(step: str) -> str:
-    """A step's name in the only letters that the protocol allows here, at most 64 of them."""
+    """Return a step's name in the letters that the protocol allows, at most 64 of them."""
     return "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in step)[:64] or "answer"

@@ -1,4 +1,4 @@
-"""The address and key of each vendor, and the settings they come from."""
+"""The vendors' addresses and keys, their HTTP clients, and the clean texts of a prompt."""
 
 import asyncio
 import json
@@ -27,36 +27,35 @@ if TYPE_CHECKING:
 
 
 class Provider(Protocol):
-    """A wire protocol and nothing else: no retries, deadlines or limits."""
+    """A wire protocol without retries, deadlines or limits."""
 
     def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """Yield text as it arrives, then exactly one Completion.
 
-        An empty string is a sign of life: the model is thinking. Closing the generator, or cancelling the task that
+        An empty string is a sign of life while the model thinks. Closing the generator, or cancelling the task that
         waits on it, closes the connection. Raises ModelUnavailable (also for an answer that broke off) or ModelRefused
-        (also when the model declined before its first text; after that the Completion's `stop` is `refusal`).
+        (also if the model declined before its first text; after that the Completion's `stop` is `refusal`).
         """
 
     async def aclose(self) -> None:
-        """Close all connections; calls in progress fail."""
+        """Close all connections. Calls in progress fail."""
 
 
 class ClosableLLM(LLM, Protocol):
     """An `LLM` that may hold connections."""
 
-    async def aclose(self) -> None:
-        """Close them."""
+    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderExtension:
-    """What stands behind an entry point of `soul_daemon.providers`; `open` makes the provider at its first call."""
+    """The object behind an entry point of `soul_daemon.providers`. `open` makes the provider at its first call."""
 
     open: Callable[[], Provider]
 
 
 def provider_named(model: ModelId) -> ProviderExtension:
-    """The provider of a model. Raises ConfigError."""
+    """Return the provider of a model. Raises ConfigError."""
     name, slash, rest = model.name.partition("/")
     if not (name and slash and rest):
         raise ConfigError(f"{model.full} names no model of a provider", hint="write extension/NAME/MODEL")
@@ -72,7 +71,7 @@ def provider_named(model: ModelId) -> ProviderExtension:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One vendor's address and key; `key_variable` is empty for vendors that need no key."""
+    """One vendor's address and key. `key_variable` is empty for vendors that need no key."""
 
     vendor: Vendor
     base_url: str
@@ -86,9 +85,9 @@ class Endpoint:
 
 
 def endpoint_for(settings: Settings, model: ModelId) -> Endpoint:
-    """The endpoint of a model's vendor. Raises ConfigError with the name of the variable when the key is not set.
+    """Return the endpoint of a model's vendor. Raises ConfigError, with the variable's name if the key is not set.
 
-    A model of another package has no address; ConfigError then says what is wrong with the package.
+    A model of another package has no address; ConfigError then names the package's error.
     """
     if model.vendor is Vendor.EXTENSION:
         provider_named(model)
@@ -119,7 +118,7 @@ def _endpoints(settings: Settings) -> dict[Vendor, tuple[str, SecretStr | None, 
             "SOUL_OPENROUTER_URL",
         ),
         Vendor.GROQ: (settings.groq_url, settings.groq_api_key, "GROQ_API_KEY", "SOUL_GROQ_URL"),
-        # The client library needs some key; servers on this machine ignore it.
+        # The client library requires a key; servers on this machine ignore it.
         Vendor.OLLAMA: (settings.ollama_url, SecretStr("ollama"), "", "SOUL_OLLAMA_URL"),
         Vendor.LOCAL: (settings.local_url, SecretStr("local"), "", "SOUL_LOCAL_URL"),
         Vendor.EXTENSION: ("", SecretStr(""), "", ""),
@@ -131,13 +130,13 @@ _HIGH_SURROGATES = ("\ud800", "\udbff")
 
 
 class PieceCleaner:
-    """Cleans a text that arrives in pieces; joins surrogate pairs that a provider splits over two pieces."""
+    """The cleaner of a text that arrives in pieces. It joins surrogate pairs that are split over two pieces."""
 
     def __init__(self) -> None:
         self._half = ""
 
     def feed(self, piece: str) -> str:
-        """Take the next piece and return the text that is complete now; may be empty."""
+        """Take the next piece and return the text that is complete now. May be empty."""
         text = self._half + piece
         self._half = ""
         if text and _HIGH_SURROGATES[0] <= text[-1] <= _HIGH_SURROGATES[1]:
@@ -145,13 +144,12 @@ class PieceCleaner:
         return clean(text)
 
     def flush(self) -> str:
-        """Return the rest after the last piece."""
         rest, self._half = self._half, ""
         return clean(rest)
 
 
 def clean(text: str) -> str:
-    """Text without NULs that UTF-8 can hold."""
+    """Return the text without NULs, as UTF-8 can hold it."""
     return storable(text.replace("\0", ""))
 
 
@@ -169,7 +167,7 @@ def listening(hear: Callable[[], None]) -> Iterator[None]:
 
 
 def heard() -> None:
-    """Tell who listens that bytes have come."""
+    """Call the listener, since bytes have come."""
     if (hear := _LISTENER.get()) is not None:
         hear()
 
@@ -178,13 +176,13 @@ _CONNECT_SECONDS = 10.0
 
 
 def load_http() -> None:
-    """Import what a client's first request would import: its transport, its backend, the certificates."""
+    """Import the modules of a client's first request: its transport, its backend, the certificates."""
     for name in ("httpcore2", "httpx2", "truststore", "anyio._backends._asyncio"):
         import_module(name)
 
 
 def open_http_client(endpoint: Endpoint) -> "httpx2.AsyncClient":
-    """A client for one endpoint. Reads have no timeout here: `daemon.llm.resilience` has the deadlines.
+    """Return a client for one endpoint. Reads have no timeout here: `daemon.llm.resilience` has the deadlines.
 
     Redirects are not followed: they would send prompts to a host that is not configured.
     """
@@ -204,7 +202,7 @@ _SILENCE = Message(Speaker.USER, "(Nothing new was said.)")
 
 
 def chat_of(prompt: Prompt) -> list[Message]:
-    """The prompt's messages; APIs refuse blank ones, and newer ones refuse an assistant's message at the end."""
+    """Return the prompt's messages. APIs refuse blank ones, and newer ones refuse an assistant's message at the end."""
     cleaned = [replace(each, text=clean(each.text)) for each in prompt.messages]
     messages = [each for each in cleaned if each.text.strip()]
     if messages and messages[0].speaker is not Speaker.USER:
@@ -215,14 +213,14 @@ def chat_of(prompt: Prompt) -> list[Message]:
 
 
 def system_of(prompt: Prompt) -> list[SystemPart]:
-    """The prompt's system parts in the same form; a mark for the cache on a blank one is refused too."""
+    """Return the prompt's system parts, cleaned. A cache mark on a blank part is refused too."""
     cleaned = [replace(each, text=clean(each.text)) for each in prompt.system]
     return [each for each in cleaned if each.text.strip()]
 
 
 def schema_in_words(prompt: Prompt) -> str:
-    """The instruction that replaces structured output where a back-end has none."""
-    schema = clean(json.dumps(prompt.json_schema, ensure_ascii=False))  # in the order in which the fields are asked for
+    """Return the instruction that replaces structured output for a back-end without it."""
+    schema = clean(json.dumps(prompt.json_schema, ensure_ascii=False))  # in the order of the requested fields
     return f"Answer with one JSON value that fits this JSON Schema, without a code fence or any other word:\n{schema}"
 
 
@@ -238,20 +236,19 @@ class SdkClient(Generic[Client]):
         self._connecting = asyncio.Lock()
 
     async def get(self) -> Client:
-        """The client; all uses share one."""
+        """Return the client, which all uses share."""
         async with self._connecting:
             if self._client is None:
                 self._client = await asyncio.to_thread(self._connect)
             return self._client
 
     async def aclose(self) -> None:
-        """Close its connections."""
         if self._client is not None:
             await self._client.close()
 
 
 def openai_client(endpoint: Endpoint, *, timeout: float | None) -> "AsyncOpenAI":
-    """A client of OpenAI's SDK that never tries again by itself; imports the SDK, so call it in a thread."""
+    """Return a client of OpenAI's SDK without retries. Imports the SDK; call it in a thread."""
     import openai
 
     return openai.AsyncOpenAI(

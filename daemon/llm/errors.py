@@ -1,4 +1,4 @@
-"""Translates errors of the SDKs, the HTTP library and garbled answers into our two model errors, without the key."""
+"""The translation of errors of SDKs, HTTP and garbled answers into two model errors, without the API key."""
 
 import math
 import re
@@ -33,11 +33,11 @@ _PERMANENT_KINDS = frozenset(
     }
 )
 
-# An answer that is not JSON, not UTF-8, or JSON that the SDK does not expect.
+# An answer that is not JSON, not UTF-8, or unexpected JSON.
 _GARBLED = (ValueError, TypeError, AttributeError, LookupError)
 
-# Words by which back-ends name the part of a request that they refuse; the request is then sent without it. A message
-# may name two parts, such as a temperature that is wrong with thinking: the first of these is left out.
+# Words by which back-ends name the refused part of a request, which is then sent without that part. A message may
+# name two parts, such as a temperature with thinking: the first in this table is left out.
 _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
     "images": ("image", "vision", "multimodal"),
     "json_schema": ("response_format", "json_schema", "output_config.format", "output_format", "structured output"),
@@ -88,7 +88,7 @@ def translated(endpoint: Endpoint, model: ModelId, *sdk_errors: type[Exception])
 
 
 def translate(error: Exception, endpoint: Endpoint, model: ModelId) -> ModelError:
-    """The ModelUnavailable or ModelRefused that an error means."""
+    """Return the ModelUnavailable or ModelRefused for an error."""
     import httpx2
 
     status = getattr(error, "status_code", None)
@@ -108,15 +108,14 @@ def translate(error: Exception, endpoint: Endpoint, model: ModelId) -> ModelErro
 
 
 def refuses_schema(error: Exception) -> bool:
-    """Whether a 400 or 422 refuses this one schema for its size, while a smaller one would do."""
+    """Return True if a 400 or 422 refuses this schema for its size, while a smaller one would pass."""
     return _is_bad_request(error) and _any(_SCHEMA_SIZE, _message(error).lower())
 
 
 def may_refuse_schema(error: Exception) -> bool:
-    """Whether a refusal may mean the schema, though nobody knows its words: each back-end has its own sentences.
+    """Return True if a refusal may concern the schema. The wording differs with each back-end.
 
-    So may a 400 or 422 about anything but length and credit, and a failure of the server that names what a schema is
-    made into.
+    That is a 400 or 422 about anything but length and credit, or a server failure that names a grammar or a schema.
     """
     if _is_bad_request(error):
         return not _mentions(error, (*_TOO_LONG, *_NO_CREDIT))
@@ -124,9 +123,9 @@ def may_refuse_schema(error: Exception) -> bool:
 
 
 def refused_feature(error: Exception, offered: Collection[str]) -> str | None:
-    """The optional part of a request that a 400 or 422 refuses; None for any other error.
+    """Return the optional part of a request that a 400 or 422 refuses, or None for any other error.
 
-    That its template knows no system role a server also calls a failure of its own.
+    Some servers report a template without a system role as their own failure.
     """
     if not _is_bad_request(error):
         offered = {"system_role"} & set(offered) if _failed(error) else ()
@@ -137,7 +136,7 @@ def refused_feature(error: Exception, offered: Collection[str]) -> str | None:
 
 
 def allowed_limit(error: Exception, asked: int) -> int | None:
-    """The output limit that a 400 or 422 names instead of the one asked for, in tokens; None for any other error."""
+    """Return the output limit in tokens that a 400 or 422 names instead of the requested one, or None."""
     if not _is_bad_request(error):
         return None
     text = _message(error).lower()
@@ -147,9 +146,9 @@ def allowed_limit(error: Exception, asked: int) -> int | None:
 
 
 def room_left(error: Exception, asked: int) -> int | None:
-    """What a prompt leaves of a model's context, in tokens, by a 400 or 422 that says so; None for any other error.
+    """Return the tokens that a prompt leaves of a model's context, by a 400 or 422 that states them, or None.
 
-    It names the limit that was `asked` for, the context and the prompt, and perhaps the sum of limit and prompt.
+    The error names the limit that was `asked` for, the context and the prompt, and perhaps the sum of limit and prompt.
     """
     text = _message(error).lower()
     if not _is_bad_request(error) or not _any((*_TOO_LONG, "context limit"), text):
@@ -205,7 +204,7 @@ def _is_for_the_admin(status: int, error: Exception) -> bool:
 
 
 def _refusal(status: int, error: Exception, endpoint: Endpoint, model: ModelId) -> tuple[str, str]:
-    """The message and the hint for a status that a retry can't change."""
+    """Return the message and the hint for a status that a retry can't change."""
     vendor, key, url = endpoint.vendor, endpoint.key_variable or endpoint.url_variable, endpoint.url_variable
     match status:
         case HTTPStatus.UNAUTHORIZED:
@@ -236,7 +235,7 @@ def _from_event(body: Mapping[str, object], error: Exception, endpoint: Endpoint
 
 
 def _root(error: Exception) -> BaseException:
-    """The cause of an SDK's connection error: the HTTP library's error, or ours from inside a response."""
+    """Return the cause of an SDK's connection error: the HTTP library's error, or ours from inside a response."""
     import httpx2
 
     root: BaseException = error
@@ -282,7 +281,7 @@ def _look_at_url(endpoint: Endpoint) -> str:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Seconds until the provider allows a retry; a date counts from the response's own date."""
+    """Return the seconds until the provider allows a retry. A date counts from the response's own date."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     try:
         if milliseconds := headers.get("retry-after-ms"):

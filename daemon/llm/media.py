@@ -1,4 +1,4 @@
-"""Recorded speech to text by an OpenAI-compatible endpoint, through its SDK."""
+"""The pictures and recordings of a call: messages for models that see no pictures, and speech to text."""
 
 import asyncio
 from dataclasses import replace
@@ -24,7 +24,7 @@ UNSEEN: Final = (
 
 
 def seen_by(model: ModelId, prompt: Prompt, sees: bool) -> list[Message]:
-    """The messages for a model. Raises CannotSee where the prompt is about pictures and the model sees none."""
+    """Return the messages for a model. Raises CannotSee if the prompt needs pictures and the model sees none."""
     chat = chat_of(prompt)
     if sees:
         return chat
@@ -46,14 +46,14 @@ _MOST_LETTERS: Final = 100_000
 
 
 def build_transcriber(settings: Settings) -> Transcriber | None:
-    """The transcriber that is set; None where none is. It connects at its first use."""
+    """Return the configured transcriber, or None. It connects at its first use."""
     if not settings.stt_url:
         return None
     return EndpointTranscriber(settings.stt_url, settings.stt_model, settings.stt_api_key)
 
 
 class EndpointTranscriber:
-    """See `core.ports.files.Transcriber`; the client is built in a thread at the first call."""
+    """A `Transcriber` at an OpenAI-compatible endpoint. The client is built in a thread at the first call."""
 
     def __init__(self, url: str, model: str, key: SecretStr | None) -> None:
         self._endpoint = Endpoint(Vendor.OPENAI, url, key or SecretStr("none"), "SOUL_STT_API_KEY", "SOUL_STT_URL")
@@ -61,7 +61,7 @@ class EndpointTranscriber:
         self._client = SdkClient(self._connect)
 
     async def transcribe(self, name: str, data: bytes) -> str:
-        """See `Transcriber.transcribe`; of the name the endpoint learns the suffix alone."""
+        """Return the words as `Transcriber.transcribe` requires. Of the name only the suffix is sent."""
         import httpx2
         import openai
 
@@ -76,7 +76,7 @@ class EndpointTranscriber:
         except openai.APIStatusError as error:
             raise ModelRefused(
                 f"the transcription endpoint answered with status {error.status_code}", hint=_HINT
-            ) from None  # its text may quote what was sent
+            ) from None  # the error's text may quote the request
         except (openai.OpenAIError, httpx2.HTTPError, OversizedResponseError, TimeoutError) as error:
             raise ModelUnavailable("the transcription endpoint can't be reached", hint=_HINT) from error
         except (ValueError, TypeError, AttributeError, LookupError):

@@ -1,8 +1,4 @@
-"""The placeholder model: needs no key, answers at once, and says plainly that no language model is set up.
-
-The daemon runs on it when no model is configured. It quotes the user, so that people see that their message arrived and
-tests see whom it answers. It never claims to have understood, found, felt or learned anything.
-"""
+"""The placeholder models, which need no key: the echo, and the rehearsal that thinks by the lines of a message."""
 
 import json
 import re
@@ -30,11 +26,11 @@ from daemon.llm.endpoint import clean
 _QUOTE_CAP = 500  # characters of a user's message that are quoted
 _CHARACTERS_PER_TOKEN = 4
 
-# What is said or noted stands between `<said-CODE …>` or `<note-CODE …>` and the closing tag with the same code.
+# Said or noted text is between `<said-CODE …>` or `<note-CODE …>` and the closing tag with the same code.
 _SAID = re.compile(r"<(?P<code>(?:said|note)[\w-]*)[^>]*>(?P<text>.*?)</(?P=code)\s*>", re.DOTALL)
-_CONTEXT = re.compile(r"<context(?P<code>[\w-]*)>.*?</context(?P=code)>", re.DOTALL)  # nobody said what stands there
+_CONTEXT = re.compile(r"<context(?P<code>[\w-]*)>.*?</context(?P=code)>", re.DOTALL)  # no user said this text
 _TAG = re.compile(r"<[^<>]*>")
-_HARMLESS = str.maketrans(dict.fromkeys(OPENERS, "("))  # quoted text must not look like a tag to any reader
+_HARMLESS = str.maketrans(dict.fromkeys(OPENERS, "("))  # quoted text must not look like a tag
 _ESCAPES = re.compile(r"&(?=#|lt|less)", re.IGNORECASE)
 _WORDS = re.compile(r"\s*\S+\s*")
 
@@ -50,10 +46,9 @@ _ELEMENTS = (
 
 
 class Placeholder:
-    """A `Provider`; `pace` is the pause between two words in seconds, so that people can watch an answer stream.
+    """A `Provider` without a model. `pace` is the pause between two words in seconds, to show the stream.
 
-    `answers` gives some models, by their ids, an answer of their own.
-    It keeps the prompt's `max_output_tokens`, as models do.
+    `answers` holds the answer functions of some models, by their ids. `max_output_tokens` bounds an answer.
     """
 
     def __init__(
@@ -63,7 +58,7 @@ class Placeholder:
         self._pace = pace
 
     async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `Provider.stream`. Raises ModelRefused only as `placeholder_answer` does."""
+        """Stream the answer as `Provider.stream` requires. Raises ModelRefused only as `placeholder_answer` does."""
         whole = self._answers.get(model.full, placeholder_answer)(prompt)
         answer = whole[: prompt.max_output_tokens * _CHARACTERS_PER_TOKEN]
         for word in _WORDS.findall(answer):
@@ -76,7 +71,7 @@ class Placeholder:
         )
 
     async def aclose(self) -> None:
-        """Holds no connections."""
+        """Do nothing."""
 
 
 def _end(whole: str, answer: str) -> str:
@@ -84,9 +79,10 @@ def _end(whole: str, answer: str) -> str:
 
 
 def placeholder_answer(prompt: Prompt) -> str:
-    """The step's own placeholder, else a tagged answer where the prompt asks for tags, else plain text.
+    """Return the step's placeholder, else a tagged answer if the prompt asks for tags, else plain text.
 
-    Raises ModelRefused for a prompt that asks for JSON and has no placeholder.
+    The answer says that no language model is set up, and quotes the user's message. It never claims to have understood,
+    found, felt or learned anything. Raises ModelRefused for a prompt that asks for JSON and has no placeholder.
     """
     if prompt.placeholder:
         words = json.dumps(_reply(newest_messages(prompt)))[1:-1] if REPLY_MARK in prompt.placeholder else ""
@@ -98,7 +94,7 @@ def placeholder_answer(prompt: Prompt) -> str:
         )
     asked = "\n".join(part.text for part in prompt.system)
     if "<external_dialogue" not in asked:
-        # A silent step quotes no user, lest the quote be taken for a thought.
+        # A silent step quotes no user, since the quote would look like a thought.
         return _NO_THOUGHT if prompt.role is ModelRole.THINKING else _reply(newest_messages(prompt))
     inert = _ESCAPES.sub("+", _reply(newest_messages(prompt)).translate(_HARMLESS))
     return "\n".join(
@@ -109,7 +105,7 @@ def placeholder_answer(prompt: Prompt) -> str:
 
 
 def newest_messages(prompt: Prompt) -> list[str]:
-    """The users' newest messages: all that the last chat message quotes, or its whole text without tags."""
+    """Return the users' newest messages: all that the last chat message quotes, or its whole text without tags."""
     texts = [_CONTEXT.sub("", clean(each.text)) for each in prompt.messages if each.speaker is Speaker.USER]
     for text in reversed(texts):
         if said := [match["text"].strip() for match in _SAID.finditer(text)]:
@@ -126,7 +122,6 @@ def _reply(messages: list[str]) -> str:
 
 
 def quoted(messages: Sequence[str]) -> str:
-    """Messages as they are quoted in an answer, each in short."""
     return " and ".join(f"“{_shortened(text)}”" for text in messages)
 
 
@@ -134,7 +129,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _QUOTE_CAP else text[:_QUOTE_CAP].rstrip() + " …"
 
 
-_SURE: Final = 0.7  # of what is expected, where the line doesn't say
+_SURE: Final = 0.7  # confidence of an expectation without a number
 _WHY: Final = "a line of the rehearsal says so"
 _LONGEST: Final = 2_000  # characters of a line
 _RAW: Final = "raw:"
@@ -148,14 +143,14 @@ _FEELS: Final = re.compile(r"(?P<valence>[+-]?\d*\.?\d+)\s+(?P<arousal>[+-]?\d*\
 _WORLD: Final = re.compile(r"(?P<entity>\S+)\s+(?P<attribute>\S+)\s+(?P<value>\S.*)")
 _TOOL: Final = re.compile(r"(?P<tool>\S+)\s*(?P<arguments>\{.*\})?")
 _RATE: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[smhd]?)")
-_ALL_GOALS: Final = "\n<context-"  # there stand those that were not promised, too
+_ALL_GOALS: Final = "\n<context-"  # after it come the goals that were not promised, too
 _HELD: Final = re.compile(r'about="your goal (?P<id>G\d+)">\n(?P<goal>.*?)\n</note-', re.DOTALL)
 _READING: Final = re.compile(r'about="from [^"]+">\n(?P<words>.*?)\n</note-', re.DOTALL)
 _SECONDS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 def rehearsal_answer(prompt: Prompt) -> str:
-    """A thought that does what the newest message says line by line; for any other step the placeholder's answer.
+    """Return a thought made from the newest message line by line. Other steps get the placeholder's answer.
 
     Raises ModelRefused as `placeholder_answer` does.
     """
@@ -193,14 +188,14 @@ def _report(obeyed: Iterable[str], message: str) -> str:
 
 
 class Rehearsed:
-    """A thought that is put together line by line; `fields` is the form that the prompt asks for, as JSON Schema."""
+    """A thought that is built line by line. `fields` is the requested form, as JSON Schema."""
 
     def __init__(self, bare: dict[str, Any], fields: Mapping[str, Any]) -> None:
         self.parts = bare | {"external_speech": "", "inner_speech": _NOTHING_TO_THINK}
         self._fields = fields
 
     def obey(self, line: str) -> str:
-        """Do what a line says; gives its word, empty for a line that says nothing of the kind."""
+        """Execute a line and return its keyword, or an empty string for a line without one."""
         if line.casefold() == "silence":
             return "silence"
         if waits := _EXPECTS_REPLY.fullmatch(line[:_LONGEST]):
@@ -211,18 +206,15 @@ class Rehearsed:
         return word if rest and does is not None and does(self, rest) else ""
 
     def say_more(self, field: str, words: str) -> bool:
-        """Add words to the speech or to the inner speech."""
         before = self.parts[field]
         self.parts[field] = f"{before}\n{words}" if before not in {"", _NOTHING_TO_THINK} else words
         return True
 
     def add(self, field: str, **said: object) -> bool:
-        """Add a part to a list of the thought."""
         self.parts[field].append(_blank(self._fields[field]["items"]) | said)
         return True
 
     def set(self, field: str, **said: object) -> bool:
-        """Put a part into the thought that stands there once."""
         self.parts[field] = _blank(self._fields[field]) | said
         return True
 
@@ -232,7 +224,7 @@ class Rehearsed:
         return self.add("goal_updates", action="add", goal=what, due=due, follow_up=follow_up, why=_WHY)
 
     def keep_promises(self, prompt: Prompt) -> bool:
-        """Say what was promised by now, and be done with it; gives whether anything was."""
+        """Say the promises that are due and complete their goals. Returns True if there were any."""
         asked = [each.text for each in prompt.messages if PROMISED_HERE in each.text]
         named = [text[text.rindex(PROMISED_HERE) :].partition(_ALL_GOALS)[0] for text in asked]
         held = [found for text in named for found in _HELD.finditer(text)]
@@ -242,12 +234,12 @@ class Rehearsed:
         return bool(held)
 
     def intend(self, rest: str) -> bool:
-        """Mean to do something later, such as "look at the import by 2h"."""
+        """Add an intention, such as "look at the import by 2h"."""
         what, when = _by(rest)
         return self.add("memory_ops", type="intend", content=what, when=when)
 
     def expect(self, rest: str) -> bool:
-        """Expect that a word is said, such as "done within 10m at 0.8"."""
+        """Predict the mention of a word, such as "done within 10m at 0.8"."""
         found = _WITHIN.fullmatch(rest)
         return found is not None and self._predict(found, kind="mention", words=[found["what"]])
 
@@ -269,25 +261,25 @@ class Rehearsed:
         return self.set("emotional_state", felt_quality=quality, valence_shift=valence, arousal_shift=arousal)
 
     def world(self, rest: str) -> bool:
-        """Believe something of the world, such as "alice mood warm"."""
+        """Add a belief about the world, such as "alice mood warm"."""
         found = _WORLD.fullmatch(rest)
         return found is not None and self.add("world_model_updates", **found.groupdict())
 
     def use(self, rest: str) -> bool:
-        """Use a tool, such as "search {"query": "import"}"."""
+        """Call a tool, such as `search {"query": "import"}`."""
         found = _TOOL.fullmatch(rest)
         return found is not None and self.add("tool_calls", tool=found["tool"], arguments=found["arguments"] or "{}")
 
     def rate(self, rest: str) -> bool:
-        """Wish to think again, such as "30s"."""
+        """Request the next thought after a time, such as "30s"."""
         found = _RATE.fullmatch(rest)
         if found is None:
             return False
         return self.set("cycle_rate", seconds=float(found["number"]) * _SECONDS[found["unit"]], why=_WHY)
 
 
-def _blank(form: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever the form asks for
-    """A value of this form with nothing in it; each choice is the first of its words."""
+def _blank(form: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
+    """Return an empty value of this form. Each choice is its first word."""
     match form["type"]:
         case "object":
             return {name: _blank(part) for name, part in form["properties"].items()}
@@ -300,7 +292,6 @@ _EMPTY: Final[Mapping[str, object]] = {"string": "", "number": 0, "integer": 0, 
 
 
 def _by(rest: str) -> tuple[str, str]:
-    """What is meant, and by when; the latter is empty where no time is named."""
     found = _BY.fullmatch(rest)
     return (found["what"], _from_now(found["when"])) if found else (rest, "")
 
@@ -332,4 +323,4 @@ LINES: Final[Mapping[str, Callable[[Rehearsed, str], bool]]] = {
     "use": Rehearsed.use,
     "rate": Rehearsed.rate,
 }
-"""What a line may begin with, and what it puts into the thought; False for one whose rest can't be read."""
+"""The keywords of a line, and the part of the thought that each adds. A function returns False for unreadable text."""

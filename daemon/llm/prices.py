@@ -1,4 +1,4 @@
-"""What calls cost, by the kept price list of `genai-prices`; the list comes with the package, nothing is fetched."""
+"""The traits and costs of models, by a table and by the price list in the package `genai-prices`, without downloads."""
 
 import math
 import tomllib
@@ -14,25 +14,26 @@ from daemon.llm.answers import ModelId, Vendor, parse_model_id
 from daemon.llm.endpoint import schema_in_words
 
 THINKING_ROOM: Final = {Effort.LOW: 4096, Effort.MEDIUM: 8192, Effort.HIGH: 16384}
-"""Tokens that a model may spend on hidden thinking, by effort; they are added to what its answer may take."""
+"""Tokens that a model may spend on hidden thinking, by effort, in addition to its answer."""
 
 
 class Thinks(StrEnum):
-    """Whether a model thinks before it answers."""
+    """The condition under which a model thinks before it answers."""
 
     NEVER = "never"
     ALWAYS = "always"
     ASKED = "asked"
-    """Only when asked for adaptive thinking."""
+    """The model thinks only if asked for adaptive thinking."""
     BUDGET = "budget"
-    """Only when given a budget for it."""
+    """The model thinks only if given a budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelTraits:
-    """One model: `max_output` counts tokens with hidden thinking, `smallest_cached` is None where no marks are sent.
+    """The traits of one model.
 
-    `temperature` holds while it doesn't think, `sees` says that it takes pictures.
+    `max_output` counts tokens with hidden thinking. `smallest_cached` is None if no cache marks are sent. `temperature`
+    is allowed while the model doesn't think. `sees`: the model takes pictures.
     """
 
     max_output: int
@@ -43,18 +44,18 @@ class ModelTraits:
     smallest_cached: int | None = None
 
     def limit(self, answer: int, *, thinking: int = 0) -> int:
-        """The output limit to ask for, in tokens: room for the answer and for thinking, within the model's own."""
+        """Return the output limit to ask for, in tokens: room for answer and thinking, within the model's limit."""
         return min(answer + thinking, self.max_output)
 
 
 def room_for(effort: Effort | None) -> int:
-    """Tokens for hidden thinking; without an effort the vendors' own usual one, a medium one, is supposed."""
+    """Return the tokens for hidden thinking. Without an effort, medium is assumed, the vendors' default."""
     return THINKING_ROOM[effort or Effort.MEDIUM]
 
 
 @cache
 def traits_of(model: ModelId) -> ModelTraits:
-    """The traits of a model: those of the longest prefix of its name, else of its vendor's unknown models."""
+    """Return the traits of the longest prefix of the model's name, else of its vendor's unknown models."""
     entries = [each for each in _table()["model"] if each["vendor"] == model.vendor]
     fitting = [each for each in entries if model.name.startswith(each["prefix"])]
     best = max(fitting, key=lambda each: len(each["prefix"]))
@@ -63,7 +64,7 @@ def traits_of(model: ModelId) -> ModelTraits:
 
 
 def dearest_like(model: ModelId) -> str | None:
-    """The model whose price bounds that of an unknown one, by its name in the price list; None where calls are free."""
+    """Return the name in the price list whose price bounds an unknown model's, or None if calls are free."""
     entries = [each for each in _table()["dearest"] if each["vendor"] == model.vendor]
     fitting = [each for each in entries if each.get("named", "") in model.name]
     return max(fitting, key=lambda each: len(each.get("named", "")))["model"] if fitting else None
@@ -74,31 +75,31 @@ def _table() -> dict[str, Any]:
     return tomllib.loads(files("daemon.llm").joinpath("models.toml").read_text(encoding="utf-8"))
 
 
-_PRICED: Final = (Vendor.ANTHROPIC, Vendor.OPENAI, Vendor.GROQ, Vendor.OPENROUTER)  # as the price list calls them
+_PRICED: Final = (Vendor.ANTHROPIC, Vendor.OPENAI, Vendor.GROQ, Vendor.OPENROUTER)  # by their names in the price list
 
-_BESIDE: Final = 1_000  # tokens that vendors add: the frame of a prompt, and their own words about its form
+_BESIDE: Final = 1_000  # tokens that vendors add: the frame of a prompt, and their text about its form
 _PER_MESSAGE: Final = 16
-_MARGIN: Final = 1.25  # vendors count up to so much more than we estimate
-_PER_PICTURE: Final = {Vendor.ANTHROPIC: 6_000}  # tokens; what a picture counts depends on its size and the model
+_MARGIN: Final = 1.25  # vendors count up to this factor more than our estimate
+_PER_PICTURE: Final = {Vendor.ANTHROPIC: 6_000}  # tokens; they depend on the picture's size and the model
 _PER_PICTURE_ELSEWHERE: Final = 30_000
 
 
 _PER_LETTER: Final = {"tts-1": 15e-6, "tts-1-hd": 30e-6}
-"""US dollars for a letter read aloud by OpenAI's models that are paid by letters (its price list)."""
+"""US dollars for each letter read aloud by OpenAI's models with a price by letters (its price list)."""
 
 _PER_LETTER_AT_MOST: Final = 125e-6
-"""The same for a model that is paid by the minute, $0.015: no letter takes longer than half a second."""
+"""The upper bound for a model with a price by the minute, $0.015: no letter takes longer than half a second."""
 
 
 def load() -> None:
-    """Read the price list, which takes a fifth of a second and 12 MB; `cost_of` needs it for a vendor's first call."""
+    """Load the price list, which takes a fifth of a second and 12 MB, before a vendor's first call needs it."""
     cost_of(Completion("openai/gpt-4o", tokens_in=1))
 
 
 def cost_of(completion: Completion) -> Cost:
-    """What a call costs; models on this machine cost nothing.
+    """Return the cost of a call. Models on this machine cost nothing.
 
-    A model whose price is not known is counted as the dearest of its vendor's, so that the cost is an upper bound.
+    A model without a known price counts as the dearest of its vendor, an upper bound.
     """
     model = parse_model_id(completion.model)
     if model.vendor not in _PRICED or completion.model.startswith("scripted/"):
@@ -110,16 +111,16 @@ def cost_of(completion: Completion) -> Cost:
 
 
 def cost_of_speech(model: str, letters: int) -> Cost:
-    """What so many letters, read aloud by a model of OpenAI's, cost; at most, where it isn't paid by letters."""
+    """Return the cost of letters read aloud by an OpenAI model: an upper bound if its price isn't by letters."""
     known = _PER_LETTER.get(parse_model_id(model).name)
     return Cost(letters * (_PER_LETTER_AT_MOST if known is None else known), bound=known is None)
 
 
 def most_of(prompt: Prompt) -> Cost:
-    """The most that a call can cost, for a prompt that names its model.
+    """Return the most that a call can cost, for a prompt that names its model.
 
-    The prompt counts as we estimate it, with a margin, at the full price or at that of writing it to a cache. The
-    answer with its hidden thinking counts to its limit.
+    The prompt counts as our estimate with a margin, at the full price or at that of a cache write. The answer with its
+    hidden thinking counts to its limit.
     """
     model = parse_model_id(prompt.model)
     if cost_of(Completion(model.full, tokens_in=1, tokens_out=1)).usd == 0.0:
@@ -130,7 +131,7 @@ def most_of(prompt: Prompt) -> Cost:
 
 
 def most_tokens_of(prompt: Prompt) -> int:
-    """The most tokens that a call can take, in and out and in hidden thinking; as `most_of` counts."""
+    """Return the most tokens that a call can take, in, out and hidden thinking, counted as in `most_of`."""
     return sum(_most_in_and_out(parse_model_id(prompt.model), prompt))
 
 
@@ -144,7 +145,7 @@ def _most_in_and_out(model: ModelId, prompt: Prompt) -> tuple[int, int]:
 
 
 def _most_tokens(model: ModelId, prompt: Prompt) -> int:
-    """The most tokens that a prompt takes: our estimate with a margin, and what vendors add."""
+    """Return the most tokens of a prompt: our estimate with a margin, and the vendors' additions."""
     texts = [*(part.text for part in prompt.system), *(each.text for each in prompt.messages)]
     if prompt.json_schema is not None:
         texts.append(schema_in_words(prompt))
@@ -155,7 +156,7 @@ def _most_tokens(model: ModelId, prompt: Prompt) -> int:
 
 
 def price_is_known(model: ModelId) -> bool:
-    """Whether the price list has a model, or it costs nothing."""
+    """Return True if the price list has the model, or its calls are free."""
     return model.vendor not in _PRICED or _price(model, model.name, Completion(model.full)) is not None
 
 

@@ -1,7 +1,4 @@
-"""What both SDK adapters share: a client built at the first call, the fallback for refused features, error translation.
-
-The price list is read in the thread in which the client is built.
-"""
+"""The common base of the two SDK adapters, the cache marks, and the adapter for Anthropic."""
 
 from abc import ABC, abstractmethod
 from base64 import b64encode
@@ -33,18 +30,18 @@ if TYPE_CHECKING:
 
 
 _LIMITS: Final = ("max_tokens", "max_completion_tokens")
-_LOWERED: Final = 2  # times in one call; a server that refuses every limit is not asked for ever
+_LOWERED: Final = 2  # times in one call, to bound the attempts at a server that refuses every limit
 
 Event = TypeVar("Event")
 
 
 class SdkAdapter(ABC, Generic[Client, Event]):
-    """A `Provider` on an SDK; a subclass builds the client and the request and reads the events.
+    """A `Provider` on an SDK. A subclass builds the client and the request and reads the events.
 
-    `features` are the optional parts of a request. One that a model refuses is left out for that model from then on; a
-    schema that is too large for it is asked for in words from then on, also where its refusal can't be understood and
-    the request without a schema is taken; and an output limit that it refuses is lowered to what it allows, for one
-    request to what the prompt leaves of its context.
+    `features` are the optional parts of a request. A feature that a model refuses is left out for that model from then
+    on. A schema that is too large for it is requested in words from then on. So is one whose refusal is not understood,
+    if the request without a schema succeeds. A refused output limit is lowered to the allowed one, or, for one request,
+    to the rest of the context.
     """
 
     features: ClassVar[tuple[str, ...]]
@@ -95,7 +92,6 @@ class SdkAdapter(ABC, Generic[Client, Event]):
                 return events
 
     def _features(self, model: ModelId, prompt: Prompt, *, in_words: bool) -> set[str]:
-        """The features that a model has not refused so far; without its schema where that is asked for in words."""
         features = {name for name in self.features if (model.name, name) not in self._refused}
         spelt = in_words or (model.name, prompt.step) in self._too_large
         return features - {"json_schema"} if spelt else features
@@ -107,7 +103,7 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         return True
 
     def _learns(self, error: Exception, model: ModelId, step: str, offered: set[str]) -> bool:
-        """Whether a refusal names what the model does not take, which is left out from then on."""
+        """Record the feature that a refusal names, and return True if there is one."""
         if "json_schema" in offered and refuses_schema(error):
             self._too_large.add((model.name, step))
         elif (feature := refused_feature(error, offered)) is not None:
@@ -130,31 +126,31 @@ class SdkAdapter(ABC, Generic[Client, Event]):
     @staticmethod
     @abstractmethod
     def load() -> None:
-        """Import all of the SDK that a call needs; call it in a thread."""
+        """Import all of the SDK that a call needs. Call it in a thread."""
 
     @abstractmethod
     def _connect(self) -> Client:
-        """Build the SDK's client; runs in a thread."""
+        """Build the SDK's client. Runs in a thread."""
 
     @abstractmethod
     def _sdk_error(self) -> type[Exception]:
-        """The base of the SDK's errors; asked only once the SDK is imported."""
+        """Return the base of the SDK's errors. Called only once the SDK is imported."""
 
     @abstractmethod
     def _request(self, model: ModelId, prompt: Prompt, features: set[str]) -> tuple[dict[str, Any], set[str]]:
-        """The body of a request, and which of the `features` it uses."""
+        """Return the body of a request, and those of the `features` that it uses."""
 
     @abstractmethod
     async def _send(self, client: Client, body: dict[str, Any]) -> AbstractAsyncContextManager[AsyncIterable[Event]]:
-        """Send a request; leaving the context hangs up."""
+        """Send a request. Leaving the context closes the connection."""
 
     @abstractmethod
     def _take(self, event: Event, usage: CallUsage) -> str:
-        """Count what an event says about usage and return its text; '' for events without one, such as thinking."""
+        """Count an event's usage and return its text, or '' for events without text, such as thinking."""
 
 
 def _limit_of(body: dict[str, Any], room: int | None) -> int:
-    """The output limit of a request, which is first lowered to the room that is left for it; 0 where it has none."""
+    """Return the output limit of a request, lowered to `room` if given, or 0 if it has none."""
     for name in _LIMITS:
         if name in body:
             body[name] = limit = int(body[name]) if room is None else min(int(body[name]), room)
@@ -163,7 +159,7 @@ def _limit_of(body: dict[str, Any], room: int | None) -> int:
 
 
 MOST_MARKS: Final = 4
-"""As many as Anthropic takes in one request."""
+"""Anthropic's limit for one request."""
 
 MARK: Final = {"type": "ephemeral"}
 
@@ -177,9 +173,9 @@ class CacheMarks:
 
 
 def cache_marks(system: Sequence[SystemPart], chat: Sequence[Message], smallest: int | None) -> CacheMarks:
-    """Marks behind each stable part and each message that is worth caching, of too many the last ones.
+    """Return marks at the end of each stable part and each message worth caching; of too many, the last ones.
 
-    A prefix of less than `smallest` tokens, by our own estimate, is not marked: no provider keeps it. None: no marks.
+    A prefix of less than `smallest` tokens, by our estimate, is not marked: no provider caches it. None: no marks.
     """
     if smallest is None:
         return CacheMarks()
@@ -199,7 +195,7 @@ def cache_marks(system: Sequence[SystemPart], chat: Sequence[Message], smallest:
 
 
 def text_block(text: str, *, marked: bool) -> dict[str, Any]:
-    """One block of text, as Anthropic and OpenRouter take it."""
+    """Return one block of text, as Anthropic and OpenRouter take it."""
     return {"type": "text", "text": text} | ({"cache_control": dict(MARK)} if marked else {})
 
 
@@ -207,8 +203,6 @@ _STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "re
 
 
 class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
-    """A `Provider` for Anthropic's models."""
-
     features = ("cache_marks", "effort", "images", "json_schema", "temperature", "thinking")
 
     @staticmethod
@@ -260,7 +254,7 @@ class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
         if thinking:
             body["thinking"] = thinking
         elif prompt.creativity is not None and traits.temperature and "temperature" in features:
-            body["extra_body"] = {"temperature": prompt.creativity}  # older models alone take it, and the SDK no more
+            body["extra_body"] = {"temperature": prompt.creativity}  # only older models take it, and the SDK lacks it
         uses = {
             "cache_marks": bool(marks.system or marks.messages),
             "effort": "effort" in config,
@@ -287,7 +281,7 @@ class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
 
 
 def _thinking(traits: ModelTraits, effort: Effort | None, features: set[str]) -> tuple[dict[str, object], int]:
-    """The parameter that asks for thinking, where a model has to be asked, and the tokens that thinking may take."""
+    """Return the parameter that requests thinking, if the model needs one, and the tokens that thinking may take."""
     room = room_for(effort)
     if traits.thinks is Thinks.ALWAYS:
         return {}, room

@@ -1,9 +1,4 @@
-"""Deadlines, size limits, retries and the circuit breaker for every model call.
-
-A call is retried only before its first text, only for ModelUnavailable, and only within the vendor's retry budget and
-the call's deadline; while another model stands by, only for a few seconds. A Retry-After replaces our own full jitter
-(promises P31 to P34). While its server loads a model, the call waits for that until its deadline.
-"""
+"""The deadlines, size limits, retries and circuit breakers of every model call."""
 
 import math
 from collections import deque
@@ -34,7 +29,7 @@ WINDOW_SECONDS = 60.0
 
 
 class CircuitState(Enum):
-    """Closed passes calls on, open refuses them, half-open passes one probe on."""
+    """The state of a circuit: closed passes calls on, open refuses them, half-open passes one probe on."""
 
     CLOSED = auto()
     OPEN = auto()
@@ -43,15 +38,16 @@ class CircuitState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """The right to make one call; `probe` marks the one call that tests whether the vendor is back."""
+    """The right to make one call. `probe` marks the one call that tests the vendor."""
 
     probe: bool
 
 
 class Circuit:
-    """Opens after five failures or three timeouts in a row, and after a pause lets one probe through.
+    """The circuit breaker of a vendor.
 
-    Errors of a single request don't count: they show that the vendor works. Times are `Clock.monotonic` seconds.
+    It opens after five failures or three timeouts in a row, and after a pause lets one probe through. Errors of a
+    single request don't count: they show that the vendor works. Times are `Clock.monotonic` seconds.
     """
 
     def __init__(self, vendor: str) -> None:
@@ -62,7 +58,6 @@ class Circuit:
         self._probing = False
 
     def state(self, now: float) -> CircuitState:
-        """The state at a time."""
         if self._open_until is None:
             return CircuitState.CLOSED
         return CircuitState.OPEN if now < self._open_until else CircuitState.HALF_OPEN
@@ -83,7 +78,7 @@ class Circuit:
         return Permit(probe=True)
 
     def succeeded(self) -> bool:
-        """Note an answer; True when that closed the circuit."""
+        """Record an answer. Returns True if that closed the circuit."""
         was_open = self._open_until is not None
         self._failures = self._timeouts = 0
         self._open_until = None
@@ -91,9 +86,9 @@ class Circuit:
         return was_open
 
     def failed(self, permit: Permit, now: float, *, timed_out: bool = False, retry_after: float | None = None) -> bool:
-        """Count a failure; True when it opened the circuit. `retry_after` prolongs the pause, up to five minutes."""
+        """Count a failure. Returns True if it opened the circuit. `retry_after` prolongs the pause, to five minutes."""
         if self._open_until is not None and not permit.probe:
-            return False  # a call from before the circuit opened
+            return False  # the call began before the circuit opened
         self._failures += 1
         self._timeouts = self._timeouts + 1 if timed_out else 0
         if not (permit.probe or self._failures >= FAILURES_TO_OPEN or self._timeouts >= TIMEOUTS_TO_OPEN):
@@ -103,25 +98,23 @@ class Circuit:
         return True
 
     def abandoned(self, permit: Permit) -> None:
-        """Note a call that ended without a result; after a probe the next call may probe."""
+        """Record a call that ended without a result. After a probe the next call may probe."""
         if permit.probe:
             self._probing = False
 
 
 class RetryBudget:
-    """Allows retries up to a tenth of the vendor's calls in the last minute, and at least three."""
+    """The retry budget of a vendor: a tenth of its calls in the last minute, and at least three."""
 
     def __init__(self) -> None:
         self._calls: deque[float] = deque()
         self._retries: deque[float] = deque()
 
     def call(self, now: float) -> None:
-        """Count a first attempt."""
         self._calls.append(now)
         self._forget(now)
 
     def take(self, now: float) -> bool:
-        """Take one retry; False when none is left."""
         self._forget(now)
         if len(self._retries) >= max(FEWEST_RETRIES, int(RETRY_SHARE * len(self._calls))):
             return False
@@ -139,7 +132,7 @@ BYTES_PER_TOKEN = 8
 FEWEST_BYTES = 4096
 
 PATIENCE_SECONDS = 5.0
-"""How long after its beginning a call is retried while another model stands by."""
+"""Seconds from the start of a call within which it is retried if a fallback model exists."""
 
 _JITTER = wait_random_exponential(multiplier=0.5, max=8)
 _WHILE_LOADING = wait_exponential(multiplier=1, max=10)
@@ -147,9 +140,9 @@ _WHILE_LOADING = wait_exponential(multiplier=1, max=10)
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Seconds for a whole call with its retries, and for a silence within it.
+    """The seconds for a whole call with its retries, and for a silence within it.
 
-    Any byte ends a silence. Before the first one a call may be silent to its end, unless another model stands by.
+    Any byte ends a silence. Before the first byte a call may be silent to its end, unless a fallback model exists.
     """
 
     total: float
@@ -158,8 +151,6 @@ class CallLimits:
 
 @dataclass(slots=True)
 class _Guard:
-    """The state of one vendor."""
-
     circuit: Circuit
     budget: RetryBudget = field(default_factory=RetryBudget)
 
@@ -177,7 +168,7 @@ class _Call:
 
 @dataclass(slots=True)
 class _Attempt:
-    """A request; then its first text, or its Completion if it had no text. `heard` is when its last byte came."""
+    """A request, then its first text, or its Completion if it had no text. `heard` is the time of its last byte."""
 
     pieces: AsyncIterator[str | Completion]
     permit: Permit
@@ -190,11 +181,14 @@ class _Attempt:
 
 
 class ResilientLLM:
-    """An `LLM` around another, with limits and retries; it always ends in one Completion or one of our errors.
+    """An `LLM` around another, with limits and retries. It always ends in one Completion or one of our errors.
 
-    Pieces are clean text and never empty. An answer longer than eight bytes per token of `max_output_tokens`, and than
-    4 KiB, is cut there and completed with stop `length`; its tokens are then an estimate. So is one that repeats the
-    same run of words without end.
+    A call is retried only before its first text and only for ModelUnavailable. The vendor's retry budget and the call's
+    deadline bound the retries. With a fallback model, they last only a few seconds. A Retry-After replaces our own full
+    jitter (promises P31 to P34). While its server loads a model, the call waits until its deadline. Pieces are clean
+    text and never empty. An answer is cut if it is longer than 4 KiB and than eight bytes per token of
+    `max_output_tokens`. Its stop is then `length` and its tokens are an estimate. An endlessly repeated run of words is
+    cut too.
     """
 
     def __init__(self, inner: ClosableLLM, clock: Clock, limits: CallLimits, emit: Emit) -> None:
@@ -216,7 +210,6 @@ class ResilientLLM:
         return tuple(others) if others and down else (first, *others)
 
     async def aclose(self) -> None:
-        """Close every connection."""
         await self._inner.aclose()
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
@@ -237,7 +230,7 @@ class ResilientLLM:
             guard.circuit.abandoned(attempt.permit)
 
     def _guard(self, model: str, role: ModelRole) -> _Guard:
-        """The guard of a model's vendor; a second model of the same vendor has its own, since only one may be down."""
+        """Return the guard of a model's vendor. A vendor's second model has another, as only one may be down."""
         vendor = parse_model_id(model).vendor
         first = self.model_for(role)
         if model == first or parse_model_id(first).vendor is not vendor:
@@ -281,7 +274,7 @@ class ResilientLLM:
                 yield self._cut_off(call, limit)
                 return
             room -= len(kept.encode())
-            if not (pieces := pieces + 1) % 64:  # they may all be there already, and others want their turn
+            if not (pieces := pieces + 1) % 64:  # all pieces may be buffered, and other tasks need a turn
                 await self._clock.sleep(0)
             piece = await self._next(call, attempt)
         if rest := repetition.feed(cleaner.flush()) + repetition.finish():
@@ -289,14 +282,14 @@ class ResilientLLM:
         yield piece
 
     async def _next(self, call: _Call, attempt: _Attempt) -> str | Completion:
-        """The next piece, within the limits; success and failure go to the circuit."""
+        """Return the next piece, within the limits, and report success or failure to the circuit."""
 
         def end() -> float:
             heard = attempt.heard
             return call.deadline if heard is None else min(call.deadline, heard + self._limits.silence)
 
         if attempt.heard is not None:
-            attempt.hear()  # who reads slowly makes no silence
+            attempt.hear()  # a slow reader is no silence
         try:
             with listening(attempt.hear):
                 pull = _pull(attempt.pieces, call.model)
@@ -310,7 +303,7 @@ class ResilientLLM:
                 self._failed(call, attempt.permit, retry_after=error.retry_after)
             raise
         except ModelRefused:
-            self._succeeded(call)  # refusing one request shows that the vendor works
+            self._succeeded(call)  # a refusal of one request shows that the vendor works
             raise
         if isinstance(piece, Completion):
             self._succeeded(call)
@@ -346,7 +339,7 @@ class ResilientLLM:
         return isinstance(error, ModelUnavailable) and up
 
     def _out_of_tries(self, call: _Call, state: RetryCallState) -> bool:
-        """Whether to give up; otherwise takes a retry from the budget. tenacity asks once the pause is chosen."""
+        """Return True to give up, else take a retry from the budget. tenacity calls this after it chose the pause."""
         now = self._clock.monotonic()
         too_late = now + state.upcoming_sleep >= call.retry_until
         if too_late or isinstance(_error_of(state), StillLoading):
@@ -358,7 +351,10 @@ class ResilientLLM:
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds until the next attempt: the provider's Retry-After, else full jitter; longer each time while it loads."""
+    """Return the seconds until the next attempt.
+
+    That is the provider's Retry-After, else full jitter, or a growing pause while the model loads.
+    """
     error = _error_of(state)
     retry_after = error.retry_after if isinstance(error, ModelUnavailable) else None
     if retry_after is not None:
@@ -371,13 +367,12 @@ def _error_of(state: RetryCallState) -> BaseException | None:
 
 
 def _cut(text: str, size: int) -> str:
-    """At most `size` bytes of a text, whole characters only."""
     raw = text.encode()
     return text if len(raw) <= size else raw[:size].decode(errors="ignore")
 
 
 async def _pull(pieces: AsyncIterator[str | Completion], model: str) -> str | Completion:
-    """The next piece. Raises ModelUnavailable for a stream that ends without a Completion."""
+    """Return the next piece. Raises ModelUnavailable for a stream that ends without a Completion."""
     piece = await anext(pieces, None)
     if piece is None:
         raise ModelUnavailable(f"{model} broke off in the middle of its answer", hint="try again")

@@ -1,4 +1,4 @@
-"""Chooses the model for each role, and the adapter for each vendor."""
+"""The choice of the model for each role, and of the adapter for each vendor."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -26,16 +26,16 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Standby:
-    """The second model of each role that has one, and the vendors that each kind of audience allows."""
+    """The fallback model of each role, if any, and the vendors that each kind of audience allows."""
 
     models: Mapping[ModelRole, ModelId]
     allowed: Mapping[AudienceKind, frozenset[str]]
 
     def model_for(self, role: ModelRole, first: ModelId, audience: Audience | None) -> ModelId | None:
-        """The model that may take the first one's place before an audience; None where none may.
+        """Return the fallback model that may replace the first for an audience, or None.
 
-        An audience of which nothing is known allows nobody. The first model's own vendor has the words anyway, but for
-        OpenRouter, which passes them on to another company.
+        An unknown audience allows none. The first model's vendor has the words anyway, except OpenRouter, which passes
+        them on to another company.
         """
         second = self.models.get(role)
         if second is None or second == first or audience is None:
@@ -44,7 +44,7 @@ class Standby:
         return second if own or second.vendor in self.allowed.get(audience.kind, frozenset()) else None
 
     def closed_to(self, role: ModelRole, first: ModelId) -> tuple[str, ...]:
-        """The settings that don't name the vendor of the role's second model, so that it never stands in there."""
+        """Return the settings that never allow the vendor of the role's fallback model."""
         if role not in self.models:
             return ()
         kinds = [kind for kind in _SETTINGS if self.model_for(role, first, Audience(kind, "")) is None]
@@ -52,7 +52,7 @@ class Standby:
 
 
 def choose_standby(settings: Settings) -> Standby:
-    """The models that stand by, by the settings; the one that speaks also thinks, unless there is one for that.
+    """Return the configured fallback models. The persona's also thinks, unless there is one for thinking.
 
     Raises ConfigError for a missing key, for a placeholder, and for an unknown vendor.
     """
@@ -86,19 +86,20 @@ def _allowed(settings: Settings) -> dict[AudienceKind, frozenset[str]]:
 
 
 def build_llm(settings: Settings, clock: Clock, emit: Emit, *, pace: float = 0.0) -> ResilientLLM:
-    """The configured models as one LLM with limits and retries; `pace` slows the placeholder, in seconds per word.
+    """Return the configured models as one LLM with limits and retries.
 
-    Call its `aclose` at the end. Raises ConfigError as `choose_models` and `choose_standby` do.
+    `pace` slows the placeholder, in seconds per word. Call its `aclose` at the end. Raises ConfigError as
+    `choose_models` and `choose_standby` do.
     """
     limits = CallLimits(total=settings.model_timeout, silence=settings.model_silence)
     return ResilientLLM(Router(settings, clock, pace=pace), clock, limits, emit)
 
 
 def choose_models(settings: Settings) -> tuple[str, str]:
-    """The ids for (persona, thinking): from the settings, else by the keys that are set, else the placeholder.
+    """Return the ids for (persona, thinking): from the settings, else by the configured keys, else the placeholder.
 
     Without a thinking model in the settings, the persona's model thinks too, unless both are chosen by keys. Raises
-    ConfigError with the name of the variable when a model's key is missing.
+    ConfigError with the name of the variable if a model's key is missing.
     """
     persona, thinking = settings.persona_model.strip(), settings.thinking_model.strip()
     if not persona:
@@ -111,9 +112,9 @@ def choose_models(settings: Settings) -> tuple[str, str]:
 
 
 def choose_step_models(settings: Settings) -> Mapping[str, str]:
-    """The full ids of the models that single steps have, by the step's name.
+    """Return the full model ids of single steps, by the step's name.
 
-    Raises ConfigError for what is no pair, for an unknown vendor and for a missing key.
+    Raises ConfigError for an invalid pair, for an unknown vendor and for a missing key.
     """
     found = dict[str, str]()
     for pair in settings.step_models:
@@ -128,10 +129,10 @@ def choose_step_models(settings: Settings) -> Mapping[str, str]:
 
 
 def load_for_messages(settings: Settings) -> None:
-    """Import what messages need and no module at its top; it takes up to seconds, so call it in a thread.
+    """Import the modules that messages need and no module imports at its top. Takes seconds; call it in a thread.
 
-    An import fails while the machine lacks file descriptors or memory, and no message may meet that: so what a message
-    needs is imported at the top of a module, or here. Raises OSError, ImportError.
+    An import fails while the machine lacks file descriptors or memory, and must not fail during a message. Modules that
+    a message needs are therefore imported at the top of a module, or here. Raises OSError, ImportError.
     """
     chosen = (*choose_models(settings), *choose_step_models(settings).values())
     vendors = {parse_model_id(one).vendor for one in chosen} - {Vendor.PLACEHOLDER, Vendor.EXTENSION}
@@ -156,7 +157,7 @@ def _by_keys(settings: Settings) -> tuple[str, str]:
 
 
 class Router:
-    """An `LLM` that passes each prompt to its model or that of its role; builds each adapter at its first call."""
+    """An `LLM` that passes each prompt to its model or that of its role. It builds each adapter at its first call."""
 
     def __init__(self, settings: Settings, clock: Clock, *, pace: float = 0.0) -> None:
         persona, thinking = choose_models(settings)
@@ -178,20 +179,19 @@ class Router:
         return self._steps
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """See `LLM.candidates`; whether a model is up is not known here."""
+        """Return the models as `LLM.candidates` requires. Their availability is not known here."""
         first = self._models[role]
         second = self._standby.model_for(role, first, audience)
         return (first.full,) if second is None else (first.full, second.full)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `LLM.stream`; pieces may be empty, as in `Provider.stream`."""
+        """Stream the answer as `LLM.stream` requires. Pieces may be empty, as in `Provider.stream`."""
         model = parse_model_id(prompt.model) if prompt.model else self._models[prompt.role]
         async with aclosing(self._provider_for(model).stream(model, prompt)) as pieces:
             async for piece in pieces:
                 yield piece
 
     async def aclose(self) -> None:
-        """Close every connection."""
         for provider in self._providers.values():
             await provider.aclose()
 

@@ -1,4 +1,4 @@
-"""Reads one file of a message: pictures and documents in a process of their own, recordings by an endpoint."""
+"""The reading of one file of a message: pictures and documents in a separate process, recordings by an endpoint."""
 
 import base64
 import binascii
@@ -30,9 +30,9 @@ _READ_AS: Final[dict[Data, Found]] = {
 
 
 def how_to_read(name: str, data: bytes) -> Found:
-    """As what a file is read. Raises FileRefused for what is nothing that is read, or not what its name says.
+    """Return how to read a file. Raises FileRefused for an unreadable kind, or one that does not match its name.
 
-    A name that promises a document leaves the judgement to that document's reader, as in the library.
+    A name that promises a document leaves the decision to that document's reader, as in the library.
     """
     if (document := kind_of(name)) is not None:
         return document
@@ -70,7 +70,7 @@ _CUT: Final = "its text is long: the beginning is read"
 
 
 class SentFiles:
-    """Reads files within limits; without a transcriber recordings are refused."""
+    """The reader of files in messages, within limits. Without a transcriber recordings are refused."""
 
     def __init__(self, transcriber: Transcriber | None) -> None:
         self._transcriber = transcriber
@@ -89,7 +89,6 @@ class SentFiles:
                 return await in_background(partial(_text, data))
 
     async def aclose(self) -> None:
-        """Close connections."""
         if self._transcriber is not None:
             await self._transcriber.aclose()
 
@@ -109,12 +108,12 @@ async def _document(kind: DocumentKind, data: bytes) -> Document:
         return await read_bytes(kind, data)
     except DocumentUnreadable as error:
         raise FileRefused(Sentence(f"file_{error.why}"), hint=error.message) from error
-    except OSError as error:  # no process can be started, or its input not be written
+    except OSError as error:  # no process can be started, or its input can't be written
         raise FileRefused(Sentence("file_late"), hint=str(error)) from error
 
 
 def _text(data: bytes) -> ReadFile:
-    """Raises FileRefused for what can't be decoded."""
+    """Return the text of a file. Raises FileRefused for data that can't be decoded."""
     if (found := decoded(data)) is None:
         raise FileRefused(Sentence("file_strange"))
     text, guess = found
@@ -131,7 +130,7 @@ def _words(kind: FileKind, media_type: str, text: str, left_out: str = "") -> Re
 
 
 def _picture(found: Document) -> ReadFile:
-    """What the process measured; it is no more to be trusted than the picture. Raises FileRefused."""
+    """Return the process's measurements, which are as untrusted as the picture. Raises FileRefused."""
     parts = {one.place: one.text for one in found.sections}
     try:
         width, height = (int(number) for number in parts["size"].split())

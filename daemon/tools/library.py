@@ -1,9 +1,4 @@
-"""Finds the text files and documents of a folder and opens them; never leaves the folder, opens plain files alone.
-
-Every directory and file is opened by handle, one name at a time, and no link is followed: so a folder that another user
-can write to can't lead out of itself, even during a walk. Databases are never opened: closing a live one would drop its
-locks.
-"""
+"""The files of the library's folders: walk, safe opening, text, and passages."""
 
 import errno
 import os
@@ -26,16 +21,16 @@ from daemon.tools.documents.encodings import decoded
 from daemon.tools.documents.reader import read_document
 
 SIZE_CAP = 512 * 1024
-"""Bytes of the largest text file that is read; `daemon/tools/documents` bounds documents."""
+"""Bytes of the largest text file that is read. `daemon/tools/documents` bounds documents."""
 MOST_FILES = 20_000
 """Files that are read from all folders together."""
 
 DOCUMENTS_READ = "2"
-"""Stands in the stamp of a document: a new number has all documents read again, by a reader that reads more."""
+"""The version in the stamp of a document. A new number has all documents read again, by a better reader."""
 
 _DEEPEST = 24
 _PASSED_OVER = frozenset({"node_modules", "__pycache__"})
-_MARK = "~$"  # a file that office programs leave beside a document while it is open
+_MARK = "~$"  # the prefix of a lock file of an office program
 _DATABASE = re.compile(r"\.(db|sqlite3?)([-.]|$)", re.IGNORECASE)
 _HOLDS_KEYS = re.compile(
     r".+\.(env|pem|key|p12|pfx|jks|keystore|kdbx|tfstate)|credentials?(\..*)?|secrets?(\..*)?|id_(rsa|dsa|ecdsa|ed25519).*",
@@ -60,7 +55,7 @@ class LibraryFile:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The files of all folders; `missing` folders can't be opened, `overflowed` means more than MOST_FILES."""
+    """The files of all folders. `missing` folders can't be opened; `overflowed` means more than MOST_FILES."""
 
     files: tuple[LibraryFile, ...]
     missing: tuple[str, ...]
@@ -68,7 +63,7 @@ class Walk:
 
 
 def name_folders(folders: Sequence[Path]) -> Mapping[str, Path]:
-    """Folders by the names under which they are cited: their own, with a number for equal names."""
+    """Return the folders by the names for citations: their own, with a number for equal names."""
     named: dict[str, Path] = {}
     for folder in dict.fromkeys(folder.absolute() for folder in folders):
         own = folder.resolve().name or "root"
@@ -78,17 +73,19 @@ def name_folders(folders: Sequence[Path]) -> Mapping[str, Path]:
 
 
 def walk(folders: Mapping[str, Path]) -> Walk:
-    """All documents, and all files that may be text: not hidden, no databases; texts neither empty nor too large.
+    """Return all documents and possible text files: not hidden, no databases, texts neither empty nor too large.
 
-    Blocks on the disk.
+    Every directory and file is opened by handle, one name at a time, and no link is followed. A folder that another
+    user can write to can't lead out of itself, even during a walk. Databases are never opened: closing a live one would
+    drop its locks. Blocks on the disk.
     """
     files: list[LibraryFile] = []
     missing: list[str] = []
     for name, folder in folders.items():
         try:
-            # Only here is a link followed: the admin configured it.
+            # Only this link is followed, which the admin configured.
             handle = os.open(folder.resolve(), DIRECTORY)
-        except (OSError, RuntimeError):  # RuntimeError: links in a circle
+        except (OSError, RuntimeError):  # RuntimeError: a loop of links
             missing.append(name)
             continue
         with closing_handle(handle):
@@ -97,9 +94,9 @@ def walk(folders: Mapping[str, Path]) -> Walk:
 
 
 def read_text(found: LibraryFile) -> tuple[str, str] | None:
-    """The text of a file, without what looks like a key, and its encoding where that is a guess.
+    """Return the text of a file without keys, and its encoding if that is a guess.
 
-    None when it is gone, is no text, or is a private key. Blocks on the disk.
+    None if it is gone, is no text, or is a private key. Blocks on the disk.
     """
     try:
         data = _content(found)
@@ -110,12 +107,11 @@ def read_text(found: LibraryFile) -> tuple[str, str] | None:
 
 
 def holds_private_key(text: str) -> bool:
-    """Whether a private key stands in a text."""
     return _PRIVATE_KEY.search(text) is not None
 
 
 def open_plain(found: LibraryFile) -> int:
-    """A handle of a file, for reading. Raises OSError when it is gone, is closed to the daemon, or is no plain file."""
+    """Return a handle for reading a file. Raises OSError if it is gone, not readable, or no plain file."""
     handle = open_inside(found.folder, found.inside)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -124,7 +120,7 @@ def open_plain(found: LibraryFile) -> int:
 
 
 def is_there(folder: Path, inside: Sequence[str]) -> bool:
-    """Whether a folder still holds a file; blocks on the disk."""
+    """Return True if a folder still holds a file. Blocks on the disk."""
     try:
         os.close(open_inside(folder, inside))
     except (OSError, RuntimeError):
@@ -133,12 +129,11 @@ def is_there(folder: Path, inside: Sequence[str]) -> bool:
 
 
 def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Iterator[LibraryFile]:
-    """The files below an open directory, in order of their names."""
     with os.scandir(handle) as entries:
         listed = sorted((entry for entry in entries if _is_fit(entry.name)), key=lambda entry: entry.name)
     for entry in listed:
         inside = (*names, entry.name)
-        with suppress(OSError):  # deleted meanwhile, or not readable for the daemon
+        with suppress(OSError):  # just deleted, or not readable for the daemon
             if entry.is_dir(follow_symlinks=False) and len(inside) < _DEEPEST:
                 with closing_handle(os.open(entry.name, DIRECTORY, dir_fd=handle)) as below:
                     yield from _inside(below, name, folder, inside)
@@ -152,13 +147,13 @@ def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Ite
 
 
 def _is_fit(name: str) -> bool:
-    """Whether a name can be cited, isn't hidden, no mark of an office program, and isn't that of a file for keys."""
+    """Return True if a name can be cited, isn't hidden, no lock file of an office program and no key file's."""
     usual = name.isprintable() and not name.startswith((".", _MARK)) and name not in _PASSED_OVER
     return usual and not _DATABASE.search(name) and not _HOLDS_KEYS.fullmatch(name)
 
 
 def _content(found: LibraryFile) -> bytes:
-    """The content of a plain file, at most one byte more than the cap. Raises OSError."""
+    """Return the content of a plain file, at most one byte more than the cap. Raises OSError."""
     with os.fdopen(open_plain(found), "rb") as opened:
         return opened.read(SIZE_CAP + 1)
 
@@ -166,7 +161,7 @@ def _content(found: LibraryFile) -> bytes:
 MOST_LINES, MOST_CHARACTERS = 40, 1_500
 """The size limits of a passage."""
 MOST_PASSAGES = 2_000
-"""Passages of one file; the rest of the file is left out."""
+"""Passages of one file. The rest of the file is left out."""
 
 _OPENS = re.compile(
     r"#{1,6}\s|={3,}|(?:@|(?:export |pub |public |private |static |async )*"
@@ -175,15 +170,16 @@ _OPENS = re.compile(
 
 
 def cut(text: str) -> tuple[IndexedPassage, ...]:
-    """Passages with the number of their first line, from 1; every line that isn't blank is in exactly one passage.
+    """Return passages with the number of their first line, from 1.
 
-    A line that is too long for a passage is cut into several passages, all with its number.
+    Every line that is not blank is in exactly one passage. A line that is too long for a passage is cut into several
+    passages, all with its number.
     """
     return tuple(IndexedPassage(line, body) for line, body in islice(_passages(text), MOST_PASSAGES))
 
 
 def cut_sections(sections: Iterable[Section]) -> Iterator[IndexedPassage]:
-    """The passages of a document, numbered from 1, each with the place of its section; none spans two sections."""
+    """Yield the passages of a document, numbered from 1, each with its section's place. None spans two sections."""
     bodies = ((one.place, body) for one in sections for _, body in _passages(one.text))
     return (IndexedPassage(number, body, place) for number, (place, body) in enumerate(bodies, start=1))
 
@@ -205,7 +201,7 @@ def _passages(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, counted as editors do: only a line feed ends a line."""
+    """Yield lines with their numbers, counted as editors do: only a line feed ends a line."""
     for number, line in enumerate(text.split("\n"), start=1):
         whole = line.rstrip()
         for start in range(0, max(1, len(whole)), MOST_CHARACTERS):
@@ -229,7 +225,7 @@ def _joined(held: list[tuple[int, str]]) -> tuple[int, str]:
 
 
 async def read_into_passages(file: LibraryFile, kind: DocumentKind) -> IndexedFile:
-    """A document with its passages, or with the fault why there are none. Raises OSError when no process can start."""
+    """Return a document with its passages, or with a fault. Raises OSError if no process can start."""
     try:
         handle = await in_background(partial(open_plain, file))
     except OSError as error:

@@ -16,21 +16,20 @@ from daemon.tools.documents.encodings import guessed
 from daemon.tools.library import LibraryFile, cut, is_there, name_folders, read_into_passages, read_text, walk
 
 EVERY = 300.0
-"""Seconds between two rounds of indexing."""
 
 Tell = Callable[[str], Awaitable[None]]
 
-_BATCH = 200  # about so many passages are written in one transaction; a long file is written alone
-_NAMED = 5  # files, of those that changed in a run
+_BATCH = 200  # about as many passages are written in one transaction; a long file is written alone
+_NAMED = 5  # files that a summary of changes names
 _LONGEST_NAME = 120  # characters
 _DOCUMENTS = 25  # read in one round: changes of other files are noticed between two rounds
 
 
 @dataclass(slots=True)
 class IndexCounts:
-    """The counts of one round of indexing; `left` documents wait for the next one.
+    """The counts of one round of indexing. `left` documents wait for the next round.
 
-    `names` are the paths of what was read, `gone` those of what was removed.
+    `names` are the paths of read files, `gone` those of removed files.
     """
 
     files: int = 0
@@ -48,13 +47,12 @@ class IndexCounts:
         return len(self.gone)
 
     def add(self, file: IndexedFile) -> None:
-        """Count a file that was read."""
         self.names.append(file.path)
         self.passages += len(file.passages)
 
 
 class FolderLibrary:
-    """Implements `Library` over folders; passages are cited as `folder/file.md:line` or `folder/file.pdf, page 3`."""
+    """A `Library` over folders. Passages are cited as `folder/file.md:line` or `folder/file.pdf, page 3`."""
 
     def __init__(
         self,
@@ -66,10 +64,10 @@ class FolderLibrary:
         open_to_all: Sequence[Path] = (),
         tell: Tell | None = None,
     ) -> None:
-        """`tell` is given, in words, what changed in a run of indexing."""
+        """Create the library. `tell` receives a sentence about the changes of a run of indexing."""
         self._folders = name_folders((*folders, *open_to_all))
         opened = {folder.absolute() for folder in open_to_all}
-        # Not only members may be answered from these.
+        # Non-members may be answered from these too.
         self.open_folders = frozenset(name for name, folder in self._folders.items() if folder in opened)
         self._index = index
         self._clock = clock
@@ -84,11 +82,11 @@ class FolderLibrary:
         return self._sizes
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
-        """The passages that fit best, best first; empty when nothing fits. Raises StoreError."""
+        """Return the best passages, best first, or none. Raises StoreError."""
         return await self._index.search(query, limit) if self._folders else ()
 
     async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
-        """See `Library.read_on`; a document that was deleted since the last round of indexing is not read."""
+        """Return the next passages, or none if the document was deleted since the last round of indexing."""
         name, *inside = document.split("/")
         folder = self._folders.get(name)
         if folder is None or not inside or not await in_background(partial(is_there, folder, inside)):
@@ -96,11 +94,11 @@ class FolderLibrary:
         return await self._index.read_on(document, line, most)
 
     def open_part(self) -> Library | None:
-        """The folders that not only members may be answered from; None without any."""
+        """Return the folders from which non-members may be answered too, or None."""
         return _OpenFolders(self, self._index, self.open_folders) if self.open_folders else None
 
     async def keep_indexed(self) -> None:
-        """Index now and every few minutes until cancelled; without folders, remove what is indexed and return."""
+        """Index now and every few minutes until cancelled. Without folders, clear the index and return."""
         while True:
             try:
                 counts = await self.index()
@@ -113,7 +111,7 @@ class FolderLibrary:
                         passages=counts.passages,
                     )
                 await self._tell_of(counts)
-            except (StoreError, OSError) as error:  # the next round tries again; searches use the index as it is
+            except (StoreError, OSError) as error:  # the next round tries again; searches use the old index
                 self._emit("library.index_stale", error=error)
             else:
                 if not self._folders:
@@ -123,7 +121,7 @@ class FolderLibrary:
             await self._clock.sleep(EVERY)
 
     async def _tell_of(self, counts: IndexCounts) -> None:
-        """Tell what changed, once nothing is left to be read. Raises StoreError; it is told with the next run then."""
+        """Report the changes, once all documents are read. Raises StoreError, and then the next run reports them."""
         self._untold.names += counts.names
         self._untold.gone += counts.gone
         if self._tell is None or counts.left or not (self._untold.names or self._untold.gone):
@@ -132,7 +130,7 @@ class FolderLibrary:
         self._untold = IndexCounts()
 
     async def index(self) -> IndexCounts:
-        """Bring the index up to what the folders hold now. Raises StoreError."""
+        """Update the index to the present files of the folders. Raises StoreError."""
         known = await self._index.stamps()
         if not self._sizes:  # the first round may take long
             self._sizes = self._count(known)
@@ -151,7 +149,6 @@ class FolderLibrary:
         return counts
 
     async def _index_texts(self, files: Sequence[LibraryFile], counts: IndexCounts) -> None:
-        """Read text files, and write them in batches."""
         batch: list[IndexedFile] = []
         for file in files:
             read = await in_background(partial(_read, file))
@@ -164,14 +161,14 @@ class FolderLibrary:
             await self._put(batch)
 
     async def _index_documents(self, files: Sequence[tuple[LibraryFile, DocumentKind]], counts: IndexCounts) -> None:
-        """Read documents one after the other, and write each at once: one that was read is not read again."""
+        """Read documents one after the other, and write each at once: a read document is not read again."""
         for file, kind in files:
             read = await read_into_passages(file, kind)
             await self._put([read])
             counts.add(read)
 
     async def _put(self, files: Sequence[IndexedFile]) -> None:
-        """Write files; a fault is told once, since the file is not read again until it changes."""
+        """Write files. A fault is logged once, since the file is not read again until it changes."""
         await self._index.put(files)
         for file in files:
             if file.fault:
@@ -183,7 +180,7 @@ class FolderLibrary:
         return {name: counted[name] for name in self._folders if counted[name]}
 
     def _report(self, missing: tuple[str, ...], overflowed: bool) -> None:
-        """Emit what can't be indexed, once until it changes."""
+        """Log what can't be indexed, once until it changes."""
         if (missing, overflowed) == self._reported:
             return
         self._reported = (missing, overflowed)
@@ -194,7 +191,7 @@ class FolderLibrary:
 
 
 class _OpenFolders:
-    """Implements `Library` over those folders that everybody may read."""
+    """The `Library` of the folders that all users may read."""
 
     def __init__(self, whole: Library, index: PassageIndex, names: frozenset[str]) -> None:
         self._whole = whole
@@ -224,7 +221,6 @@ def _read(file: LibraryFile) -> IndexedFile:
 
 
 def _changes(counts: IndexCounts) -> str:
-    """What changed in the library, by numbers and the first names."""
     told = (("new or changed", counts.names), ("removed", counts.gone))
     return "; ".join(f"{len(names)} {what}: {_named(names)}" for what, names in told if names)
 

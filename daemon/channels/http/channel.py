@@ -1,4 +1,4 @@
-"""HTTP as one `Channel`: the same inbox, cycle and outbox as every channel; what streams meanwhile is a draft."""
+"""HTTP as one `Channel`, with the inbox, cycle and outbox of every channel. The streamed text is a draft."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -31,10 +31,10 @@ from daemon.core.text import Trusted
 
 
 class HttpChannel(Channel):
-    """For programs that hold the bearer token; each session is a conversation of its own.
+    """The channel for programs that hold the bearer token. Each session is a separate conversation.
 
     `personality` gives the soul's markdown by mode. Call `connect` before `listen`, and `close` after the last
-    delivery. With the HTTP API switched off it serves no requests, but conversations begun earlier still end properly.
+    delivery. With the HTTP API switched off it serves no requests, but older conversations still end properly.
     """
 
     name = NAME
@@ -66,13 +66,12 @@ class HttpChannel(Channel):
         self._of_sessions: SessionPages | None = None
 
     def connect(self, side: DaemonSide) -> None:
-        """Take the calls into the daemon, now that memory.db is open."""
         self._daemon_side = side
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """Replies in progress go on when it is cancelled. `url` is set before `ready`.
+        """Serve until cancelled. Replies in progress go on after that. `url` is set before `ready`.
 
-        Raises ConfigError when the address can't be had or the token can't be kept.
+        Raises ConfigError if the address is in use or the token can't be stored.
         """
         if self._settings.http:
             token = await asyncio.to_thread(bearer_token, self._settings, self._emit)
@@ -90,7 +89,7 @@ class HttpChannel(Channel):
                 self._of_sessions.close()
 
     async def close(self) -> None:
-        """Send every waiting client a last event, and end every connection."""
+        """Send every waiting client a last event, and close every connection."""
         self._live.close()
         if self._server is not None:
             await self._server.close()
@@ -99,9 +98,9 @@ class HttpChannel(Channel):
         return bool(self.url) or not self._settings.http
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """The token was checked with the request, and users name themselves.
+        """Admit the author: the token was checked with the request, and users name themselves.
 
-        The person of a session's key is asked about once more: it may be revoked by now.
+        The owner of a session's key is checked again, since the key may have been revoked.
         """
         if perception.conversation.channel == DOOR:
             owner = await self._owner(perception)
@@ -112,28 +111,27 @@ class HttpChannel(Channel):
         return GateDecision(admitted=True, name=name)
 
     async def readers(self, perception: Perception) -> Readers:
-        """Who holds the token counts as a full member, a session as its person."""
+        """Return the readers. The holder of the token counts as a full member, a session as its owner."""
         if perception.conversation.channel == DOOR:
             return await self._readers_of_session(perception)
         return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
-        """At its end the readers look up the result, which may be no reply at all."""
+        """End the wait of the clients, who then look up the result. There may be no reply."""
         try:
-            yield lambda _: None  # programs are shown tasks alone
+            yield lambda _: None  # programs are shown tasks only
         finally:
             self._live.end(perception.conversation)
 
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
-        """The draft is not logged: it ends with the process and is never taken for the reply."""
+        """Begin a draft that is not logged: it ends with the process and is never taken for the reply."""
         self._live.begin(perception.conversation, perception.ts)
         return _HttpSpeech(self._live, perception.conversation)
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """A reply stays whole, and in JSON no markup can do harm."""
         text = reply.strip()
         return (text,) if text else ()
 
@@ -141,16 +139,15 @@ class HttpChannel(Channel):
         return perception.ts
 
     async def deliver(self, post: Post) -> str:
-        """The reply is in memory.db already, so that the readers only have to look it up."""
         self._live.end(post.conversation)
         return post.key
 
     async def find(self, post: Post) -> FoundPost | None:
-        """A stored reply can be fetched at any time and counts as delivered."""
+        """Return the post as delivered, since a stored reply can be fetched at any time."""
         return FoundPost(await self.deliver(post), finished=True)
 
     async def _readers_of_session(self, perception: Perception) -> Readers:
-        """What a session says is kept for its owner, of whose direct messages it knows none unless they chose so."""
+        """Return the session's owner as the audience. The owner's DMs are included only if the owner chose so."""
         try:
             owner = await self._owner(perception)
         except (NotDelivered, StoreError):
@@ -160,7 +157,7 @@ class HttpChannel(Channel):
         return Readers(perception.audience, members_only=members_only, apart=apart)
 
     async def _owner(self, perception: Perception) -> KeyOwner | None:
-        """Whose session an author is, as of now. Raises NotDelivered and StoreError."""
+        """Return the current owner of the author's session. Raises NotDelivered and StoreError."""
         key = key_of(perception.author)
         return None if key is None else await self._side.sessions.still(KeyOwner(key) if key else THE_ADMIN)
 
@@ -216,7 +213,7 @@ class HttpChannel(Channel):
 
 
 class _HttpSpeech:
-    """A reply in progress; implements `Speech`."""
+    """A reply in progress: the `Speech` of the HTTP API."""
 
     def __init__(self, live: LiveReplies, conversation: ConversationKey) -> None:
         self._live = live

@@ -1,4 +1,4 @@
-"""Chat over HTTP: a message is stored once, then its reply is streamed or fetched, at once or on a later request."""
+"""Chat and speech over HTTP: a message is stored once, then its reply is streamed or fetched."""
 
 import asyncio
 import secrets
@@ -31,12 +31,12 @@ _MOST_STREAMS: Final = 256
 
 
 def author_of(session: str) -> str:
-    """The user id of a session: its author, and the only member of its audience."""
+    """Return the user id of a session: its author, and the only member of its audience."""
     return f"{NAME}.{session}"
 
 
 class Chat:
-    """The two chat endpoints. `soul` and `workspace` are part of every conversation's key."""
+    """The handlers of the two chat endpoints. `soul` and `workspace` are part of every conversation's key."""
 
     def __init__(
         self,
@@ -58,17 +58,16 @@ class Chat:
         self._emit = emit
 
     def conversation(self, session: str) -> ConversationKey:
-        """The conversation of a session."""
         return ConversationKey(self._soul, self._workspace, NAME, session)
 
     async def post(self, request: web.Request) -> web.StreamResponse:
-        """Store the message unless it came before, then stream its reply. Raises Refusal, StoreError."""
+        """Store the message once, then stream its reply. Raises Refusal, StoreError."""
         asked = await read_body(request, ChatRequest)
         if self._live.reader_count >= _MOST_STREAMS:
             raise Refusal(503, "busy", "Too many clients are reading replies.", "try again", {"Retry-After": "5"})
         session = asked.session or secrets.token_urlsafe(16)
         question = Question(self.conversation(session), asked.message_id or secrets.token_urlsafe(16))
-        fresh = asked.message_id is None or asked.session is None  # we made the id up just now
+        fresh = asked.message_id is None or asked.session is None  # an id that was generated here can't be known
         known = None if fresh else await self._intake.known(question, asked.message)
         with self._live.reader(question.conversation, known.ts if known else self._intake.next_ts()) as reader:
             if known is None:
@@ -79,7 +78,7 @@ class Chat:
             return await stream.run(request, reader)
 
     async def fetch(self, request: web.Request) -> web.Response:
-        """The stored reply to one message. Raises Refusal, StoreError."""
+        """Return the stored reply to one message. Raises Refusal, StoreError."""
         session, message_id = request.match_info["session"], request.match_info["message_id"]
         question = Question(self.conversation(session), message_id)
         reply = await self._side.find_reply(question.conversation, message_id)
@@ -104,7 +103,7 @@ _AUDIO: Final = ("audio/", "application/octet-stream")
 
 
 class Tts:
-    """The speech endpoint. `espeak` is the program to run where no upstream endpoint is set."""
+    """The handler of the speech endpoint. `espeak` is the program to run if no upstream endpoint is set."""
 
     def __init__(self, settings: Settings, emit: Emit, side: DaemonSide, *, espeak: str = ESPEAK) -> None:
         self._settings = settings
@@ -114,7 +113,7 @@ class Tts:
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def speak(self, request: web.Request) -> web.StreamResponse:
-        """The audio of a text. Raises Refusal: 501 no speech set up, 502 the speech failed, 503 a cap left no room."""
+        """Return the audio of a text. Raises Refusal: 501 no speech set up, 502 the speech failed, 503 a cap is met."""
         asked = await read_body(request, SpeechRequest)
         if self._settings.tts_url:
             return await self._paid(request, asked)
@@ -135,7 +134,7 @@ class Tts:
             raise Refusal(503, "not_paid", error.message, error.hint) from error
 
     async def _from_upstream(self, request: web.Request, asked: SpeechRequest) -> web.StreamResponse:
-        """Pass the endpoint's audio on as it comes, through OpenAI's SDK (create speech)."""
+        """Stream the endpoint's audio through OpenAI's SDK (create speech)."""
         import httpx2
         import openai
 
@@ -152,12 +151,12 @@ class Tts:
                     raise self._failed(f"it sent {kind or 'no type'}")
                 return await self._pass_on(request, kind, answer.iter_bytes())
         except openai.APIStatusError as error:
-            raise self._failed(f"status {error.status_code}") from None  # its text may quote what was sent
+            raise self._failed(f"status {error.status_code}") from None  # the error's text may quote the request
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
             raise self._failed(str(error) or type(error).__name__) from error
 
     async def _pass_on(self, request: web.Request, kind: str, pieces: AsyncIterator[bytes]) -> web.StreamResponse:
-        """The response begins with the first bytes of audio: a failure before them still gets an error status."""
+        """Begin the response with the first bytes of audio. A failure before them still returns an error status."""
         import httpx2
 
         piece, size = await anext(pieces, b""), 0
@@ -181,7 +180,7 @@ class Tts:
         return response
 
     async def _from_espeak(self, program: str, asked: SpeechRequest) -> bytes:
-        """A WAV file. The text goes in by stdin, so that it can't become an option; the schema checks the voice."""
+        """Return a WAV file. The text goes in by stdin, not as an option. The schema checks the voice."""
         arguments = ["--stdin", "--stdout", "-b", "1", *(("-v", asked.voice) if asked.voice else ())]
         process = await asyncio.create_subprocess_exec(
             program,
@@ -211,7 +210,7 @@ class Tts:
 
 
 def _connect(settings: Settings) -> "AsyncOpenAI":
-    """A client for the speech endpoint; runs in a thread, since the SDK takes a while to import.
+    """Return a client for the speech endpoint. Call it in a thread, since the SDK takes a while to import.
 
     Redirects are not followed: they would send words to a host that is not configured.
     """

@@ -1,4 +1,4 @@
-"""Shared contexts over HTTP: read with the version as ETag, written from a version that was seen, watched; presence."""
+"""Shared contexts over HTTP: read with the version as ETag, written against a known version, watched, with presence."""
 
 import asyncio
 import re
@@ -31,7 +31,7 @@ from daemon.core.sessions import KeyOwner
 
 _MOST_WATCHERS: Final = 256
 _MOST_OF_A_KEY: Final = 16
-_REST_S: Final = 5.0  # after memory.db could not be read
+_REST_S: Final = 5.0  # seconds after memory.db could not be read
 _TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 _VERSION: Final = re.compile(r'"([0-9]{1,18})"')
 
@@ -48,22 +48,19 @@ class ContextPages:
         self._closing = False
 
     def close(self) -> None:
-        """End all streams: the daemon stops."""
+        """End all streams, since the daemon stops."""
         self._closing = True
         for watcher in self._watchers:
             watcher.woken.set()
 
     async def all(self, request: web.Request) -> web.Response:
-        """Give all contexts, by key."""
         found = ContextList([_answer(one) for one in await self._contexts.all(request[OWNER])])
         return web.json_response(body=found.model_dump_json().encode())
 
     async def get(self, request: web.Request) -> web.Response:
-        """Give one context as it is."""
         return _shown(await self._known(request[OWNER], request.match_info["key"]))
 
     async def put(self, request: web.Request) -> web.Response:
-        """Replace the data of a context, if it is still at a version that the client has seen."""
         key, seen = request.match_info["key"], _versions_seen(request)
         data = (await read_body(request, ContextData)).root
         found = await self._known(request[OWNER], key)
@@ -76,14 +73,12 @@ class ContextPages:
         return _shown(written)
 
     async def members(self, request: web.Request) -> web.Response:
-        """Give those who are present at a context."""
         found = await self._contexts.members(request[OWNER], request.match_info["key"])
         if found is None:
             raise _unknown()
         return web.json_response(body=MemberList([_member(one) for one in found]).model_dump_json().encode())
 
     async def renew(self, request: web.Request) -> web.Response:
-        """Let a member be present for a while more."""
         state, where = (await read_body(request, MemberState)).root, request.match_info
         try:
             member = await self._contexts.renew(request[OWNER], where["key"], where["member"], state)
@@ -94,7 +89,6 @@ class ContextPages:
         return web.json_response(body=_member(member).model_dump_json().encode())
 
     async def leave(self, request: web.Request) -> web.Response:
-        """Let a member be present no more, if it was."""
         await self._contexts.leave(request[OWNER], request.match_info["key"], request.match_info["member"])
         return web.Response(status=204)
 
@@ -137,7 +131,7 @@ class ContextPages:
                 raise ConnectionResetError("the client has left")
             if self._clock.monotonic() - asked >= BEAT:
                 found, asked = await self._still(owner), self._clock.monotonic()
-                if found is None or found.outsider:  # the key was revoked meanwhile, or its person may know it no more
+                if found is None or found.outsider:  # the key was revoked, or its owner lost access
                     return
                 owner = found
             watcher.woken.clear()
@@ -153,7 +147,6 @@ class ContextPages:
             await watcher.woken.wait()
 
     async def _still(self, owner: KeyOwner) -> KeyOwner | None:
-        """The owner as of now; as before while that can't be said."""
         try:
             return await self._sessions.still(owner)
         except (NotDelivered, StoreError):
@@ -168,7 +161,7 @@ class ContextPages:
 
 @dataclass(eq=False, slots=True)
 class _Watcher:
-    """A client that watches, by the id of its key: woken after each look, and what that found."""
+    """A client that watches, with its key's id. `woken` is set after each look, with the result in `found`."""
 
     owner: str
     woken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -185,7 +178,7 @@ def _member(one: Member) -> MemberAnswer:
 
 
 def _versions_seen(request: web.Request) -> frozenset[int] | None:
-    """The versions in the header If-Match; None for any. Raises Refusal."""
+    """Return the versions in the header If-Match, or None for any. Raises Refusal."""
     given = ",".join(request.headers.getall("If-Match", [])).strip()
     if not given:
         hint = 'send If-Match: "N" with the version that you saw, or If-Match: * to replace any'
@@ -199,7 +192,7 @@ def _versions_seen(request: web.Request) -> frozenset[int] | None:
 
 
 def shown_context(found: ContextState) -> dict[str, object]:
-    """A context as JSON values, as the routes answer it."""
+    """Return a context as JSON values, in the form of the routes."""
     return _answer(found).model_dump(mode="json")
 
 

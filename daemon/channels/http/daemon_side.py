@@ -1,4 +1,4 @@
-"""What the HTTP API needs of the rest of the daemon, handed over once memory.db is open."""
+"""The interface between the HTTP API and the rest of the daemon, connected once memory.db is open."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -31,18 +31,18 @@ from daemon.core.sensing import (
 from daemon.core.sessions import Attended, Handed, HookEvent, KeyOwner, SessionReads
 
 TOKEN: Final = "token"  # noqa: S105 - a name
-"""Stands for the bearer token as the source of a reading; no source has it as its id."""
+"""The source of readings that come with the bearer token. No source has this id."""
 
 
 PushReading = Callable[[PushedReading], Awaitable[tuple[str, ...]]]
-"""Stores a reading once; gives the conversations in which it is perceived.
+"""A function that stores a reading once and returns the conversations that perceive it.
 
 Raises NowhereToPerceive, TooManyReadings, OtherReading, SourceEnded and StoreError.
 """
 
 
 class SensePages:
-    """The handler of readings; with the bearer token they are for `soul` in `workspace`. `sources` may sign some."""
+    """The handler of readings. The bearer token's go to `soul` in `workspace`. `sources` may sign readings."""
 
     def __init__(self, soul: str, workspace: str, *, push: PushReading, sources: EventsTaken, clock: Clock) -> None:
         self._soul, self._workspace = soul, workspace
@@ -68,7 +68,7 @@ class SensePages:
         return web.json_response(body=answer.model_dump_json().encode(), status=202)
 
     def _reading(self, given: SenseReading, source: EventSource | None) -> PushedReading:
-        """What is to be stored; a source tells of its own room alone. Raises Refusal."""
+        """Return the reading to store. A source may report in its own room only. Raises Refusal."""
         if source is not None and given.room != source.room:
             hint = f"a source tells of its own room alone, which is {source.room}"
             raise Refusal(404, "unknown_room", "The source has another room.", hint)
@@ -104,145 +104,147 @@ def _refused(
 
 
 PaySpeech = Callable[[str, Callable[[], Awaitable[StreamResponse]]], Awaitable[StreamResponse]]
-"""Pays for a text that a call reads aloud, and gives what that gives. Raises ModelUnavailable where a cap is met."""
+"""A function that pays for a text to be read aloud and returns the call's result.
+
+Raises ModelUnavailable if a cap is met.
+"""
 
 
 class CompanionsSeen(Protocol):
     """The companions of sessions that wait here. Each call may raise StoreError."""
 
     async def wait(self, owner: KeyOwner, process: str, known: str, *, wakes: bool, seconds: float) -> Attended:
-        """The owner's session in a process, and with what its companion is to wake it.
+        """Return the owner's session in a process, and the notes with which its companion wakes it.
 
-        Waits so long for that, or for another session than the companion knows of.
+        Waits up to `seconds` for notes, or for another session than the companion knows.
         """
 
     async def left(self, owner: KeyOwner, process: str) -> None:
-        """The companion of the session in a process has come no more."""
+        """Record that the companion of the session in a process has left."""
 
 
 class SessionsSeen(Protocol):
-    """The sessions of Claude Code that people run. Each call may raise StoreError."""
+    """The sessions of Claude Code that users run. Each call may raise StoreError."""
 
     @property
-    def companions(self) -> CompanionsSeen:
-        """Their companions."""
+    def companions(self) -> CompanionsSeen: ...
 
     async def owner(self, key: str) -> KeyOwner | None:
-        """Whose key this is, if it may be used now. Raises NotDelivered while that can't be said."""
+        """Return the owner of a key that may be used now, or None. Raises NotDelivered while that is unknown."""
 
     async def still(self, owner: KeyOwner) -> KeyOwner | None:
-        """The owner as of now; None once the key is revoked or the gate refuses them. Raises NotDelivered."""
+        """Return the current owner, or None if the key is revoked or its owner is refused. Raises NotDelivered."""
 
     async def hear(self, event: HookEvent, owner: KeyOwner) -> SessionReads:
-        """Take an event, once; gives what its session is to read.
+        """Take an event, once, and return the text for its session.
 
         Raises NotTheirSession, KeyEnded and TooManySessions.
         """
 
     async def notes(self, owner: KeyOwner, session: str, seconds: float) -> Sequence[Handed]:
-        """What people ask an owner's session and it hasn't answered; waits so long for something new.
+        """Return the unanswered questions to an owner's session, after a wait of up to `seconds` for new ones.
 
         Raises NotTheirSession.
         """
 
     async def answer(self, owner: KeyOwner, session: str, note: str, words: str) -> None:
-        """Answer what an owner's session was asked. Raises NotTheirSession, NoSuchNote and NoteSettled."""
+        """Answer a question to an owner's session. Raises NotTheirSession, NoSuchNote and NoteSettled."""
 
     async def say_in_thread(self, owner: KeyOwner, session: str, words: str, call: str) -> None:
-        """Have something said in the thread of an owner's session, once for each id `call` of its own; '' for none.
+        """Post words in the thread of an owner's session, once for each id `call` of the caller; '' for no id.
 
         Raises NotTheirSession, NotBound, SaidTooMuch and NoteSettled.
         """
 
     async def list(self, owner: KeyOwner) -> Sequence[Mapping[str, object]]:
-        """The newest sessions that are an owner's, of the admin's token all, as JSON, 500 at most."""
+        """Return an owner's newest sessions as JSON, 500 at most. The admin's token owns all."""
 
     async def at_work(self, owner: KeyOwner, who: str) -> Sequence[Mapping[str, object]]:
-        """What living sessions work on that an owner may know of, as JSON; `who` is a person or session, '' for all."""
+        """Return the work of sessions visible to an owner, as JSON. `who` is a person or session, '' for all."""
 
     async def audience(self, owner: KeyOwner) -> Audience:
-        """For whom it is kept what an owner's sessions say. Raises ChannelError while that can't be found."""
+        """Return the audience of an owner's sessions. Raises ChannelError while that can't be found."""
 
 
 class MachinesPairing(Protocol):
-    """Machines that ask for keys. Each call may raise StoreError."""
+    """The pairing of machines that ask for keys. Each call may raise StoreError."""
 
     async def begin(self, machine: str, asker: str) -> Begun:
-        """A code for a machine that calls itself so; `asker` is who asks for it. Raises TooManyCodes."""
+        """Return a code for a machine of this name. `asker` identifies the requester. Raises TooManyCodes."""
 
     async def fetch(self, code: str, secret: str, seconds: float) -> Paired | None:
-        """The key once it is allowed, one time; None where nobody has decided within so many seconds.
+        """Return the key once it is allowed, one time, or None without a decision within `seconds`.
 
-        Raises NoSuchCode, PairingOver, and NotDelivered while Slack can't say who the person is.
+        Raises NoSuchCode, PairingOver, and NotDelivered while Slack can't identify the person.
         """
 
 
 class SessionMemory(Protocol):
-    """The soul's memory as sessions know it. Each call may raise StoreError."""
+    """The soul's memory as sessions may use it. Each call may raise StoreError."""
 
     async def recall(self, owner: KeyOwner, query: str, limit: int) -> Sequence[Passage]:
-        """What fits, of what the whole workspace may know, best first; and of the owner's DM, where they chose so.
+        """Return matching passages, best first: the workspace's, and the owner's DM if the owner chose so.
 
         Raises ChannelError while that DM can't be found.
         """
 
     async def keep(self, owner: KeyOwner, where: ConversationKey, text: str, audience: Audience) -> bool:
-        """Keep a text for an audience; False where its owner has remembering paused."""
+        """Store a text for an audience. Returns False if its owner has paused remembering."""
 
     async def asked(self, owner: KeyOwner, since_ms: int) -> int:
-        """How often the sessions of a key have asked the soul, or had it keep a text, since then."""
+        """Return how often the sessions of a key have asked the soul, or had a text stored, since then."""
 
 
 class ContextWatched(Protocol):
-    """A shared context that a program watches; all programs share the looks at memory.db."""
+    """A shared context that a program watches. All programs share the reads of memory.db."""
 
     async def next(self) -> ContextState | None:
-        """What is there now; from the second time on, after something may have changed, or two seconds.
+        """Return the present state. From the second call on, waits for a possible change, at most two seconds.
 
-        None where it is for others. Raises StoreError.
+        None if the context is for others. Raises StoreError.
         """
 
 
 class SharedState(Protocol):
-    """The shared contexts that the owner of a token or key may know. Each call may raise StoreError."""
+    """The shared contexts that the owner of a token or key may access. Each call may raise StoreError."""
 
     async def all(self, owner: KeyOwner) -> Sequence[ContextState]:
-        """Those that were ever written or defined, by key."""
+        """Return the contexts that were ever written or defined, by key."""
 
     async def get(self, owner: KeyOwner, key: str) -> ContextState | None:
-        """One as it is; None where it is for others. Raises ContextRefused for what is no key."""
+        """Return one context, or None if it is for others. Raises ContextRefused for an invalid key."""
 
     async def write(self, owner: KeyOwner, key: str, data: JSONObject, seen: int | None) -> ContextState:
         """Write data made from version `seen`, None for any. Raises ContextConflict and ContextRefused."""
 
     async def members(self, owner: KeyOwner, key: str) -> Sequence[Member] | None:
-        """Who is present there; None where it is for others. Raises ContextRefused for what is no key."""
+        """Return the present members, or None if the context is for others. Raises ContextRefused."""
 
     async def renew(self, owner: KeyOwner, key: str, member: str, state: JSONObject) -> Member | None:
-        """Be present as a member, for fifteen seconds; None where it is for others.
+        """Extend the presence of a member by fifteen seconds. None if the context is for others.
 
-        Raises ContextRefused, also for a name that is not the owner's, and MemberTaken where a process has it.
+        Raises ContextRefused, also for a name that is not the owner's, and MemberTaken if another process uses the
+        name.
         """
 
     async def leave(self, owner: KeyOwner, key: str, member: str) -> None:
-        """Be present no more. Raises ContextRefused for what is no key, and no name of the owner's."""
+        """End the presence of a member. Raises ContextRefused, also for a name that is not the owner's."""
 
     def watch(self, key: str) -> AbstractContextManager[ContextWatched]:
-        """Watch one until the block ends. Raises ContextRefused for what is no key."""
+        """Watch one context until the block ends. Raises ContextRefused for an invalid key."""
 
 
 @dataclass(slots=True)
 class DaemonSide:
-    """Calls into the daemon, each of which may raise StoreError.
+    """The calls into the daemon, each of which may raise StoreError.
 
-    `find_reply` takes a conversation and the message id that the program gave. `last_name` is the name the user of a
-    conversation gave last, or ''. `enqueue` queues the background jobs of a conversation and gives their names, or None
-    for an unknown conversation. `unready` gives the reasons why the daemon can't work now, without names of users.
-    `queues` counts waiting rows by queue. `sessions` are those of Claude Code, `contexts` what souls and people share.
-    `has_neighbours` says whether another daemon on the same memory.db runs on this machine. `memory` is what sessions
-    may know of the soul's memory, `pairing` is for machines that ask for keys, `events` is for programs that report,
-    `push_reading` for what they tell the soul's senses. `pay_speech` pays for texts read aloud, None where that costs
-    nothing.
+    `find_reply` takes a conversation and the message id that the program gave. `last_name` is the last name that the
+    user of a conversation gave, or ''. `enqueue` queues the background jobs of a conversation and returns their names,
+    or None for an unknown conversation. `unready` gives the reasons why the daemon can't work now, without names of
+    users. `queues` counts waiting rows by queue. `sessions` are those of Claude Code, `contexts` the shared state.
+    `has_neighbours` is True if another daemon on the same memory.db runs on this machine. `memory` is the part of the
+    soul's memory for sessions. `pairing` serves machines that ask for keys, `events` and `push_reading` programs that
+    report. `pay_speech` pays for texts read aloud, None if that is free.
     """
 
     find_reply: Callable[[ConversationKey, str], Awaitable[StoredReply | None]]

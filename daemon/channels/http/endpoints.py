@@ -1,4 +1,4 @@
-"""The pages that handle the routes of the HTTP API, and the page of jobs, personality, health and metrics."""
+"""The handlers behind the routes of the HTTP API, and the routes of programs that report."""
 
 import asyncio
 import re
@@ -33,11 +33,11 @@ from daemon.core.telemetry.metrics import CONTENT_TYPE, Metrics
 _READY_WITHIN: Final = 2.0  # seconds; a readiness probe must not hang
 
 Personality = Callable[[str], str | None]
-"""The soul's markdown by mode, '' for the soul itself; None for a mode that it does not have."""
+"""A function that returns the soul's markdown by mode, '' for the soul itself, or None for an unknown mode."""
 
 
 class DaemonPages:
-    """The handlers of what the daemon itself can tell; `description` is the OpenAPI document.
+    """The handlers of jobs, personality, health and metrics. `description` is the OpenAPI document.
 
     All may raise Refusal and StoreError.
     """
@@ -58,7 +58,6 @@ class DaemonPages:
         self._description = description
 
     async def subprocess(self, request: web.Request) -> web.StreamResponse:
-        """Queue the background jobs of a conversation."""
         asked = await read_body(request, SubprocessRequest)
         queued = await self._side.enqueue(self._chat.conversation(asked.session))
         if queued is None:
@@ -66,7 +65,7 @@ class DaemonPages:
         return web.json_response(body=Queued(queued=queued).model_dump_json().encode(), status=202)
 
     async def personality(self, request: web.Request) -> web.StreamResponse:
-        """Give the markdown of the soul or of one of its modes."""
+        """Return the markdown of the soul or of one of its modes."""
         modes = request.query.getall("mode", [])
         if any(not re.fullmatch(ID, mode) for mode in modes) or len(modes) > 1:
             raise Refusal(422, "invalid", "That can't be the name of a mode.", "one name of letters, digits, - and _")
@@ -76,11 +75,10 @@ class DaemonPages:
         return web.Response(text=text, content_type="text/markdown", charset="utf-8")
 
     async def health(self, _request: web.Request) -> web.StreamResponse:
-        """Answer at all: the event loop runs."""
         return web.json_response(body=Alive(status="alive").model_dump_json().encode())
 
     async def readiness(self, _request: web.Request) -> web.StreamResponse:
-        """Say whether the daemon can work now."""
+        """Answer 200 if the daemon can work now, else refuse with the reasons."""
         try:
             async with asyncio.timeout(_READY_WITHIN):
                 reasons = await self._side.unready()
@@ -91,12 +89,11 @@ class DaemonPages:
         return web.json_response(body=Alive(status="ready").model_dump_json().encode())
 
     async def metrics(self, _request: web.Request) -> web.StreamResponse:
-        """Give the metrics in Prometheus' text format."""
+        """Return the metrics in Prometheus' text format."""
         body = self._metrics.expose(await self._side.queues())
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
 
     async def description(self, _request: web.Request) -> web.StreamResponse:
-        """Give the OpenAPI document."""
         return web.json_response(self._description)
 
 
@@ -135,7 +132,7 @@ _WITH_A_BODY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What it means, its content type, and its model if it is JSON of ours, or those of the events that it streams."""
+    """An answer of a route: its meaning, content type, and the model of its JSON or of the events that it streams."""
 
     meaning: str
     content_type: str = JSON
@@ -145,7 +142,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A value in the path, in the query or in a header; the handler checks what has a pattern of its own."""
+    """A value in the path, in the query or in a header. The handler checks values with a pattern of their own."""
 
     name: str
     place: str
@@ -156,11 +153,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One method on one path, and which of the pages handles it. `errors` are
-    its own, besides those of every route.
+    """One method on one path, and its handler among the pages. `errors` are added to those of every route.
 
-    `keyed` ones take the key of a person's sessions in place of the token, too, `signed` ones the signature of the
-    source that the query names. `takes` are the kinds of a body that has no model.
+    `keyed` routes also accept the key of a person's sessions in place of the token. `signed` routes also accept the
+    signature of the source that the query names. `takes` are the content types of a body without a model.
     """
 
     operation: str

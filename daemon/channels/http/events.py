@@ -1,4 +1,4 @@
-"""What programs report to a soul: the one entrance for signed events, each stored once before it is acknowledged."""
+"""The entrance for signed events of programs, each stored once before it is acknowledged."""
 
 import asyncio
 import base64
@@ -18,7 +18,7 @@ from daemon.core.sensing import LONGEST, EventSource, OtherEvent, Signing, Sourc
 from daemon.core.text import plain_lines, shortened, storable
 
 SKEW_S: Final = 300
-"""How far the clock of a source may be from ours."""
+"""Seconds by which a source's clock may differ from ours."""
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 _MOST_SIGNATURES: Final = 8
@@ -26,9 +26,9 @@ _DIGITS: Final = re.compile(r"[0-9]{1,12}")
 
 
 def signed_id(signing: Signing, key: bytes, headers: Mapping[str, str], body: bytes, now_s: float) -> str | None:
-    """The id of an event whose signature is right; None for any other.
+    """Return the id of an event whose signature is right, or None for any other.
 
-    GitHub signs neither id nor time: there the signed body is the id, so that it is never taken twice.
+    GitHub signs neither id nor time: there the signed body is the id, and is never taken twice.
     """
     if signing is Signing.GITHUB:
         made = hmac.digest(key, body, hashlib.sha256).hex()
@@ -58,21 +58,19 @@ _LEFT_OUT: Final = "[more of it was left out here]"
 
 
 class EventsTaken(Protocol):
-    """The programs that may tell something, and what they report. Each call may raise StoreError."""
+    """The sources of events, and the storing of their events. Each call may raise StoreError."""
 
     async def source(self, name: str) -> EventSource | None:
-        """The source of this name that is in force."""
+        """Return the active source of this name, or None."""
 
     async def secret(self, source: EventSource) -> str:
-        """The secret of a source. Raises ConfigError where it can't be read."""
+        """Return the secret of a source. Raises ConfigError if it can't be read."""
 
     async def take(self, source: EventSource, id_: str, words: str) -> bool:
-        """Store an event once; False if it came before. Raises TooManyEvents, OtherEvent and SourceEnded."""
+        """Store an event once. Returns False if it came before. Raises TooManyEvents, OtherEvent and SourceEnded."""
 
 
 class EventPages:
-    """The handler of events."""
-
     def __init__(self, events: EventsTaken, clock: Clock) -> None:
         self._events = events
         self._clock = clock
@@ -95,7 +93,7 @@ class EventPages:
 
 
 async def signed_by(request: web.Request, body: bytes, sources: EventsTaken, clock: Clock) -> tuple[EventSource, str]:
-    """The source that signed a request, and the id that it gave. Raises Refusal, ConfigError and StoreError."""
+    """Return the source that signed a request, and its id for it. Raises Refusal, ConfigError and StoreError."""
     names = request.query.getall("source", [])
     source = await sources.source(names[0]) if len(names) == 1 else None
     signing = source.signing if source else Signing.STANDARD
@@ -107,7 +105,7 @@ async def signed_by(request: web.Request, body: bytes, sources: EventsTaken, clo
 
 
 def readable(body: bytes, content_type: str) -> str:
-    """The words of an event: its text, or the lines of its JSON, cut to what is kept. Raises Refusal."""
+    """Return the words of an event: its text, or the lines of its JSON, cut to the stored length. Raises Refusal."""
     try:
         text = body.decode()
         data = text if content_type == _TEXT else json.loads(text)
@@ -124,7 +122,6 @@ def readable(body: bytes, content_type: str) -> str:
 
 
 def as_kept(text: str) -> str:
-    """The words of a program as they are kept: without control characters, and cut."""
     return shortened(_NO_TEXT.sub("", storable(text)).strip(), LONGEST)
 
 
@@ -137,7 +134,7 @@ def _without_noise(data: dict[str, object], depth: int = 0) -> dict[str, object]
 
 
 def not_theirs() -> Refusal:
-    """One refusal for an unknown source, a wrong signature and an old one, which must look alike."""
+    """Return the one refusal for an unknown source, a wrong signature and an old one, which must look alike."""
     hint = "sign with the secret of `soul events add`, name the source in ?source=…, and look at both clocks"
     return Refusal(
         401, "unsigned", "The source or the signature is missing, wrong, or more than five minutes off.", hint

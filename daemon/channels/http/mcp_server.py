@@ -1,7 +1,4 @@
-"""MCP by the official SDK: the server with our tools, and one request to it over the HTTP API.
-
-The SDK takes more than a second to import; only what serves MCP does that.
-"""
+"""The MCP server of the official SDK, which takes a second to import. Import this module only to serve MCP."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -27,9 +24,9 @@ Application = Callable[
 
 
 async def serve(app: Application, request: web.Request, body: bytes) -> web.StreamResponse:
-    """The application's response, written as it is made.
+    """Return the application's response, which is written while it is made.
 
-    Raises ConnectionError when the client leaves or stops reading, RuntimeError for an application without a response.
+    Raises ConnectionError if the client leaves or stops reading, RuntimeError for an application without a response.
     """
     exchange = _Exchange(request, body)
     await app(_scope(request), exchange.receive, exchange.send)
@@ -59,7 +56,7 @@ def _scope(request: web.Request) -> dict[str, Any]:
 
 
 class _Exchange:
-    """One request and its response, as an application sees them."""
+    """One request and its response, in ASGI's form."""
 
     def __init__(self, request: web.Request, body: bytes) -> None:
         self.response: web.StreamResponse | None = None
@@ -71,20 +68,20 @@ class _Exchange:
         return self._request.transport is None or self._request.transport.is_closing()
 
     async def receive(self) -> AsgiMessage:
-        """The body at once; then nothing more comes."""
+        """Return the body on the first call. Later calls never return."""
         if self._body is None:
             await asyncio.Event().wait()
         body, self._body = self._body, None
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(self, message: AsgiMessage) -> None:
-        """Take the head or a piece of the response; what is for a client that left is dropped, and is no fault."""
+        """Write the head or a piece of the response. A piece for a client that left is dropped without an error."""
         if self.left:
             return
         if message["type"] == "http.response.start":
             self.response = web.StreamResponse(status=message["status"])
             for name, value in message.get("headers", ()):
-                if name.lower() not in {b"connection", b"transfer-encoding"}:  # the server's own to decide
+                if name.lower() not in {b"connection", b"transfer-encoding"}:  # the server sets these
                     self.response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
             await self.response.prepare(self._request)
         elif self.response is not None and message.get("body"):
@@ -106,9 +103,9 @@ Context = ServerRequestContext[dict[str, object]]
 
 
 async def answer(request: web.Request, body: bytes, tools: SessionTools, owner: KeyOwner) -> web.StreamResponse:
-    """The response to one message of MCP; no session of the protocol is kept.
+    """Return the response to one message of MCP. No session of the protocol is kept.
 
-    Raises ConnectionError when the client leaves.
+    Raises ConnectionError if the client leaves.
     """
 
     async def use(name: str, arguments: Mapping[str, object]) -> ToolAnswer:
@@ -120,7 +117,7 @@ async def answer(request: web.Request, body: bytes, tools: SessionTools, owner: 
 
 
 def new_server(use: Callable[[str, Mapping[str, object]], Awaitable[ToolAnswer]]) -> Server[dict[str, object]]:
-    """A server that offers all tools; `use` does what one of them is for, by its name and arguments."""
+    """Return a server that offers all tools. `use` calls a tool by its name and arguments."""
 
     async def list_tools(_context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         offered = [

@@ -15,7 +15,7 @@ _NO_TOKEN: dict[str, list[str]] = {}
 
 
 def description(version: str) -> dict[str, Any]:  # a JSON document
-    """The whole description as JSON values; `version` is the program's."""
+    """Return the whole description as JSON values. `version` is the program's."""
     _, schemas = models_json_schema(list(_models()), ref_template=_REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:

@@ -1,4 +1,4 @@
-"""The routes by which a machine gets a key without an admin: a code to show, and the key once its person allowed it."""
+"""The pairing routes, by which a machine receives a key without an admin, and the talk of sessions with the soul."""
 
 import asyncio
 import secrets
@@ -29,11 +29,11 @@ from daemon.core.sessions import KeyOwner, Visibility, talk_of
 
 _TABLES: Final = ("/proc/self/net/tcp", "/proc/self/net/tcp6")  # proc(5)
 _IN_IPV6: Final = b"\0" * 10 + b"\xff" * 2  # RFC 4291, section 2.5.5.2
-_ACCOUNT, _INODE = 7, 9  # fields of a row; the inode of a socket that its program has closed is 0
+_ACCOUNT, _INODE = 7, 9  # fields of a row; the inode is 0 once the program has closed the socket
 
 
 def asker_at(there: Any, here: Any) -> str:  # noqa: ANN401  # addresses as Python's sockets give them; None once it is closed
-    """The account of a program on this machine, where the kernel tells it; else the address. It reads files.
+    """Return the account of a local program if the kernel lists it, else the address. Reads files.
 
     `there` and `here` are the two ends of a connection.
     """
@@ -48,7 +48,7 @@ def asker_at(there: Any, here: Any) -> str:  # noqa: ANN401  # addresses as Pyth
 
 
 def _written(end: Any, *, wide: bool) -> str:  # noqa: ANN401  # as above
-    """An address and port as the kernel writes them; `wide`: an IPv4 address in the form of IPv6."""
+    """Return an address and port in the kernel's form. `wide`: an IPv4 address in the form of IPv6."""
     packed = socket.inet_pton(socket.AF_INET6 if ":" in end[0] else socket.AF_INET, end[0])
     if wide and len(packed) == struct.calcsize("I"):
         packed = _IN_IPV6 + packed
@@ -63,7 +63,7 @@ def _rows() -> Iterator[list[str]]:
                 yield from map(str.split, lines)
 
 
-_MOST_WAITING: Final = 40  # machines that are answered once something happens
+_MOST_WAITING: Final = 40  # machines whose answers wait for a decision
 
 
 class _Body(BaseModel):
@@ -110,21 +110,21 @@ def _ends(request: web.Request) -> tuple[object, object]:
 
 
 class PairPages:
-    """The handlers. All may raise Refusal, StoreError, and what `MachinesPairing` raises."""
+    """The handlers of pairing. All may raise Refusal, StoreError, and the errors of `MachinesPairing`."""
 
     def __init__(self, side: DaemonSide) -> None:
         self._pairing = side.pairing
         self._waiting = 0
 
     async def begin(self, request: web.Request) -> web.Response:
-        """Give a machine a code and its secret."""
+        """Return a code and its secret to a machine."""
         machine = (await read_body(request, PairRequest)).machine
         begun = await self._pairing.begin(machine, await asyncio.to_thread(asker_at, *_ends(request)))
         shown = PairBegun(code=begun.code, secret=begun.secret, soul=begun.soul, until_ms=begun.until_ms)
         return web.json_response(body=shown.model_dump_json().encode())
 
     async def fetch(self, request: web.Request) -> web.Response:
-        """Give the machine its key, once, or say that nobody has decided yet."""
+        """Return its key to the machine, once, or the state that the decision is pending."""
         code, seconds = request.match_info["code"], seconds_of(request)
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         if not CODE.fullmatch(code) or scheme.lower() != "bearer" or not secret.strip():
@@ -155,7 +155,7 @@ _TRIES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class SentWords:
-    """What is said: the words, who says them, by which name, and who may ever learn of it."""
+    """A message: the words, their author, the author's name, and the audience."""
 
     words: str
     author: str
@@ -164,7 +164,7 @@ class SentWords:
 
 
 class HttpIntake:
-    """Stores messages, and finds those that came before."""
+    """The store of messages, which also finds known ones."""
 
     def __init__(self, intake: Intake, side: DaemonSide, clock: Clock) -> None:
         self._intake = intake
@@ -173,7 +173,7 @@ class HttpIntake:
         self._last_ts = 0
 
     async def known(self, question: Question, words: str) -> StoredReply | None:
-        """The message if it came before. Raises Refusal when its text was different then, and StoreError."""
+        """Return the reply to a known message. Raises Refusal if its text was different, and StoreError."""
         known = await self._side.find_reply(question.conversation, question.message_id)
         if known is not None and known.message != words:
             hint = "give every message an id of its own"
@@ -181,7 +181,7 @@ class HttpIntake:
         return known
 
     async def store(self, question: Question, message: SentWords) -> str:
-        """Store a message once and give its ts. Raises Refusal when no free ts was found, StoreError."""
+        """Store a message once and return its ts. Raises Refusal if no free ts was found, StoreError."""
         where = question.conversation
         event = f"{where.channel}/{where.thread}/{question.message_id}"
         for attempt in range(_TRIES):
@@ -200,24 +200,24 @@ class HttpIntake:
             )
             if await self._intake.accept(arrival) is not Acceptance.DUPLICATE:
                 return ts
-            # Either the same message came a moment ago, or another message has this very ts.
+            # Either the same message came a moment ago, or another message has the same ts.
             if (known := await self.known(question, message.words)) is not None:
                 return known.ts
         raise Refusal(503, "busy", "The message could not be stored.", "try again", {"Retry-After": "1"})
 
     def next_ts(self) -> str:
-        """Seconds with six decimals, as Slack writes them; always larger than the one before."""
+        """Return seconds with six decimals, as Slack writes them, always larger than the last."""
         self._last_ts = max(self._last_ts + 1, self._clock.now_ms() * 1000 + secrets.randbelow(1000))
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
 
 
-_LONGEST_S: Final = 900.0  # a reply that takes longer is fetched by asking once more with the same id
+_LONGEST_S: Final = 900.0  # seconds; a slower reply is fetched by asking again with the same id
 _HOUR_MS: Final = 3_600_000
 _SESSION_TALK_MOST_WAITING: Final = 10
 
 
 class SessionTalk:
-    """Puts what sessions say to the soul; each key may ask, or have a text kept, `hourly` times in an hour."""
+    """The talk of sessions with the soul. Each key may ask, or have a text stored, `hourly` times in an hour."""
 
     def __init__(
         self,
@@ -243,15 +243,15 @@ class SessionTalk:
         return talk_of(self._soul, self._workspace, owner, session)
 
     async def ask(self, owner: KeyOwner, session: str, words: str, message_id: str) -> StoredReply:
-        """Say something and wait for the reply; the same id brings the same reply again, and costs nothing.
+        """Send a message and wait for the reply. The same id returns the same reply again, at no cost.
 
-        Raises Refusal, NotDelivered while its owner's direct messages can't be found, and StoreError.
+        Raises Refusal, NotDelivered while its owner's DM can't be found, and StoreError.
         """
         with self._waits(owner):
             return await self._ask(owner, session, words, message_id)
 
     async def keep(self, owner: KeyOwner, session: str, text: str) -> bool:
-        """Have a text kept; False where its owner has remembering paused. Raises as `ask` does."""
+        """Store a text. Returns False if its owner has paused remembering. Raises as `ask` does."""
         audience = await self._side.sessions.audience(owner)
         async with self._counting:
             await self._require_budget(owner)
@@ -277,7 +277,7 @@ class SessionTalk:
     async def _say(self, question: Question, owner: KeyOwner, words: str) -> str:
         audience = await self._side.sessions.audience(owner)
         name = f"{owner.name}'s session" if owner.name else "the admin's session"
-        async with self._counting:  # so that many at once can't all find room
+        async with self._counting:  # else concurrent calls could pass the budget together
             await self._require_budget(owner)
             return await self._intake.store(question, SentWords(words, owner.author, name, audience))
 
@@ -288,7 +288,7 @@ class SessionTalk:
 
     @contextmanager
     def _waits(self, owner: KeyOwner) -> Iterator[None]:
-        """Count a question of a key until it is answered; the admin's token has no such bound."""
+        """Count a question of a key until it is answered. The admin's token has no limit."""
         if owner.key and self._waiting[owner.key] >= _SESSION_TALK_MOST_WAITING:
             message = f"{_SESSION_TALK_MOST_WAITING} questions of this key wait for their replies, which is the most."
             raise Refusal(429, "too_many", message, "ask again once one of them is answered")
@@ -297,13 +297,13 @@ class SessionTalk:
             yield
         finally:
             self._waiting[owner.key] -= 1
-            self._waiting += Counter()  # without those of which none waits
+            self._waiting += Counter()  # drops keys with a count of zero
 
     async def _reply(self, question: Question, reader: ReplyReader) -> StoredReply:
         async with alongside(self._beat(reader)):
             while True:
                 reader.changed.clear()
-                reader.take()  # the draft is not shown, and must not pile up
+                reader.take()  # the draft is not shown, and must not accumulate
                 look_up, reader.look_up = reader.look_up, False
                 if self._live.closing:
                     hint = f"ask again with the id {question.message_id} and the same words"
@@ -315,7 +315,7 @@ class SessionTalk:
                 await reader.changed.wait()
 
     async def _beat(self, reader: ReplyReader) -> None:
-        """Look the reply up now and then, too: another daemon may have replied."""
+        """Look the reply up periodically, since another daemon may have replied."""
         while True:
             await self._clock.sleep(BEAT)
             reader.wake()

@@ -1,8 +1,4 @@
-"""Access to the HTTP API: the right Host, no web pages, and the bearer token where a route asks for it.
-
-The token is the admin's. It comes from the settings; without one there, the first start makes it and keeps it in the
-home folder. Some routes also take the key of a person's sessions.
-"""
+"""The checks of HTTP requests (Host, no web pages, bearer token), their bodies, connections and error responses."""
 
 import asyncio
 import hmac
@@ -45,7 +41,7 @@ _OF_CODES: Final = {
 
 
 class Refusal(Exception):
-    """A request that gets an error response."""
+    """A request that is answered with an error response."""
 
     def __init__(
         self, status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
@@ -56,7 +52,7 @@ class Refusal(Exception):
 
 
 def as_response(refusal: Refusal) -> web.Response:
-    """The refusal as a JSON response."""
+    """Return the refusal as a JSON response."""
     error = ErrorAnswer(error=ErrorDetail(code=refusal.code, message=refusal.message, hint=refusal.hint))
     return web.Response(
         status=refusal.status,
@@ -67,14 +63,14 @@ def as_response(refusal: Refusal) -> web.Response:
 
 
 def of_http(error: web.HTTPException) -> Refusal:
-    """An error that aiohttp raised, in our form."""
+    """Return the refusal for an error that aiohttp raised."""
     code, message, hint = _BY_STATUS.get(error.status, _BY_STATUS[400])
     headers = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
     return Refusal(error.status, code, message, hint, headers)
 
 
 def of_daemon(error: DaemonError) -> Refusal:
-    """A failure inside the daemon. Only a refusal's own text is shown: that of others may name files."""
+    """Return the refusal for a failure inside the daemon. Other errors' texts are hidden, since they may name files."""
     if isinstance(error, ContextRefused):
         return Refusal(422, "invalid", f"{error.message}.", error.hint)
     if isinstance(error, NotTheirSession):
@@ -93,7 +89,6 @@ def of_daemon(error: DaemonError) -> Refusal:
 
 
 def crashed() -> Refusal:
-    """An unexpected failure."""
     return Refusal(500, "crashed", "Something unexpected failed in the daemon.", "the log says what; try again")
 
 
@@ -103,18 +98,18 @@ _NO_PAGE: Final = frozenset({"", "none", "same-origin"})
 
 
 OwnerOf = Callable[[str], Awaitable[KeyOwner | None]]
-"""Whose key a text is; None for what is none."""
+"""A function that returns the owner of a key, or None for a text that is no valid key."""
 
 OWNER: Final = web.RequestKey("owner", KeyOwner)
-"""Whose a request is, for its handler."""
+"""The owner of a request's token or key, for its handler."""
 
 
 class Auth:
-    """Middleware that checks every request.
+    """The middleware that checks every request.
 
-    `hosts` are the names by which requests may name this machine, beside its own. `free` are the paths, as the route
-    table writes them, without a token, `keyed` those that take keys, too, `signed` those whose handler looks at the
-    signature of the source that the query names. `owner_of` gives whose key a text is.
+    `hosts` are the names by which requests may name this machine, in addition to loopback. `free` are the paths, as in
+    the route table, without a token. `keyed` paths also accept keys. The handlers of `signed` paths check the signature
+    of the source that the query names. `owner_of` returns the owner of a key.
     """
 
     def __init__(
@@ -136,7 +131,7 @@ class Auth:
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Pass the request on. Raises Refusal."""
+        """Check the request and pass it on. Raises Refusal."""
         self._require_host(request)
         _require_no_page(request)
         resource = request.match_info.route.resource
@@ -149,7 +144,7 @@ class Auth:
     def _require_host(self, request: web.Request) -> None:
         """Refuse a foreign host name, which a hostile DNS server may point at this machine (DNS rebinding).
 
-        The bare address that the request came to is always right: no foreign web page can be served from it.
+        The bare address that the request came to is always allowed: no foreign web page can be served from it.
         """
         try:
             name = URL(f"http://{request.host}").host or ""
@@ -163,9 +158,9 @@ class Auth:
             raise Refusal(421, "wrong_host", "The request names another host.", hint)
 
     async def _owner(self, request: web.Request, *, takes_keys: bool) -> KeyOwner:
-        """Whose request it is. Raises Refusal, and what `owner_of` raises."""
+        """Return the request's owner. Raises Refusal, and the errors of `owner_of`."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        # Compared in constant time, so that timing gives nothing of the token away.
+        # Compared in constant time, against timing attacks.
         same = hmac.compare_digest(self._token.encode(), given.strip().encode("utf-8", "surrogateescape"))
         owner = THE_ADMIN if same else await self._owner_of(given.strip()) if takes_keys else None
         if scheme.lower() != "bearer" or owner is None:
@@ -177,18 +172,21 @@ class Auth:
 
 
 def no_entry(hint: str) -> Refusal:
-    """The refusal of a token or key that opens nothing."""
+    """Return the refusal of an invalid token or key."""
     return Refusal(401, "unauthorized", "The token is missing or wrong.", hint, {"WWW-Authenticate": "Bearer"})
 
 
 def _require_no_page(request: web.Request) -> None:
-    """Programs send no Origin; web pages do, and they would act for the user who has them open."""
+    """Refuse requests of web pages, which would act for the user who has them open. Programs send no Origin."""
     if "Origin" in request.headers or request.headers.get("Sec-Fetch-Site", "") not in _NO_PAGE:
         raise Refusal(403, "web_page", "Web pages have no access.", "call the API from a program")
 
 
 def bearer_token(settings: Settings, emit: Emit) -> str:
-    """The token in force. Blocks on a small file; two daemons that start at once agree. Raises ConfigError."""
+    """Return the admin's token, from the settings or the home folder, where the first start stores a new one.
+
+    Blocks on a small file. Two daemons that start at once agree. Raises ConfigError.
+    """
     if settings.http_token is not None:
         return settings.http_token.get_secret_value()
     hint = "set SOUL_HTTP_TOKEN, or make the home folder writable for the daemon"
@@ -199,32 +197,32 @@ _READABLE: Final = "send HTTP/1.1, with an address and headers of less than 8 Ki
 _IDLE: Final = 75.0  # seconds after which an idle connection is closed
 
 
-_FIRST_REQUEST: Final = 8.0  # seconds within which a client has to send its first one
+_FIRST_REQUEST: Final = 8.0  # seconds within which a client has to send its first request
 _MOST: Final = 128  # connections
-_SHARE: Final = 4  # of the file descriptors that the process may have, one in so many is for connections
+_SHARE: Final = 4  # one in so many of the process's file descriptors is for connections
 
 
 def connections(server: web.Server, emit: Emit) -> Callable[[], asyncio.Protocol]:
-    """What makes the connections of a server; where there are too many, the oldest idle one is closed."""
-    opened: dict[_Connection, None] = {}  # in the order in which they came
+    """Return the factory of a server's connections. At the limit the oldest idle connection is closed."""
+    opened: dict[_Connection, None] = {}  # in the order of their opening
     most = min(_MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _SHARE)
     return lambda: _Connection(server, emit, opened, most)
 
 
 def client_left(request: web.Request) -> asyncio.Event:
-    """Is set once the connection of a request has ended."""
+    """Return the event that is set once the connection of a request has ended."""
     connection = request.protocol
-    assert isinstance(connection, _Connection)  # the server makes no others
+    assert isinstance(connection, _Connection)  # the server makes this kind only
     return connection.left
 
 
 class _Connection(web.RequestHandler):
-    """aiohttp's connection, except that even an unreadable request gets an error in our form without a server name."""
+    """aiohttp's connection, with errors in our form even for unreadable requests, and without a server name."""
 
     __slots__ = ("_emit", "_first", "_most", "_opened", "left")
 
     def __init__(self, server: web.Server, emit: Emit, opened: "dict[_Connection, None]", most: int) -> None:
-        # Compressed bodies are refused by their header; unpacking them first would only meet faults or bombs.
+        # Compressed bodies are refused by their header. Unpacking them first would only allow errors and zip bombs.
         loop = asyncio.get_running_loop()
         super().__init__(server, loop=loop, access_log=None, keepalive_timeout=_IDLE, auto_decompress=False)  # type: ignore[arg-type]  # None switches it off
         self._emit, self._opened, self._most = emit, opened, most
@@ -232,7 +230,7 @@ class _Connection(web.RequestHandler):
         self.left = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Make room for the client, or close the connection where all others are in use."""
+        """Make room for the client, or close the connection if all others are in use."""
         super().connection_made(transport)
         if len(self._opened) >= self._most:
             idle = next((one for one in self._opened if one.is_idle), self)
@@ -253,7 +251,7 @@ class _Connection(web.RequestHandler):
             self.force_close()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """The client has left."""
+        """Record that the client has left."""
         self.left.set()
         self._opened.pop(self, None)
         if self._first is not None:
@@ -267,7 +265,7 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The response to a request that reached no handler; closes the connection."""
+        """Return the response to a request that reached no handler, and close the connection."""
         if request.writer.output_size > 0:
             raise ConnectionError("the response has begun and can't be taken back")
         if status < 500:  # noqa: PLR2004  # the client's fault
@@ -277,7 +275,7 @@ class _Connection(web.RequestHandler):
             self._emit("http.crashed", error=exc)
             refusal = crashed()
         response = as_response(refusal)
-        response.headers["Server"] = ""  # when it is missing, aiohttp adds its own name
+        response.headers["Server"] = ""  # without this header aiohttp adds its own name
         response.force_close()
         return response
 
@@ -290,7 +288,7 @@ _OF_PATTERNS: Final = {
 
 
 def no_json() -> Refusal:
-    """The refusal of a body that is no JSON, or that is JSON which no reader takes."""
+    """Return the refusal of a body that is no JSON, or JSON that no reader accepts."""
     hint = (
         "send one JSON object in UTF-8, of whole characters, not deeply nested, with numbers of less than 4,300 digits"
     )
@@ -298,7 +296,7 @@ def no_json() -> Refusal:
 
 
 def reasons(error: ValidationError, whole: str) -> str:
-    """The first faults, by field; `whole` names what has the fields."""
+    """Return the first validation errors, by field. `whole` names the validated object."""
     errors = error.errors(include_url=False, include_input=False)[:_FIELD_FAULTS_MOST]
     return "; ".join(f"{'.'.join(map(str, one['loc'])) or whole}: {_said(one)}" for one in errors)
 
@@ -307,7 +305,7 @@ def _said(fault: ErrorDetails) -> str:
     return _OF_PATTERNS.get(fault.get("ctx", {}).get("pattern", ""), fault["msg"])
 
 
-LARGEST: Final = 256 * 1024  # bytes; 20,000 characters fit, however they are escaped
+LARGEST: Final = 256 * 1024  # bytes; 20,000 characters fit in any escaping
 _JSON: Final = "application/json"
 _SLOWEST: Final = 30.0  # seconds that a body may take to arrive
 
@@ -315,12 +313,15 @@ Body = TypeVar("Body", bound=BaseModel)
 
 
 async def read_body(request: web.Request, model: type[Body]) -> Body:
-    """The body as `model`. Raises Refusal: 400 broken JSON, 408 too slow, 413 too large, 415 not JSON, 422 invalid."""
+    """Return the body as `model`.
+
+    Raises Refusal: 400 broken JSON, 408 too slow, 413 too large, 415 not JSON, 422 invalid.
+    """
     return body_of(await read_raw(request), model)
 
 
 def body_of(raw: bytes, model: type[Body]) -> Body:
-    """The body as `model`. Raises Refusal: 400 broken JSON, 422 invalid."""
+    """Return the body as `model`. Raises Refusal: 400 broken JSON, 422 invalid."""
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
@@ -328,9 +329,9 @@ def body_of(raw: bytes, model: type[Body]) -> Body:
 
 
 def mended(raw: bytes) -> bytes:
-    """Return JSON that strict readers take: with control characters escaped, and U+FFFD for halves of characters.
+    """Return JSON that strict readers accept: control characters escaped, U+FFFD for lone surrogates.
 
-    It is for what a program repeats from elsewhere: one odd text loses no event. What is no JSON stays as it is.
+    It is for texts that a program repeats from elsewhere: one odd text loses no event. Invalid JSON stays unchanged.
     """
     try:
         value = json.loads(raw.decode("utf-8", "replace"), strict=False)
@@ -340,7 +341,7 @@ def mended(raw: bytes) -> bytes:
 
 
 async def read_raw(request: web.Request, kinds: tuple[str, ...] = (_JSON,), most: int = LARGEST) -> bytes:
-    """The body as it came. Raises Refusal: 408 too slow, 413 too large, 415 another kind; HTTPException: 413."""
+    """Return the raw body. Raises Refusal: 408 too slow, 413 too large, 415 another kind; HTTPException: 413."""
     if request.content_type not in kinds or "Content-Encoding" in request.headers:
         if kinds == (_JSON,):
             raise Refusal(415, "not_json", "The body must be plain JSON.", "send Content-Type: application/json")
@@ -365,7 +366,7 @@ _LONGEST_WAIT: Final = 25
 
 
 def seconds_of(request: web.Request) -> float:
-    """How long to wait. Raises Refusal."""
+    """Return the seconds to wait, from the query. Raises Refusal."""
     given = request.query.getall("wait", ["0"])
     if len(given) != 1 or not (given[0].isascii() and given[0].isdigit() and int(given[0][:9]) <= _LONGEST_WAIT):
         raise Refusal(422, "invalid", "That can't be waited for.", f"wait=0 to wait={_LONGEST_WAIT}, in seconds")

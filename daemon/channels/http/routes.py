@@ -1,4 +1,4 @@
-"""The one table of routes; the server and the OpenAPI description are made from it."""
+"""The one table of routes, from which the server and the OpenAPI description are made."""
 
 from typing import Final
 

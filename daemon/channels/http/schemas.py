@@ -1,4 +1,4 @@
-"""The requests, responses and stream events of the HTTP API as pydantic models: they check bodies and describe them."""
+"""The requests, responses and stream events of the HTTP API, as pydantic models for validation and description."""
 
 from typing import Annotated, Final
 
@@ -21,7 +21,7 @@ Name = Annotated[
 Voice = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_+.-]{0,63}$")]
 
 
-class _Request(BaseModel):  # built with the first one, as all here: no start and no message in Slack needs them
+class _Request(BaseModel):  # built at its first use: neither the start nor a message in Slack needs it
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
@@ -248,6 +248,6 @@ EVENTS: Final[dict[str, type[BaseModel]]] = {
 
 
 CONTEXT_EVENTS: Final[dict[str, type[BaseModel]]] = {"soul:context:changed": StreamContext}
-"""The events of a shared context that is watched, by name."""
+"""The events of a watched shared context, by name."""
 
 Event = StreamStart | StreamChunk | StreamTask | StreamDone | StreamError

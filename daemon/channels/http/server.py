@@ -1,4 +1,4 @@
-"""The HTTP server: binds the address, joins routes and handlers, and turns every error into a response of one form."""
+"""The HTTP server: it binds the address, joins routes and handlers, and turns every error into a uniform response."""
 
 import asyncio
 import errno
@@ -32,7 +32,7 @@ _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosni
 
 
 class ApiServer:
-    """A server on one address; clients may reach it by other `names`, too, through a proxy."""
+    """A server on one address. Clients may also reach it by other `names`, through a proxy."""
 
     def __init__(
         self,
@@ -61,13 +61,13 @@ class ApiServer:
         self._stopping = False
 
     async def open(self, port: int, *, instead: Callable[[], Awaitable[bool]]) -> str:
-        """Listen; gives the URL without a trailing slash.
+        """Listen, and return the URL without a trailing slash.
 
-        A port that is in use is replaced by a free one if `instead` says so. Raises ConfigError when no address can be
-        had, and StoreError.
+        A port that is in use is replaced by a free one if `instead` returns True. Raises ConfigError if no address is
+        available, and StoreError.
         """
         await self._runner.setup()
-        assert self._runner.server is not None  # set up just now
+        assert self._runner.server is not None  # set up above
         factory = connections(self._runner.server, self._emit)
         try:
             self._server = await self._bound(factory, port, instead)
@@ -101,20 +101,19 @@ class ApiServer:
         return await loop.create_server(factory, self._host, 0)
 
     def stop_listening(self) -> None:
-        """Refuse new connections, and new requests on open ones; responses in progress go on."""
+        """Refuse new connections, and new requests on open ones. Responses in progress go on."""
         self._stopping = True
         if self._server is not None:
             self._server.close()
             self._server = None
 
     async def close(self) -> None:
-        """End every connection."""
         self.stop_listening()
         await self._runner.cleanup()
 
     @web.middleware
     async def _count(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """The outermost middleware: errors become responses, and every response is counted."""
+        """Turn errors into responses and count every response, as the outermost middleware."""
         response = await self._response(request, handler)
         resource = request.match_info.route.resource
         self._metrics.requested(resource.canonical if resource else "unknown", request.method, response.status)
@@ -136,7 +135,7 @@ class ApiServer:
                 return of_http(error)
             case DaemonError():
                 refusal = of_daemon(error)
-                if refusal.status == _UNAVAILABLE:  # else the client asked for what can't be
+                if refusal.status == _UNAVAILABLE:  # other refusals are the client's fault
                     self._emit("http.request_failed", reason=error.message, hint=error.hint)
                 return refusal
             case ConnectionError() | web.RequestPayloadError():
@@ -147,6 +146,6 @@ class ApiServer:
 
 
 async def _set_headers(_request: web.Request, response: web.StreamResponse) -> None:
-    """The headers of every response, and no `Server`: it would name the software."""
+    """Set the headers of every response, and remove `Server`, which would name the software."""
     response.headers.popall("Server", None)
     response.headers.update(_HEADERS)

@@ -1,4 +1,4 @@
-"""The routes for sessions of Claude Code: their hooks report here, people's programs see them, notes are answered."""
+"""The routes for sessions of Claude Code: hooks report events, programs list sessions and answer notes."""
 
 import asyncio
 from collections import Counter
@@ -29,14 +29,14 @@ from daemon.core.sessions import Attended, Handed, HookEvent, KeyEnded, KeyOwner
 from daemon.core.text import visible_line
 
 GRACE_S: Final = 3.0
-"""A companion asks again at once, and makes a lost connection anew within this time."""
+"""Seconds within which a companion polls again; it reopens a lost connection within this time."""
 
 _NONE_LEFT_S: Final = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Companion:
-    """By whom and for which process a poll is held."""
+    """The owner and process of a poll."""
 
     person: str
     key: str
@@ -44,7 +44,7 @@ class _Companion:
 
 
 class CompanionPolls:
-    """Counts the polls of each companion, and tells of those that come no more."""
+    """The open polls of each companion. It reports companions that no longer poll."""
 
     def __init__(self, side: DaemonSide, clock: Clock) -> None:
         self._companions = side.sessions.companions
@@ -56,7 +56,7 @@ class CompanionPolls:
     async def wait(
         self, request: web.Request, owner: KeyOwner, process: str, *, wakes: bool, seconds: float
     ) -> Attended:
-        """Wait with a companion for what it is to wake its session with; the wait ends when the companion does.
+        """Wait with a companion for a note that wakes its session. The wait ends if the companion leaves.
 
         Raises StoreError.
         """
@@ -79,7 +79,7 @@ class CompanionPolls:
         return await waiting if waiting.done() else Attended("")
 
     async def watch(self) -> None:
-        """Tell of companions that come no more, until cancelled. Raises StoreError; what is told is told again then."""
+        """Report companions that no longer poll, until cancelled. Raises StoreError; the report is then repeated."""
         while True:
             now = self._clock.monotonic()
             for companion, due in list(self._due.items()):
@@ -118,7 +118,7 @@ class HookInput(BaseModel):
     session_id: Id = Field(description="The session.")
 
     def text(self, name: str, most: int = _SHORT) -> str:
-        """A field that is a text, on one line and cut; what is none counts as absent."""
+        """Return a text field, on one line and cut, or an empty string for other types."""
         value = (self.model_extra or {}).get(name)
         return visible_line(value)[:most] if isinstance(value, str) else ""
 
@@ -128,7 +128,6 @@ class HookInput(BaseModel):
         return value[:_MOST_WORDS] if isinstance(value, str) else ""
 
     def says(self, name: str) -> bool:
-        """Whether a field is true."""
         return (self.model_extra or {}).get(name) is True
 
 
@@ -154,7 +153,7 @@ class SessionEvent(BaseModel):
     note: Short = Field("", description="At the start of a turn: the note with which its companion began it.")
 
     def event(self, received_ms: int) -> HookEvent:
-        """The event, received now by our clock."""
+        """Return the event, received now by our clock."""
         text = self.hook.text
         lag = min(max(0, (self.now_ms or self.sent_ms) - self.sent_ms), _LONGEST_LAG_MS)
         return HookEvent(
@@ -198,7 +197,6 @@ class NoteAnswer(BaseModel):
 
     @classmethod
     def of(cls, note: Handed) -> "NoteAnswer":
-        """A note as it is answered."""
         return cls(id=note.id, kind=note.kind, sender=note.sender, text=note.text)
 
 
@@ -275,12 +273,10 @@ class SessionPages:
         self._polls = set[asyncio.Task[Any]]()
 
     def close(self) -> None:
-        """Answer all who wait for notes at once: the daemon stops."""
         for poll in self._polls:
             poll.cancel()
 
     async def take(self, request: web.Request) -> web.Response:
-        """Take what a hook sent, once."""
         event = body_of(mended(await read_raw(request)), SessionEvent).event(self._clock.now_ms())
         try:
             heard = await self._sessions.hear(event, request[OWNER])
@@ -294,11 +290,10 @@ class SessionPages:
         return web.json_response(body=answer.model_dump_json(exclude=left_out).encode())
 
     async def list(self, request: web.Request) -> web.Response:
-        """Give the sessions that the key may see."""
         return web.json_response(await self._sessions.list(request[OWNER]))
 
     async def notes(self, request: web.Request) -> web.Response:
-        """Give what people ask a session, once there is something new or the wait is over."""
+        """Return the questions to a session, once there is a new one or the wait is over."""
         owner: KeyOwner = request[OWNER]
         if "process" in request.query:
             return await self._notes_of_companion(request, owner)
@@ -317,7 +312,7 @@ class SessionPages:
         return response
 
     async def _until_stop(self, poll: asyncio.Task[T]) -> T | None:
-        """What a poll came to; None where the daemon stops, or the client left. Raises Refusal for an ended key."""
+        """Return a poll's result, or None if the daemon stops or the client left. Raises Refusal for an ended key."""
         self._polls.add(poll)
         try:
             await asyncio.wait((poll,))
@@ -330,12 +325,10 @@ class SessionPages:
             raise no_entry(error.hint) from error
 
     async def _require_key(self, owner: KeyOwner) -> None:
-        """Raises Refusal where the key was revoked meanwhile."""
         if await self._sessions.still(owner) is None:
             raise no_entry("ask the admin for another key")
 
     async def reply(self, request: web.Request) -> web.Response:
-        """Take a session's answer, once."""
         where, text = request.match_info, (await read_body(request, NoteReply)).text
         await self._sessions.answer(request[OWNER], where["id"], where["note"], text)
         return web.Response(status=204)
@@ -346,7 +339,7 @@ def _listed(notes: Sequence[Handed]) -> web.Response:
 
 
 def _process(request: web.Request) -> str:
-    """The process of the session whose companion asks. Raises Refusal."""
+    """Return the process of the session whose companion asks. Raises Refusal."""
     given = request.query.getall("process")
     if len(given) != 1 or not 0 < len(given[0]) <= _LONGEST_PROCESS or not given[0].isprintable():
         hint = "give it as the hooks do, as host/boot/namespace/pid/start"

@@ -1,4 +1,4 @@
-"""One reply as a stream of server-sent events: the live draft first, then the stored reply from memory.db."""
+"""The stream of one reply as server-sent events: the live draft first, then the stored reply from memory.db."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ _MOST_TASKS: Final = 64
 
 @dataclass(slots=True)
 class ReplyUpdate:
-    """What is new for a reader; `restarted` says that everything before it is void."""
+    """The news for a reader. `restarted`: everything before is void."""
 
     restarted: bool = False
     text: str = ""
@@ -34,7 +34,7 @@ class ReplyUpdate:
 class ReplyReader:
     """One client waiting for the reply to one message, whose `ts` is in seconds.
 
-    `changed` is set when there is something to take or to look up; `look_up` says that memory.db may have the reply.
+    `changed` is set when there is something to take or to look up. `look_up` is True when memory.db may have the reply.
     """
 
     def __init__(self, ts: float) -> None:
@@ -47,34 +47,32 @@ class ReplyReader:
         self._tasks: dict[str, Task] = {}
 
     def restart(self) -> None:
-        """A reply begins; drop what an earlier attempt said."""
         self._restarted, self._size = True, 0
         self._pieces.clear()
         self._tasks.clear()
         self.changed.set()
 
     def add_text(self, text: str) -> None:
-        """Take more of the reply; beyond the cap on unread text it is dropped, since the stored reply has it."""
+        """Take more of the reply. Text beyond the cap on unread text is dropped, since the stored reply has it."""
         if self._size < _MOST_UNREAD:
             self._pieces.append(text)
         self._size += len(text)
         self.changed.set()
 
     def add_task(self, task: Task) -> None:
-        """Take a task; only its newest state is kept."""
+        """Take a task. Only its newest state is kept."""
         if task.id in self._tasks or len(self._tasks) < _MOST_TASKS:
             self._tasks[task.id] = task
             self.changed.set()
 
     def wake(self) -> None:
-        """memory.db may have the reply by now."""
         self.look_up = True
         self.changed.set()
 
     def take(self) -> ReplyUpdate:
-        """Everything new since the last call."""
+        """Return everything new since the last call."""
         update = ReplyUpdate(self._restarted, "".join(self._pieces), tuple(self._tasks.values()))
-        if self._size < _MOST_UNREAD:  # after a gap no more text may follow: it would read as if nothing were missing
+        if self._size < _MOST_UNREAD:  # later text would hide the gap
             self._size = 0
         self._restarted = False
         self._pieces.clear()
@@ -106,7 +104,7 @@ class LiveReplies:
 
     @contextmanager
     def reader(self, conversation: ConversationKey, ts: str) -> Iterator[ReplyReader]:
-        """A reader for the reply to the message with this ts; it starts with what the draft holds already."""
+        """Provide a reader for the reply to the message with this ts. It starts with the present draft."""
         reader = ReplyReader(float(ts))
         draft = self._drafts.get(conversation)
         if draft is not None and reader.ts <= draft.ts:
@@ -124,13 +122,12 @@ class LiveReplies:
                 del self._readers[conversation]
 
     def begin(self, conversation: ConversationKey, ts: str) -> None:
-        """Begin a reply to the messages up to `ts`."""
         self._drafts[conversation] = draft = _Draft(float(ts))
         for reader in self._readers_of(conversation, draft):
             reader.restart()
 
     def say(self, conversation: ConversationKey, text: str) -> None:
-        """Add to the reply in progress; ignored where there is none."""
+        """Add to the reply in progress, if any."""
         if (draft := self._drafts.get(conversation)) is None:
             return
         if draft.size < _MOST_UNREAD:
@@ -140,7 +137,7 @@ class LiveReplies:
             reader.add_text(text)
 
     def show(self, conversation: ConversationKey, task: Task) -> None:
-        """Show a task's state beside the reply in progress; ignored where there is none."""
+        """Show a task's state in addition to the reply in progress, if any."""
         if (draft := self._drafts.get(conversation)) is None:
             return
         if task.id in draft.tasks or len(draft.tasks) < _MOST_TASKS:
@@ -149,13 +146,12 @@ class LiveReplies:
             reader.add_task(task)
 
     def end(self, conversation: ConversationKey) -> None:
-        """The draft is over; the readers look the result up in memory.db."""
+        """End the draft. The readers look the result up in memory.db."""
         self._drafts.pop(conversation, None)
         for reader in self._readers.get(conversation, ()):
             reader.wake()
 
     def close(self) -> None:
-        """Wake every reader for the last time: the daemon stops."""
         self.closing = True
         for readers in self._readers.values():
             for reader in readers:
@@ -170,7 +166,7 @@ _SLOWEST: Final = 30.0  # seconds that one write to the client may take
 
 
 def server_sent(name: str, event: BaseModel) -> bytes:
-    """An event as bytes; lone surrogates become question marks."""
+    """Return an event as bytes. Lone surrogates become question marks."""
     data = json.dumps(event.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False)
     return f"event: {name}\ndata: {data}\n\n".encode("utf-8", "replace")
 
@@ -178,7 +174,7 @@ def server_sent(name: str, event: BaseModel) -> bytes:
 async def send_events(
     request: web.Request, pieces: AsyncGenerator[bytes, None], emit: Emit, **about: object
 ) -> web.StreamResponse:
-    """Write the pieces until they end or the client is gone; `about` are fields of what is logged of it."""
+    """Write the pieces until they end or the client is gone. `about` are fields for the log."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
     try:
         await response.prepare(request)
@@ -213,20 +209,19 @@ _CLOSING: Final = StreamError(
 
 
 def why_no_reply(reply: StoredReply) -> tuple[str, str, str]:
-    """Why a settled message has no reply, as a code and in words, and a hint."""
+    """Return a code, a message and a hint that explain why a settled message has no reply."""
     if reply.apology and reply.parts:
         return "apology", "".join(reply.parts), _FAILED[1]
     return (reply.state if reply.state in _NO_REPLY else "failed", *_NO_REPLY.get(reply.state, _FAILED))
 
 
 def encoded(event: Event) -> bytes:
-    """An event as bytes."""
     return server_sent(_NAMES[type(event)], event)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A message that a client wants the reply to."""
+    """A message whose reply a client wants."""
 
     conversation: ConversationKey
     message_id: str
@@ -237,7 +232,7 @@ class Question:
 
 
 class ReplyStream:
-    """Streams the reply to one message to one client."""
+    """The stream of the reply to one message to one client."""
 
     def __init__(self, question: Question, side: DaemonSide, live: LiveReplies, clock: Clock, emit: Emit) -> None:
         self._question = question
@@ -248,12 +243,12 @@ class ReplyStream:
         self._beats = 0
 
     async def run(self, request: web.Request, reader: ReplyReader) -> web.StreamResponse:
-        """Stream until the reply is complete or the client is gone; the reply goes on being made without a client."""
+        """Stream until the reply is complete or the client is gone. The reply is completed without a client too."""
         async with alongside(self._beat(reader)):
             return await send_events(request, self._events(reader), self._emit, session=self._question.session)
 
     async def _beat(self, reader: ReplyReader) -> None:
-        """Look the reply up now and then, too: another daemon may have replied."""
+        """Look the reply up periodically, since another daemon may have replied."""
         while True:
             await self._clock.sleep(BEAT)
             self._beats += 1
@@ -267,7 +262,7 @@ class ReplyStream:
             reader.changed.clear()
             look_up, reader.look_up = reader.look_up, False
             ending = await self._ending() if look_up else None
-            update = reader.take()  # after the look-up, so that the draft's last text precedes the ending
+            update = reader.take()  # after the lookup: the draft's last text precedes the ending
             if update.restarted and has_text:
                 yield start
                 has_text = False
@@ -285,9 +280,9 @@ class ReplyStream:
             await reader.changed.wait()
 
     async def _ending(self) -> StreamDone | StreamError | None:
-        """The last event; None while the message is unsettled or memory.db can't be read."""
+        """Return the last event, or None while the message is unsettled or memory.db can't be read."""
         question = self._question
-        if self._live.closing:  # memory.db may be closed by now
+        if self._live.closing:  # memory.db may be closed already
             return _CLOSING
         try:
             reply = await self._side.find_reply(question.conversation, question.message_id)
@@ -303,7 +298,7 @@ class ReplyStream:
 
 
 def done(question: Question, reply: StoredReply) -> StreamDone:
-    """The complete reply; `parts` only where there are several."""
+    """Return the complete reply. `parts` is empty if there is only one."""
     return StreamDone(
         session=question.session,
         message_id=question.message_id,

@@ -1,1 +1,1 @@
-"""How does the daemon speak with Slack? `incoming`, `access`, `outgoing`, and the `api` that they use."""
+"""The Slack channel: events in, access, delivery out, and the client of the Web API."""

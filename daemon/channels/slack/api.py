@@ -1,4 +1,4 @@
-"""The client of Slack's Web API: it sends a call once and tells the outcomes apart, so that no post is sent twice."""
+"""The client of Slack's Web API, with its rate limits: each call is sent once, and errors tell the outcomes apart."""
 
 from collections import OrderedDict, deque
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from daemon.core.ports.services import Clock, Emit
 
 _PACED_FOR: Final = 60.0  # seconds of evenly spaced calls after a 429
 _SPACING: Final = 1.0
-_QUEUE: Final = 2.0  # the longest wait for a slot in seconds; a later call fails with the time to wait
+_QUEUE: Final = 2.0  # the longest wait for a slot in seconds; with a longer queue a call fails with the time to wait
 _MOST_LIMITS: Final = 1000
 _MINUTE: Final = 60.0
 
@@ -29,7 +29,7 @@ _POSTING: Final = frozenset({"chat.postMessage"})
 
 @dataclass(slots=True)
 class _Limit:
-    """The rate limit of one method, for one channel where Slack counts so, in monotonic seconds."""
+    """The rate limit of one method (for posts, of one method in one channel), in monotonic seconds."""
 
     held_until: float
     paced_until: float
@@ -37,14 +37,14 @@ class _Limit:
 
 
 class Pacing:
-    """Delays calls after a 429, until its Retry-After is over and then to one a second for a minute."""
+    """The delays after a 429: a pause until Retry-After is over, then one call a second for a minute."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._limits: OrderedDict[tuple[str, str], _Limit] = OrderedDict()
 
     def pause_needed(self, method: str, channel: str) -> float:
-        """Seconds before this method may be called again in this channel; 0.0 if a slot is free or near."""
+        """Return the seconds before this method may be called again, or 0.0 if a slot is free or near."""
         now, limit = self._clock.monotonic(), self._limits.get(_key(method, channel))
         if limit is None:
             return 0.0
@@ -52,7 +52,6 @@ class Pacing:
         return max(0.0, limit.held_until - now, queue if queue > _QUEUE else 0.0)
 
     def throttled(self, method: str, channel: str, retry_after: float) -> None:
-        """Note a 429 with its Retry-After in seconds."""
         key, until = _key(method, channel), self._clock.monotonic() + retry_after
         self._limits[key] = _Limit(held_until=until, paced_until=until + _PACED_FOR, next_slot=until)
         self._limits.move_to_end(key)
@@ -60,7 +59,6 @@ class Pacing:
             self._limits.popitem(last=False)
 
     async def wait_for_slot(self, method: str, channel: str) -> None:
-        """Wait for the next slot and take it."""
         limit = self._limits.get(_key(method, channel))
         if limit is None:
             return
@@ -75,7 +73,7 @@ class Pacing:
 
 
 class Window:
-    """Allows at most `per_minute` calls in any minute."""
+    """The rate limit of `per_minute` calls in any minute."""
 
     def __init__(self, clock: Clock, per_minute: int) -> None:
         self._clock = clock
@@ -83,7 +81,6 @@ class Window:
         self._taken: deque[float] = deque()
 
     def take(self) -> bool:
-        """Take a slot and return True, or return False if none is free."""
         if self.wait_needed() > 0:
             return False
         self._taken.append(self._clock.monotonic())
@@ -94,7 +91,7 @@ class Window:
         self._taken.append(self._clock.monotonic())
 
     def wait_needed(self) -> float:
-        """Seconds until a slot is free; 0.0 if one is free now."""
+        """Return the seconds until a slot is free, or 0.0."""
         now = self._clock.monotonic()
         while self._taken and now - self._taken[0] >= _MINUTE:
             self._taken.popleft()
@@ -102,23 +99,22 @@ class Window:
         return 0.0 if beyond < 0 else self._taken[beyond] + _MINUTE - now
 
     async def wait_for_slot(self) -> None:
-        """Wait for a slot and take it."""
         while not self.take():
             await self._clock.sleep(self.wait_needed())
 
 
 def _key(method: str, channel: str) -> tuple[str, str]:
-    """What Slack counts together: a method in the whole workspace, posts in one channel."""
+    """Return the key of a rate limit: Slack counts posts in each channel, other methods in the whole workspace."""
     return method, channel if method in _POSTING else ""
 
 
 Json = dict[str, Any]
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=10)
-_RESPONSES: Final = "https://hooks.slack.com"  # where every response_url is
-_FILES: Final = "https://files.slack.com"  # where files are sent to
-READS_A_MINUTE: Final = 40  # of all reads of history and rooms; Slack allows 50 of each method (tier 3)
-_SOCKET_URL_LIFE: Final = 20.0  # seconds; Slack takes a URL for a short time only
+_RESPONSES: Final = "https://hooks.slack.com"  # the origin of every response_url
+_FILES: Final = "https://files.slack.com"  # the origin of every upload URL
+READS_A_MINUTE: Final = 40  # reads of history and channels; Slack allows 50 of each method (tier 3)
+_SOCKET_URL_LIFE: Final = 20.0  # seconds; Slack's URLs are valid for a short time only
 _DEFAULT_RETRY_AFTER: Final = 10.0
 _LONGEST_RETRY_AFTER: Final = 3600.0
 _TOO_MANY: Final = 429
@@ -135,22 +131,22 @@ _READS: Final = frozenset(
         "conversations.members",
         "conversations.replies",
         "files.info",
-        "files.getUploadURLExternal",  # what it reserves is seen by no user
+        "files.getUploadURLExternal",  # reserves an upload that no user sees
         "users.conversations",
         "users.info",
         "users.list",
     }
 )
 _POSTED_READS: Final = frozenset({"auth.test", "apps.connections.open", "files.getUploadURLExternal"})
-# Reads that share one tier; catch-up makes most of them, and waits for the others.
 _ANSWERS: Final = frozenset(
     {
-        ("agents.sessions.rename", "session_not_found"),  # it has never been opened
+        ("agents.sessions.rename", "session_not_found"),  # the session has never been opened
         *(("reactions.add", code) for code in ("already_reacted", "message_not_found")),
         *(("reactions.remove", code) for code in ("no_reaction", "message_not_found")),
     }
 )
-"""Refusals that only say how it is."""
+"""Refusals that are an expected answer and are not logged as failures."""
+# Reads that share one tier; catch-up makes most of them, and waits for the others.
 _HISTORY: Final = frozenset({"conversations.history", "conversations.replies", "users.conversations"})
 # Error codes with which Slack declines a call for now, before it does anything.
 _NOT_NOW: Final = frozenset(
@@ -176,7 +172,7 @@ _BEFORE_SENDING: Final = (
 
 
 class SlackClient:
-    """Makes all Web API calls of one channel: one HTTP session, one token, Slack's rate limits."""
+    """The client that makes all Web API calls of one channel: one HTTP session, one token, Slack's rate limits."""
 
     def __init__(self, settings: Settings, clock: Clock, emit: Emit) -> None:
         self._settings = settings
@@ -202,37 +198,38 @@ class SlackClient:
         return self._web
 
     async def close(self) -> None:
-        """Close the HTTP session; a later call opens a new one."""
+        """Close the HTTP session. A later call opens a new one."""
         web, self._web = self._web, None
         if web is not None and web.session is not None:
             await web.session.close()
 
     def keep_socket_url(self, url: str) -> None:
-        """Keep the URL of a socket that was asked for as a check of the token, for the first one that is opened."""
+        """Keep a socket URL that was requested to check the token, for the first socket that is opened."""
         self._socket_url, self._socket_url_until = url, self._clock.monotonic() + _SOCKET_URL_LIFE
 
     def take_socket_url(self) -> str:
-        """The kept URL, once; empty if there is none or it is too old."""
+        """Return the kept URL once, or an empty string if there is none or it is too old."""
         url, self._socket_url = self._socket_url, ""
         return url if self._clock.monotonic() < self._socket_url_until else ""
 
     async def wait_to_read(self) -> None:
-        """Wait until history can be read without getting in the way of reads that a reply waits for."""
+        """Wait until the history can be read without delaying reads that a reply waits for."""
         while (wait := self._reads.wait_needed()) > 0:
             await self._clock.sleep(wait)
 
     async def call(self, method: str, **arguments: object) -> Json:
         """Call a method once and return Slack's answer.
 
-        Raises NotDelivered (nothing happened; for reads also if no answer came), DeliveryUncertain (a write that may
-        have happened) or ChannelRefused (`ok: false`, with Slack's code).
+        Raises NotDelivered (nothing happened, or a read without an answer), DeliveryUncertain (a write that may have
+        happened) or ChannelRefused (`ok: false`, with Slack's code).
         """
         return (await self.answer(method, **arguments))[0]
 
     async def respond(self, url: str, words: Mapping[str, object]) -> None:
-        """Answer a press of a button at its `response_url`. Raises ChannelError if Slack did not take it.
+        """Send an answer to the `response_url` of an interaction.
 
-        Raises ChannelRefused for an address that is neither Slack's nor where the Web API is.
+        Raises ChannelError if Slack did not take it, and ChannelRefused if the URL has neither Slack's origin nor the
+        API's.
         """
         if not _same_origin(url, self._settings.slack_api_url, _RESPONSES):
             raise ChannelRefused("this is no address of Slack's", code="invalid_url")
@@ -247,9 +244,9 @@ class SlackClient:
             raise ChannelRefused(f"Slack refused the response_url: status {status}", code="response_url")
 
     async def upload(self, url: str, content: bytes) -> None:
-        """Send the bytes of a file to the address that Slack gave for it; no user sees them yet.
+        """Upload a file to the URL that Slack gave for it. No user sees the file yet.
 
-        Raises NotDelivered, or ChannelRefused for an address that is neither Slack's nor where the Web API is.
+        Raises NotDelivered, or ChannelRefused if the URL has neither Slack's origin nor the API's.
         """
         if not _same_origin(url, self._settings.slack_api_url, _FILES):
             raise ChannelRefused("this is no address of Slack's for files", code="invalid_url")
@@ -264,7 +261,7 @@ class SlackClient:
             raise NotDelivered(f"Slack took no file: status {status}")
 
     async def answer(self, method: str, **arguments: object) -> tuple[Json, Mapping[str, str]]:
-        """Like `call`, with the response's headers (names in lower case)."""
+        """Call a method like `call`, and return the answer with the response's headers (names in lower case)."""
         channel = str(arguments.get("channel") or arguments.get("channel_id") or "")
         if pause := self._pacing.pause_needed(method, channel):
             raise NotDelivered(f"Slack wants a pause before the next {method}", retry_after=pause)
@@ -298,7 +295,7 @@ class SlackClient:
         return response.data, {str(name).lower(): str(value) for name, value in response.headers.items()}
 
     def _judge(self, method: str, channel: str, error: SlackApiError) -> ChannelError:
-        """The error for a call that was throttled, refused or broken."""
+        """Return the error for a call that was throttled, refused or broken."""
         response = error.response
         status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0) or 0)
         data = getattr(response, "data", None)
@@ -325,13 +322,11 @@ def _same_origin(url: str, *others: str) -> bool:
 
 
 def _unknown(method: str, why: str) -> ChannelError:
-    """The error for a call without a usable answer: a read may be repeated, a write may have happened."""
     message = f"Slack gave no usable answer to {method} ({why})"
     return NotDelivered(message) if method in _READS else DeliveryUncertain(message)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds from a Retry-After header, bounded; a default if it is missing or invalid."""
     try:
         seconds = float(headers.get("Retry-After", _DEFAULT_RETRY_AFTER))
     except ValueError:

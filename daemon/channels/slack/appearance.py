@@ -1,4 +1,4 @@
-"""The names and icons under which several souls post in one workspace (Slack: chat:write.customize)."""
+"""The names, icons, task cards and status lines with which souls appear in Slack."""
 
 import asyncio
 import re
@@ -32,26 +32,26 @@ _POWER: Final = re.compile(
 
 
 def card_text(text: str, limit: int) -> str:
-    """Text as one inert line of at most `limit` visible characters, without links and mentions."""
+    """Return the text as one inert line of at most `limit` visible characters, without links and mentions."""
     return _POWER.sub(BREAK, shortened(label(inert(text), 4 * limit), limit))
 
 
 class TaskCards:
-    """Tasks by id, in the order of their first appearance.
+    """The task cards of one reply, by id, in the order of their first appearance.
 
-    Slack replaces a card's title and status with every update but appends to its details, so details that a card
-    already shows are never sent again. All cards together stay within their part of a stream's budget: at first new
-    details are left out, then new titles, at last new cards. `words` are those around the tasks' own.
+    Slack replaces a card's title and status with every update but appends to its details. Details that a card already
+    shows are therefore never sent again. All cards together stay within their part of a stream's budget: new details
+    are left out first, then new titles, then new cards.
     """
 
     def __init__(self, words: Words = HOUSE_WORDS) -> None:
         self._words = words
         self._tasks: dict[str, Task] = {}
         self._shown: Mapping[str, Task] = {}
-        self._grown: dict[str, str] = {}  # all details that Slack shows, those that were replaced included
+        self._grown: dict[str, str] = {}  # all details that Slack shows, including those that were replaced
 
     def put(self, task: Task) -> Task | None:
-        """Set a task's current state and return the task as it may be shown; None if its card has no room."""
+        """Set a task's current state and return the task as it may be shown, or None if its card has no room."""
         before = self._tasks.get(task.id)
         if before is None and len(self._tasks) >= MOST:
             return None
@@ -84,30 +84,30 @@ class TaskCards:
         return dict(self._tasks)
 
     def update(self) -> list[dict[str, Any]]:
-        """The chunks after which Slack shows every task's current state."""
         changes = self._changes(self._tasks)
         return [_title(self._words.say("cards_begun")), *changes] if changes and not self._shown else changes
 
     def mark_shown(self, tasks: Mapping[str, Task]) -> None:
-        """Note what Slack shows: the `tasks` from which the update was made."""
+        """Record what Slack shows: the `tasks` from which the update was made."""
         self._grown |= {id_: self._all_details(task) for id_, task in tasks.items()}
         self._shown = tasks
 
     def afresh(self) -> "TaskCards":
-        """The same tasks for a new message, which shows none of them yet."""
+        """Return cards of the same tasks for a new message, which shows none of them yet."""
         fresh = TaskCards(self._words)
-        fresh._tasks = self._tasks  # one dictionary, so that no state gets lost meanwhile
+        fresh._tasks = self._tasks  # the same dictionary, which keeps changes made during the switch
         return fresh
 
     def keep_alive(self) -> list[dict[str, Any]]:
-        """An unchanged card in progress, for a stream that Slack would end as silent; empty if none is in progress."""
+        """Return an unchanged card in progress, which keeps Slack from ending a silent stream, or an empty list."""
         running = [task for task in self._shown.values() if task.state not in _ENDED]
         return [_card(replace(running[0], details=""))] if running else []
 
     def closing(self) -> tuple[dict[str, Any], ...]:
-        """The chunks that end every card: Slack shows an error where a finished message has tasks in progress.
+        """Return the chunks that end every card.
 
-        Tasks in progress become complete; tasks that never began are marked as not needed.
+        Slack shows an error where a finished message has tasks in progress. Tasks in progress become complete. Tasks
+        that never began are marked as not needed.
         """
         if not self._tasks:
             return ()
@@ -156,14 +156,14 @@ _PICTURE: Final = re.compile(r"https://[^\s<>|]{1,500}")
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A soul's name and icon in Slack; the icon is an `:emoji:`, the https URL of a picture, or empty."""
+    """A soul's name and icon in Slack. The icon is an `:emoji:`, the https URL of a picture, or empty."""
 
     name: str
     icon: str = ""
 
 
 class Appearances:
-    """Gives each soul Slack's arguments for its name and icon; none if the token lacks the scope."""
+    """The names and icons of all souls, as Slack's arguments; none if the token lacks the scope."""
 
     def __init__(self, appearance_of: Callable[[str], Appearance | None] | None, emit: Emit) -> None:
         self._appearance_of = appearance_of
@@ -171,12 +171,12 @@ class Appearances:
         self._allowed = appearance_of is not None
 
     def check_scope(self, identity: SlackIdentity) -> None:
-        """Use the app's own name and icon from now on if the token lacks the scope; that is logged once."""
+        """Use the app's own name and icon if the token lacks the scope, and log that once."""
         if identity.scopes and CUSTOMIZE_SCOPE not in identity.scopes:
             self._disable("the scope is missing")
 
     def arguments_for(self, soul: str) -> Mapping[str, str]:
-        """Slack's arguments for a soul's name and icon; empty for the app's own."""
+        """Return Slack's arguments for a soul's name and icon, or an empty mapping for the app's own."""
         appearance = self._appearance_of(soul) if self._allowed and self._appearance_of is not None else None
         name = card_text(appearance.name, _NAME) if appearance else ""
         if appearance is None or not name:
@@ -184,7 +184,10 @@ class Appearances:
         return {"username": name, **_icon(appearance.icon)}
 
     async def post_as(self, soul: str, post: Callable[[Mapping[str, str]], Awaitable[T]]) -> T:
-        """Call `post` with a soul's arguments, and again without them if Slack refuses those. Raises what it raises."""
+        """Call `post` with a soul's arguments, and again without them if Slack refuses those.
+
+        Raises what `post` does.
+        """
         arguments = self.arguments_for(soul)
         try:
             return await post(arguments)
@@ -216,7 +219,7 @@ _LONGEST: Final = 90  # characters
 
 
 def status_for(task: Task, words: Words = HOUSE_WORDS) -> str:
-    """A task as a status that Slack shows after the soul's name: `is reading docs/limits.md…`."""
+    """Return a task as a status that Slack shows after the soul's name: `is reading docs/limits.md…`."""
     title = task.title.rstrip(" .…")[:_LONGEST]
     first = title.partition(" ")[0]
     english = "working" not in words.own and first.isalpha() and first.endswith("ing")
@@ -225,7 +228,7 @@ def status_for(task: Task, words: Words = HOUSE_WORDS) -> str:
 
 @dataclass(slots=True, eq=False)
 class _Line:
-    """One thread's line while it is shown; `nap` is the sleep before the next update, `over` once a message grows."""
+    """The status line of one thread. `nap` is the sleep before the next update; `over` is set once a message grows."""
 
     channel: str
     thread: str
@@ -236,7 +239,7 @@ class _Line:
 
 
 class StatusLine:
-    """Sets and clears one status line for each thread (Slack: assistant.threads.setStatus)."""
+    """The status lines, one for each thread (Slack: assistant.threads.setStatus)."""
 
     def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
         self._client = client
@@ -247,7 +250,7 @@ class StatusLine:
         self._refused_until = 0.0
 
     async def run(self) -> None:
-        """Clear lines in the background until cancelled, so that no reply waits; at the end, clear the rest."""
+        """Clear lines in the background until cancelled, then clear the rest. No reply waits for this."""
         waiting: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
         self._to_clear, stopped = waiting, asyncio.CancelledError()
         async with asyncio.TaskGroup() as group:
@@ -255,7 +258,7 @@ class StatusLine:
                 while True:
                     group.create_task(self._clear(await waiting.get()))
             except asyncio.CancelledError as cancelled:
-                stopped = cancelled  # raised again when nothing is being cleared any more
+                stopped = cancelled  # raised again once all lines are cleared
             self._to_clear = None
             if rest := [waiting.get_nowait() for _ in range(waiting.qsize())]:
                 group.create_task(self._clear(*rest))
@@ -263,9 +266,9 @@ class StatusLine:
 
     @asynccontextmanager
     async def shown(self, channel: str, thread: str, text: str) -> AsyncIterator[Callable[[str], None]]:
-        """Show the line, at first with this text, while the body runs; exceptions of the body pass through.
+        """Show the line while the body runs, at first with this text. Exceptions of the body pass through.
 
-        The callback changes its text. Without a thread there is no line.
+        The yielded callback changes the text. Without a thread there is no line.
         """
         if not thread:
             yield lambda _: None
@@ -285,7 +288,7 @@ class StatusLine:
                 await self._clear((channel, thread))
 
     def say(self, channel: str, thread: str, text: str) -> None:
-        """Change the text of a line that is shown, as soon as its pace allows; returns at once."""
+        """Change the text of a line that is shown, as soon as its pace allows. Returns at once."""
         line = self._lines.get((channel, thread))
         if line is not None and not line.over and line.text != text:
             line.text = text
@@ -293,7 +296,7 @@ class StatusLine:
                 line.nap.cancel()
 
     def end(self, channel: str, thread: str) -> None:
-        """Set a line no more, since a message grows in its thread: the line and a session's state share one place."""
+        """Stop setting the line: Slack shows a session's state in the same place."""
         line = self._lines.get((channel, thread))
         if line is not None:
             line.over = True
@@ -334,7 +337,7 @@ class StatusLine:
 
 
 class StatusOnly:
-    """A `Speech` for conversations without a stream: tasks appear in the status line, the reply with its delivery."""
+    """A `Speech` for conversations without a stream. Tasks appear in the status line, the reply with its delivery."""
 
     shown = ""
 
@@ -343,10 +346,10 @@ class StatusOnly:
         self._words = words
 
     async def say(self, text: str) -> None:
-        """Show nothing."""
+        """Do nothing."""
 
     async def show(self, task: Task) -> None:
-        """Show a task in progress; returns at once."""
+        """Show a task in progress in the status line. Returns at once."""
         if task.state is TaskState.IN_PROGRESS:
             self._status(status_for(replace(task, title=card_text(task.title, TITLE)), self._words))
 

@@ -1,4 +1,4 @@
-"""Opens the dialog for *Ask about this* at a message, once Slack has its acknowledgement."""
+"""The shortcut *Ask about this* on a message: it opens a modal for the question."""
 
 import json
 from collections.abc import Mapping
@@ -16,20 +16,20 @@ from daemon.core.phrases import ASK_SHORTCUT
 from daemon.core.sentences import Sentence
 from daemon.core.text import shortened
 
-_METADATA: Final = 2_600  # characters of a quote as JSON; Slack takes 3,000 with all that stands beside it
+_METADATA: Final = 2_600  # characters of a quote as JSON; Slack takes 3,000 together with the other fields
 _QUOTE: Final = 1_900  # characters that the dialog shows (Slack: 3,000 in a section)
-_UNNAMED: Final = frozenset({"directmessage", "privategroup"})  # what Slack puts for a name that it keeps to itself
+_UNNAMED: Final = frozenset({"directmessage", "privategroup"})  # Slack's placeholders for hidden names
 
 
 @dataclass(frozen=True, slots=True)
 class AskingAbout:
-    """Answers the shortcut."""
+    """The handler of the shortcut."""
 
     reader: EventReader
     answers: PrivateAnswers
 
     def heed(self, body: Mapping[str, Any]) -> None:
-        """Open the dialog for a message_action payload that is the shortcut's; returns at once."""
+        """Open the modal in the background if a message_action payload is the shortcut's."""
         author = self.reader.user_of(body)
         if body.get("callback_id") != ASK_SHORTCUT:
             return
@@ -59,7 +59,7 @@ class AskingAbout:
             self.answers.tell("command_later", body)
 
     def _quote(self, body: Mapping[str, Any], message: Mapping[str, Any], channel: str) -> str:
-        """The message as quoted lines with its author and origin, as large as Slack hands it back."""
+        """Return the message as a quote with its author and origin, short enough for Slack's private_metadata."""
         name = _text(_mapping(body.get("channel")), "name")
         shared = {
             "is_share": True,

@@ -1,9 +1,4 @@
-"""Reads the messages that arrived during a gap from Slack's history and passes them to the intake (P5).
-
-Every channel and every thread that users may still answer in is read, the one that was heard last first, at a rate that
-Slack allows, however long it takes. What is still to be read stands in the store, so that a restart goes on with it.
-Ten minutes are read twice, since our clock may be ahead of Slack's; the intake drops duplicates.
-"""
+"""The catch-up: messages that arrived during a gap are read from Slack's history and passed to the intake (P5)."""
 
 import asyncio
 import math
@@ -27,20 +22,22 @@ from daemon.core.ports.services import Clock, Emit
 from daemon.core.timetable import CLOCKS_DIFFER_S
 
 _PAUSE: Final = 5.0
-_TRIES: Final = 10  # of one place in a row; it stays due for the next catch-up, and all others are read
+_TRIES: Final = 10  # failures of one place in a row; then it waits for the next catch-up, and all others are read
 _STORE_PAUSE: Final = 30.0
 _PATIENCE: Final = 60.0  # seconds of failure after which another daemon may read what was missed
-_REFUSED_PAUSE: Final = 300.0  # an admin may have added the scope meanwhile, or a new token
-_TURN_OF_THE_LONGEST: Final = 4  # every fourth time the place that waited longest is read, so that none starves
+_REFUSED_PAUSE: Final = 300.0  # an admin may have added the scope or a new token in that time
+_TURN_OF_THE_LONGEST: Final = 4  # every fourth time the place that waited longest is read, to avoid starvation
 _NO_HINT: Final = "`soul doctor` checks the tokens, the scopes and the app's settings"
 
 
 class CatchUp:
-    """Reads every channel and open thread from the watermark on; setting `gap` asks for it.
+    """The reader of every channel and open thread from the watermark on. Setting `gap` requests a catch-up.
 
-    `on_gap` is called first, since edits and deletions may have been missed too. What was said in channels that were
-    made private meanwhile is kept for their members, with or without another message there. What was set for channels
-    that are archived or gone by then ends.
+    The place that was heard last is read first, within Slack's rate limits. The places still to read are stored, and a
+    restart goes on with them. Ten minutes are read twice, since our clock may be ahead of Slack's; the intake drops
+    duplicates. `on_gap` is called first, since edits and deletions may have been missed too. For a channel that was
+    made private during the gap, the audience of its messages becomes its members. The settings of archived or deleted
+    channels end.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -70,7 +67,7 @@ class CatchUp:
         self._turns = count(1)
 
     async def set_out(self) -> None:
-        """Store from when on a new soul reads; it may be stopped before it has read anything, and come back late."""
+        """Store the watermark of a new soul at its start: it may be stopped before it has read anything."""
         try:
             if await self._log.watermark(*self._scope) is None:
                 await self._log.advance(*self._scope, as_ts(self._first(self._clock.now_ms() / 1000)))
@@ -78,14 +75,17 @@ class CatchUp:
             self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
 
     async def run(self) -> None:
-        """Fill one gap after the other until cancelled; of several daemons one does, and another if that one dies."""
+        """Fill one gap after the other until cancelled.
+
+        One of several daemons does this; another replaces a dead one.
+        """
         while True:
             try:
                 await self._ask()
                 async with self._log.turn(*self._scope) as pause:
                     if not pause:
                         await self.fill(_PATIENCE)
-            except _Hindered as hindered:  # another daemon may be able to
+            except _Hindered as hindered:  # another daemon may succeed
                 await self._clock.sleep(hindered.pause)
             except StoreError as error:
                 self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
@@ -94,7 +94,7 @@ class CatchUp:
                 await set_within(self._gap, self._clock, pause)
 
     async def _ask(self) -> None:
-        """Have a gap filled, if there was one. Raises StoreError, and then it is still to be asked for."""
+        """Store the request for a catch-up if there was a gap. Raises StoreError, and then the request stays open."""
         if not self._gap.is_set():
             return
         self._gap.clear()
@@ -106,9 +106,9 @@ class CatchUp:
             raise
 
     async def fill(self, patience: float = math.inf) -> None:
-        """Read all messages since the watermark; goes on while the store or Slack fails, until all is read.
+        """Read all messages since the watermark, with retries while the store or Slack fails.
 
-        Raises _Hindered where Slack would have failed for more than `patience` seconds on end.
+        Raises _Hindered if Slack would have failed for more than `patience` seconds in a row.
         """
         began, self._found = None, 0
         failing: float | None = None
@@ -141,14 +141,14 @@ class CatchUp:
         return self._reader.soul, self._reader.identity.team
 
     async def _begin(self, now: float) -> None:
-        """Store all places as due. Raises StoreError, or ChannelError if Slack doesn't list the rooms."""
+        """Store all places as due. Raises StoreError, or ChannelError if Slack doesn't list the channels."""
         mark = await self._log.watermark(*self._scope)
         since = max(as_seconds(mark), now - self._settings.backfill_hours * 3600)
         if mark is None:
             since = self._first(now)
         rooms = await self._rooms()
         for room in sorted(await self._person_rooms.open_rooms(self._scope[1])):
-            if rooms.get(room) is Place.PRIVATE_CHANNEL:  # made so unheard
+            if rooms.get(room) is Place.PRIVATE_CHANNEL:  # changed during the gap, without an event
                 await self._person_rooms.make_private(self._scope[1], room)
         await end_gone_rooms(self._client, self._room_ways, self._scope[1], rooms, self._emit)
         heard, left_out = await self._log.heard_places(
@@ -171,11 +171,10 @@ class CatchUp:
         )
 
     def _first(self, now: float) -> float:
-        """A new soul was asked nothing yet: it reads only what it can still answer."""
         return now - min(self._settings.stale_after, self._settings.backfill_hours * 3600)
 
     async def _rooms(self) -> dict[str, Place]:
-        """Every channel and DM that the soul is in. Raises NotDelivered or ChannelRefused."""
+        """Return every channel and DM that the soul is in. Raises NotDelivered or ChannelRefused."""
         reader, rooms = self._reader, dict[str, Place]()
         cursor: str | None = None
         while True:
@@ -192,7 +191,6 @@ class CatchUp:
         return rooms
 
     async def _read_all(self) -> bool:
-        """Read the due places one after the other; False if another gap came meanwhile."""
         while not self._gap.is_set():
             longest = next(self._turns) % _TURN_OF_THE_LONGEST == 0
             place = await self._log.next_unread(*self._scope, most_failures=_TRIES, waited_longest=longest)
@@ -230,7 +228,7 @@ class CatchUp:
             await self._log.mark_read(*self._scope, place, as_ts(began - CLOCKS_DIFFER_S))
 
     def _pause_after(self, error: ChannelError) -> float:
-        """Seconds to wait after a failed call, which is told if it needs an admin."""
+        """Return the seconds to wait after a failed call. A refusal, which needs an admin, is logged."""
         if isinstance(error, ChannelRefused):
             self._emit("slack.beyond_reach", where="everything", reason=error.code, hint=error.hint or _NO_HINT)
             return _REFUSED_PAUSE
@@ -242,7 +240,7 @@ class CatchUp:
 
 
 class _Hindered(Exception):
-    """Slack gives nothing for now; it is tried again after `pause` seconds."""
+    """The error that Slack answers nothing now; the catch-up tries again after `pause` seconds."""
 
     def __init__(self, pause: float) -> None:
         super().__init__(f"Slack gives nothing for {pause:.0f} seconds")

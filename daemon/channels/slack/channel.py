@@ -1,4 +1,4 @@
-"""Slack as one `Channel`: joins the parts of this package around one client and one identity."""
+"""The Slack `Channel`, which joins the parts of this package around one client and one identity."""
 
 import asyncio
 import contextlib
@@ -58,16 +58,16 @@ from daemon.core.telemetry.redaction import Redactor
 from daemon.core.text import Trusted
 
 _STORING: Final = 3.0  # seconds that a stop waits for arrivals being stored
-_DM, _USERS = "D", ("U", "W")  # what ids of DMs, and of users, begin with; a bot without a user has only a B id
+_DM, _USERS = "D", ("U", "W")  # the prefixes of the ids of DMs and of users; a bot without a user has only a B id
 
 
 class SlackChannel(Channel):
-    """For one workspace.
+    """The channel of one Slack workspace.
 
-    `soul_for_channel` gives the soul of a channel's id; the main soul (`settings.name`) also gets all DMs, and
-    `settings.souls` are the others. `appearance_of` gives a soul's own name and icon, None for the app's. `words_of`
-    gives what the daemon says in a soul's name, by the soul and the tag of a language; `suggested` gives by the same
-    what a person is shown to begin with, and `shown_name` the name that people see of a soul.
+    `soul_for_channel` gives the soul of a channel by its id. The main soul (`settings.name`) also gets all DMs, and
+    `settings.souls` are the others. `appearance_of` gives a soul's name and icon, None for the app's. `words_of` gives
+    the sentences and `suggested` the suggested prompts, both by soul and language tag. `shown_name` gives the name that
+    users see of a soul.
     """
 
     name = "slack"
@@ -119,15 +119,14 @@ class SlackChannel(Channel):
         self._commands = SlashCommands(self._client, self.standing_of, find_room, shown_once, clock=clock, emit=emit)
 
     async def identify(self) -> SlackIdentity:
-        """Our ids in the workspace; waits while Slack can't be reached. Raises ConfigError for bad tokens."""
+        """Return our ids in the workspace. Waits while Slack can't be reached. Raises ConfigError for bad tokens."""
         return (await self._event_reader()).identity
 
     async def standing_of(self, person: str) -> GateDecision:
-        """Whether a user may talk with the soul at all, by the gate. Raises NotDelivered."""
         return await self._gate.check_author(person, "", Place.DM)
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """When cancelled, it waits until arrivals in progress are stored."""
+        """Pass Slack's events to the intake until cancelled, then wait until arrivals in progress are stored."""
         reader, settings, gap = await self._event_reader(), self._settings, asyncio.Event()
         self._readers.share(intake.room_news, intake.person_rooms)
         await self._own_groups.read(reader.identity.user)
@@ -155,7 +154,7 @@ class SlackChannel(Channel):
         app = bolt_app(listener, self._answers, reader, self._client, self._emit)
 
         def forget() -> None:
-            """Events of the gap were not heard: what was remembered of threads and readers may be wrong."""
+            """Drop caches of threads and readers, since events of the gap were not heard."""
             self._thread_reader.forget()
             self._readers.forget_all()
 
@@ -183,7 +182,6 @@ class SlackChannel(Channel):
                     await listener.idle()
 
     async def close(self) -> None:
-        """Close the HTTP session, after the last delivery."""
         await self._client.close()
 
     def healthy(self) -> bool:
@@ -200,7 +198,7 @@ class SlackChannel(Channel):
 
     @contextlib.asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
-        """Slack shows a status line in threads only."""
+        """Show the status line while the body runs; Slack shows it in threads only."""
         where, thread = perception.conversation, self.reply_to(perception)
         thinking = self._words_of(where.soul, perception.language).say("thinking")
         status = self._status.shown(where.channel, thread, thinking)
@@ -210,7 +208,7 @@ class SlackChannel(Channel):
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
-        """Shows only tasks, in the status line, where Slack or the settings allow no stream.
+        """Return the stream of a reply, or a `StatusOnly` where Slack or the settings allow no stream.
 
         Slack streams in threads and to users alone.
         """
@@ -240,20 +238,20 @@ class SlackChannel(Channel):
         return (user.home if user else "") or perception.conversation.workspace
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """Each part fits into a stream with cards and into a markdown block.
+        """Split a reply into parts that each fit into a stream with cards and into a markdown block.
 
-        Each part is judged once more as it stands alone.
+        Links are judged again in each part.
         """
         guard = self._guard(trusted)
         return tuple(inert(part, guard) for part in split(inert(reply, guard)))
 
     def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
-        """Without the scope for files all is text."""
+        """Turn the long parts of a reply into files, or leave all as text if the scope for files is missing."""
         scopes = self._reader.identity.scopes if self._reader else frozenset[str]()
         return (reply, ()) if scopes and SHARE_SCOPE not in scopes else with_files(self._redact(reply), key, words)
 
     def reply_to(self, perception: Perception) -> str:
-        """Any message can begin a thread, in DMs too (Slack: agent view)."""
+        """Return the thread for the reply. Any message can begin a thread, in DMs too (Slack: agent view)."""
         root = perception.ts if perception.has_message else str(perception.params.get(BELOW, ""))
         return perception.conversation.posted_in or root
 
@@ -268,14 +266,14 @@ class SlackChannel(Channel):
             return await self._delivery.deliver(post)
         except ChannelRefused as error:
             if post.nod is not None and error.code not in DEAD_TOKEN:
-                raise  # a reaction that is refused must not hold back the replies behind it
+                raise  # a refused reaction must not hold back the replies after it
             raise for_sending(error) from error
 
     async def find(self, post: Post) -> FoundPost | None:
         return await self._delivery.find(post)
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
-        """An ephemeral message, which in a DM would only be less visible."""
+        """Send an ephemeral message and return True, or return False in a DM, where it would only be less visible."""
         if conversation.channel.startswith(_DM):
             return False
         try:
@@ -287,7 +285,7 @@ class SlackChannel(Channel):
         return True
 
     def offers(self, conversation: ConversationKey) -> Offers:
-        """Where Slack doesn't say which scopes there are, there are all."""
+        """Return the features that the token's scopes allow, or all features if Slack doesn't list the scopes."""
         reader = self._reader
         scopes = reader.identity.scopes if reader is not None else frozenset[str]()
         command = command_of(conversation.soul) if not scopes or COMMANDS_SCOPE in scopes else ""
@@ -309,7 +307,7 @@ class SlackChannel(Channel):
         return await self._managers.rooms_of((await self._event_reader()).identity, person)
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
-        """Without the scope of agents there are no sessions."""
+        """Name the session of a thread. Without the scope of agents there are no sessions."""
         scopes = self._reader.identity.scopes if self._reader else frozenset[str]()
         if not scopes or AGENT_SCOPE in scopes:
             await self._sessions.name(conversation.channel, thread, self._redact(title))
@@ -331,7 +329,7 @@ class SlackChannel(Channel):
         return await self._names.of(ids)
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
-        """Empty also if Slack can't be read now."""
+        """Return the messages of the thread before this one, or none if Slack can't be read now."""
         return await self._thread_reader.before(perception, self._reader, limit) if self._reader else ()
 
     async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:

@@ -1,4 +1,4 @@
-"""One Socket Mode connection: the SDK's client, and a watchdog for the states that it never leaves by itself."""
+"""The Socket Mode connections of one app: the SDK's client, a watchdog, and the supervisor with the catch-up."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ _STABLE: Final = 30.0  # seconds; a connection that lived this long resets the b
 _FIRST_BACKOFF: Final = 1.0
 _LONGEST_BACKOFF: Final = 30.0
 _TICK: Final = 1.0
-_REFUSALS: Final = 6  # handshakes refused in a row after which the pauses grow; until then one is back in a minute
+_REFUSALS: Final = 6  # refused handshakes in a row after which the pauses grow; fewer are over within a minute
 _SILENT: Final = 15  # ticks without Slack's hello after which the connection is closed
 _STUCK: Final = 60  # ticks without a connection after which `slack.stuck` is emitted
 _TEARDOWN: Final = 5.0
@@ -34,7 +34,7 @@ _KIND: Final = 40  # characters of an envelope's type in the log
 
 @dataclass(frozen=True, slots=True)
 class SocketOptions:
-    """The socket's number and how to open it; `ping_interval` in seconds."""
+    """The options of one socket: its number, the app token, and `ping_interval` in seconds."""
 
     number: int
     app_token: str
@@ -44,9 +44,9 @@ class SocketOptions:
 class _BackoffClient(SocketModeClient):
     """The SDK's client, with a back-off between requests for a new URL.
 
-    Slack may close every new connection with `too_many_websockets` or `link_disabled`; the SDK's client then asks for
-    the next URL at once, hundreds of times a second. Here each request after a short-lived connection waits twice as
-    long as the one before.
+    Slack may close every new connection with `too_many_websockets` or `link_disabled`. The SDK's client then asks for
+    the next URL at once, hundreds of times a second. Each request after a short-lived connection waits twice as long as
+    the one before.
     """
 
     def __init__(self, client: SlackClient, options: SocketOptions, clock: Clock, app: AsyncApp) -> None:
@@ -69,7 +69,7 @@ class _BackoffClient(SocketModeClient):
         self.wss_uri = None
 
     async def issue_new_wss_url(self) -> str:
-        """A new URL for one handshake. Raises NotDelivered or ChannelRefused; the SDK's loop then tries again."""
+        """Return a new URL for one handshake. The SDK's loop retries after NotDelivered or ChannelRefused."""
         await self._clock.sleep(self._pause())
         self._asked_at = self._clock.monotonic()
         if url := self._api.take_socket_url():
@@ -78,7 +78,7 @@ class _BackoffClient(SocketModeClient):
         return str(answer.get("url") or "")
 
     def _pause(self) -> float:
-        """Seconds to wait before the next request: longer each time that a connection was refused or short-lived."""
+        """Return the seconds to wait before the next request: longer after each refused or short-lived connection."""
         refused = self._asked_at >= 0 and self._session_before is self.current_session
         self._refusals = self._refusals + 1 if refused else 0
         self._session_before = self.current_session
@@ -93,7 +93,7 @@ class _BackoffClient(SocketModeClient):
 
 
 class Connection:
-    """Keeps one socket open while `keep_open` runs."""
+    """One socket, which stays open while `keep_open` runs."""
 
     def __init__(self, options: SocketOptions, app: AsyncApp, client: SlackClient, clock: Clock, emit: Emit) -> None:
         self._number = options.number
@@ -112,9 +112,9 @@ class Connection:
         return self._alive and self._open()
 
     async def keep_open(self, up: Callable[["Connection"], None]) -> None:
-        """Connect and reconnect until cancelled; `up` is called after each hello of Slack's."""
+        """Connect and reconnect until cancelled. `up` is called after each hello of Slack's."""
         self._up, last_line = up, LastLine(self._clock, self._emit)
-        if self._client.closed:  # it was kept open before; the SDK's client can't be opened again
+        if self._client.closed:  # the SDK's client can't be opened again after `close`
             self._client = self._connected_to_us()
         try:
             async with asyncio.TaskGroup() as group:
@@ -140,7 +140,7 @@ class Connection:
         return session is not None and not session.closed and self._greeted_session is session
 
     async def _check(self) -> None:
-        """Get the SDK's client out of a state that it never leaves; called every second."""
+        """Get the SDK's client out of a state that it never leaves. Called every second."""
         connected = await self._client.is_connected()
         self._alive = connected and self._open()
         if self._alive:
@@ -161,7 +161,7 @@ class Connection:
             self._up(self)
 
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-        """Pass an envelope to Bolt and send its answer, as Bolt's own handler does; one of no form is acknowledged."""
+        """Pass an envelope to Bolt and send its answer, as Bolt's own handler does; malformed ones are acknowledged."""
         if not is_well_formed(request.payload):
             self._emit("slack.malformed", kind=request.type[:_KIND])
             await client.send_socket_mode_response(SocketModeResponse(request.envelope_id))
@@ -184,12 +184,12 @@ _CATCH_UP_EVERY: Final = 1800.0  # seconds between two catch-ups even without a 
 
 
 class Supervisor:
-    """Runs all connections of one app and the catch-up.
+    """The supervisor of all connections of one app and of the catch-up.
 
     Setting `gap` requests a catch-up: a message may be missing.
     """
 
-    def __init__(  # one of each part it joins
+    def __init__(
         self,
         connections: tuple[Connection, ...],
         catch_up: Callable[[], Coroutine[object, object, None]],
@@ -205,11 +205,10 @@ class Supervisor:
         self._disconnected = True
 
     def healthy(self) -> bool:
-        """Whether at least one socket is connected and answers pings."""
         return any(connection.alive for connection in self._connections)
 
     async def run(self, ready: asyncio.Event) -> None:
-        """Keep all connections open until cancelled; `ready` is set at the first hello."""
+        """Keep all connections open until cancelled. `ready` is set at the first hello."""
 
         def up(connection: Connection) -> None:
             others_alive = any(other.alive for other in self._connections if other is not connection)
@@ -239,7 +238,7 @@ class Supervisor:
         try:
             await self._catch_up()
         except Exception:
-            self._gap.set()  # begun again after the pause of the last line
+            self._gap.set()  # try again after the pause of the last line
             raise
 
     async def _request_catch_ups(self) -> None:

@@ -1,9 +1,4 @@
-"""Delivers each post exactly once, and finds posts again that may have been sent.
-
-Whatever Slack refuses about a message's form is sent again in a plainer one: a draft is rewritten or replaced by a new
-message, blocks become text, a text that is too long becomes several messages. Only a refusal of the place, the app or
-the last form is raised.
-"""
+"""The delivery of posts: each is sent exactly once, and posts that may have been sent are found again."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -38,15 +33,20 @@ from daemon.core.ports.library import FoundPost, Post
 from daemon.core.ports.services import Emit
 from daemon.core.text import close_fence
 
-_FINAL: Final = PLACE | APP  # error codes that no other form can cure
-_DM: Final = "D"  # what the ids of DMs begin with
-_FILE: Final = "F"  # what the ids of files begin with
+_FINAL: Final = PLACE | APP  # error codes that a plainer form can't cure
+_DM: Final = "D"  # the prefix of the ids of DMs
+_FILE: Final = "F"  # the prefix of the ids of files
 _PAGES: Final = 10
 _NO_WORDS: Final = "…"
 
 
 class SlackDelivery:
-    """Posts, finishes drafts and finds posts; `reader` gives None while our own ids are unknown."""
+    """The delivery to Slack. `reader` gives None while our own ids are unknown.
+
+    A message whose form Slack refuses is sent again in a plainer form: a draft is rewritten or replaced by a new
+    message, blocks become text, a long text becomes several messages. Only a refusal of the place, the app or the last
+    form is raised.
+    """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
         self,
@@ -66,7 +66,7 @@ class SlackDelivery:
         self._emit = emit
 
     async def deliver(self, post: Post) -> str:
-        """See `Channel.deliver`; returns the message's ts."""
+        """Deliver the post as `Channel.deliver` requires, and return the message's ts."""
         if post.nod is not None or post.withdrawn or post.file:
             return await (self._nod if post.nod is not None else self._withdraw if post.withdrawn else self._share)(
                 post
@@ -84,9 +84,9 @@ class SlackDelivery:
             return await self._replace(post, post.draft)
 
     async def _nod(self, post: Post) -> str:
-        """React to a message, and delete a draft below it; a message that is gone needs no answer any more."""
+        """React to a message, and delete a draft below it. A message that is gone needs no answer."""
         nod = post.nod
-        assert nod is not None  # its one caller has looked
+        assert nod is not None  # checked by the only caller
         if post.draft is not None:
             await self._withdraw(post)
         try:
@@ -108,9 +108,10 @@ class SlackDelivery:
             return await self._post(replace(post, file="", last=False))
 
     async def find(self, post: Post) -> FoundPost | None:
-        """See `Channel.find`; a draft is our message without a key: the known one or, if `draft_lost`, the newest.
+        """Find the post as `Channel.find` requires. A draft is a message of ours without a key.
 
-        A revision is never found, nor a reaction, since making it twice does no harm.
+        The draft is the known one or, if `draft_lost`, the newest. A revision or a reaction is never found, since
+        making it twice does no harm.
         """
         if post.revises is not None or (post.nod is not None and not post.draft_lost):
             return None
@@ -125,7 +126,7 @@ class SlackDelivery:
         if standing := {pieces_of(message): message["ts"] for message in ours if key_of(message) == post.key}:
             (_, of), ts = min(standing.items())
             if len(standing) >= of and post.draft in unkeyed and not post.closes:
-                await self._delete(channel, str(post.draft))  # the whole was posted beside it
+                await self._delete(channel, str(post.draft))  # the complete post exists, the draft is redundant
             return FoundPost(ts, finished=len(standing) >= of)
         if not whole:
             raise DeliveryUncertain(f"there is too much history in {channel} to be sure")
@@ -134,18 +135,18 @@ class SlackDelivery:
         return FoundPost(unkeyed[-1], finished=False) if post.draft_lost and unkeyed else None
 
     async def _ours(self, post: Post, reader: EventReader) -> tuple[list[Json], bool]:
-        """Our messages that can include the post, and whether there are no others."""
+        """Return our messages that can include the post, and True if the history is complete."""
         found, whole = await self._history(post, post.reply_to)
         if post.conversation.channel.startswith(_DM):
-            timeline, timeline_whole = await self._history(post, "")  # where the post goes if its thread is gone
+            timeline, timeline_whole = await self._history(post, "")  # the post goes there if its thread is gone
             found, whole = [*found, *timeline], whole and timeline_whole
         elif post.reply_to and not any(map(reader.is_own, found)):
-            timeline, _ = await self._history(post, "")  # where it goes if the channel has no threads
+            timeline, _ = await self._history(post, "")  # the post goes there if the channel has no threads
             found += [message for message in timeline if key_of(message) == post.key]
         return [message for message in found if reader.is_own(message) and isinstance(message.get("ts"), str)], whole
 
     async def _history(self, post: Post, thread: str) -> tuple[list[Json], bool]:
-        """Messages of the thread or timeline that can include the post, and whether no page is left."""
+        """Return the messages of the thread or timeline that can include the post, and True if no page is left."""
         try:
             return await read_messages(
                 self._client,
@@ -163,7 +164,6 @@ class SlackDelivery:
             raise unread(f"Slack's history can't be read: {error.message}", hint=error.hint) from error
 
     async def _post(self, post: Post) -> str:
-        """Post a new message; in the timeline where a DM's thread takes none, and where a channel has no threads."""
         channel = post.conversation.channel
         if not post.reply_to:
             return await self._post_under(post, None)
@@ -195,7 +195,7 @@ class SlackDelivery:
         return await self._post_plain(post, common)
 
     async def _post_plain(self, post: Post, common: Json) -> str:
-        """Post the text alone, in as many messages as it takes; pieces that stand already are not posted again."""
+        """Post the text alone, in as many messages as needed. Pieces that are posted already are not posted again."""
         bodies = await asyncio.to_thread(plain, post)
         standing = await self._standing(post) if post.draft and len(bodies) > 1 else {}
         numbered = common.get("metadata") is not None
@@ -218,7 +218,6 @@ class SlackDelivery:
         return {pieces_of(message)[0]: str(message["ts"]) for message in ours if key_of(message) == post.key}
 
     async def _revise(self, post: Post, ts: str) -> str:
-        """Replace the text of an earlier post of ours, unless it is gone or can't be changed any more."""
         channel = post.conversation.channel
         try:
             return await self._update(post, {"channel": channel, "ts": ts})
@@ -229,12 +228,12 @@ class SlackDelivery:
             return ts
 
     async def broadcast(self, post: Post) -> None:
-        """See `Channel.show_in_channel` (Slack: chat.update, reply_broadcast); words and buttons stay."""
+        """Show the post in the channel as `Channel.show_in_channel` requires (Slack: chat.update, reply_broadcast)."""
         common = {"channel": post.conversation.channel, "ts": post.revises, "reply_broadcast": True}
         await self._update(post, common)
 
     async def _replace(self, post: Post, draft: str) -> str:
-        """Post anew what a draft can't become, then delete the draft, so that no beginning stands beside the whole."""
+        """Post the reply as a new message, then delete the draft, which would else remain as a duplicate."""
         channel = post.conversation.channel
         self._drafts.forget(channel, draft)
         ts = await self._post(post)
@@ -244,7 +243,7 @@ class SlackDelivery:
         return ts
 
     async def _withdraw(self, post: Post) -> str:
-        """Delete a message of ours, with the file that it shows; of one that Slack keeps the words go."""
+        """Delete a message of ours, with its file. If Slack keeps the message, its text is blanked."""
         channel, stands = post.conversation.channel, str(post.revises or post.draft)
         self._drafts.forget(channel, stands)
         try:
@@ -283,7 +282,7 @@ class SlackDelivery:
             self._emit("slack.draft_left", channel=channel, ts=ts, reason=error.message)
 
     async def _finish(self, post: Post, ts: str) -> str:
-        """Append what the draft lacks; if that is unknown or no longer possible, replace the draft's text."""
+        """Append the rest of the reply to the draft, or rewrite the draft if that is unknown or not possible."""
         channel, body = post.conversation.channel, inert(post.body)
         shown = self._drafts.text(channel, ts)
         if shown is None or not body.startswith(shown) or post.dates:
@@ -307,7 +306,7 @@ class SlackDelivery:
         return ts
 
     async def _close(self, post: Post, ts: str) -> str:
-        """End a draft as it stands, with the post's text below it; where that is not possible, it is posted alone."""
+        """End a draft with its present text and the post's text below. If that is not possible, post the text alone."""
         channel = post.conversation.channel
         shown = self._drafts.text(channel, ts) or ""
         text = f"{close_fence(shown)[len(shown.rstrip()) :]}\n\n{inert(post.body)}" if post.body else ""
@@ -327,7 +326,7 @@ class SlackDelivery:
         return await self._post(post) if post.body else ts
 
     async def _rewrite(self, post: Post, ts: str, *, over: bool = False) -> str:
-        """End a stream that may still be open, then replace its text; doing it twice does no harm."""
+        """End a stream that may still be open, then replace its text. Safe to repeat."""
         channel = post.conversation.channel
         ending = self._drafts.ending(channel, ts, "")
         self._drafts.forget(channel, ts)
@@ -340,7 +339,7 @@ class SlackDelivery:
         return updated
 
     async def _stopped(self, channel: str, ts: str, ending: Json) -> bool:
-        """Whether Slack ended a stream. Raises ChannelRefused if the message is gone."""
+        """End a stream and return True if Slack ended it. Raises ChannelRefused if the message is gone."""
         try:
             await self._sessions.stop_stream(channel, ts, **ending)
         except (ChannelRefused, DeliveryUncertain) as error:
@@ -350,7 +349,7 @@ class SlackDelivery:
         return True
 
     async def _update(self, post: Post, common: Json) -> str:
-        """Give a message the whole text in the richest form that Slack takes. Raises ChannelRefused if none is."""
+        """Replace the whole text of a message, in the richest form that Slack takes, or raise ChannelRefused."""
         whole = await asyncio.to_thread(plain, post)
         last = whole[0] if len(whole) == 1 else None
         for body in await asyncio.to_thread(_with_blocks, post):
@@ -363,7 +362,7 @@ class SlackDelivery:
         return await self._send("chat.update", common | (last or {}))
 
     def _plainer(self, common: Json, error: ChannelRefused) -> Json:
-        """The arguments to try again with after a refusal of the form. Raises the refusal where none can help."""
+        """Return the arguments to try again with after a refusal of the form, or raise the refusal."""
         if error.code in _FINAL:
             raise error
         self._emit("slack.blocks_refused", channel=common["channel"], reason=error.code)
@@ -377,13 +376,13 @@ class SlackDelivery:
 
 
 def _with_blocks(post: Post) -> tuple[Json, ...]:
-    """The forms with blocks, the richest first. Called in a thread: hostile markdown takes long enough to be felt."""
+    """Return the forms with blocks, the richest first. Call it in a thread: hostile markdown takes long to parse."""
     more = (sectioned(post),) if (post.approval is not None and post.revises is None) or post.answers else ()
     return (rich(post), *more)
 
 
 def _shared(messages: Sequence[Json], name: str) -> str:
-    """The ts of the message that shows a file, by its name, which no other post has; empty if none does."""
+    """Return the ts of the message that shows a file of this name, which is unique, or an empty string."""
     for message in messages:
         if any(isinstance(one, dict) and one.get("name") == name for one in message.get("files") or ()):
             return str(message["ts"])

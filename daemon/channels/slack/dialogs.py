@@ -1,4 +1,4 @@
-"""The dialogs that people fill in (Slack: modal views); `incoming/dialogs.py` reads what they send."""
+"""The modals that users fill in (Slack: modal views), the home tab, and their handlers."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ from daemon.core.settings_place import HomeButton, HomeItem, HomePage, HomeSecti
 from daemon.core.text import shortened
 
 REFUSED: Final = "soul_refused"
-"""A dialog that only says something; nothing of it is sent."""
+"""The id of a modal that only shows a text and takes no input."""
 
 _TITLE: Final = 24  # characters of a title and of a button (Slack: modal view)
 _LABEL: Final = 2_000
@@ -50,7 +50,7 @@ _OPTIONS: Final = 10  # radio buttons of a group
 
 
 def complaint_dialog(words: Words, channel: str, ts: str) -> dict[str, Any]:
-    """Asks what was wrong with the reply `ts`."""
+    """Return a modal that asks what was wrong with the reply `ts`."""
     answer = {"type": "plain_text_input", "action_id": COMPLAINT, "multiline": True, "max_length": LONGEST_COMPLAINT}
     labels = {"title": "feedback_title", "submit": "feedback_send", "close": "feedback_close"}
     return modal(
@@ -71,7 +71,7 @@ def complaint_dialog(words: Words, channel: str, ts: str) -> dict[str, Any]:
 
 
 def question_dialog(words: Words, quote: str, *, there: bool, **about: str) -> dict[str, Any]:
-    """Takes a question about a message whose `quote` it shows; `there`: the answer may go into its thread."""
+    """Return a modal for a question about the quoted message; with `there` the answer may go into its thread."""
     labels = {"title": "ask_about_title", "submit": "ask_about_send", "close": "feedback_close"}
     question = {"type": "plain_text_input", "action_id": ASK, "multiline": True, "max_length": LONGEST_QUESTION}
     blocks: list[dict[str, Any]] = [
@@ -87,7 +87,7 @@ def question_dialog(words: Words, quote: str, *, there: bool, **about: str) -> d
 
 
 def correction_dialog(words: Words, fact: str) -> dict[str, Any]:
-    """Takes what is right in place of a fact, by its id."""
+    """Return a modal for the correction of a fact, by its id."""
     labels = {"title": "home_correct", "submit": "home_correct_send", "close": "feedback_close"}
     right = {"type": "plain_text_input", "action_id": CORRECT, "multiline": True, "max_length": LONGEST_CORRECTION}
     asked = {"type": "input", "block_id": CORRECT, "label": plain_text(words.say("home_correct_ask")), "element": right}
@@ -95,7 +95,6 @@ def correction_dialog(words: Words, fact: str) -> dict[str, Any]:
 
 
 def refusing_dialog(words: Words, key: str) -> dict[str, Any]:
-    """Takes nothing: it says by the sentence of a key why the form of a channel can't be opened."""
     labels = {"title": words.say("room_title"), "close": words.say("feedback_close")}
     return modal(REFUSED, labels, [{"type": "section", "text": plain_text(words.say(key))}])
 
@@ -103,9 +102,9 @@ def refusing_dialog(words: Words, key: str) -> dict[str, Any]:
 def room_dialog(
     words: Words, way: RoomWay, souls: Sequence[str], *, channel: str, at_home: bool = False
 ) -> dict[str, Any]:
-    """Takes how the soul works in a channel, filled in with what is set; `souls` are those that may answer there.
+    """Return a modal for the settings of a channel, filled in with `way`. `souls` may answer there.
 
-    `at_home`: it is opened on the home tab, and so it names the channel.
+    `at_home`: the modal is opened on the home tab and therefore names the channel.
     """
     labels = {"title": "room_title", "submit": "room_send", "close": "feedback_close"}
     text: dict[str, Any] = {
@@ -138,7 +137,7 @@ def _optional(action: str, label: str, element: dict[str, Any]) -> dict[str, Any
 
 
 def _radio(action: str, named: Mapping[str, str], chosen: str) -> dict[str, Any]:
-    """Radio buttons, of which one that is not offered any more leaves the first chosen; Slack shows ten."""
+    """Return radio buttons. Slack shows ten; a choice that is no longer offered selects the first."""
     options = {value: _choice(text, value) for value, text in list(named.items())[:_OPTIONS]}
     initial = options.get(chosen or USUAL, options[USUAL])
     return {"type": "radio_buttons", "action_id": action, "options": [*options.values()], "initial_option": initial}
@@ -149,7 +148,7 @@ def _choice(text: str, value: str) -> dict[str, Any]:
 
 
 def modal(callback_id: str, labels: Mapping[str, str], blocks: list[dict[str, Any]], **about: str) -> dict[str, Any]:
-    """A modal view with its `title`, and the labels of `submit` and `close`; `about` comes back when it is sent."""
+    """Return a modal view. `labels` are those of title, submit and close; `about` comes back with the submission."""
     return {
         "type": "modal",
         "callback_id": callback_id,
@@ -160,7 +159,6 @@ def modal(callback_id: str, labels: Mapping[str, str], blocks: list[dict[str, An
 
 
 def plain_text(text: str, most: int = _LABEL) -> dict[str, str]:
-    """A plain text object, cut to a size."""
     return {"type": "plain_text", "text": text if len(text) <= most else f"{text[: most - 1]}…"}
 
 
@@ -171,14 +169,14 @@ _LARGEST: Final = 60_000  # characters of all texts; Slack takes some 250 kB a v
 
 @dataclass(frozen=True, slots=True)
 class HomeTab:
-    """What the home tab needs beside the page: a refusal for who may not talk with the soul, and a dialog for words."""
+    """The handler of the home tab, which shows the gate's refusals and opens the correction modal."""
 
     client: SlackClient
     reader: EventReader
     answers: PrivateAnswers
 
     def heed(self, body: Mapping[str, Any]) -> None:
-        """Take note of a payload; returns at once."""
+        """Handle a payload in the background."""
         if (act := opened(body, self.reader)) is not None:
             self.answers.later(partial(self._refuse, act.author))
         elif (act := pressed(body, self.reader)) is not None and act.home.startswith(CORRECTS):
@@ -199,7 +197,7 @@ class HomeTab:
 
 
 def home_view(page: HomePage) -> dict[str, Any]:
-    """The view of a page; what is beyond Slack's sizes is left out at its end."""
+    """Return the view of a page. Sections beyond Slack's sizes are left out at the end."""
     blocks, size = list[dict[str, Any]](), 0
     for section in page:
         items = [_item(item, len(blocks) + place) for place, item in enumerate(section.items)]
@@ -235,13 +233,13 @@ def _button(button: HomeButton, action_id: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackAnswers:
-    """Answers feedback after its acknowledgement."""
+    """The answers to feedback, sent after its acknowledgement."""
 
     intake: Intake
     answers: PrivateAnswers
 
     def heed(self, arrival: Arrival, acceptance: Acceptance, body: Mapping[str, Any]) -> None:
-        """Take note of what was stored, and of the payload that it came with; returns at once."""
+        """Handle the stored arrival and its payload in the background."""
         if acceptance is not Acceptance.ACCEPTED or (isinstance(arrival, Feedback) and arrival.taken_back):
             return
         if isinstance(arrival, Complaint):
@@ -254,14 +252,14 @@ class FeedbackAnswers:
             self.answers.later(partial(self._ask, arrival, body))
 
     async def _ask(self, feedback: Feedback, body: Mapping[str, Any]) -> None:
-        """Open the dialog; who was asked before, or can't be asked so, is thanked."""
+        """Open the modal for a complaint, or thank a user who was asked before or can't be asked."""
         if await self.intake.may_ask_why(feedback):
             words = await self.answers.words_for(feedback.channel, feedback.author)
             view = complaint_dialog(words, feedback.channel, feedback.ts)
             try:
                 await self.answers.open(body, view)
             except ChannelError:
-                pass  # its three seconds are over, or the app may not
+                pass  # the trigger_id has expired after three seconds, or the app lacks the right
             else:
                 return
         self.answers.tell("feedback_sorry", body)
@@ -283,12 +281,12 @@ class FeedbackAnswers:
 
 
 Manages = Callable[[str, str], Awaitable[bool]]
-"""Whether a person may manage a channel, by their ids."""
+"""A check that a person may manage a channel, both given by id."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoomForms:
-    """Answers the slash command and the buttons of the home tab that ask for the dialog."""
+    """The handler of the slash command and of the home tab's buttons that open the channel's modal."""
 
     reader: EventReader
     answers: PrivateAnswers
@@ -296,7 +294,7 @@ class RoomForms:
     manages: Manages
 
     def heed(self, body: Mapping[str, Any]) -> None:
-        """Open the dialog for a slash command or a button of ours that asks for it; returns at once."""
+        """Open the modal in the background if the payload is such a slash command or button."""
         if (act := pressed(body, self.reader)) is not None and act.home.startswith(SETS_UP):
             self.answers.later(partial(self._open_at_home, act.author, act.home.partition(" ")[2], body))
         if "command" not in body or typed(_text(body, "text")).command is not Command.CHANNEL:
@@ -309,7 +307,7 @@ class RoomForms:
         person, channel, team = _text(body, "user_id"), _text(body, "channel_id"), self.reader.identity.team
         try:
             if not (await self.answers.standing_of(person)).admitted:
-                return  # the command itself is answered with a refusal
+                return  # the command's own answer is the refusal
             if not await self.manages(person, channel):
                 self.answers.tell("room_not_yours", body)
                 return
@@ -320,7 +318,7 @@ class RoomForms:
             self.answers.tell("command_later", body)
 
     async def _open_at_home(self, person: str, channel: str, body: Mapping[str, Any]) -> None:
-        """Open the dialog for a channel, or one that says why not: on the home tab nothing else can be said."""
+        """Open the modal of a channel, or one that says why not, since the home tab has no room for messages."""
         words = await self.answers.words_for(channel, person)
         try:
             if not (await self.answers.standing_of(person)).admitted:

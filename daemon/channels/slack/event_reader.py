@@ -1,4 +1,4 @@
-"""Reads Slack's events into arrivals for the intake, without I/O; never raises, whatever the payload holds."""
+"""The reader of Slack's events into arrivals for the intake, without I/O. It never raises for malformed payloads."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from daemon.core.soul_names import commands_of
 from daemon.core.text import visible_line
 
 HOME_ACTION: Final = "soul_home"
-"""What the ids of all buttons on the home tab begin with."""
+"""The prefix of the ids of all buttons on the home tab."""
 FEEDBACK_ACTION: Final = "soul_feedback"
 APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
     "approve": "soul_approval_yes",
@@ -37,10 +37,9 @@ APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
 }
 """The answers to an approval request, and the ids of their buttons, which Slack requires to differ."""
 ANSWER_ACTIONS: Final = tuple(f"soul_answer_{number}" for number in range(MOST))
-"""The ids of the buttons of the answers that a question offers."""
 BARE_MENTION: Final = "[mentioned you without further words]"
 
-_ACTION: Final = "me_message"  # what `/me` makes
+_ACTION: Final = "me_message"  # the subtype of a `/me` message
 _SUBTYPES: Final = frozenset({"", "file_share", "thread_broadcast", _ACTION})
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
@@ -66,15 +65,15 @@ _OUR_ACTIONS: Final = frozenset({FEEDBACK_ACTION, *APPROVAL_ACTIONS.values(), *A
 
 @dataclass(frozen=True, slots=True)
 class EventReader:
-    """Reads events and button presses for all souls of one workspace.
+    """The reader of events and button presses for all souls of one workspace.
 
     `soul` gets DMs, and every channel that `soul_for_channel` doesn't give to one of the `other_souls`. `places` holds
-    the kinds of channels, since an app_mention names none; a channel of unknown kind counts as private, the narrower
+    the kinds of channels, since an app_mention names none. A channel of unknown kind counts as private, the narrower
     audience. `shared` are channels that other organisations are in. `bots` are ids of bots whose messages are read.
-    `colleagues`: users of other workspaces of our organisation are read too, and the gate has to be asked about them.
-    `members` are the users whose button presses count, empty for all users of the workspace. `own_groups` are the user
-    groups that hold the soul, `approvers` the users whom the admin trusts to decide. `shown_name` gives the name that
-    people see of a soul.
+    `colleagues`: users of other workspaces of our organisation are read too, subject to the gate. `members` are the
+    users whose button presses count, empty for all users of the workspace. `own_groups` are the user groups that hold
+    the soul, `approvers` the users whom the admin trusts to decide. `shown_name` gives the name that users see of a
+    soul.
     """
 
     soul: str
@@ -95,11 +94,9 @@ class EventReader:
         return tuple(dict.fromkeys((self.soul, *self.other_souls)))
 
     def soul_commanded(self, command: str) -> str:
-        """The soul that a slash command means; empty for none."""
         return commands_of({soul: self.shown_name(soul) for soul in self.souls}).get(command.casefold(), "")
 
     def soul_in(self, channel: str) -> str:
-        """The soul that a channel belongs to; DMs belong to the main soul."""
         direct = self.places.get(channel) is Place.DM or channel.startswith("D")
         return self.soul if direct or self.soul_for_channel is None else self.soul_for_channel(channel)
 
@@ -133,7 +130,7 @@ class EventReader:
         event_id = ":".join(("action", channel, ts, author, clean(_text(action, "action_ts"))[:_FIELD_LENGTH] or value))
         where = (event_id, self.soul_in(channel), self.identity.team, channel, ts, author)
         if _text(action, "action_id") == FEEDBACK_ACTION:
-            judged, _, reply = value.partition(":")  # a button beside the reply names it
+            judged, _, reply = value.partition(":")  # the value of a button below the reply names the reply
             where = (*where[:4], reply, author) if _TS.fullmatch(reply) else where
             return Feedback(*where, judged) if judged in {"good", "bad"} else None
         if _text(action, "action_id") in ANSWER_ACTIONS:
@@ -157,18 +154,21 @@ class EventReader:
         return WhyAsked(event_id, self.soul_in(channel), self.identity.team, channel, ts, author)
 
     def user_of(self, interaction: Mapping[str, object]) -> str:
-        """Who pressed, chose or sent something: a user of our workspace whose presses count, or a colleague; or ''."""
+        """Return the user of an interaction, or an empty string if the user's presses don't count.
+
+        A user counts who belongs to our workspace, or to our organisation if `colleagues` is set.
+        """
         author = _text(_mapping(interaction.get("user")), "id")
         ours = _ID.fullmatch(author) and (self.colleagues or not self.is_from_elsewhere(interaction))
         return author if ours and not self._is_unlisted(author) else ""
 
     def is_from_elsewhere(self, interaction: Mapping[str, object]) -> bool:
-        """Whether a press is of a user of another workspace; whether they are a colleague, Slack has to be asked."""
+        """Return True if the user belongs to another workspace. Only Slack knows whether the user is a colleague."""
         user, team = _mapping(interaction.get("user")), _mapping(interaction.get("team"))
         return (_text(user, "team_id") or _text(team, "id")) not in {"", self.identity.team}
 
     def is_unlisted(self, payload: object) -> bool:
-        """Whether a payload is a press of one of our buttons or our shortcut by a user whose presses don't count."""
+        """Return True if a user outside `members` pressed one of our buttons or used our shortcut."""
         read = {"block_actions": EventReader.action, "message_action": EventReader.shortcut}
         kind = read.get(_text(_mapping(payload), "type"))
         if kind is None or kind(self, payload) is not None:
@@ -180,7 +180,7 @@ class EventReader:
         return bool(self.members) and author not in self.members
 
     def audience_in(self, place: Place, channel: str) -> Audience:
-        """Who may ever learn what is written in a channel of this kind."""
+        """Return the audience of a channel of this kind: all users who may ever read its messages."""
         match place:
             case Place.DM:
                 return Audience(AudienceKind.DM, channel)
@@ -190,14 +190,13 @@ class EventReader:
                 return Audience(AudienceKind.CHANNEL, channel)
 
     def is_own(self, message: Mapping[str, object]) -> bool:
-        """Whether a message of Slack's is our own post."""
         return self.identity.user == _text(message, "user") or self.identity.bot == _text(message, "bot_id")
 
     def text_of(self, message: Mapping[str, object]) -> str:
-        """The text of a message of Slack's and, as quoted lines, what it carries beside it; may be empty."""
+        """Return the message's text and, as quoted lines, its attachments. May be empty."""
         text = readable(_text(message, "text"), self.identity.user)
         if text and _text(message, "subtype") == _ACTION:
-            text = f"/{_ACTION.partition('_')[0]} {text}"  # as it was typed
+            text = f"/{_ACTION.partition('_')[0]} {text}"  # as typed
         return "\n".join(part for part in (text, self._carried(message)) if part)
 
     def _carried(self, message: Mapping[str, object]) -> str:
@@ -221,7 +220,7 @@ class EventReader:
         mentioned = _text(event, "type") == "app_mention" or self._mentions_us(raw)
         addressed = place is Place.DM or mentioned
         if not addressed and not root:
-            return None  # a message in a channel, without a mention and outside threads, is not for the soul
+            return None  # a channel's message without a mention and outside threads is not for the soul
         thread_of = root if place is Place.DM else root or ts
         conversation = ConversationKey(self.soul_in(channel), self.identity.team, channel, thread_of)
         return NewMessage(
@@ -269,7 +268,7 @@ class EventReader:
         now: Mapping[str, object],
         before: Mapping[str, object],
     ) -> NewMessage | None:
-        """The edited message as a new message to the soul, if only the edit mentions it."""
+        """Return the edited message as a new message to the soul, if only the edit mentions it."""
         if not self._mentions_us(_text(now, "text")) or self._mentions_us(_text(before, "text")):
             return None
         message = {**now, "channel": _text(event, "channel"), "channel_type": _text(event, "channel_type")}
@@ -292,17 +291,16 @@ class EventReader:
         return known or (Place.DM if channel.startswith("D") else Place.PRIVATE_CHANNEL)
 
     def _words(self, message: Mapping[str, object]) -> str:
-        """What a message says and shows; never empty, since a bare mention also gets an answer."""
         return self.shown_by(message) or BARE_MENTION
 
     def shown_by(self, message: Mapping[str, object]) -> str:
-        """What a message of Slack's says, and the names of its files; may be empty."""
+        """Return the message's text and the names of its files. May be empty."""
         lines = [self.text_of(message), *(f"{SHARED}{one.name}]" for one in files_in(message))]
         return "\n".join(line for line in lines if line)
 
 
 def files_in(message: Mapping[str, object]) -> tuple[SharedFile, ...]:
-    """The files that a message shows; those that were deleted, or that Slack no longer shows, are none."""
+    """Return the files of a message, without those that were deleted or that Slack hides."""
     found: list[SharedFile] = []
     shown = [*_list(message.get("files")), *forwarded_files(message)]
     for shared in map(_mapping, shown[:_FILES]):
@@ -324,7 +322,7 @@ def files_in(message: Mapping[str, object]) -> tuple[SharedFile, ...]:
 
 
 def place_of(room: Mapping[str, object]) -> Place:
-    """The kind of a channel as conversations.info or users.conversations describes it."""
+    """Return the kind of a channel as conversations.info or users.conversations describes it."""
     if room.get("is_im"):
         return Place.DM
     if room.get("is_mpim"):
@@ -333,17 +331,16 @@ def place_of(room: Mapping[str, object]) -> Place:
 
 
 def place_in(event: Mapping[str, object]) -> Place | None:
-    """The kind of a channel as an event names it; None where it doesn't."""
+    """Return the kind of a channel as an event names it, or None."""
     return _PLACES.get(_text(event, "channel_type"))
 
 
 def channel_type(place: Place) -> str:
-    """Slack's own word for a place, as message events carry it."""
     return next(word for word, kind in _PLACES.items() if kind is place)
 
 
 def _envelope(body: Mapping[str, object], event: Mapping[str, object]) -> str:
-    """The event's ids and types as JSON, without the message's text, which is stored in one place only."""
+    """Return the event's ids and types as JSON, without the message's text, which is stored in one place only."""
     fields = {name: clean(_text(event, name))[:_FIELD_LENGTH] for name in _ENVELOPE_FIELDS if _text(event, name)}
     shared = {"is_ext_shared_channel": True} if body.get("is_ext_shared_channel") else {}
     return json.dumps({**fields, **shared})

@@ -1,8 +1,4 @@
-"""What of a reply reads better as a file: long code, drafts and drawings in code blocks, and large tables.
-
-It is decided by form and length alone. What is taken out stays in the outbox as the markdown that it was, so that it
-can still be posted as text where Slack takes no file; `content_of` makes the file of it.
-"""
+"""Files: long parts of replies become files, and shared files are fetched and sent."""
 
 import csv
 import hashlib
@@ -25,16 +21,16 @@ from daemon.core.ports.services import MOST_FILE_BYTES, SharedFile
 from daemon.core.sentences import Sentence, Words
 
 MOST_FILES: Final = 5
-"""Files of one reply; what else is long stays in the message."""
+"""Files of one reply. Further long parts stay in the message."""
 
 _LONG_LINES: Final = 60
 _LONG: Final = 4_000  # characters
-_ROWS, _COLUMNS = 25, 10  # of a table that a message still shows well
+_ROWS, _COLUMNS = 25, 10  # rows and columns of a table that a message still shows well
 _FENCE: Final = re.compile(r" {0,3}(?P<mark>`{3,32}|~{3,32})[ \t]*(?P<info>[^`\n]{0,128})")
 _ROW: Final = re.compile(r" {0,3}\|.*\|[ \t]*")
 _RULE: Final = re.compile(r" {0,3}\|[ \t:|-]*-[ \t:|-]*\|[ \t]*")
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so may be run by a spreadsheet
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # a cell with such a prefix may be run by a spreadsheet
 _NUMBER: Final = re.compile(r"[+-]?[\d.,]+ ?%?")
 _ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -67,9 +63,10 @@ _TABLES: Final = ("csv", "tsv")
 
 
 def with_files(reply: str, key: str, words: Words) -> tuple[str, tuple[ReplyFile, ...]]:
-    """A reply in which a line stands for each part that reads better as a file, and those files.
+    """Return the reply with a line in place of each part that becomes a file, and those files.
 
-    `key` is the reply's own: the name of a file is made of it, so that no other post has it.
+    Form and length alone decide. The outbox keeps the part as markdown, to post it as text if Slack refuses the file.
+    `key` is unique to the reply, and makes the file names unique to the post.
     """
     kept, files = list[str](), list[ReplyFile]()
     for block in _blocks(reply.split("\n")):
@@ -85,7 +82,7 @@ def with_files(reply: str, key: str, words: Words) -> tuple[str, tuple[ReplyFile
 
 
 def content_of(post: Post) -> bytes:
-    """The bytes of a post's file: what stands within its fence, its table as CSV, else the body as it is."""
+    """Return the bytes of a post's file: the content of its code block, its table as CSV, or the body unchanged."""
     lines = post.body.split("\n")
     if _is_table(lines):
         return _as_csv(lines).encode()
@@ -93,7 +90,7 @@ def content_of(post: Post) -> bytes:
 
 
 def is_markdown(post: Post) -> bool:
-    """Whether the body of a post with a file can be posted as text, too, since it was a part of a reply."""
+    """Return True if the body of a post with a file can also be posted as text."""
     lines = post.body.split("\n")
     return _is_table(lines) or (len(lines) > 1 and _FENCE.fullmatch(lines[0]) is not None)
 
@@ -103,7 +100,7 @@ def _is_table(lines: Sequence[str]) -> bool:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The lines in groups: a closed code block, a table, any other line by itself; what never closes is the rest."""
+    """Yield groups of lines: a closed code block, a table, or one other line. An unclosed block yields lines."""
     at = 0
     while at < len(lines):
         opening = _FENCE.fullmatch(lines[at])
@@ -116,7 +113,6 @@ def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _end_of_fence(lines: Sequence[str], at: int, mark: str) -> int:
-    """Where the code block ends that begins here with a mark; 0 where it is never closed."""
     closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*")
     return next((number + 1 for number in range(at + 1, len(lines)) if closing.fullmatch(lines[number])), 0)
 
@@ -128,7 +124,7 @@ def _end_of_table(lines: Sequence[str], at: int) -> int:
 
 
 def _kind(block: Sequence[str]) -> str:
-    """The ending of the file that a block becomes; empty where it stays in the message."""
+    """Return the extension of the file that a block becomes, or an empty string if it stays in the message."""
     opening = _FENCE.fullmatch(block[0])
     if len(block) > 1 and opening is not None:
         language = (opening["info"].split() or [""])[0].lower()
@@ -160,7 +156,6 @@ def _cells(row: str) -> list[str]:
 
 
 def _inert(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
     return f"'{cell}" if cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell
 
 
@@ -169,24 +164,24 @@ _REDIRECTS: Final = 3
 _SLACK: Final = "slack.com"
 _ID: Final = "F"
 _CHUNK: Final = 64 * 1024
-_PAGE: Final = "text/html"  # what Slack sends instead of a file that the token may not see
+_PAGE: Final = "text/html"  # Slack's answer instead of a file that the token may not see
 _NOT_NOW: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT})
 _MB: Final = 1_000_000
 _NO_FILES: Final = {
     CANVAS: Sentence("file_canvas"),
     LIST: Sentence("file_list"),
-}  # shown as files, and pages of Slack's
+}  # canvases and lists: Slack shows them as files, but they are pages
 
 
 class FileFetcher:
-    """Fetches with the session and the token of the client; `api_url` is the address of the Web API."""
+    """The fetcher of files, with the client's session and token. `api_url` is the address of the Web API."""
 
     def __init__(self, client: SlackClient, api_url: str) -> None:
         self._client = client
         self._api_url = api_url
 
     async def described(self, file: SharedFile) -> SharedFile:
-        """See `Channel.described`; what another organisation shared may come as an id alone (Slack: file_access)."""
+        """Return the file with its details. Other organisations may share an id alone (Slack: file_access)."""
         if file.url or not file.id.startswith(_ID):
             return file
         try:
@@ -214,7 +209,7 @@ class FileFetcher:
         raise FileRefused(Sentence("file_gone"))
 
     async def _get(self, url: URL, file: SharedFile) -> bytes | URL:
-        """The bytes, or where Slack says that they are. No piece is unpacked, so that what is counted is what came."""
+        """Return the bytes, or the target of a redirect. Compressed answers are refused, as their size is unknown."""
         web = self._client.web
         assert web.session is not None  # made together with the SDK's client
         headers = {"Authorization": f"Bearer {web.token}", "Accept-Encoding": "identity"}
@@ -233,7 +228,7 @@ class FileFetcher:
             return await _bounded(response)
 
     def _allowed(self, url: str) -> URL:
-        """An address at Slack, or where the Web API is. Raises FileRefused for any other: it would get the token."""
+        """Return a URL at Slack or at the Web API. Raises FileRefused for any other, which would receive the token."""
         if not url:
             raise FileRefused(Sentence("file_gone"))
         try:
@@ -264,15 +259,15 @@ def _too_large(size: int) -> FileRefused:
 
 
 class FileSharing:
-    """Shares files through Slack's three steps."""
+    """The upload of files, in Slack's three steps."""
 
     def __init__(self, client: SlackClient) -> None:
         self._client = client
 
     async def share(self, post: Post) -> str:
-        """Share the body as a file; returns Slack's id of it. Only the last step shows anything, and is made once.
+        """Share the body as a file and return Slack's id of it. Only the last step shows the file, and is made once.
 
-        Raises what `Channel.deliver` raises; without the scope `files:write` Slack refuses it.
+        Raises what `Channel.deliver` raises. Slack refuses the call without the scope `files:write`.
         """
         content = content_of(post)
         reserved = await self._client.call("files.getUploadURLExternal", filename=post.file, length=len(content))
@@ -289,5 +284,5 @@ class FileSharing:
         return file
 
     async def delete(self, file: str) -> None:
-        """Delete a shared file by Slack's id of it, wherever it is shown. Raises what `SlackClient.call` raises."""
+        """Delete a shared file in all channels. Raises what `SlackClient.call` raises."""
         await self._client.call("files.delete", file=file)

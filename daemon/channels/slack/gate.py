@@ -1,4 +1,4 @@
-"""Decides by Slack ids and settings alone whose messages are answered, and where; unknown means no (P42)."""
+"""The gate: Slack ids and settings alone decide whose messages are answered, and where. Unknown means no (P42)."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,13 +18,13 @@ _TO_GUESTS: Final = Sentence("only_members")
 _TO_UNLISTED: Final = Sentence("only_listed")
 _IN_SHARED: Final = Sentence("not_in_shared")
 
-_BOT_TURNS: Final = 3  # messages of bots that are answered in a minute in one conversation (P35)
+_BOT_TURNS: Final = 3  # answered messages of bots in one conversation and minute (P35)
 _BOT_MINUTE: Final = 60.0
 _CONVERSATIONS: Final = 1000
 
 
 class SlackGate:
-    """Judges who writes and where; while our own ids are unknown (`reader` gives None), it raises NotDelivered."""
+    """The gate of one workspace. It raises NotDelivered while our own ids are unknown (`reader` gives None)."""
 
     def __init__(
         self, directory: Directory, settings: Settings, clock: Clock, reader: Callable[[], EventReader | None]
@@ -35,7 +35,7 @@ class SlackGate:
         self._bot_limit = _BotLimit(clock)
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Channel.admit`; a bot above its limit of messages is refused as `bot_loop`."""
+        """Decide as `Channel.admit` requires. A bot above its limit of messages is refused as `bot_loop`."""
         decision, user = await self._judge(perception.author, perception.conversation.channel, perception.place)
         is_bot = perception.author.startswith("B") if user is None else user.bot
         if decision.admitted and is_bot:
@@ -79,7 +79,6 @@ class SlackGate:
         return GateDecision(admitted=True, name=user.name)
 
     def _of_outsider(self, user: SlackUser, identity: SlackIdentity) -> GateDecision | None:
-        """Why a user of another workspace is not admitted; None for one whom the settings let in like our own."""
         if user.is_colleague(identity.enterprise):
             return None if self._settings.allow_organisation else _no("other_workspace", user.name, _TO_GUESTS)
         return None if self._settings.allow_strangers else _no("stranger", user.name)
@@ -90,7 +89,6 @@ class SlackGate:
         return GateDecision(admitted=True, name=author) if author in self._settings.allow_bots else _no("bot")
 
     async def _of_room(self, decision: GateDecision, channel: str) -> GateDecision:
-        """Decide on the channel: whether other organisations are in it, and whether that is allowed."""
         room = await self._directory.room(channel)
         if self._settings.allow_shared_channels:
             return decision
@@ -104,14 +102,14 @@ def _no(reason: str, name: str = "", say: str = "") -> GateDecision:
 
 
 class _BotLimit:
-    """Counts messages of bots per conversation and minute; the same perception counts once."""
+    """The count of bot messages per conversation and minute. The same perception counts once."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._turns = Lru[str, dict[str, float]](_CONVERSATIONS)
 
     def allows(self, conversation: str, perception: str) -> bool:
-        """Whether this perception may be answered."""
+        """Count the perception and return True if it may be answered."""
         now = self._clock.monotonic()
         turns = {id_: at for id_, at in self._turns.get(conversation, {}).items() if now - at < _BOT_MINUTE}
         allowed = perception in turns or len(turns) < _BOT_TURNS

@@ -1,4 +1,4 @@
-"""Reads Slack's history page by page: channels, threads, and the list of rooms that the soul is in."""
+"""The pages of Slack's history: channels, threads, and the list of channels that the soul is in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ _ROOMS: Final = "im,mpim,private_channel,public_channel"
 async def read_pages(
     client: SlackClient, method: str, items: str, *, most: int, window: Window | None = None, **arguments: object
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Like `read_items`, for lists of objects."""
     return await read_items(client, method, items, dict, most=most, window=window, **arguments)
 
 
@@ -29,7 +28,7 @@ async def read_items(
     window: Window | None = None,
     **arguments: object,
 ) -> tuple[list[T], bool]:
-    """The lists named `items` of at most `most` pages, joined, and whether no page is left; values of one kind.
+    """Return the items of at most `most` pages that are of one type, and True if no page is left.
 
     Each page waits for `window`, if one is given. Raises what `SlackClient.call` raises for a read.
     """
@@ -49,7 +48,7 @@ async def read_items(
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a list of Slack's, and the cursor of the next one; None after the last page."""
+    """One page of a list of Slack's, and the cursor of the next page, which is None after the last."""
 
     items: list[dict[str, Any]]
     cursor: str | None
@@ -58,7 +57,7 @@ class Page:
 async def read_page(
     client: SlackClient, method: str, items: str, cursor: str | None = None, **arguments: object
 ) -> Page:
-    """One page of the list named `items`. Raises what `SlackClient.call` raises for a read."""
+    """Return one page of the list named `items`. Raises what `SlackClient.call` raises for a read."""
     answer = await client.call(method, limit=_PAGE, cursor=cursor, **arguments)
     listed = answer.get(items)
     found = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
@@ -66,21 +65,19 @@ async def read_page(
 
 
 def _next_cursor(answer: Mapping[str, Any]) -> str | None:
-    """The cursor of the next page, or None after the last page."""
     metadata = answer.get("response_metadata")
     cursor = metadata.get("next_cursor") if isinstance(metadata, dict) else None
     return cursor if isinstance(cursor, str) and cursor else None
 
 
 def messages_of(thread: str) -> str:
-    """The method that reads a thread, or the timeline if `thread` is empty."""
     return "conversations.replies" if thread else "conversations.history"
 
 
 async def read_messages(
     client: SlackClient, channel: str, thread: str, *, most: int, **arguments: object
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Messages of a thread, or of the timeline if `thread` is empty, oldest first, and whether no page is left.
+    """Return messages of a thread, or of the timeline if `thread` is empty, oldest first, and True if no page is left.
 
     At most `most` pages are read. `arguments` are Slack's (oldest, latest, include_all_metadata). A thread's messages
     include its root. Raises what `SlackClient.call` raises for a read.
@@ -97,17 +94,16 @@ async def read_messages(
 
 
 async def read_rooms_page(client: SlackClient, cursor: str | None) -> Page:
-    """A page of the channels and DMs that the soul is in (Slack: users.conversations)."""
+    """Return a page of the channels and DMs that the soul is in (Slack: users.conversations)."""
     return await read_page(client, "users.conversations", "channels", cursor, types=_ROOMS, exclude_archived=True)
 
 
 def in_order(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages, oldest first."""
     return sorted(messages, key=lambda message: as_seconds(message.get("ts")))
 
 
 def as_seconds(ts: object) -> float:
-    """A Slack ts in seconds, 0.0 for any other value; precise enough for comparing only."""
+    """Return a Slack ts in seconds, or 0.0 for an invalid one. Precise enough for comparing only."""
     try:
         return float(ts) if isinstance(ts, str) else 0.0
     except ValueError:
@@ -115,5 +111,4 @@ def as_seconds(ts: object) -> float:
 
 
 def as_ts(seconds: float) -> str:
-    """Seconds since the epoch as a Slack ts."""
     return f"{max(seconds, 0.0):.6f}"

@@ -1,4 +1,4 @@
-"""Reads what people do on the home tab: they open it, press its buttons, or send the dialog that one of these opens."""
+"""The reader of the home tab's events, of submitted modals, and the suggested prompts."""
 
 import json
 import re
@@ -25,18 +25,18 @@ from daemon.core.timetable import minute_in
 
 OPEN: Final = "open"
 CORRECTS: Final = "wrong"
-"""What a button does that needs words: a dialog asks for them."""
+"""The prefix of a button's value that asks for words in a modal."""
 SETS_UP: Final = "room"
-"""What a button does that opens the form of a channel, named by its id."""
+"""The prefix of a button's value that opens the modal of a channel, followed by the channel's id."""
 OPENS_DIALOG: Final = (CORRECTS, SETS_UP)
-"""How what opens a dialog begins; only what is sent with that dialog arrives."""
+"""The prefixes of values that open a modal. The press itself is no arrival; the submission is."""
 _ACT: Final = re.compile(r"(?:pause|resume|page [0-9]{1,3}|(?:forget|cancel|key|wrong|room) [A-Za-z0-9_.-]{1,64})")
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _LENGTH: Final = 64
 
 
 def opened(body: Mapping[str, Any], reader: EventReader) -> TypedCommand | None:
-    """The opening of the home tab by a person of our workspace; None for any other event."""
+    """Return the opening of the home tab by a user of our workspace, or None for any other event."""
     event = body.get("event")
     if not isinstance(event, dict) or event.get("type") != "app_home_opened" or event.get("tab") != "home":
         return None
@@ -48,7 +48,7 @@ def opened(body: Mapping[str, Any], reader: EventReader) -> TypedCommand | None:
 
 
 def pressed(body: Mapping[str, Any], reader: EventReader) -> TypedCommand | None:
-    """A press of a button there; None for any other payload, and for those of others."""
+    """Return the press of a button on the home tab, or None if the user's presses don't count."""
     actions, author = body.get("actions"), reader.user_of(body)
     if body.get("type") != "block_actions" or not isinstance(actions, list) or not author:
         return None
@@ -62,7 +62,6 @@ def pressed(body: Mapping[str, Any], reader: EventReader) -> TypedCommand | None
 
 
 def corrected(reader: EventReader, event_id: str, author: str, fact: str, words: str) -> TypedCommand | None:
-    """The words that a person sent to correct a fact; None where they are none."""
     does = f"{CORRECTS} {fact}"
     return _done(reader, event_id, author, does, words) if words and _ACT.fullmatch(does) else None
 
@@ -78,20 +77,20 @@ def _text(mapping: Mapping[str, Any], name: str) -> str:
 
 
 COMPLAINT: Final = "soul_complaint"
-"""The dialog that asks what was wrong with a reply, and its one input."""
+"""The modal that asks what was wrong with a reply, and its one input."""
 
 ASK: Final = "soul_ask"
-"""The dialog that takes a question about a message, and its first input."""
+"""The modal for a question about a message, and its first input."""
 ASK_WHERE: Final = "soul_ask_where"
-"""The input that says where the answer goes: IN_PRIVATE or IN_THREAD."""
+"""The input that chooses where the answer goes: IN_PRIVATE or IN_THREAD."""
 IN_PRIVATE, IN_THREAD = "private", "thread"
 
 ROOM, ROOM_SOUL, ROOM_STREAMS, ROOM_JOINS = "soul_room", "soul_room_soul", "soul_room_streams", "soul_room_joins"
-"""The dialog that takes how the soul works in a channel, and its inputs; USUAL is the choice of what is not set."""
+"""The modal for the settings of a channel, and its inputs. USUAL is the choice that sets nothing."""
 USUAL: Final = "usual"
 
 CORRECT: Final = "soul_correct"
-"""The dialog that takes what is right in place of a fact, and its one input."""
+"""The modal for the correction of a fact, and its one input."""
 
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 _MOST_ABOUT: Final = 3_000  # characters (Slack: private_metadata)
@@ -99,15 +98,15 @@ _LONGEST: Final = 3_000  # characters of one input
 LONGEST_CORRECTION: Final = 500
 LONGEST_QUESTION: Final = 1_500
 LONGEST_COMPLAINT: Final = 1_000
-"""The most characters of what was wrong."""
+"""Characters of a complaint."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentDialog:
-    """A dialog that a user of our workspace sent.
+    """A modal that a user of our workspace submitted.
 
-    `event_id` is the same for one that is sent twice. `about` is what we wrote into its private_metadata, `values` what
-    they filled in, by the `action_id` of each input; a choice is its value. Both are untrusted, and hold text alone.
+    `event_id` is the same if Slack sends the submission twice. `about` is our private_metadata. `values` are the inputs
+    by `action_id`; a choice is its value. Both are untrusted and hold text alone.
     """
 
     event_id: str
@@ -120,7 +119,7 @@ DialogReader = Callable[[EventReader, SentDialog], Arrival | None]
 
 
 def dialog_sent(reader: EventReader, payload: Mapping[str, object]) -> Arrival | None:
-    """What a view_submission payload holds for the soul; None for a dialog that is not ours or may not be sent."""
+    """Return the arrival of a view_submission payload, or None if the modal is not ours or the user may not send it."""
     view = _mapping(payload.get("view"))
     read, author, view_id = (
         DIALOGS.get(_dialog_payloads_text(view, "callback_id")),
@@ -142,7 +141,7 @@ def _complaint(reader: EventReader, sent: SentDialog) -> Complaint | None:
 
 
 def _question(reader: EventReader, sent: SentDialog) -> AskedAbout | None:
-    """A question about a message; where the soul is not, it is answered in private."""
+    """Return the question about a message. It is answered in private if the soul is not in the channel."""
     channel, ts = sent.about.get("channel", ""), sent.about.get("ts", "")
     question = clean(sent.values.get(ASK, "")).strip()[:LONGEST_QUESTION]
     if not (_ID.fullmatch(channel) and _TS.fullmatch(ts) and question):
@@ -162,7 +161,7 @@ def _correction(reader: EventReader, sent: SentDialog) -> TypedCommand | None:
 
 
 def _room_way(reader: EventReader, sent: SentDialog) -> RoomWaySent | None:
-    """How the soul is to work in a channel; what is not offered counts as not chosen."""
+    """Return the chosen settings of a channel. A value that is not offered counts as not chosen."""
     channel, place = sent.about.get("channel", ""), reader.places.get(sent.about.get("channel", ""))
     if not _ID.fullmatch(channel) or channel.startswith("D"):
         return None
@@ -181,7 +180,7 @@ def _room_way(reader: EventReader, sent: SentDialog) -> RoomWaySent | None:
 DIALOGS: Final[Mapping[str, DialogReader]] = MappingProxyType(
     {COMPLAINT: _complaint, ASK: _question, CORRECT: _correction, ROOM: _room_way}
 )
-"""The readers of our dialogs by `callback_id`."""
+"""The readers of our modals by `callback_id`."""
 
 
 def _about(view: Mapping[str, object]) -> Mapping[str, str]:
@@ -215,15 +214,15 @@ def _dialog_payloads_text(mapping: Mapping[str, object], name: str) -> str:
 
 _PROMPTS_ID: Final = re.compile(r"[UW][A-Z0-9]{1,63}")
 _DM: Final = re.compile(r"D[A-Z0-9]{1,63}")
-_STAYS: Final = 3_600.0  # seconds in which the same prompts are not set again
-_MOST: Final = 2_000  # people of whom it is known what they were shown last, and events
+_STAYS: Final = 3_600.0  # seconds until the same prompts are set again
+_MOST: Final = 2_000  # users whose last prompts are kept, and events
 
 
 @dataclass(frozen=True, slots=True)
 class Suggesting:
-    """What the prompts need beside the soul's own: the person's standing and language, their next reminder.
+    """The suggested prompts of a DM: the soul's own and the user's next reminder, in the user's language.
 
-    `suggested` gives a soul's suggestions in a language, `words_of` what is said in its name.
+    `suggested` gives a soul's suggestions in a language, `words_of` its sentences.
     """
 
     client: SlackClient
@@ -240,7 +239,7 @@ class Suggesting:
         object.__setattr__(self, "_shown", Lru(_MOST, _STAYS, self.clock.monotonic))
 
     def heed(self, body: Mapping[str, Any]) -> None:
-        """Take note of a payload; returns at once. An event that comes twice counts once."""
+        """Handle the opening of a DM in the background. An event that comes twice counts once."""
         event, scopes = body.get("event"), self.reader.identity.scopes
         if not isinstance(event, dict) or event.get("type") != "app_home_opened" or event.get("tab") != "messages":
             return
@@ -253,7 +252,7 @@ class Suggesting:
             self.answers.later(partial(self._suggest, person, room))
 
     async def _suggest(self, person: str, room: str) -> None:
-        """Set the prompts, unless these were shown lately. Raises ChannelError, StoreError."""
+        """Set the prompts, unless the same were set lately. Raises ChannelError, StoreError."""
         decision, soul = await self.answers.standing_of(person), self.reader.soul
         if not decision.admitted:
             return

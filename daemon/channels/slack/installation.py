@@ -1,4 +1,4 @@
-"""The manifest of the Slack app that the daemon needs, and the scopes to compare with those of a token."""
+"""The manifest of the Slack app, its scopes, and the check of the tokens."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from daemon.core.soul_names import commands_of
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "app_mentions:read",  # receive mentions
     "channels:history",  # follow threads and catch up in public channels
-    "channels:read",  # see who reads in a channel, whether it is shared, and in which channels a user is
+    "channels:read",  # list members, shared channels, and a user's channels
     "chat:write",  # answer
     "groups:history",  # the same four in private channels,
     "groups:read",
@@ -28,25 +28,25 @@ REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "users:read",  # tell members from guests and strangers
 )
 AGENT_SCOPE: Final = "assistant:write"
-"""Shows the agent view, sessions and the status line; these need a paid plan or a developer sandbox."""
+"""The scope for the agent view, sessions and the status line. They need a paid plan or a developer sandbox."""
 CUSTOMIZE_SCOPE: Final = "chat:write.customize"
-"""Lets further souls post under their own names and icons; without it all souls post under the app's."""
+"""The scope for souls with their own names and icons. Without it all souls post under the app's."""
 OPEN_DM_SCOPE: Final = "im:write"
-"""Lets the soul open a DM with a user who never wrote to it; without it such a message can't be sent."""
+"""The scope to open a DM with a user who never wrote to the soul."""
 FILES_SCOPE: Final = "files:read"
-"""Lets the soul read the files that users send it; without it each is refused by name."""
+"""The scope to read files that users send. Without it each file is refused by name."""
 SHARE_SCOPE: Final = "files:write"
-"""Lets the soul send files: long code and tables, which are text without it, and the export, which is refused then."""
+"""The scope to send files. Without it long code and tables are sent as text, and the export is refused."""
 COMMANDS_SCOPE: Final = "commands"
-"""Gives each soul its slash command and each message the shortcuts; without it people say the same words."""
+"""The scope for slash commands and message shortcuts. Without it users type the same words."""
 GROUPS_SCOPE: Final = "usergroups:read"
-"""Lets the soul know which user groups hold it; without it the mention of a group is for the others in it."""
+"""The scope to read which user groups hold the soul. Without it a group's mention is not for the soul."""
 REACTIONS_SCOPE: Final = "reactions:read"
-"""Lets people judge a reply by a thumb at it; without it the buttons below are the only way."""
+"""The scope to read thumbs at a reply. Without it only the buttons below give feedback."""
 MARKS_SCOPE: Final = "reactions:write"
-"""Lets the soul mark what it takes up and has answered, where SOUL_SLACK_ACKNOWLEDGE asks for it, and nod."""
+"""The scope to set reactions: acknowledgements if SOUL_SLACK_ACKNOWLEDGE asks for them, and nods."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
-    "agent_session_stopped",  # the stop button of a reply that grows
+    "agent_session_stopped",  # the stop button of a growing reply
     "app_mention",
     "app_home_opened",  # show the home tab
     "app_uninstalled",
@@ -55,21 +55,21 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "message.groups",
     "message.im",
     "message.mpim",
-    "member_joined_channel",  # who reads in a room, and since when; and that the soul was invited
+    "member_joined_channel",  # the members of a channel and their joining dates; the soul's invitation
     "member_left_channel",
-    "channel_archive",  # what is set for a channel ends with it
+    "channel_archive",  # settings of a channel end with it
     "channel_deleted",
     "channel_shared",
     "channel_unshared",
     "user_change",
-    "channel_left",  # in which private channels a user and the soul are both
+    "channel_left",  # private channels that a user and the soul share
     "group_archive",
     "group_deleted",
     "group_left",
     "group_unarchive",
     "reaction_added",  # thumbs at the soul's posts
     "reaction_removed",
-    "subteam_created",  # which user groups hold the soul
+    "subteam_created",  # user groups that hold the soul
     "subteam_members_changed",
     "subteam_updated",
 )
@@ -87,12 +87,11 @@ def manifest(
     words: Words = HOUSE_WORDS,
     souls: Mapping[str, str] = _SOUL,
 ) -> dict[str, object]:
-    """The app manifest (Slack: manifest schema 2); `name` is cut to 35 characters, `description` to 140.
+    """Return the app manifest (Slack: manifest schema 2). `name` is cut to 35 characters, `description` to 140.
 
-    The prompts and the shortcut that Slack shows to everybody are said in `words`, since a manifest has one language.
-    Each of the `souls`, by its folder, has slash commands of that name and of the one that people see. A plain one asks
-    for no agent features, which Slack gives to paid plans and developer sandboxes alone. One with `marks` asks for the
-    scope to set reactions.
+    The prompts and shortcuts use `words`, since a manifest has one language. `souls` maps each soul's folder to its
+    shown name; both become slash commands. A `plain` manifest asks for no agent features, which need a paid plan or a
+    developer sandbox. `marks` adds the scope to set reactions.
     """
     agent = {
         "agent_view": {
@@ -137,7 +136,7 @@ def manifest(
 
 
 def _typed_and_chosen(words: Words, souls: Mapping[str, str]) -> dict[str, object]:
-    """The slash commands, and the shortcuts in the menu of a message."""
+    """Return the slash commands, and the shortcuts in the menu of a message."""
     commands = [
         {
             "command": command,
@@ -168,7 +167,7 @@ _APP_HINT: Final = (
 
 
 def check_tokens(settings: Settings) -> tuple[str, str]:
-    """The bot token and the app token. Raises ConfigError if one is missing, wrong in kind or swapped."""
+    """Return the bot token and the app token. Raises ConfigError if one is missing, wrong in kind or swapped."""
     bot = settings.slack_bot_token.get_secret_value().strip() if settings.slack_bot_token else ""
     app = settings.slack_app_token.get_secret_value().strip() if settings.slack_app_token else ""
     if not bot:
@@ -188,7 +187,7 @@ def check_tokens(settings: Settings) -> tuple[str, str]:
 
 
 async def fetch_identity(client: SlackClient, settings: Settings, clock: Clock, emit: Emit) -> SlackIdentity:
-    """Our ids, once Slack accepts both tokens; retries with growing pauses while Slack can't be reached.
+    """Return our ids, once Slack accepts both tokens. Retries with growing pauses while Slack can't be reached.
 
     Raises ConfigError if a token is missing, wrong or revoked, or if the app token lacks its scope.
     """

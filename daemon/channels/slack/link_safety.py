@@ -1,8 +1,4 @@
-"""Turns addresses of unknown hosts into text: one click on a link must not carry what was said here to a stranger.
-
-Scheme, host and path stay readable; query and fragment, the usual places for data, are cut. Code stays as it is, since
-Slack links nothing there. A place counts as code only where every reader of markdown agrees that it is.
-"""
+"""The sizes of Slack's messages, and the filter that turns URLs of unknown hosts into text."""
 
 import re
 import unicodedata
@@ -17,34 +13,33 @@ from daemon.core.text import ENDINGS, HOST, Trusted, authority, bare_host, host_
 PLAIN: Final = 4_000
 """Bytes of a message's `text`."""
 STREAM: Final = 10_600
-"""Bytes of all that one stream shows."""
+"""Bytes of one stream."""
 CARDS: Final = 2_000
-"""Bytes that we spend on the cards of one stream."""
+"""Bytes of the cards of one stream."""
 PART: Final = 8_400
-"""Bytes of one part of a reply; with cards it fits into a stream, and always into a markdown block."""
+"""Bytes of one part of a reply. The part fits into a stream with cards, and into a markdown block."""
 MARKDOWN: Final = 12_000
 """Characters of all markdown blocks of a message, and of one piece of a stream's text."""
 SECTION: Final = 2_900
-"""Bytes of a section block; Slack takes 3,000 characters."""
+"""Bytes of a section block. Slack takes 3,000 characters."""
 
 _GROWS: Final = re.compile(r"[<>]|&(?!(?:amp|lt|gt);)")
 _ESCAPED: Final[Mapping[str, int]] = {"<": 4, ">": 4, "&": 5}
 
 
 def size(text: str) -> int:
-    """Bytes of a text as Slack counts them; an entity that is escaped already counts as it stands."""
+    """Return the bytes of a text as Slack counts them. Escaped entities count as they are."""
     return len(text.encode("utf-8", "surrogatepass")) + sum(_ESCAPED[found] - 1 for found in _GROWS.findall(text))
 
 
 def sizes(text: str) -> list[int]:
-    """The size of every beginning of a text, the empty one first; an `&` counts as one to be escaped."""
+    """Return the size of every prefix of a text, the empty one first. Each `&` counts as escaped."""
     if text.isascii() and not _GROWS.search(text) and "&" not in text:
         return list(range(len(text) + 1))
     return list(accumulate((_ESCAPED.get(character) or _utf8(ord(character)) for character in text), initial=0))
 
 
 def weight(chunks: Iterable[Mapping[str, object]]) -> int:
-    """Bytes that chunks take of a stream's budget."""
     return sum(_weight(chunk) for chunk in chunks)
 
 
@@ -62,30 +57,29 @@ def _utf8(code: int) -> int:
 
 
 BREAK: Final = "\u2060"
-"""A WORD JOINER: invisible, and no mention, mark or address goes on behind it."""
+"""A WORD JOINER, which is invisible and ends any mention, mark or URL."""
 
 _SCHEMES = frozenset({"http", "https", "mailto"})
 
 
 def allowed_scheme(scheme: str) -> bool:
-    """Whether a link of this scheme may work: http, https and mailto."""
     return scheme.lower() in _SCHEMES
 
 
 def honest(label: str, address: str) -> bool:
-    """Whether every host that a label names is the address's own host or a domain above it."""
+    """Return True if every host in a label is the URL's own host or a domain above it."""
     named = [bare_host(host) for host in HOST.findall(_plain(label))]
     host = host_of(address)
     return all(host == name or host.endswith(f".{name}") for name in named) and "@" not in authority(address)
 
 
 def _plain(label: str) -> str:
-    """The label as a reader sees it: compatibility forms folded, invisible characters removed."""
+    """Return the label as a reader sees it: compatibility forms folded, invisible characters removed."""
     folded = unicodedata.normalize("NFKC", label)
     return "".join(character for character in folded if unicodedata.category(character) not in {"Cf", "Mn"})
 
 
-_FARTHEST: Final = 1_400  # characters of an address; a longer line has no code spans
+_FARTHEST: Final = 1_400  # characters of a URL; a longer line has no code spans
 _COLON = r"\\?(?::|&colon;|&#0{0,6}58;?|&#x0{0,6}3a;?)"
 _SLASH = r"\\?(?:/|&sol;|&#0{0,6}47;?|&#x0{0,6}2f;?)"
 _MARK = rf"{_COLON}{_SLASH}{_SLASH}"
@@ -107,45 +101,46 @@ _DEFINITION = re.compile(r"([ \t>*+\-\d.)]*\[[^\]]*\])(:.*\n?)", re.DOTALL)
 _DEFINITION_BEGUN = re.compile(r"[ \t>*+\-\d.)]*\[[^\]]*(?:\](?::.*)?)?\Z")
 _ENDS = re.compile(r"[()*]|~~|__|(?<=\W)_")
 _CUT = re.compile(r"[?#&\\]")
-_AFTER = ".,:;!?'*_~"  # stands after an address rather than in it
+_AFTER = ".,:;!?'*_~"  # punctuation that follows a URL and is not part of it
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyGuard:
-    """What a reply may show: the hosts that it may link to, and what `redact` leaves of a text with keys in it."""
+    """The rules for the links and keys in a reply: trusted hosts, and `redact`, which removes keys."""
 
     trusted: Trusted
     redact: Callable[[str], str] = remove_keys
 
 
 class LinkFilter:
-    """Takes text in pieces; gives it without keys and with the addresses of untrusted hosts inert, however it was cut.
+    """The link filter for text in pieces: keys are removed and URLs of untrusted hosts are inert, wherever it was cut.
 
-    A key that is itself written in several words is removed only where they come in one piece.
+    One click must not carry a conversation's data to strangers: scheme, host and path stay readable, query and fragment
+    are cut. Code stays unchanged, since Slack links nothing there. A place counts as code only if every markdown reader
+    agrees. A key of several words is removed only if all its words come in one piece.
     """
 
     def __init__(self, guard: ReplyGuard) -> None:
         self._guard = guard
         self._held = ""
-        self._line = ""  # the line so far, as far as it was given back
+        self._line = ""  # the part of the line that was returned already
         self._fence = 0  # backticks of the open fence
-        self._unsure = False  # whether a fence was met on which readers of markdown differ
-        self._open_span = False  # whether a code span may have begun on an earlier line of the paragraph
+        self._unsure = False  # a fence was met on which readers of markdown differ
+        self._open_span = False  # a code span may have begun on an earlier line of the paragraph
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return the text that is decided."""
+        """Take the next piece and return the text that is decided."""
         text = self._held + piece
         end = self._decided(text)
         self._held = text[end:]
         return self._pass(text[:end])
 
     def finish(self) -> str:
-        """End the text; return the rest of it."""
         text, self._held = self._held, ""
         return self._pass(text)
 
     def _decided(self, text: str) -> int:
-        """How much of the text no later piece can change: whole lines, and of the last one what is complete."""
+        """Return the length of the text that no later piece can change."""
         start = text.rfind("\n") + 1
         whole = (self._line if start == 0 else "") + text[start:]
         undecided = "`" in whole or not whole.strip() or _DOUBTFUL_FENCE.match(whole) or _DEFINITION_BEGUN.match(whole)
@@ -154,14 +149,14 @@ class LinkFilter:
         word = max(start, text.rfind(" ", start) + 1, text.rfind("\t", start) + 1)
         if _ENCODED_MARK.search(text, word):
             return word
-        foreign = [found.end() for found in _BEYOND_ASCII.finditer(text, word)]  # an address begins with ASCII
+        foreign = [found.end() for found in _BEYOND_ASCII.finditer(text, word)]  # a URL begins with ASCII
         return foreign[-1] if foreign else word
 
     def _pass(self, text: str) -> str:
         return "".join(self._of_line(line) for line in self._guard.redact(text).splitlines(keepends=True))
 
     def _of_line(self, line: str) -> str:
-        """One line, or the next part of one."""
+        """Return one line, or the next part of one, with inert links."""
         whole = self._line + line
         self._line = "" if line.endswith("\n") else whole[-_FARTHEST:]
         if self._fence:
@@ -186,7 +181,7 @@ class LinkFilter:
         return "".join(part if code else self._of_prose(part) for code, part in spans or [(False, line)])
 
     def _defined(self, target: str) -> str:
-        """The end of a line `[name]: address`; only a trusted address is defined."""
+        """Return the end of a line `[name]: address`. Only a trusted URL stays a definition."""
         shown = self._of_prose(target)
         begins = len(target) - len(target[1:].lstrip(" \t<"))
         return shown if shown == target and _ADDRESS.match(target, begins) else BREAK + shown
@@ -200,7 +195,7 @@ class LinkFilter:
         return "".join((*out, text[at:]))
 
     def _judged(self, found: re.Match[str]) -> tuple[str, int]:
-        """What is shown of an address, and where the text goes on."""
+        """Return the shown form of a URL, and the position where the text continues."""
         scheme, mark = found["scheme"] or "", found["mark"] or ""
         address = _whole(found["rest"] or found["bare"] or "")
         begin = found.start() + len(scheme) + len(mark)
@@ -211,8 +206,8 @@ class LinkFilter:
         if kept == address:
             kept = kept.rstrip(_AFTER) or kept
             return f"{BREAK}{scheme}{_opening(mark)}{_broken(kept)}", begin + len(kept)
-        words = _BEYOND_ASCII.search(address, len(kept))  # after a query in ASCII a sentence may go on without a blank
-        end = words.start() if words else len(address.rstrip("\\"))  # a backslash may belong to what comes next
+        words = _BEYOND_ASCII.search(address, len(kept))  # after an ASCII query a sentence may continue without a blank
+        end = words.start() if words else len(address.rstrip("\\"))  # a backslash may belong to the next text
         return f"{BREAK}{scheme}{_opening(mark)}{_broken(kept)}?\u2026", begin + end
 
 
@@ -221,7 +216,7 @@ def _opening(mark: str) -> str:
 
 
 def _whole(address: str) -> str:
-    """An address up to the first parenthesis that it didn't open, or mark that may begin or end emphasis."""
+    """Return a URL up to the first parenthesis that it didn't open, or a mark that may begin or end emphasis."""
     depth = 0
     for found in _ENDS.finditer(address):
         depth += (found[0] == "(") - (found[0] == ")")
@@ -231,13 +226,12 @@ def _whole(address: str) -> str:
 
 
 def _broken(address: str) -> str:
-    """An address whose host is no host any more."""
     host, slash, path = address.partition("/")
     return f"{host.replace('.', '.' + BREAK)}{slash}{path}"
 
 
 def _code_spans(line: str) -> list[tuple[bool, str]]:
-    """A line in parts: whether it is code, and its text; [] if a run of backticks finds no other of its length."""
+    """Return a line in parts, each with True if it is code. Empty if a run of backticks has no match of its length."""
     parts, at, runs = [], 0, list(_TICKS.finditer(line))
     while runs:
         opening, *runs = runs

@@ -1,4 +1,4 @@
-"""Checks whether a link leads where its label says."""
+"""Links to Slack messages: permalinks, the messages behind links in a text, and the thread before a message."""
 
 import math
 import re
@@ -31,14 +31,14 @@ _MESSAGE: Final = re.compile(r"(?P<channel>[A-Z][A-Z0-9]{1,23})/(?P<ts>[0-9]{1,1
 
 
 class Permalinks:
-    """Asks Slack for the address of a message (chat.getPermalink, which allows hundreds of requests a minute)."""
+    """The permalinks of messages (Slack: chat.getPermalink, which allows hundreds of requests a minute)."""
 
     def __init__(self, client: SlackClient, clock: Clock) -> None:
         self._client = client
         self._known = TimedCache(self._fetch, clock)
 
     async def of(self, channel: str, ts: str) -> str:
-        """The address of a message; empty where Slack knows none, or can't be asked now."""
+        """Return the permalink of a message, or an empty string if Slack knows none or can't be reached."""
         if _MESSAGE.fullmatch(f"{channel}/{ts}") is None:
             return ""
         try:
@@ -53,12 +53,12 @@ class Permalinks:
 
 
 MOST_LINKS: Final = 4
-"""Addresses in one message that are followed."""
+"""The most URLs in one message that are followed."""
 
-_NAMED: Final = 12  # addresses of one message that are told of at all
-_REPLIES: Final = 30  # messages of a thread that are read of one whose beginning is linked
+_NAMED: Final = 12  # URLs of one message that are mentioned at all
+_REPLIES: Final = 30  # messages read of a thread whose root is linked
 _LONGEST: Final = 4_000  # characters of one message
-_PATIENCE_S: Final = 4.0  # for one address; the reply waits
+_PATIENCE_S: Final = 4.0  # seconds for one URL; the reply waits
 _ADDRESS: Final = re.compile(
     r"https?://(?P<host>[A-Za-z0-9.:-]{1,120})/archives/(?P<channel>[CDG][A-Z0-9]{2,23})"
     r"/p(?P<seconds>[0-9]{10})(?P<micros>[0-9]{6})(?:\?(?P<query>[A-Za-z0-9_=&.%-]{0,200}))?(?![A-Za-z0-9/])"
@@ -89,7 +89,7 @@ _REFUSALS: Final[Mapping[str, Sentence]] = {
 
 @dataclass(frozen=True, slots=True)
 class MessageAddress:
-    """An address of a message (Slack: chat.getPermalink); `thread` is the ts of its thread's first one, if given."""
+    """The permalink of a message (Slack: chat.getPermalink). `thread` is the ts of the thread's root, if given."""
 
     text: str
     host: str
@@ -99,7 +99,7 @@ class MessageAddress:
 
 
 def addresses_in(text: str) -> tuple[MessageAddress, ...]:
-    """The addresses of messages in a text, each message once: in the author's own words, then in what is quoted."""
+    """Return the permalinks in a text, each message once: first from the author's own words, then from quotes."""
     lines = text.splitlines()
     own = "\n".join(line for line in lines if not line.startswith(_QUOTED))
     quoted = "\n".join(line for line in lines if line.startswith(_QUOTED))
@@ -115,7 +115,7 @@ def _address(found: re.Match[str]) -> MessageAddress:
 
 
 class LinkReader:
-    """Follows addresses of messages in our own workspace."""
+    """The reader of linked messages of our own workspace."""
 
     def __init__(
         self, client: SlackClient, directory: Directory, readers: RoomReaders, clock: Clock, emit: Emit
@@ -143,7 +143,7 @@ class LinkReader:
     async def _follow(
         self, address: MessageAddress, perception: Perception, readers: Readers, own: EventReader
     ) -> LinkedMessages:
-        """What stands at an address. Never raises."""
+        """Return the messages behind a link, or a refusal. Never raises."""
         try:
             async with time_limit(self._clock, _PATIENCE_S):
                 return await self._read(address, perception, readers, own)
@@ -157,12 +157,12 @@ class LinkReader:
     async def _read(
         self, address: MessageAddress, perception: Perception, readers: Readers, own: EventReader
     ) -> LinkedMessages:
-        """What stands at an address. Raises ChannelError, StoreError."""
+        """Return the messages behind a link, or a refusal. Raises ChannelError, StoreError."""
         room = await self._directory.room(address.channel)
         if room is None or not await self._readers.may_quote(room, perception, readers):
             return LinkedMessages(address.text, refused=_HIDDEN)
         where, here = perception.conversation, room.id == perception.conversation.channel
-        alone = bool(address.thread) or (here and where.thread == address.ts)  # this thread is in the prompt already
+        alone = bool(address.thread) or (here and where.thread == address.ts)  # the prompt holds this thread already
         messages = [one async for one in self._messages(address, own, alone=alone)]
         if not messages:
             return LinkedMessages(address.text, refused=_GONE)
@@ -173,7 +173,7 @@ class LinkReader:
     async def _messages(
         self, address: MessageAddress, own: EventReader, *, alone: bool
     ) -> AsyncIterator[ThreadMessage]:
-        """The message, and those below it unless it is wanted `alone`; none if it was deleted. Raises ChannelError."""
+        """Yield the message and, unless `alone`, those below it. Yields none if it was deleted. Raises ChannelError."""
         only = address.ts if alone else None
         page = await read_page(
             self._client,
@@ -218,7 +218,7 @@ def _is_ours(host: str, own: EventReader) -> bool:
         return False
 
 
-def own_reader(  # noqa: PLR0917  # what a reader is made of
+def own_reader(  # noqa: PLR0917  # the parts of a reader
     settings: Settings,
     identity: SlackIdentity,
     clock: Clock,
@@ -226,7 +226,7 @@ def own_reader(  # noqa: PLR0917  # what a reader is made of
     soul_for_channel: Callable[[str], str] | None,
     shown_name: Callable[[str], str],
 ) -> EventReader:
-    """The reader; `own_groups` are the user groups that hold the soul, as they change."""
+    """Return a reader with these settings. `own_groups` is a live collection of the user groups that hold the soul."""
     return EventReader(
         settings.name,
         identity,
@@ -246,7 +246,7 @@ T = TypeVar("T")
 
 _PAGES: Final = 5
 _KEPT: Final = 100  # threads
-_MESSAGES: Final = 100  # of one thread; the gate may refuse some of them
+_MESSAGES: Final = 100  # messages of one thread; the gate may refuse some of them
 _NEEDED_OF_PEOPLE: Final = ("ts", "user", "text", "subtype", "attachments", "files")
 _NOT_SHOWN: Final = "[an app posted something here that you may not read]"
 _NEEDED: Final = (*_NEEDED_OF_PEOPLE, "bot_id", "blocks")
@@ -255,7 +255,7 @@ _Earlier = tuple[Mapping[str, Any], ...]
 
 
 class ThreadReader:
-    """Reads threads; messages whose authors the gate refuses are left out, and outsiders among the authors noted."""
+    """The reader of threads. Messages of refused authors are left out, and outsiders among the authors are recorded."""
 
     def __init__(self, client: SlackClient, gate: SlackGate, readers: RoomReaders, emit: Emit) -> None:
         self._client = client
@@ -266,7 +266,7 @@ class ThreadReader:
         self._kept = Lru[tuple[str, str], tuple[float, _Earlier]](_KEPT)
 
     async def before(self, perception: Perception, reader: EventReader, limit: int) -> tuple[ThreadMessage, ...]:
-        """The thread's first message and the newest ones before the perception, oldest first, `limit` at most.
+        """Return the thread's root and the newest messages before the perception, oldest first, at most `limit`.
 
         Empty if the thread can't be read. A perception that is no message of the thread comes after all of them.
         """
@@ -280,11 +280,11 @@ class ThreadReader:
         except ChannelError as error:
             self._emit("slack.not_overheard", channel=conversation.channel, reason=error.message)
             return ()
-        hidden = [one for one in admitted if one.text == _NOT_SHOWN][1:]  # it is said once
+        hidden = [one for one in admitted if one.text == _NOT_SHOWN][1:]  # shown once
         return tuple(_first_and_newest([one for one in admitted if one not in hidden], limit))
 
     def note(self, arrival: Arrival) -> None:
-        """Drop what is kept of a thread if a message in it was edited or deleted."""
+        """Drop the cached thread if one of its messages was edited or deleted."""
         if isinstance(arrival, Edit | Deletion):
             self._changes += 1
             for (channel, thread), (_, earlier) in list(self._kept.items()):
@@ -292,30 +292,30 @@ class ThreadReader:
                     del self._kept[channel, thread]
 
     def forget(self) -> None:
-        """Drop all that is kept: an edit or a deletion may have been missed."""
+        """Drop all cached threads: an edit or a deletion may have been missed."""
         self._changes += 1
         self._kept.clear()
 
     async def _earlier(self, conversation: ConversationKey, until: str | None) -> _Earlier:
-        """The messages before a ts, oldest first; all of them if it is None. Raises ChannelError."""
+        """Return the messages before a ts, oldest first, or all of them if it is None. Raises ChannelError."""
         key, end = (conversation.channel, conversation.thread), as_seconds(until) if until else math.inf
         if (kept := self._kept.get(key)) is not None and kept[0] == end:
-            self._kept[key] = kept  # used last
+            self._kept[key] = kept  # mark as most recently used
             return kept[1]
         changes = self._changes
         thread, _ = await read_messages(self._client, *key, most=_PAGES, latest=until)
         found = [_needed(one) for one in thread if 0 < as_seconds(one.get("ts")) < end]
         earlier = tuple(_first_and_newest(found, _MESSAGES))
-        if until and changes == self._changes:  # else the next reply finds more, or less
+        if until and changes == self._changes:  # else the thread may still change
             self._kept[key] = (end, earlier)
         return earlier
 
     async def _admitted(
         self, perception: Perception, reader: EventReader, message: Mapping[str, Any]
     ) -> ThreadMessage | None:
-        """A message as the soul may read it, with the names of its files.
+        """Return a message that the soul may read, with the names of its files.
 
-        None if it holds nothing or the gate refuses its author; of an app that is refused, it says that it is there.
+        None if the message is empty or the gate refuses its author. A refused app's message becomes a placeholder.
         """
         author = str(message.get("user") or message.get("bot_id") or "")
         text = reader.shown_by(message)[:_LONGEST]
@@ -333,11 +333,10 @@ class ThreadReader:
 
 
 def _needed(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of a message that are needed, so that little is kept: blocks of people say their text again."""
+    """Return only the needed fields: the blocks of a user's message repeat its text."""
     needed = _NEEDED if message.get("bot_id") else _NEEDED_OF_PEOPLE
     return {name: message[name] for name in needed if name in message}
 
 
 def _first_and_newest(messages: Sequence[T], limit: int) -> Sequence[T]:
-    """The first message and the newest of the others, `limit` at most."""
     return (*messages[:1], *messages[max(1, len(messages) - limit + 1) :])

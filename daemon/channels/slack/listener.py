@@ -1,9 +1,4 @@
-"""The Bolt app that stores every event before it acknowledges it to Slack (P1).
-
-One global middleware does all the work: it stores the arrival and then answers 200, which Bolt sends as the
-acknowledgement. If the store fails, the middleware raises, Bolt answers 500, and Slack delivers the event again. No
-Bolt listeners are registered, so this middleware acknowledges every kind of envelope.
-"""
+"""The Bolt app, which stores every event before it acknowledges it to Slack (P1)."""
 
 import asyncio
 import logging
@@ -76,13 +71,13 @@ _ENDED_HINT: Final = (
 
 
 class Listener:
-    """Reads envelopes and passes them to the intake; counts those in progress, so that a stop can wait for them.
+    """The reader of envelopes, which passes them to the intake and counts those in progress for a clean stop.
 
-    `take_note` gets every payload first. `judge` asks the gate about who judged a reply (id, channel, place): no cycle
-    will. `trouble` says what Slack told last that only an admin can mend, empty for nothing.
-    `on_not_stored` is called after a failed store. Slack delivers again for some minutes only, so catch-up must follow.
-    `note` is called with each arrival first; `heed` with each that the store took or knew, and its payload. `commands`
-    reads slash commands. `manages` says whether a person may manage a channel, by their ids.
+    `take_note` gets every payload first. `judge` asks the gate about an author (id, channel, place) of an act that no
+    cycle judges. `trouble` is Slack's last report that needs an admin, or empty. `on_not_stored` is called after a
+    failed store: Slack redelivers for some minutes only, and a catch-up must follow. `note` is called with each arrival
+    first, `heed` with each stored or known arrival and its payload. `commands` reads slash commands. `manages` checks
+    that a person may manage a channel, by their ids.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -114,10 +109,10 @@ class Listener:
         self._idle.set()
 
     async def receive(self, body: Mapping[str, Any]) -> str:
-        """Store what an envelope's payload holds for the soul, if anything.
+        """Store the arrival of an envelope's payload, if any.
 
-        Returns which sentence tells its user that it has no effect, empty for none. Raises StoreError if the store
-        fails.
+        Returns the key of the sentence that explains to the user why the act has no effect, or an empty string. Raises
+        StoreError if the store fails.
         """
         if meant_for(self._reader.identity, body):
             return await self._receive(body)
@@ -165,11 +160,10 @@ class Listener:
             raise
 
     async def idle(self) -> None:
-        """Wait until no arrival is being stored."""
         await self._idle.wait()
 
     async def _is_admitted(self, arrival: Arrival) -> bool:
-        """Whether the gate admits the author of what no cycle asks it about; False where it can't decide in time."""
+        """Return the gate's decision on the author of an act that no cycle judges. False without a timely decision."""
         if not isinstance(arrival, UserAct):
             return True
         place = self._reader.places.get(arrival.channel, Place.PRIVATE_CHANNEL)
@@ -185,14 +179,14 @@ class Listener:
         return decision.admitted
 
     async def _located(self, body: Mapping[str, Any]) -> Arrival | Sentence | None:
-        """What a payload holds, with where it is answered, or the sentence for who gets no answer."""
+        """Return the arrival of a payload with the place of its answer, or the sentence for a refused user."""
         arrival = await self._commands.read(body, self._reader) if "command" in body else self._read(body)
         if isinstance(arrival, AskedAbout | TypedCommand) and not arrival.channel:
             return await self._commands.at_home(arrival)
         return await self._of_manager(arrival) if isinstance(arrival, RoomWaySent) else arrival
 
     async def _of_manager(self, sent: RoomWaySent) -> RoomWaySent | Sentence:
-        """What is to be set for a channel, or the sentence for who may not set it, or not now."""
+        """Return the settings if the user may set them now, or the sentence of the refusal."""
         try:
             async with asyncio.timeout(_GATE_TIMEOUT):
                 if await self._manages(sent.author, sent.channel):
@@ -214,7 +208,7 @@ class Listener:
 
     def _read(self, body: Mapping[str, Any]) -> Arrival | None:
         if (act := opened(body, self._reader) or pressed(body, self._reader)) is not None:
-            return None if act.home.startswith(OPENS_DIALOG) else act  # the dialog brings what they fill in
+            return None if act.home.startswith(OPENS_DIALOG) else act  # the arrival is the modal's submission
         if body.get("type") == "block_actions":
             return self._reader.action(body)
         if body.get("type") == "message_action":
@@ -236,7 +230,12 @@ def _stop_of(message: NewMessage) -> Stop:
 
 
 class _StoreThenAcknowledge(AsyncMiddleware):
-    """Takes Bolt's request itself: for a function Bolt looks into the payload first, and fails at an unforeseen one."""
+    """The one global middleware: it stores the arrival and then answers 200, which Bolt sends as the acknowledgement.
+
+    If the store fails, the middleware raises, Bolt answers 500, and Slack delivers the event again. Without Bolt
+    listeners, it acknowledges every kind of envelope. It takes Bolt's request itself: for a plain function Bolt parses
+    the payload first, and fails at unforeseen ones.
+    """
 
     def __init__(self, listener: Listener, answers: PrivateAnswers) -> None:
         self._listener, self._answers = listener, answers
@@ -248,10 +247,10 @@ class _StoreThenAcknowledge(AsyncMiddleware):
         resp: BoltResponse,
         next: Callable[[], Awaitable[BoltResponse]],  # noqa: A002  # Bolt's name
     ) -> BoltResponse:
-        """See AsyncMiddleware; nothing follows it."""
+        """Store the payload, then answer. No middleware follows."""
         body = req.body
         void = await self._listener.receive(body)
-        if void and body.get("type") == "view_submission":  # the dialog stays open, with what was typed
+        if void and body.get("type") == "view_submission":  # the modal stays open with its input
             return BoltResponse(status=200, body=await self._answers.below_input(void, body))
         if void:
             self._answers.tell(void, body)
@@ -261,7 +260,7 @@ class _StoreThenAcknowledge(AsyncMiddleware):
 def bolt_app(
     listener: Listener, answers: PrivateAnswers, reader: EventReader, client: SlackClient, emit: Emit
 ) -> AsyncApp:
-    """The Bolt app around one listener; it authorizes events with the known ids, without a call to Slack."""
+    """Return the Bolt app around one listener. It authorizes events with the known ids, without a call to Slack."""
     identity = reader.identity
 
     async def authorize() -> AuthorizeResult:
@@ -274,7 +273,7 @@ def bolt_app(
         )
 
     logger = library_logger(emit)
-    logger.setLevel(logging.ERROR)  # Bolt warns that a token is set twice, whichever way it is built
+    logger.setLevel(logging.ERROR)  # Bolt warns that a token is set twice, however the app is built
     app = AsyncApp(
         name="soul",
         logger=logger,
@@ -288,20 +287,19 @@ def bolt_app(
 
 
 def library_logger(emit: Emit) -> logging.Logger:
-    """A logger for Bolt and the SDK that turns warnings into events, without the secrets in the URLs' queries."""
+    """Return a logger that turns warnings of Bolt and the SDK into events, without the secrets in URLs' queries."""
     logger = logging.Logger("slack", logging.WARNING)  # noqa: LOG001  # one per channel, not one per process
     logger.addHandler(_Events(emit))
     return logger
 
 
 class _Events(logging.Handler):
-    """Turns a library's log records into `slack.library` events."""
+    """The handler that turns a library's log records into `slack.library` events."""
 
     def __init__(self, emit: Emit) -> None:
         super().__init__()
         self._emit_event = emit
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Emit one record, shortened."""
         note = _ADDRESS_QUERY.sub("?…", record.getMessage())[:_NOTE_LENGTH]
         self._emit_event("slack.library", level=record.levelname.lower(), note=note)

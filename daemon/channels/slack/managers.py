@@ -1,4 +1,4 @@
-"""Who may say how the soul works in a channel: who made it, admins of the workspace, and the soul's own admins."""
+"""The users who may set how the soul works in a channel: its creator, workspace admins, and the soul's admins."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.perception import Place
 from daemon.core.room_ways import ManagedRoom
 
-_PAGES: Final = 5  # of users.conversations; what is on further ones is set up by the slash command
+_PAGES: Final = 5  # of users.conversations; channels on further pages are set up by the slash command
 
 
 @dataclass(frozen=True, slots=True)
 class Managers:
-    """Asks Slack's records; `admins` are the ids of the soul's own."""
+    """The check of a channel's managers against Slack's records. `admins` are the ids of the soul's own admins."""
 
     client: SlackClient
     directory: Directory
@@ -27,9 +27,9 @@ class Managers:
     admins: Collection[str]
 
     async def may_manage(self, identity: SlackIdentity, person: str, channel: str) -> bool:
-        """Whether they may now: as a full member of the workspace who is in the channel, where the soul is too.
+        """Return True if the person is a full member of the workspace and manages the channel, and both are in it.
 
-        What was known of both is asked for anew. Raises NotDelivered.
+        Cached records of both are refreshed. Raises NotDelivered.
         """
         self.directory.forget_user(person)
         user, room = await self.directory.user(person), await self.directory.room(channel, anew=True)
@@ -45,9 +45,9 @@ class Managers:
         return await has_member(channel, person) and await has_member(channel, identity.user)
 
     async def rooms_of(self, identity: SlackIdentity, person: str) -> tuple[ManagedRoom, ...]:
-        """The channels that they may manage as far as Slack's lists say, by name; `may_manage` decides.
+        """Return the channels that the person may manage as far as Slack's lists say, by name. `may_manage` decides.
 
-        Those that other organisations are in are left out. Raises ChannelError.
+        Channels that other organisations are in are left out. Raises ChannelError.
         """
         user = await self.directory.user(person)
         if user is None or not _is_member(user, identity):
@@ -58,7 +58,7 @@ class Managers:
         return tuple(sorted(found, key=lambda room: (room.name, room.id)))
 
     async def _listed(self, person: str | None = None) -> list[dict[str, str]]:
-        """The channels that a person is in as far as Slack lists them to the app, or those that the soul is in."""
+        """Return the channels that a person is in and Slack lists to the app, or those that the soul is in."""
         listed, _ = await read_pages(
             self.client,
             "users.conversations",

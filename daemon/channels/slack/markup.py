@@ -1,8 +1,4 @@
-"""Makes a model's text inert: its mentions, disguised links and invisible characters have no effect in Slack.
-
-A WORD JOINER (U+2060) inside a construct disables it and keeps the text readable, also in code. The rules run left to
-right with a bounded look-ahead, so that a stream and a whole text give the same result.
-"""
+"""The filter that makes a model's text inert: mentions, disguised links and invisible characters have no effect."""
 
 import html
 import re
@@ -15,9 +11,9 @@ from daemon.core.text import plain_host
 _EVERYONE = ("channel", "everyone", "here")
 _LONGEST_EVERYONE = max(map(len, _EVERYONE))
 _HTML = ("--", "[", "doctype")  # a comment, a CDATA section, a document's first line
-_LABEL_MEMORY = 512  # characters of output that are searched for a link's label
+_LABEL_MEMORY = 512  # characters of output in which a link's label is searched
 _FARTHEST = 1400  # characters that a rule may look ahead
-_STRETCH = 4096  # characters processed at once, so that a rewritten link never copies a long text
+_STRETCH = 4096  # characters processed at once: a rewritten link never copies a long text
 _SPECIAL = re.compile(r"[<@\]&]")
 _UNWANTED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but not tab and line feed
@@ -36,36 +32,39 @@ _TARGET_BEGUN = re.compile(r"\]\(\s{0,16}<?[^\s<>()]{0,1000}")
 _ENCODED = re.compile(r"&(?:lt|#0{0,6}60|#x0{0,6}3c);?(?=[!@#])", re.IGNORECASE)
 _ENCODED_BEGUN = re.compile(r"&(?:l|lt;?|#0{0,6}|#0{0,6}60?;?|#x0{0,6}|#x0{0,6}3c?;?)?", re.IGNORECASE)
 
-# What a rule decides: the number of characters it consumed, the output, and the text to process again.
+# The decision of a rule: the number of characters it consumed, the output, and the text to process again.
 _Ruling = tuple[int, str, str]
 _PASS: _Ruling = (1, "", "")
 
 
 def inert(text: str, guard: ReplyGuard | None = None) -> str:
-    """Slack markdown without mentions and disguised links; idempotent.
+    """Return Slack markdown without mentions and disguised links. Idempotent.
 
     Mentions of users, groups and channels become plain text, and so do links of other schemes than http, https and
-    mailto. A link or image keeps working only if its label names no other host and, with a `guard`, its own host is
-    trusted; a guard removes keys, too. Slack: formatting text, retrieving links.
+    mailto. A link or image keeps working only if its label names no foreign host. With a `guard`, its host must also be
+    trusted, and keys are removed. Slack: formatting text, retrieving links.
     """
     stream = InertStream(guard)
     return stream.feed(text) + stream.finish()
 
 
 def break_everyone(text: str) -> str:
-    """Disable every plain `@channel`, `@here` and `@everyone`."""
     return re.sub(rf"@(?={'|'.join(_EVERYONE)})", f"@{BREAK}", text, flags=re.IGNORECASE)
 
 
 class InertStream:
-    """`inert` for text that arrives in pieces; holds back a word, or what of a link or a line of code is unfinished."""
+    """The `inert` filter for text in pieces. It holds back a word, and an unfinished link or line of code.
+
+    A WORD JOINER (U+2060) inside a construct disables it and keeps the text readable, also in code. The rules run left
+    to right with a bounded look-ahead, and give the same result for a stream and a whole text.
+    """
 
     def __init__(self, guard: ReplyGuard | None = None) -> None:
         self._guard = guard
         self._links = LinkFilter(guard) if guard is not None else None
         self._held = ""
         self._recent = ""
-        self._brackets: deque[int] = deque(maxlen=_LABEL_MEMORY)  # where in the output brackets stand open
+        self._brackets: deque[int] = deque(maxlen=_LABEL_MEMORY)  # positions of open brackets in the output
         self._written = 0  # characters of output
         self._rules: dict[str, Callable[[str, bool], _Ruling | None]] = {
             "<": self._angle,
@@ -75,12 +74,10 @@ class InertStream:
         }
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return the text that is decided."""
         clean = _UNWANTED.sub("", piece.translate(_LINES))
         return self._feed(self._links.feed(clean) if self._links is not None else clean)
 
     def finish(self) -> str:
-        """End the text; return the rest of it."""
         rest = self._feed(self._links.finish()) if self._links is not None else ""
         return rest + self._run("", last=True)
 
@@ -137,7 +134,7 @@ class InertStream:
         return _PASS if word.startswith(_HTML) else (1, f"<{BREAK}", "")
 
     def _slack_link(self, window: str, last: bool) -> _Ruling | None:
-        """`<address|label>` becomes a markdown link, which the rule for those checks."""
+        """`<address|label>` becomes a markdown link, which the rule for markdown links checks."""
         scheme = _SCHEME.match(window)
         if not last and _SCHEME_BEGUN.fullmatch(window):
             return None
@@ -166,7 +163,6 @@ class InertStream:
         return (2, "](" if target and self._fair(html.unescape(target[1])) else f"]{BREAK}(", "")
 
     def _fair(self, address: str) -> bool:
-        """Whether a link may keep working, by its address and the label before it."""
         label = self._label()
         if self._guard is not None and not self._leads_to_trusted(address):
             return False
@@ -178,7 +174,7 @@ class InertStream:
         return not (scheme and label.startswith("!")) and honest(label, address)
 
     def _leads_to_trusted(self, address: str) -> bool:
-        """Whether an address stays in the text's own place, is a bare mailbox, or leads to a trusted host."""
+        """Return True if a URL is relative, a bare mailbox, or leads to a trusted host."""
         if address.lower().startswith("mailto:"):
             return "?" not in address
         if not re.match(r"[a-z][a-z0-9+.-]*:", address, re.IGNORECASE):
@@ -193,7 +189,7 @@ class InertStream:
         return self._recent[at - 1 :] if at and self._recent[at - 1] == "!" else self._recent[at:]
 
     def _entity(self, window: str, last: bool) -> _Ruling | None:
-        """`&lt;!channel>`: harmless in Slack until a program decodes it once more."""
+        """`&lt;!channel>`: harmless in Slack until a program decodes the entity again."""
         if encoded := _ENCODED.match(window):
             return (encoded.end(), encoded[0] + BREAK, "")
         return None if not last and _ENCODED_BEGUN.fullmatch(window) else _PASS

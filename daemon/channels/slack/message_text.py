@@ -1,9 +1,4 @@
-"""Reads what a message carries beside its own text: messages that were forwarded with it, and what an alert is made of.
-
-Slack keeps both apart from the text, in `attachments` and `blocks`. Every line of them begins with `> `, as a line that
-somebody quotes: nothing in it was said by the author of the message. Previews of links are left out. Undocumented where
-forwarded messages are concerned; the fields are those that Slack's events were seen to have.
-"""
+"""The text of Slack's messages: markup, forwarded messages, blocks and attachments of alerts."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -24,30 +19,27 @@ _ENTITY: Final = re.compile("|".join(_ENTITIES))
 
 
 def clean(text: str) -> str:
-    """Text without lone surrogates and control characters, cut to `LONGEST`, so that it can be stored and sent."""
+    """Return text without lone surrogates and control characters, cut to `LONGEST`."""
     whole = _UNWANTED.sub("", storable(text).replace("\r\n", "\n").replace("\r", "\n"))
     return whole if len(whole) <= LONGEST else whole[: LONGEST - len(_CUT)] + _CUT
 
 
 def label(text: str, limit: int = 80) -> str:
-    """A name as one line of at most `limit` characters."""
     return one_line(clean(text))[:limit].strip()
 
 
 def people_in(raw: str) -> tuple[str, ...]:
-    """Ids of all users mentioned in raw markup, in order."""
     return tuple(_PERSON.findall(raw))
 
 
 def groups_in(raw: str) -> tuple[str, ...]:
-    """Ids of all user groups mentioned in raw markup, in order."""
     return tuple(_GROUP.findall(raw))
 
 
 def for_others(raw: str, own: str, own_groups: Collection[str] = ()) -> bool:
-    """Whether raw markup addresses other users: it begins with a mention of one, or mentions some but not `own`.
+    """Return True if raw markup begins with a mention of another user, or mentions others but not `own`.
 
-    A mention of one of `own_groups`, which hold the soul, is one of the soul.
+    A mention of one of `own_groups`, which hold the soul, is a mention of the soul.
     """
     start = raw.lstrip()
     first, first_group = _PERSON.match(start), _GROUP.match(start)
@@ -58,7 +50,7 @@ def for_others(raw: str, own: str, own_groups: Collection[str] = ()) -> bool:
 
 
 def readable(raw: str, own: str) -> str:
-    """Raw markup as plain text: mentions of `own` removed, `<@U2>` kept, links as `label (url)`."""
+    """Return raw markup as plain text: mentions of `own` removed, `<@U2>` kept, links as `label (url)`."""
     text = _without(clean(raw), own)
     pieces, end = [], 0
     for token in _ANGLE.finditer(text):
@@ -75,7 +67,7 @@ def _without(text: str, own: str) -> str:
 
 
 def _token(inner: str) -> str:
-    """One `<…>` of Slack's markup."""
+    """Return one `<…>` of Slack's markup as plain text."""
     target, _, shown = inner.partition("|")
     target, shown = _unescape(target), _unescape(shown)
     if target.startswith("@"):
@@ -94,7 +86,7 @@ def _command(name: str, shown: str) -> str:
     if name.startswith("date^"):
         return shown or name
     if not shown and _GROUP.fullmatch(f"<!{name}>"):
-        return f"<!{name}>"  # its handle is looked up as names of people are
+        return f"<!{name}>"  # its handle is looked up later, like users' names
     word = shown or name.partition("^")[0]
     return word if word.startswith("@") else f"@{word}"
 
@@ -106,20 +98,20 @@ def _unescape(text: str) -> str:
 _DEEPEST: Final = 3  # forwards within forwards
 _INDENTS: Final = 8  # levels of a list
 _LINES: Final = 200
-_LONGEST: Final = 8_000  # characters of all that one message carries
+_LONGEST: Final = 8_000  # characters of all attachments and blocks of one message
 _LEFT_OUT: Final = "[more of it was left out here]"
 _UNKNOWN: Final = "[a part of it is of a kind that can't be read here: {kind}]"
 _KNOWN: Final = frozenset(
     {"actions", "context", "context_actions", "divider", "file", "header", "image", "input", "markdown", "section"}
     | {"video", "alert", "card", "carousel", "plan", "task_card"}
-)  # blocks whose words stand in fields that are read, or that have none
+)  # blocks whose text is in fields that are read, or that have none
 _WORDS_OF_PART: Final = ("text", "fallback", "value", "name", "team_id")  # of rich text; a color has a value
 _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "channel": ("channel_id", "#{}"),
     "emoji": ("name", ":{}:"),
     "broadcast": ("range", "@{}"),
     "usergroup": ("usergroup_id", "<!subteam^{}>"),
-}  # of elements of rich text that are an id or a name
+}  # elements of rich text that hold an id or a name
 _EMPTY: Final = "[it holds nothing that can be read as text]"
 _GONE: Final = "[nothing of it can be read here: it may have been deleted since, or hold no words]"
 GONE_FILES: Final = frozenset({"tombstone", "hidden_by_limit"})
@@ -129,9 +121,11 @@ Json = Mapping[str, object]
 
 
 def quoted(message: Json, own: str, *, alert: bool) -> str:
-    """What a message carries, as quoted lines; empty if nothing. `own` is the soul's user id.
+    """Return a message's attachments and blocks as quoted lines, or an empty string. `own` is the soul's user id.
 
-    `alert`: the message is a bot's, which says what it has to say in attachments and blocks of any kind.
+    Every line begins with `> `, since the author of the message said none of it. Previews of links are left out. Slack
+    does not document forwarded messages. The fields are those seen in events. `alert`: the message is a bot's, whose
+    text is in attachments and blocks of any kind.
     """
     lines = list[str]()
     if alert:
@@ -153,20 +147,20 @@ def quoted(message: Json, own: str, *, alert: bool) -> str:
 
 
 def forwarded_files(message: Json) -> Iterator[object]:
-    """The files of the messages that were forwarded with a message, as Slack describes them."""
+    """Return the files of the messages that were forwarded with a message, as Slack describes them."""
     for attachment in _attachments(message):
         if _is_forward(attachment, _text(message, "text")):
             yield from _list(attachment, "files")
 
 
 def _is_forward(attachment: Json, text: str = "") -> bool:
-    """Whether an attachment is a message that was forwarded, and no preview of one whose address is in the text."""
+    """Return True for a forwarded message, False for the preview of a message that the text links to."""
     address = _text(attachment, "from_url").partition("?")[0]
     return bool(attachment.get("is_share") or (attachment.get("is_msg_unfurl") and address and address not in text))
 
 
 def _forwarded(attachment: Json, own: str, depth: int) -> list[str]:
-    """A forwarded message: who wrote it and where, then its words; what it forwards itself stands one deeper."""
+    """Return a forwarded message: author and place, then its text. Inner forwards are quoted one level deeper."""
     author = label(_text(attachment, "author_name") or _text(attachment, "author_subname")) or _mention(attachment)
     where = _origin(attachment)
     head = "[a message" + (f" of {author}" if author else "") + (f" in {where}" if where else "")
@@ -179,7 +173,6 @@ def _forwarded(attachment: Json, own: str, depth: int) -> list[str]:
 
 
 def _deeper(attachment: Json, own: str, depth: int) -> list[str]:
-    """A forward within a forward, each line quoted once more."""
     if depth == _DEEPEST:
         return [f"> {_LEFT_OUT}"]
     return _quote(_forwarded(attachment, own, depth + 1))
@@ -200,7 +193,6 @@ def _mention(attachment: Json) -> str:
 
 
 def _words_of(attachment: Json, own: str) -> list[str]:
-    """The words of a forwarded message: its text, else its blocks, else what stands for it."""
     if text := _text(attachment, "text"):
         return _quote(readable(text, own).splitlines())
     blocks = _of_blocks(attachment.get("blocks"), own)
@@ -211,7 +203,7 @@ def _words_of(attachment: Json, own: str) -> list[str]:
 
 
 def _of_alert(attachment: Json, own: str) -> list[str]:
-    """An attachment of a bot's: what stands above it, title, text, fields, blocks and footer."""
+    """Return a bot's attachment: pretext, title, text, fields, blocks and footer."""
     if _is_preview(attachment):
         return []
     lines = [readable(_text(attachment, name), own) for name in ("pretext", "author_name", "title", "text")]
@@ -231,7 +223,7 @@ def _is_preview(attachment: Json) -> bool:
 
 
 def _of_blocks(blocks: object, own: str) -> list[str]:
-    """The text of Block Kit blocks, a line for each piece; buttons and pictures tell their labels."""
+    """Return the text of Block Kit blocks, one line for each piece, with the labels of buttons and pictures."""
     pieces = list[str]()
     for block in map(_mapping, blocks if isinstance(blocks, list) else ()):
         kind = label(_text(block, "type"))
@@ -255,7 +247,7 @@ def _piece(part: object, own: str) -> str:
 
 
 def _rich(block: Json, own: str) -> list[str]:
-    """The lines of a rich text block: sections, items of lists, quotations and code each begin a line."""
+    """Return the lines of a rich text block: sections, list items, quotations and code each begin a line."""
     lines = list[str]()
     for section in map(_mapping, _list(block, "elements")):
         parts = _list(section, "elements")
@@ -271,7 +263,7 @@ def _rich(block: Json, own: str) -> list[str]:
 
 
 def _tables(attachment: Json, own: str) -> list[str]:
-    """The tables that a person pasted, which Slack keeps in the blocks of an attachment."""
+    """Return the tables that a user pasted, which Slack keeps in the blocks of an attachment."""
     blocks = [one for one in map(_mapping, _list(attachment, "blocks")) if one.get("type") == "table"]
     return _of_blocks(blocks, own)
 
@@ -288,12 +280,11 @@ def _cell(cell: Json, own: str) -> list[str]:
 
 
 def _run(parts: Sequence[object], own: str) -> str:
-    """One run of rich text: words, mentions, links, emoji and dates in a row."""
     return "".join(_part(_mapping(part), own) for part in parts)
 
 
 def _part(part: Json, own: str) -> str:
-    """An element of rich text; one without words is named."""
+    """Return an element of rich text, or its kind if it has no text."""
     kind = _text(part, "type")
     if kind in _FORMS:
         name, form = _FORMS[kind]
@@ -334,7 +325,7 @@ def _cut(lines: Sequence[str]) -> str:
 
 
 def _plain(message: Json, own: str) -> frozenset[str]:
-    """The lines of a message's own text, quoted: blocks mostly say them again."""
+    """Return the lines of a message's own text, quoted, which blocks mostly repeat."""
     return frozenset(_quote([line for line in readable(_text(message, "text"), own).splitlines() if line.strip()]))
 
 

@@ -1,4 +1,4 @@
-"""Turns markdown into Slack's mrkdwn, the fallback for clients and notifications without markdown blocks."""
+"""The conversion of markdown to Slack's mrkdwn, for clients and notifications without markdown blocks."""
 
 import re
 import unicodedata
@@ -14,11 +14,11 @@ from markdown_it.tree import SyntaxTreeNode
 from daemon.channels.slack.link_safety import BREAK, allowed_scheme, honest
 from daemon.channels.slack.markup import break_everyone
 
-_DEEPEST = 24  # inline marks within one another
+_DEEPEST = 24  # nested inline marks
 _MOST_CELLS = 2_000
 _MOST_MARKS = 1_500  # a text of 11,500 characters has some hundreds
 _COSTLY = re.compile(r"[\[\]*_~`<]")
-# Quotes and lists within one another; what stands deeper than the parser goes would be lost.
+# Nested quotes and lists. Text deeper than the parser's limit would be lost.
 _NESTING = 60
 _TOO_DEEP = re.compile(r"^(?:[ \t]{80}|(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){20})", re.MULTILINE)
 _UNDER_HEADER = re.compile(r"[ \t>*+\-\d.|:]*-[ \t>*+\-\d.|:]*")
@@ -31,12 +31,12 @@ _GAP = "\u200b"  # a ZERO WIDTH SPACE: Slack reads no mark that touches a letter
 def to_mrkdwn(markdown: str) -> str:
     """Render markdown as mrkdwn: `& < >` escaped, no mentions, only honest links.
 
-    Slack: formatting text for app surfaces. Tables become aligned code blocks; code loses its language. A text with far
-    too many marks, or with marks that can't be rendered, keeps them as they are written.
+    Slack: formatting text for app surfaces. Tables become aligned code blocks. Code loses its language. A text with far
+    too many marks, or with marks that can't be rendered, keeps them unchanged.
     """
     try:
         return break_everyone(_rendered(markdown))
-    except Exception:  # noqa: BLE001  # whatever a parser meets, the words are shown
+    except Exception:  # noqa: BLE001  # the words are shown despite any error of the parser
         return break_everyone(_escape(markdown))
 
 
@@ -59,10 +59,11 @@ def _rendered(markdown: str) -> str:
 
 
 def _between_asian(tokenize: RuleFuncInlineType) -> RuleFuncInlineType:
-    """The rule for marks; next to Chinese, Japanese or Korean only white space keeps them from opening or closing.
+    """Return the rule for marks with an amendment for Chinese, Japanese and Korean.
 
-    CommonMark expects a blank between a word and a mark that a bracket follows; these scripts have none. This is the
-    amendment of markdown-cjk-friendly; `_` still splits no word.
+    There only white space keeps a mark from opening or closing. CommonMark expects a blank between a word and a mark
+    that a bracket follows; these scripts have none. This is the amendment of markdown-cjk-friendly. `_` still splits no
+    word.
     """
 
     def rule(state: StateInline, silent: bool) -> bool:
@@ -82,7 +83,10 @@ def _holds_asian(characters: str) -> bool:
 
 
 def _cells(markdown: str) -> int:
-    """The most cells that a parser makes of the text's tables: each row gets as many as the line under the header."""
+    """Return the most cells that a parser makes of the text's tables.
+
+    Each row has as many as the line below the header.
+    """
     cells, columns = 0, 0
     for line in markdown.splitlines():
         if not line.strip(" >"):
@@ -104,7 +108,7 @@ def _shallow(tokens: Sequence[Token]) -> list[Token]:
 
 
 class _Writer:
-    """Writes a syntax tree as mrkdwn; the parser bounds the depth of blocks, `_shallow` that of marks."""
+    """The writer of a syntax tree as mrkdwn. The parser bounds the depth of blocks, `_shallow` that of marks."""
 
     def __init__(self) -> None:
         self._blocks: dict[str, Callable[[SyntaxTreeNode], str]] = {
@@ -133,11 +137,10 @@ class _Writer:
         }
 
     def blocks(self, nodes: Sequence[SyntaxTreeNode], between: str = "\n\n") -> str:
-        """Block nodes, separated by `between`."""
         return between.join(self._blocks[node.type](node) for node in nodes)
 
     def inlines(self, nodes: Sequence[SyntaxTreeNode], *, inside: str = "") -> str:
-        """Inline nodes in a row; `inside` names the open markup, which can't be nested in itself."""
+        """Return the inline nodes in a row. `inside` names the open markup, which can't be nested in itself."""
         written, last, marked = list[str](), "", False
         for node in nodes:
             if words := self._inlines[node.type](node, inside):
@@ -174,7 +177,7 @@ class _Writer:
 
 
 def _touches(character: str) -> bool:
-    """Whether Slack shows a mark next to this character as it is: it wants white space or punctuation there."""
+    """Return True if Slack shows a mark next to this character literally."""
     return bool(character.strip()) and character not in punctuation
 
 
@@ -214,7 +217,7 @@ def _indent(text: str, first: str, rest: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns in a monospaced font: wide East Asian characters take two, combining characters none."""
+    """Return the columns in a monospaced font: wide East Asian characters take two, combining characters none."""
     return sum(
         0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF")
         for character in text

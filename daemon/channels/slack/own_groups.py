@@ -1,4 +1,4 @@
-"""Knows the user groups: their handles, and which hold the soul, since who mentions one of these mentions the soul."""
+"""The user groups: their handles, and the groups that hold the soul, whose mention is a mention of the soul."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from daemon.core.concurrency import set_within
 from daemon.core.errors import ChannelError
 from daemon.core.ports.services import Clock, Emit
 
-_EVERY_S: Final = 600.0  # another daemon on the same app may have got the event
+_EVERY_S: Final = 600.0  # seconds; another daemon on the same app may have received the event
 _CHANGES: Final = frozenset({"subteam_created", "subteam_updated", "subteam_members_changed"})
 
 
 class OwnGroups:
-    """`ids` are the groups that hold the soul, `handles` those of all, by id; empty where the app may not read them."""
+    """The user groups. `ids` hold the soul, `handles` are those of all groups by id; empty without the scope."""
 
     def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
         self.ids = set[str]()
@@ -26,24 +26,24 @@ class OwnGroups:
         self._trouble = ""
 
     def take_note(self, body: Mapping[str, Any]) -> None:
-        """Read the groups again if an event says that one has changed."""
+        """Read the groups again if an event reports a change."""
         event = body.get("event")
         if isinstance(event, dict) and str(event.get("type")) in _CHANGES:
             self._changed.set()
 
     async def keep(self, user: str) -> None:
-        """Read the groups again when they change, and now and then, until cancelled."""
+        """Read the groups again after changes and periodically, until cancelled."""
         while True:
             await set_within(self._changed, self._clock, _EVERY_S)
             self._changed.clear()
             await self.read(user)
 
     async def read(self, user: str) -> None:
-        """Read which groups hold `user` (Slack: usergroups.list). Never raises: what can't be read stays as it was."""
+        """Read which groups hold `user` (Slack: usergroups.list). Never raises: a failed read changes nothing."""
         try:
             answer = await self._client.call("usergroups.list", include_users=True)
         except ChannelError as error:
-            if error.message != self._trouble:  # an app without the scope is told of it once
+            if error.message != self._trouble:  # a missing scope is logged once
                 self._trouble = error.message
                 self._emit("slack.groups_unknown", reason=error.message, hint=error.hint)
             return

@@ -1,4 +1,4 @@
-"""Reads one channel or thread of Slack's history after a gap, and passes on what may never have arrived (P5)."""
+"""The payloads of Slack's events: form and receiver, invitations, thumbs, stops, and history read after a gap (P5)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ _OBJECTS: Final = (
 _LISTS: Final = ("authorizations", "actions", "response_urls")
 _WORDS: Final = ("type", "subtype", "channel_type")
 _NAMED: Final = ("enterprise", "team", "user", "channel")
-"""What is an id in one kind of payload and an object in another."""
+"""Fields that are an id in some payloads and an object in others."""
 
 
 def is_well_formed(body: object) -> bool:
-    """Whether what Bolt and all readers look into has the types that Slack documents; Bolt fails at another."""
+    """Return True if the fields that Bolt and the readers use have the documented types. Bolt fails at other types."""
     if not isinstance(body, dict):
         return False
     lists = [body[name] for name in _LISTS if body.get(name) is not None]
@@ -40,7 +40,10 @@ def is_well_formed(body: object) -> bool:
 
 
 def meant_for(identity: SlackIdentity, body: Mapping[str, object]) -> bool:
-    """Whether a payload names no other app, and as its receiver no other workspace (Slack: authorizations)."""
+    """Return True if a payload's app, if any, is ours and our workspace is among its receivers, if any.
+
+    Source: Slack, authorizations.
+    """
     app, receivers = body.get("api_app_id"), body.get("authorizations")
     if identity.app and app and app != identity.app:
         return False
@@ -57,13 +60,13 @@ def _is_ours(identity: SlackIdentity, receiver: Mapping[str, object]) -> bool:
 _LINES: Final = ("channel_join", "group_join")
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
-_PUBLIC: Final = "C"  # the event's own word for a public channel
+_PUBLIC: Final = "C"  # the event's name of a public channel
 
 
 def joined(reader: EventReader, payload: Mapping[str, object]) -> Joined | None:
-    """The invitation of the soul to a channel; None for any other payload.
+    """Return the invitation of the soul to a channel, or None for any other payload.
 
-    Where Slack names no inviter, as with an import of channels, it is none.
+    An event without an inviter, as in an import of channels, is no invitation.
     """
     event = payload.get("event")
     if not isinstance(event, dict):
@@ -98,14 +101,14 @@ def _text(mapping: Mapping[str, object], name: str) -> str:
 
 
 THREADS_ALIVE: Final = 3 * 86_400.0  # seconds that a thread may have been quiet before the gap and is still expected
-PAGES: Final = 5  # of one step; a longer place takes several
+PAGES: Final = 5  # pages of one step; a longer place takes several
 
 
 @dataclass(frozen=True, slots=True)
 class ReadStep:
-    """What one step of reading gave: new messages, threads to read too, and where the next step begins, if any.
+    """The result of one step: new messages, threads to read too, and the start of the next step, if any.
 
-    `latest` is the ts of the latest reply to each message that was seen, empty for none.
+    `latest` holds the ts of the latest reply to each message that was seen, or an empty string.
     """
 
     found: int
@@ -115,7 +118,7 @@ class ReadStep:
 
 
 class PlaceReader:
-    """Reads with one client for all souls of one workspace."""
+    """The reader of one channel or thread, with one client for all souls of one workspace."""
 
     def __init__(self, client: SlackClient, reader: EventReader, intake: Intake) -> None:
         self._client = client
@@ -125,8 +128,8 @@ class PlaceReader:
     async def read(self, place: UnreadPlace) -> ReadStep:
         """Read a place, or the next part of it. Raises NotDelivered, ChannelRefused or StoreError.
 
-        A timeline is read beyond the gap, back to all messages whose threads users may still answer in: a message
-        tells of its latest reply, but a reply stands in no timeline.
+        A timeline is read beyond the gap, back to all messages whose threads users may still answer in: a message names
+        its latest reply, but the timeline does not contain replies.
         """
         messages, resume = await (self._thread(place) if place.thread else self._timeline(place))
         news = [message for message in messages if self._is_news(message, place)]
@@ -145,20 +148,20 @@ class PlaceReader:
         return ReadStep(found, threads, latest, resume)
 
     async def _timeline(self, place: UnreadPlace) -> tuple[list[dict[str, Any]], str]:
-        """Messages of a timeline, oldest first, and the ts before which to go on; empty after the oldest wanted one."""
+        """Return messages of a timeline, oldest first, and the ts before which to go on, or "" at the end."""
         span = {"oldest": as_ts(as_seconds(place.since) - THREADS_ALIVE), "latest": place.resume or None}
         messages, more = await self._pages(place, span, place.since)
         return messages, _onward(place, messages[:1]) if more else ""
 
     async def _thread(self, place: UnreadPlace) -> tuple[list[dict[str, Any]], str]:
-        """Messages of a thread, oldest first, and the ts after which to go on; empty after the newest one."""
+        """Return messages of a thread, oldest first, and the ts after which to go on, or "" at the end."""
         messages, more = await self._pages(place, {"oldest": place.resume or place.since, "inclusive": True})
         return messages, _onward(place, messages[-1:]) if more else ""
 
     async def _pages(
         self, place: UnreadPlace, span: Mapping[str, object], until: str = ""
     ) -> tuple[list[dict[str, Any]], bool]:
-        """The messages of some pages, and whether there are more; the last page goes past the ts `until`."""
+        """Return the messages of some pages, and True if there are more. The last page reaches past the ts `until`."""
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         for _ in range(PAGES):
@@ -200,7 +203,7 @@ class PlaceReader:
         return found
 
     def _may_be_answered(self, message: Mapping[str, Any]) -> bool:
-        """Whether we may have replied in a message's thread already; Slack names only some of those who replied."""
+        """Return True if we may have replied in a message's thread. Slack lists only some of the repliers."""
         repliers = message.get("reply_users")
         if not isinstance(repliers, list):
             return False
@@ -208,7 +211,7 @@ class PlaceReader:
         return bool(ours.intersection(repliers)) or int(message.get("reply_users_count") or 0) > len(repliers)
 
     async def _answered_to(self, place: UnreadPlace, messages: Sequence[Mapping[str, Any]]) -> float:
-        """The time before which a thread is answered by posts that the store does not know: they are older than it."""
+        """Return the time before which the thread is answered by posts that are older than the store."""
         if not place.thread:
             return 0.0
         team, log = self._reader.identity.team, self._intake.catch_up_log
@@ -241,7 +244,7 @@ class PlaceReader:
 
 
 def _onward(place: UnreadPlace, last: Sequence[Mapping[str, Any]]) -> str:
-    """Where to go on after the last message that was read; empty if that is where this step began."""
+    """Return the position after the last message that was read, or an empty string if the step made no progress."""
     ts = str(last[0].get("ts")) if last else ""
     return ts if ts != place.resume else ""
 
@@ -255,10 +258,10 @@ _EVENTS: Final = ("reaction_added", "reaction_removed")
 
 
 def thumb_given(reader: EventReader, payload: Mapping[str, object]) -> Feedback | None:
-    """A thumb that a user of our workspace gave to a post of ours, or took back; None for any other event."""
+    """Return a thumb that a user of our workspace gave or took back at a post of ours, or None for any other event."""
     event = _mapping(payload.get("event"))
     kind = _text(event, "type")
-    value = _VALUES.get(_text(event, "reaction").partition("::")[0])  # a colour of the skin may follow
+    value = _VALUES.get(_text(event, "reaction").partition("::")[0])  # a skin tone may follow
     if kind not in _EVENTS or value is None:
         return None
     where = _where(reader, payload, value)
@@ -266,7 +269,7 @@ def thumb_given(reader: EventReader, payload: Mapping[str, object]) -> Feedback 
 
 
 def _where(reader: EventReader, payload: Mapping[str, object], value: str) -> _Where | None:
-    """What every arrival begins with, of a reaction by a user whose presses count to a post of ours; else None."""
+    """Return the common fields of a reaction to a post of ours, or None if the user's presses don't count."""
     event = _mapping(payload.get("event"))
     if _text(event, "item_user") != reader.identity.user:
         return None
@@ -282,7 +285,7 @@ def _where(reader: EventReader, payload: Mapping[str, object], value: str) -> _W
 
 
 def taken_back(reader: EventReader, payload: Mapping[str, object]) -> Withdrawal | None:
-    """A cross that a user of our workspace put at a post of ours; None for any other event."""
+    """Return a cross that a user of our workspace set at a post of ours, or None for any other event."""
     event = _mapping(payload.get("event"))
     if _text(event, "type") != _EVENTS[0] or _text(event, "reaction") != _CROSS:
         return None
@@ -298,7 +301,7 @@ _EVENT: Final = "agent_session_stopped"
 
 
 def session_stopped(reader: EventReader, payload: Mapping[str, object]) -> Stop | None:
-    """Read an agent_session_stopped event, by a user of our workspace whose presses count; None for any other."""
+    """Read an agent_session_stopped event, by a user of our workspace whose presses count. None for any other event."""
     event = payload.get("event")
     if not isinstance(event, dict) or event.get("type") != _EVENT:
         return None
@@ -315,7 +318,7 @@ def session_stopped(reader: EventReader, payload: Mapping[str, object]) -> Stop 
 
 
 def says_stop(arrival: Arrival) -> bool:
-    """Whether a message that has just been written asks to stop."""
+    """Return True if a live message asks to stop."""
     if not isinstance(arrival, NewMessage) or arrival.source is not Source.LIVE:
         return False
     return means_stop(arrival.perception.content)

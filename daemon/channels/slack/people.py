@@ -1,4 +1,4 @@
-"""Looks up users and channels in Slack; caches keep the answers for ten minutes, or until an event says otherwise."""
+"""The users and channels of Slack, cached for ten minutes or until an event reports a change."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -17,19 +17,19 @@ from daemon.core.ports.services import Clock, Emit
 from daemon.core.timetable import zone_of
 
 _LISTS_A_MINUTE: Final = 15  # pages of users.list (Slack: tier 2)
-_FEW: Final = 20  # users, and rooms in a minute, that are asked about one by one; of more, a list is read first
+_FEW: Final = 20  # users, and channels in a minute, that are looked up singly; for more, a list is read first
 _AT_ONCE: Final = 8
-_ROUNDS: Final = 5  # of looking up those who are forgotten while others are asked about
+_ROUNDS: Final = 5  # rounds of lookups for users that are forgotten while others are looked up
 _LIST_PAGES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class SlackUser:
-    """What is needed of a user (Slack: users.info); `teams` are all workspaces that the user belongs to.
+    """The needed fields of a user (Slack: users.info). `teams` are all workspaces that the user belongs to.
 
-    `language` is Slack's `locale`, the language in which the user reads Slack, and `zone` the IANA name of their time
-    zone; empty if Slack didn't say. `home` is the workspace that the account belongs to, `enterprise` the
-    Enterprise Grid organisation of that, empty for none. `admin`: they are an admin or owner of the workspace.
+    `language` is Slack's `locale`, and `zone` the IANA name of the time zone, both empty if Slack names none. `home` is
+    the workspace of the account, `enterprise` its Enterprise Grid organisation, or empty. `admin`: an admin or owner of
+    the workspace.
     """
 
     id: str
@@ -47,23 +47,23 @@ class SlackUser:
     admin: bool = False
 
     def is_colleague(self, enterprise: str) -> bool:
-        """Whether this is a user of the same organisation; `enterprise` is ours, empty for none."""
+        """Return True for a user of the same organisation. `enterprise` is ours, empty for none."""
         return bool(enterprise) and self.enterprise == enterprise and not self.stranger
 
     def is_outsider(self, team: str) -> bool:
-        """Whether this is a guest, or a user or bot of another workspace than `team`, of our organisation or not."""
+        """Return True for a guest, and for a user or bot of another workspace than `team`."""
         return self.guest or self.stranger or team not in self.teams
 
 
-_NOT_ASKED: Final = SlackUser("", "", False, "", False, False, False, frozenset())  # no user at all
+_NOT_ASKED: Final = SlackUser("", "", False, "", False, False, False, frozenset())  # a placeholder for an unknown user
 
 
 @dataclass(frozen=True, slots=True)
 class SlackRoom:
-    """What decides who reads in a channel (Slack: conversations.info).
+    """The fields that decide who reads in a channel (Slack: conversations.info).
 
-    `shared`: other organisations are in it, `org_shared`: other workspaces of our own one. `members` is how many users
-    are, 0 if Slack doesn't say, `name` what it is called, empty for a DM, and `creator` the id of who made it.
+    `shared`: other organisations are in it. `org_shared`: other workspaces of our organisation are in it. `members` is
+    the number of users, 0 if unknown. `name` is empty for a DM. `creator` is a user id.
     """
 
     id: str
@@ -81,7 +81,7 @@ class SlackRoom:
 
 
 class Directory:
-    """Looks up users and channels through one cache each; events keep the caches true (`learn`, `forget`)."""
+    """The users and channels, through one cache each. Events keep the caches correct (`learn`, `forget`)."""
 
     def __init__(self, client: SlackClient, clock: Clock) -> None:
         self._client = client
@@ -92,13 +92,13 @@ class Directory:
         self._reading_rooms = asyncio.Lock()
 
     async def user(self, id_: str) -> SlackUser | None:
-        """The user with this id; None if Slack refuses to say. Raises NotDelivered if Slack can't be asked now."""
+        """Return the user, or None if Slack refuses. Raises NotDelivered if Slack can't be reached now."""
         return await self._users.get(id_)
 
     async def room(self, channel: str, *, anew: bool = False) -> SlackRoom | None:
-        """The channel; None if Slack refuses to say. With `anew` Slack is asked in any case. Raises NotDelivered.
+        """Return the channel, or None if Slack refuses. `anew` bypasses the cache. Raises NotDelivered.
 
-        Where many are unknown within a minute, all rooms that the soul is in are read from a list instead.
+        If many channels are unknown within a minute, all channels that the soul is in are read from a list instead.
         """
         if anew:
             self._rooms.forget(channel)
@@ -109,10 +109,10 @@ class Directory:
         return await self._rooms.get(channel)
 
     async def users(self, ids: Collection[str]) -> list[SlackUser | None]:
-        """The users with these ids; None for each of whom Slack says nothing. Raises NotDelivered.
+        """Return the users with these ids, None for each unknown to Slack. Raises NotDelivered.
 
-        Of many unknown ones the list of the workspace is read instead, as far as it fits in a few pages; those whom it
-        doesn't hold are asked about as long as they are few.
+        For many unknown users the workspace's list is read instead, up to a few pages. Users missing from it are looked
+        up singly as long as they are few.
         """
         if len(self._unknown(ids)) > _FEW:
             await self._read_list()
@@ -125,10 +125,10 @@ class Directory:
         raise NotDelivered("what is known of users was forgotten while it was asked for", retry_after=1.0)
 
     def learn(self, record: Mapping[str, Any]) -> bool:
-        """Take notice of a user as an event describes them; Slack is asked again if their standing has changed.
+        """Update the cached user from an event, or drop the user if more than name, language and zone changed.
 
-        Most such events are about names and statuses only, and events may come late or twice. True if others who know
-        the user should ask again too: their standing has changed, or it is unknown here and not that of a full member.
+        Most such events are about names and statuses only, and events may come late or twice. Returns True if other
+        daemons should drop the user too: the membership changed, or is unknown here and not full.
         """
         known = self._users.peek(str(record.get("id")), _NOT_ASKED)
         told = _user(record, known)
@@ -141,24 +141,19 @@ class Directory:
         return True
 
     def forget_user(self, id_: str) -> None:
-        """Ask Slack again about a user."""
         self._users.forget(id_)
 
     def known_user(self, id_: str) -> SlackUser | None:
-        """The user as they are known; Slack is not asked."""
         found = self._users.peek(id_, None)
         return found if isinstance(found, SlackUser) else None
 
     def known_room(self, channel: str) -> SlackRoom | None:
-        """The channel as it is known; Slack is not asked."""
         return self._rooms.peek(channel, None)
 
     def forget_room(self, channel: str) -> None:
-        """Ask Slack again about a channel."""
         self._rooms.forget(channel)
 
     def forget_all(self) -> None:
-        """Ask Slack again about everything."""
         self._users.forget_all()
         self._rooms.forget_all()
 
@@ -166,7 +161,7 @@ class Directory:
         return [id_ for id_ in ids if self._users.peek(id_, _NOT_ASKED) is _NOT_ASKED]
 
     async def _look_up(self, ids: Collection[str]) -> None:
-        """Ask about users, a few at once. Raises NotDelivered."""
+        """Look up users, a few at once. Raises NotDelivered."""
         slots, failed = asyncio.Semaphore(_AT_ONCE), list[NotDelivered]()
 
         async def ask(id_: str) -> None:
@@ -183,7 +178,7 @@ class Directory:
             raise failed[0]
 
     async def _read_list(self) -> None:
-        """Keep every user on the first pages of the workspace's list."""
+        """Cache every user on the first pages of the workspace's list."""
         try:
             listed, _ = await read_pages(
                 self._client,
@@ -200,7 +195,7 @@ class Directory:
                 self._users.put(id_, _user(record))
 
     async def _read_rooms(self) -> None:
-        """Keep every channel on the first pages of those that the soul is in, where nothing is known of it."""
+        """Cache every unknown channel on the first pages of those that the soul is in."""
         try:
             listed, _ = await read_pages(
                 self._client,
@@ -227,7 +222,7 @@ class Directory:
         return _room({**record, "id": channel}) if isinstance(record, dict) else None
 
     async def _ask(self, method: str, **arguments: object) -> Mapping[str, Any] | None:
-        """Slack's answer, or None if it refuses; a dead token or a missing scope raises NotDelivered instead."""
+        """Return Slack's answer, or None for a refusal. A dead token or a missing scope raises NotDelivered."""
         try:
             return await self._client.call(method, **arguments)
         except ChannelRefused as error:
@@ -237,7 +232,6 @@ class Directory:
 
 
 def _room(record: Mapping[str, Any]) -> SlackRoom:
-    """A channel as Slack describes it."""
     count = record.get("num_members")
     return SlackRoom(
         str(record["id"]),
@@ -252,7 +246,7 @@ def _room(record: Mapping[str, Any]) -> SlackRoom:
 
 
 def _user(record: Mapping[str, Any], known: SlackUser | None = None) -> SlackUser:
-    """A user as Slack describes them; where it leaves the language out, it stays as it is known."""
+    """Return a user as Slack describes it. A missing language is taken from the `known` user."""
     profile = record.get("profile")
     profile = profile if isinstance(profile, dict) else {}
     grid = record.get("enterprise_user")
@@ -277,13 +271,13 @@ def _user(record: Mapping[str, Any], known: SlackUser | None = None) -> SlackUse
 
 
 _CALLS_A_MINUTE: Final = 30  # of users.info (Slack: tier 4); replies need most of them
-_MOST: Final = 200  # people at a look, those whose next time is soonest
+_MOST: Final = 200  # users in one pass, those whose next reminder is soonest
 _PAUSE: Final = 30.0
-_USERS: Final = ("U", "W")  # what ids of users begin with
+_USERS: Final = ("U", "W")  # the prefixes of the ids of users
 
 
 class Movers:
-    """Moves what repeats to the clocks of where its person lives by now; `tell` tells the other daemons of a move."""
+    """The follow-up of moves: reminders change to a user's new time zone, and `tell` notifies the other daemons."""
 
     def __init__(
         self,
@@ -302,11 +296,11 @@ class Movers:
         self._wanted = asyncio.Event()
 
     def look(self) -> None:
-        """Have everybody looked up: events may have been missed."""
+        """Request a lookup of all users with reminders: events may have been missed."""
         self._wanted.set()
 
     async def run(self, store: PersonRooms) -> None:
-        """Look people up whenever events may have been missed, until cancelled."""
+        """Look users up whenever events may have been missed, until cancelled."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
@@ -318,7 +312,7 @@ class Movers:
                 self._wanted.set()
 
     async def _look_up(self, store: PersonRooms) -> None:
-        """Ask about all, few in a minute. Raises NotDelivered, StoreError."""
+        """Look up all users with reminders, a few a minute. Raises NotDelivered, StoreError."""
         team = self._team()
         for person in await store.reminded(team, _MOST):
             if not person.startswith(_USERS):
@@ -333,17 +327,17 @@ class Movers:
 
 _PERSON: Final = ("U", "W")
 _GROUP: Final = "S"
-_PATIENCE_S: Final = 1.5  # a reply waits for them
+_PATIENCE_S: Final = 1.5  # seconds; a reply waits for the names
 
 
 class Names:
-    """Looks names up through the directory's caches; `handles` are those of user groups, by id, as they change."""
+    """The names from the directory's caches. `handles` is a live mapping of user groups' handles by id."""
 
     def __init__(self, directory: Directory, handles: Mapping[str, str]) -> None:
         self._directory, self._handles = directory, handles
 
     async def of(self, ids: Collection[str]) -> Mapping[str, str]:
-        """The names that Slack says within a moment. Never raises."""
+        """Return the names that Slack gives in time. Never raises."""
         found = {id_: self._handles.get(id_, "") for id_ in ids if id_.startswith(_GROUP)}
 
         async def ask(id_: str) -> None:

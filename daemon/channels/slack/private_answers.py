@@ -1,4 +1,4 @@
-"""What one user alone is shown once Slack has its acknowledgement: words, and dialogs within three seconds."""
+"""The ephemeral messages and modals for one user, after Slack's acknowledgement and within its three seconds."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,14 +12,14 @@ from daemon.core.sentences import Words
 
 Work = Callable[[], Awaitable[None]]
 
-_MOST: Final = 1_000  # pieces of work at once; more are not done
+_MOST: Final = 1_000  # pieces of work at once; more are dropped
 
 
 class PrivateAnswers:
-    """Does each piece of work in a task of its own; what Slack or the store refuses is only logged.
+    """The worker for interactions, with one task each. Refusals of Slack or the store are only logged.
 
-    `words_for` gives the words for a user in a channel, by their ids. `standing_of` asks the gate whether a user may
-    talk with the soul at all.
+    `words_for` gives the words for a user in a channel, by their ids. `standing_of` gives the gate's decision on
+    whether a user may talk with the soul at all.
     """
 
     def __init__(
@@ -36,18 +36,18 @@ class PrivateAnswers:
         self._at_work = set[asyncio.Task[None]]()
 
     def later(self, work: Work) -> None:
-        """Have something done; returns at once."""
+        """Queue the work. Returns at once."""
         if self._waiting.qsize() + len(self._at_work) < _MOST:
             self._waiting.put_nowait(work)
         else:
             self._emit("slack.interaction_left", reason="too many wait")
 
     def tell(self, sentence: str, body: Mapping[str, Any]) -> None:
-        """Have a sentence, by its key, said to the user of an interactive payload or a command; returns at once."""
+        """Queue a sentence, by its key, for the user of an interactive payload or a command. Returns at once."""
         self.later(partial(self._respond, sentence, body))
 
     async def below_input(self, sentence: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The acknowledgement that shows a sentence below the first input of a dialog that was sent."""
+        """Return the acknowledgement that shows a sentence below the first input of a submitted modal."""
         view = body.get("view")
         inputs = view.get("blocks") if isinstance(view, dict) else None
         ids = [one.get("block_id") for one in inputs or () if isinstance(one, dict) and one.get("type") == "input"]
@@ -55,15 +55,13 @@ class PrivateAnswers:
         return {"response_action": "errors", "errors": {str(ids[0]): text}} if ids else {}
 
     async def whisper(self, channel: str, person: str, text: str, **more: object) -> None:
-        """Show a text as an ephemeral message. Raises ChannelError."""
         await self._client.call("chat.postEphemeral", channel=channel, user=person, text=text, **more)
 
     async def open(self, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
-        """Open a dialog for the user of a payload. Raises ChannelError."""
         await self._client.call("views.open", trigger_id=str(body.get("trigger_id") or ""), view=view)
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run the queued work until cancelled."""
         async with asyncio.TaskGroup() as group:
             while True:
                 task = group.create_task(self._do(await self._waiting.get()))

@@ -1,10 +1,4 @@
-"""Who reads a reply in Slack: the members of its channel, as far as Slack proves that all of them are full members.
-
-In a DM the private channels of its user belong to the answer (`PrivateRooms`).
-What is known of a channel and its members is kept for ten minutes; events make it true again at once (`take_note`), and
-those that another daemon on the same memory.db was told (`RoomNews`) before the next reply.
-A message in a room that is known costs no call. Nothing is asked before a room is spoken in.
-"""
+"""The readers of a reply in Slack: the members of its channel, as far as Slack proves that all are full members."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -23,7 +17,7 @@ from daemon.core.ports.services import Clock, Emit
 from daemon.core.timetable import zone_of
 
 MOST_MEMBERS: Final = 1_000
-"""Members of a channel who are looked at; a larger channel counts as one with outsiders."""
+"""The most members that are checked. A larger channel counts as one with outsiders."""
 
 _PAGE: Final = 200
 _ROOMS: Final = 2_000
@@ -35,7 +29,12 @@ _CONVERTED: Final = ("channel_convert_to_private", "channel_convert_to_public") 
 
 
 class RoomReaders:
-    """Answers `Channel.readers` for Slack; `reader` gives None while our own ids are unknown."""
+    """The readers of Slack's channels, for `Channel.readers`. `reader` gives None while our own ids are unknown.
+
+    In a DM the private channels of its user are included (`PrivateRooms`). Channels and members are cached for ten
+    minutes. Events correct the cache at once (`take_note`), and events of other daemons on the same memory.db
+    (`RoomNews`) before the next reply. No channel is looked up before a message in it, and a cached one costs no call.
+    """
 
     def __init__(
         self,
@@ -57,11 +56,10 @@ class RoomReaders:
         self._movers = Movers(directory, clock, emit, self._team, self._tell)
 
     def share(self, news: RoomNews, person_rooms: PersonRooms) -> None:
-        """Share what is known with the other daemons on the same memory.db from now on."""
         self._news, self._private.store = news, person_rooms
 
     async def readers(self, perception: Perception) -> Readers:
-        """See `Channel.readers`. In a DM only its user reads."""
+        """Return the readers as `Channel.readers` requires. In a DM only its user reads."""
         reader, where = self._reader(), perception.conversation
         if reader is None:
             return Readers(Audience(AudienceKind.CHANNEL, where.channel), members_only=False, unproven=True)
@@ -88,7 +86,7 @@ class RoomReaders:
         return Readers(audience, members_only=only, rooms=rooms)
 
     async def may_quote(self, room: SlackRoom, perception: Perception, readers: Readers) -> bool:
-        """Whether words of a room may stand in the answer to a perception. Raises StoreError."""
+        """Return True if a channel's words may be quoted in the answer to a perception. Raises StoreError."""
         reader, where = self._reader(), perception.conversation
         if reader is None:
             return False
@@ -101,18 +99,18 @@ class RoomReaders:
         return may_quote(Origin(audience, room.id), where, readers, asker_is_in=is_in)
 
     async def has_member(self, channel: str, user: str) -> bool:
-        """Whether a user is in a channel; true where Slack doesn't list its members. Raises NotDelivered."""
+        """Return True if a user is in a channel, or if Slack doesn't list its members. Raises NotDelivered."""
         members = await self._members.get(channel)
         return members is None or user in members
 
     def outsider_spoke(self, channel: str, thread: str) -> None:
-        """Note that a user who isn't a full member wrote in a thread, which counts from now on, though they leave."""
+        """Mark a thread as read by an outsider who wrote in it. The mark stays even if the user leaves."""
         self._spoken[channel, thread] = None
 
     async def take_note(self, body: Mapping[str, Any]) -> None:
-        """Forget what an event of Slack's makes untrue; for every payload, before it is read.
+        """Drop cached facts that an event disproves, for every payload, before it is read.
 
-        What changes who reads is told to the other daemons. Raises StoreError if it can't be.
+        Changes of readers are passed to the other daemons. Raises StoreError if that fails.
         """
         event = body.get("event")
         if not isinstance(event, dict):
@@ -135,7 +133,6 @@ class RoomReaders:
             await self._tell(channel)
 
     async def _learn(self, user: Mapping[str, Any]) -> None:
-        """Take notice of a user's standing and of the zone that they live in. Raises StoreError."""
         changed, id_, team = self._directory.learn(user), str(user.get("id")), self._team()
         zone, store = str(user.get("tz") or ""), self._private.store
         moved = store is not None and zone_of(zone) is not None and await store.moved(team, id_, zone)
@@ -145,18 +142,18 @@ class RoomReaders:
             await self._private.user_changed(team, id_)
 
     async def follow_movers(self) -> None:
-        """Keep what repeats on the clocks of where its people live, also after a gap in the events, until cancelled."""
+        """Keep reminders in their users' time zones, also after a gap in the events, until cancelled."""
         if self._private.store is not None:
             await self._movers.run(self._private.store)
 
     def forget_all(self) -> None:
-        """Ask Slack again about everybody and every room: events may have been missed."""
+        """Drop all cached users and channels: events may have been missed."""
         self._movers.look()
         self._members.forget_all()
         self._directory.forget_all()
         self._private.forget_all()
         if (reader := self._reader()) is not None:
-            reader.places.clear()  # until it is asked about again, a channel counts as private
+            reader.places.clear()  # until the next lookup a channel counts as private
 
     def _is_known_member(self, user: str) -> bool:
         known = self._directory.known_user(user)
@@ -171,7 +168,7 @@ class RoomReaders:
         return reader.identity.team if reader is not None else ""
 
     async def _hear(self, team: str) -> None:
-        """Forget what other daemons were told of. Raises StoreError."""
+        """Drop the cached facts that other daemons report as changed. Raises StoreError."""
         if self._news is None:
             return
         changed, self._heard = await self._news.changed(team, self._heard)
@@ -198,7 +195,7 @@ class RoomReaders:
             self._directory.forget_room(channel)
 
     async def _room(self, reader: EventReader, perception: Perception) -> SlackRoom | None:
-        """The room; what is remembered of it makes no audience wider than the stored one: Slack is asked for that."""
+        """Return the channel. A cached one never widens the stored audience: Slack is asked again in that case."""
         channel = perception.conversation.channel
         if perception.place is Place.DM:
             return SlackRoom(channel, Place.DM, shared=False, members=_PAIR)
@@ -214,7 +211,7 @@ class RoomReaders:
         return room
 
     async def _are_members(self, reader: EventReader, room: SlackRoom, perception: Perception) -> bool:
-        """Whether every reader is known to be a full member. Raises NotDelivered where Slack can't be asked now."""
+        """Return True if every reader is known to be a full member. Raises NotDelivered."""
         if room.open_to_others:
             return False
         ids: tuple[str, ...] | None = (perception.author,)
@@ -227,7 +224,7 @@ class RoomReaders:
     async def _all_members(self, reader: EventReader, ids: tuple[str, ...]) -> bool:
         us = {reader.identity.user, reader.identity.bot}
         if not all(id_.startswith(("U", "W")) for id_ in ids):
-            return False  # a bot without a user, of which users.info knows nothing
+            return False  # a bot without a user, which users.info doesn't know
         users = await self._directory.users([id_ for id_ in ids if id_ not in us])
         return all(user and (user.deactivated or not user.is_outsider(reader.identity.team)) for user in users)
 
@@ -238,7 +235,7 @@ class RoomReaders:
         return now is not None and now.members == _PAIR and not now.open_to_others
 
     async def _fetch_members(self, channel: str) -> tuple[str, ...] | None:
-        """The ids of all members; None if they are too many or Slack refuses to list them. Raises NotDelivered."""
+        """Return the ids of all members, or None if they are too many or not listed. Raises NotDelivered."""
         try:
             listed, whole = await read_items(
                 self._client,

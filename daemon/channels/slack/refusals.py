@@ -1,7 +1,4 @@
-"""What Slack's error codes are about: the form of a message, its thread, its place, or the app.
-
-A code that stands nowhere here counts as one about the form, so that an unknown refusal is met with a plainer message.
-"""
+"""Slack's error codes by subject (thread, place, app, else the form), the cache of answers, and our own ids."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -31,7 +28,7 @@ NO_ACCESS: Final = DEAD_TOKEN | {
     "team_access_not_granted",
     "two_factor_setup_required",
 }
-"""Error codes that an admin can put right: the token and its scopes, not the post, are at fault."""
+"""Error codes that an admin can fix: the token or its scopes are at fault, not the post."""
 THREAD: Final = frozenset(
     {
         "cannot_reply_to_message",
@@ -41,7 +38,7 @@ THREAD: Final = frozenset(
         "thread_not_found",
     }
 )
-"""The thread takes no reply: its root is gone, it is locked, or the channel has no threads."""
+"""Error codes of a thread that takes no reply: its root is gone, it is locked, or the channel has no threads."""
 NO_THREADS: Final = "restricted_action_non_threadable_channel"
 PLACE: Final = frozenset(
     {
@@ -63,7 +60,7 @@ PLACE: Final = frozenset(
         *THREAD,
     }
 )
-"""Nothing can be posted there, in whatever form."""
+"""Error codes of a place that takes no post in any form."""
 APP: Final = frozenset(
     {
         "access_denied",
@@ -77,7 +74,7 @@ APP: Final = frozenset(
         *DEAD_TOKEN,
     }
 )
-"""The app may not call the method."""
+"""Error codes of a method that the app may not call."""
 NO_STREAMS: Final = APP | {
     "channel_type_not_supported",
     "ekm_access_denied",
@@ -88,25 +85,25 @@ NO_STREAMS: Final = APP | {
     "restricted_action_read_only_channel",
     "team_access_not_granted",
 }
-"""The app or the kind of channel takes no streams; other refusals are about one message."""
+"""Error codes of an app or a kind of channel without streams. Other refusals are about one message."""
 STREAM_OVER: Final = frozenset({"message_not_in_streaming_state", "stopped_by_user", "streaming_state_conflict"})
-"""The stream takes nothing more; the message stands and can be updated."""
+"""Error codes of a stream that is over. The message exists and can be updated."""
 MESSAGE_GONE: Final = frozenset({"message_not_found"})
 REACTS_NO_MORE: Final = MESSAGE_GONE | {"already_reacted"}
-"""The message bears the reaction, or is gone."""
+"""Error codes of a message that has the reaction, or is gone."""
 FILE_GONE: Final = frozenset({"file_deleted", "file_not_found"})
 NO_METADATA: Final = frozenset({"invalid_metadata_format", "invalid_metadata_schema", "metadata_too_large"})
 NO_BROADCAST: Final = frozenset({"cant_broadcast_message"})
-"""The reply can't be shown in the channel too."""
+"""Error codes of a reply that can't be shown in the channel too."""
 CANNOT_CHANGE: Final = MESSAGE_GONE | {"cant_update_message", "edit_window_closed"}
-"""The message can't be changed any more."""
+"""Error codes of a message that can't be changed."""
 
 
-_ACCESS_PAUSE: Final = 60.0  # seconds between two tries while an admin has to act first
+_ACCESS_PAUSE: Final = 60.0  # seconds between two tries that need an admin's act
 
 
 def for_sending(refused: ChannelRefused) -> ChannelError:
-    """What to raise for a refused post: one that only an admin's act is wanting for is tried again."""
+    """Return the error to raise for a refused post: a refusal that only an admin can resolve is retried."""
     if refused.code not in NO_ACCESS:
         return refused
     return AccessLost(refused.message, hint=refused.hint, retry_after=_ACCESS_PAUSE)
@@ -117,9 +114,9 @@ U = TypeVar("U")
 
 
 class TimedCache(Generic[T]):
-    """Keeps up to `size` answers for `ttl` seconds each; the least recently used go first, failures aren't kept.
+    """A cache of up to `size` answers for `ttl` seconds each. The least recently used go first, failures aren't kept.
 
-    Concurrent calls for one key share one look-up. An answer that is forgotten while it is fetched is fetched again.
+    Concurrent calls for one key share one lookup. An answer that is forgotten while it is fetched is fetched again.
     """
 
     def __init__(
@@ -133,7 +130,7 @@ class TimedCache(Generic[T]):
         self._outdated: set[str] = set()
 
     async def get(self, key: str) -> T:
-        """The answer for a key, fetched if it is missing or expired. Raises what `fetch` raises."""
+        """Return the answer for a key, fetched if it is missing or expired. Raises what `fetch` raises."""
         lock = self._locks.setdefault(key, asyncio.Lock())
         try:
             async with lock:
@@ -150,22 +147,20 @@ class TimedCache(Generic[T]):
                 self._outdated.discard(key)
 
     def peek(self, key: str, otherwise: U) -> T | U:
-        """The answer for a key if it is known and has not expired, else `otherwise`; nothing is fetched."""
+        """Return the cached answer for a key, or `otherwise` if it is missing or expired. Nothing is fetched."""
         entry = self._known(key)
         return otherwise if entry is None else entry[1]
 
     def put(self, key: str, answer: T) -> None:
-        """Keep an answer that came by another way."""
         self._answers[key] = (self._clock.monotonic(), answer)
 
     def forget(self, key: str) -> None:
-        """Drop what is known for a key; an answer that is being fetched for it now is fetched again."""
+        """Drop the answer for a key. An answer that is being fetched is fetched again."""
         self._answers.pop(key, None)
         if key in self._locks:
             self._outdated.add(key)
 
     def forget_all(self) -> None:
-        """Drop everything."""
         for key in {*self._answers, *self._locks}:
             self.forget(key)
 
@@ -176,10 +171,10 @@ class TimedCache(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class SlackIdentity:
-    """Our own ids in one workspace (Slack: auth.test); `app` is empty if the app token doesn't contain it.
+    """Our own ids in one workspace (Slack: auth.test). `app` is empty if the app token doesn't contain it.
 
-    `scopes` are those of the bot token, empty if Slack didn't list them; `url` is the workspace's address. `enterprise`
-    is the id of the Enterprise Grid organisation that the workspace belongs to, empty for none.
+    `scopes` are those of the bot token, empty if Slack didn't list them. `url` is the workspace's address. `enterprise`
+    is the id of the Enterprise Grid organisation of the workspace, or empty.
     """
 
     team: str

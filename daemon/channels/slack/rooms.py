@@ -1,4 +1,4 @@
-"""Finds where the soul can write first: a user's DM or a channel, if the gate and the settings allow it."""
+"""The channels and DMs: those where the soul may write first, their kinds, users' private channels, and room talk."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -25,7 +25,7 @@ _SHARED_HINT: Final = "it is shared with other organisations; SOUL_ALLOW_SHARED_
 
 
 class RoomFinder:
-    """Finds rooms by the id of a user or a channel; `reader` gives None while our own ids are unknown."""
+    """The finder of channels and DMs by id. `reader` gives None while our own ids are unknown."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class RoomFinder:
         self._has_member = has_member
 
     async def find_room(self, contact: str) -> Room:
-        """See `Channel.find_room`; a user whose messages the gate refuses gets none from the soul either."""
+        """Return the room as `Channel.find_room` requires. The soul may not write to a user whom the gate refuses."""
         reader = self._reader()
         if reader is None:
             raise NotDelivered("our own Slack ids are not known yet", retry_after=1.0)
@@ -60,7 +60,7 @@ class RoomFinder:
         return Room(channel, place, reader.audience_in(place, channel))
 
     async def shared_room(self, person: str, name: str) -> Room:
-        """See `Channel.shared_room`; who is in it, Slack says."""
+        """Return the room as `Channel.shared_room` requires. Slack's member list decides."""
         if (await self._gate.check_author(person, "", Place.DM)).outsider:
             raise ChannelRefused(f"{person} is no full member", code="guest")
         wanted = name.strip().removeprefix("#")
@@ -71,7 +71,7 @@ class RoomFinder:
         return found
 
     async def _named(self, person: str, name: str) -> str:
-        """The id of the channel of this name that a person is in, as far as Slack lists it to the app."""
+        """Return the id of the channel of this name that a person is in, as far as Slack lists it to the app."""
         listed, _ = await read_pages(
             self._client,
             "users.conversations",
@@ -93,7 +93,7 @@ class RoomFinder:
         try:
             opened = (await self._client.call("conversations.open", users=user)).get("channel")
         except DeliveryUncertain as doubt:
-            raise NotDelivered(doubt.message) from doubt  # opening a DM twice opens one
+            raise NotDelivered(doubt.message) from doubt  # opening a DM is idempotent
         channel = opened.get("id") if isinstance(opened, dict) else None
         if not isinstance(channel, str) or not channel:
             raise NotDelivered("Slack's answer to conversations.open names no conversation")
@@ -117,10 +117,10 @@ _GONE: Final = "channel_not_found"
 async def end_gone_rooms(
     client: SlackClient, ways: RoomWays, workspace: str, there: Collection[str], emit: Emit
 ) -> None:
-    """Look at each channel that has a way and is not among those `there`, in which the soul is. Raises StoreError.
+    """End the settings of channels that were archived or deleted; those in `there` are not checked. Raises StoreError.
 
-    A private channel that the soul was removed from looks to it like one that was deleted: what is set there stays,
-    and counts again once the soul is back. Where Slack can't say now, the next catch-up looks again.
+    A private channel that the soul was removed from looks like a deleted one: its settings stay, and count again once
+    the soul is back. A channel that Slack can't describe now is checked by the next catch-up.
     """
     for channel, private in await ways.channels(workspace):
         if channel in there:
@@ -140,29 +140,29 @@ async def end_gone_rooms(
 
 
 TRUSTED: Final = 600.0
-"""Seconds for which a channel that was public still counts as public; then it counts as private until asked about."""
+"""Seconds for which a public channel counts as public without a new lookup."""
 
-_MOST: Final = 5_000  # channels; of a forgotten one nothing is known, and it counts as private
+_MOST: Final = 5_000  # channels; an unknown channel counts as private
 
 
 class KnownPlaces(Lru[str, Place]):
-    """The kind of each channel; an `app_mention` names none, and the channel may have been made private meanwhile."""
+    """The cached kind of each channel. An `app_mention` names none, and the channel may have become private since."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(_MOST, now=clock.monotonic)
 
     def __getitem__(self, channel: str) -> Place:
-        """The kind of a channel, the narrower one where the knowledge is old. Raises KeyError."""
+        """Return the kind of a channel, the narrower one if the entry is old. Raises KeyError."""
         at, place = self._kept[channel]
         old = self._now() - at >= TRUSTED
         return Place.PRIVATE_CHANNEL if place is Place.PUBLIC_CHANNEL and old else place
 
 
 KEPT_MS: Final = 300_000
-"""Milliseconds for which a list counts as true."""
+"""Milliseconds for which a list of private channels is valid."""
 
-_REST: Final = 30.0  # seconds for which Slack isn't asked again after it gave no list
-_TRIES: Final = 2  # reads of a list that news outdates while it is read
+_REST: Final = 30.0  # seconds without a call after Slack gave no list
+_TRIES: Final = 2  # reads of a list that events outdate during the read
 _PRIVATE_ROOMS_GONE: Final = (
     "channel_left",
     "group_left",
@@ -176,7 +176,7 @@ _MADE_PUBLIC: Final = "channel_convert_to_public"
 
 
 class PrivateRooms:
-    """Keeps the lists; `reader` gives None while our own ids are unknown. Without a `store` there are no rooms."""
+    """The private channels of users. `reader` gives None while our own ids are unknown. No `store`: none."""
 
     def __init__(self, client: SlackClient, clock: Clock, emit: Emit, reader: Callable[[], EventReader | None]) -> None:
         self._client = client
@@ -184,15 +184,15 @@ class PrivateRooms:
         self._emit = emit
         self._reader = reader
         self._rests_until = 0.0
-        self._refused = False  # the last list that was asked for; the next one will hardly be given
+        self._refused = False  # the last list was refused; the next one will most likely be refused too
         self._private = set[str]()  # channels whose words are surely kept for their members alone
         self._heard_all_since = clock.now_ms()
         self.store: PersonRooms | None = None
 
     async def of(self, person: str, soul: str) -> frozenset[str] | None:
-        """The ids of the private channels that a full member is in and the soul spoke in. Raises StoreError.
+        """Return the ids of the private channels that a full member is in and the soul spoke in. Raises StoreError.
 
-        None where Slack can't be asked just now, and may be soon.
+        None if Slack can't be reached now.
         """
         reader, store = self._reader(), self.store
         if store is None or reader is None:
@@ -215,8 +215,8 @@ class PrivateRooms:
         return known or frozenset()
 
     async def holds(self, person: str, soul: str, room: str) -> bool:
-        """Whether a full member is surely in a private channel (id) now, wherever the soul spoke. Raises StoreError."""
-        await self.of(person, soul)  # reads the list where it is old
+        """Return True if a full member is surely in a private channel (by id) now. Raises StoreError."""
+        await self.of(person, soul)  # refreshes an old list
         reader, store = self._reader(), self.store
         if store is None or reader is None:
             return False
@@ -224,7 +224,7 @@ class PrivateRooms:
         return await store.lists(key, room, max(self._clock.now_ms() - KEPT_MS, self._heard_all_since))
 
     async def take_note(self, team: str, event: Mapping[str, Any], *, knows_member: bool) -> None:
-        """Correct the lists by an event of Slack's about a channel (id); its user may be known to be a full member.
+        """Correct the lists by an event about a channel. `knows_member`: its user is known as a full member.
 
         Raises StoreError.
         """
@@ -249,10 +249,7 @@ class PrivateRooms:
             await store.outdate(team)
 
     async def compare(self, team: str, room: SlackRoom) -> None:
-        """Keep what was said in a private channel for its members, also if no event said that it was made private.
-
-        Raises StoreError.
-        """
+        """Keep a private channel's words for its members, even if no event reported the change. Raises StoreError."""
         if room.place is not Place.PRIVATE_CHANNEL:
             self._private.discard(room.id)
         elif self.store is not None and room.id not in self._private:
@@ -260,18 +257,18 @@ class PrivateRooms:
             self._private.add(room.id)
 
     async def user_changed(self, team: str, person: str) -> None:
-        """Ask Slack again about a user whose standing has changed, and who may read anywhere. Raises StoreError."""
+        """Drop the lists of a user whose membership has changed, and doubt all channels' readers. Raises StoreError."""
         if self.store is not None:
             await self.store.outdate(team, person=person)
             await self.store.doubt(team)
 
     def forget_all(self) -> None:
-        """Use no list that was read until now: events may have been missed."""
+        """Invalidate all lists: events may have been missed."""
         self._private.clear()
         self._heard_all_since = self._clock.now_ms()
 
     async def _read(self, store: PersonRooms, key: RoomListKey) -> None:
-        """Ask Slack for a list and keep it, unless news outdated it meanwhile. Raises ChannelError, StoreError."""
+        """Fetch a list and store it, unless events outdated it. Raises ChannelError, StoreError."""
         if (wait := self._rests_until - self._clock.monotonic()) > 0:
             raise _Resting("Slack gave no list of a user's channels just now", retry_after=wait)
         begun, asked_ms = await store.begin(key), self._clock.now_ms()
@@ -289,7 +286,7 @@ class PrivateRooms:
 
 
 class _Resting(NotDelivered):
-    """Slack isn't asked now."""
+    """The pause in which Slack isn't asked for lists."""
 
 
 def _is_private(room: Mapping[str, Any]) -> bool:
@@ -297,21 +294,21 @@ def _is_private(room: Mapping[str, Any]) -> bool:
 
 
 _ROOM_TALK_PAGES: Final = 3
-_THREADS: Final = 5  # of the period, those with the most replies
+_THREADS: Final = 5  # threads of the period with the most replies
 _LONGEST: Final = 600  # characters of one message
 _ROOM_TALK_MOST: Final = 120  # messages, the newest
 _SAID: Final = frozenset({"", "thread_broadcast", "me_message", "bot_message", "file_share"})
 
 
 class RoomTalk:
-    """Reads channels that the soul is in; messages whose authors the gate refuses are left out, and the soul's own."""
+    """The talk in channels that the soul is in, without messages of refused authors and the soul's own."""
 
     def __init__(self, client: SlackClient, gate: SlackGate) -> None:
         self._client = client
         self._gate = gate
 
     async def since(self, perception: Perception, ts: str, reader: EventReader) -> tuple[ThreadMessage, ...]:
-        """What was said in a channel after a ts, oldest first; of much the newest. Raises ChannelError."""
+        """Return the newest messages in a channel after a ts, oldest first. Raises ChannelError."""
         channel, place = perception.conversation.channel, perception.place
         listed, _ = await read_messages(self._client, channel, "", most=_ROOM_TALK_PAGES, oldest=ts)
         threads = sorted((one for one in listed if one.get("reply_count")), key=_replies, reverse=True)[:_THREADS]

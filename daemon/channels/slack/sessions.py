@@ -1,7 +1,4 @@
-"""Slack's agent sessions: a stream sets its thread's session to `processing`, each way out to `active` again.
-
-A session has a title, too, which people may change at any time.
-"""
+"""Slack's agent sessions, with their states and titles, and the acknowledgement marks on messages."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -32,7 +29,7 @@ _STATUS_REFUSED: Final = APP | {
 
 
 class Sessions:
-    """Ends sessions together with their stream, or on their own where the stream can't be ended any more."""
+    """The agent sessions. A stream sets its thread's session to `processing`, and its end sets it to `active`."""
 
     def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
         self._client = client
@@ -41,7 +38,7 @@ class Sessions:
         self._paused_until = 0.0
 
     async def stop_stream(self, channel: str, ts: str, **arguments: object) -> None:
-        """Call chat.stopStream with the session's status; raises what `SlackClient.call` raises."""
+        """Call chat.stopStream with the session's status. Raises what `SlackClient.call` raises."""
         place: Json = {"channel": channel, "ts": ts}
         if self._paused():
             await self._client.call("chat.stopStream", **place, **arguments)
@@ -55,7 +52,7 @@ class Sessions:
             self._pause(error)
 
     async def end(self, channel: str, thread: str) -> None:
-        """Set a thread's session to `active`, since its stream ended without us; a failure is only logged."""
+        """Set a thread's session to `active`, since its stream ended without us. A failure is only logged."""
         if self._paused() or not thread:
             return
         try:
@@ -66,7 +63,7 @@ class Sessions:
                 self._pause(error)
 
     async def name(self, channel: str, thread: str, title: str) -> None:
-        """Give a thread's session its title; one that was never opened is made with it. Raises ChannelError."""
+        """Set the title of a thread's session, and create a session that was never opened. Raises ChannelError."""
         if self._paused():
             return
         place: Json = {"channel_id": channel, "thread_ts": thread}
@@ -91,15 +88,15 @@ TAKEN: Final = "eyes"
 ANSWERED: Final = "white_check_mark"
 
 _ADD, _REMOVE = "reactions.add", "reactions.remove"
-_MOST_WAITING: Final = 100  # marks; beyond them a message gets none
-_ENDING: Final = 2.0  # seconds for the marks that wait when the daemon stops
-_LEFT_EVERY: Final = 600.0  # seconds between two looks for marks that nobody takes away
+_MOST_WAITING: Final = 100  # marks; with more waiting a message receives none
+_ENDING: Final = 2.0  # seconds for the waiting marks when the daemon stops
+_LEFT_EVERY: Final = 600.0  # seconds between two searches for marks left by dead daemons
 _REST: Final = 86_400.0  # seconds without a mark after Slack refused it to the app
 
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A reaction to set at a message, or to remove; `message` is the id of its row."""
+    """A reaction to set at a message, or to remove. `message` is the id of its row."""
 
     method: str
     message: str
@@ -109,11 +106,11 @@ class _Mark:
 
 
 class Acknowledgements:
-    """Sets marks behind each other, so that none is removed before it was set; no reply waits for one.
+    """The acknowledgement marks, set one after another: none is removed before it was set, and no reply waits for one.
 
-    They are a courtesy: a failure is only logged, and what Slack refuses to the app rests for a day. Before 👀 is set,
-    the message is kept in memory.db until it is gone. What a daemon that died left is settled at a start, and each ten
-    minutes: by what became of the message.
+    A failure is only logged, and after a refusal of the app marks pause for a day. Before 👀 is set, the message is
+    stored in memory.db until the mark is removed. Marks of a daemon that died are settled at a start and every ten
+    minutes, by the state of their message.
     """
 
     def __init__(self, client: SlackClient, clock: Clock, emit: Emit, *, wanted: bool) -> None:
@@ -122,7 +119,7 @@ class Acknowledgements:
         self._refused_until = 0.0
 
     async def run(self, kept: MarksKept, workspace: str, account: str) -> None:
-        """Set and remove marks until cancelled; then what still waits, within two seconds."""
+        """Set and remove marks until cancelled, then the waiting ones within two seconds."""
         try:
             async with alongside(self._look_for_left(kept, workspace, account)):
                 while True:
@@ -137,9 +134,9 @@ class Acknowledgements:
 
     @asynccontextmanager
     async def shown(self, perception: Perception) -> AsyncIterator[Callable[[], None]]:
-        """Mark a message as taken up while the body runs, and as answered if it ends without an exception.
+        """Mark a message as taken while the body runs, and as answered if it ends without an exception.
 
-        The callback says that no answer is going to stand: then it is not marked as answered.
+        The yielded callback says that no answer will follow; the message is then not marked as answered.
         """
         left = asyncio.Event()
         if not self._wanted or not perception.has_message or self._waiting.qsize() > _MOST_WAITING:
@@ -159,7 +156,7 @@ class Acknowledgements:
         self._waiting.put_nowait(_Mark(method, perception.id, perception.conversation.channel, perception.ts, name))
 
     async def _look_for_left(self, kept: MarksKept, workspace: str, account: str) -> None:
-        """Have what nobody works on any more marked as it is. Raises StoreError."""
+        """Queue marks that match the messages' states for messages of dead daemons. Raises StoreError."""
         while True:
             for left in await kept.left(workspace, account):
                 at = (left.message, left.channel, left.ts)
@@ -180,7 +177,7 @@ class Acknowledgements:
             self._emit("slack.mark_not_kept", reason=error.message)
 
     async def _sent(self, mark: _Mark) -> bool:
-        """Whether Slack took a mark, or will never take it."""
+        """Return True if Slack took a mark, or will never take it."""
         try:
             await self._client.call(mark.method, channel=mark.channel, timestamp=mark.ts, name=mark.name)
         except ChannelRefused as error:

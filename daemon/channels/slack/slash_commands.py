@@ -1,8 +1,4 @@
-"""Slash commands: read from Slack's payloads, and answered at their `response_url`, to their user alone.
-
-The address is kept in this process and nowhere else, since it lets its holder write there for half an hour. Where it is
-gone, after a restart or with another daemon, the answer goes to the user's direct messages.
-"""
+"""Slash commands: read from Slack's payloads, and answered at their `response_url`, to their user alone."""
 
 import asyncio
 import hashlib
@@ -23,18 +19,20 @@ from daemon.core.sentences import Sentence
 from daemon.core.text import storable
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_LONGEST: Final = 600  # characters of what was typed
-_WITHIN: Final = 1.8  # seconds to find the user's direct messages; Slack waits three for the acknowledgement
+_LONGEST: Final = 600  # characters of a command's text
+_WITHIN: Final = 1.8  # seconds to find the user's DM; Slack waits three for the acknowledgement
 _ADDRESS_LIVES: Final = 29 * 60.0  # seconds; Slack's half hour, less the time of an answer
 _ADDRESSES: Final = 2_000
 _ROOMS: Final = 2_000
-_USES: Final = 5  # answers at one address
+_USES: Final = 5  # answers at one response_url
 
 
 class SlashCommands:
-    """Reads commands for the souls of one `reader`; `standing_of` asks the gate, `find_room` opens a DM with a user.
+    """The slash commands for the souls of one `reader`.
 
-    `show` makes the body of an answer of its words.
+    The response_url is kept in this process alone, since its holder can post there for half an hour. After a restart,
+    or with another daemon, the answer goes to the user's DM. `standing_of` asks the gate, `find_room` opens a DM with a
+    user, and `show` makes the body of an answer from its words.
     """
 
     def __init__(
@@ -54,7 +52,7 @@ class SlashCommands:
         self._rooms = Lru[str, Room](_ROOMS)
 
     async def read(self, body: Mapping[str, Any], reader: EventReader) -> TypedCommand | Sentence:
-        """The command as an arrival, or the sentence for a user who gets no answer. Never raises."""
+        """Return the command as an arrival, or the sentence for a user who receives no answer. Never raises."""
         author, asked_in = _text(body, "user_id"), _text(body, "channel_id")
         mine = _text(body, "team_id") == reader.identity.team
         if not (mine and _ID.fullmatch(author) and _ID.fullmatch(asked_in)):
@@ -79,7 +77,7 @@ class SlashCommands:
         return TypedCommand(event_id, *where, room.audience, asked_in, author, words)
 
     async def at_home(self, asked: AskedAbout | TypedCommand) -> AskedAbout | TypedCommand | Sentence:
-        """What was asked with the direct messages in which it is answered, or the sentence for who gets no answer."""
+        """Return the question with the DM for its answer, or the sentence for a user who receives no answer."""
         try:
             async with asyncio.timeout(_WITHIN):
                 if not (await self._standing_of(asked.author)).admitted:
@@ -108,14 +106,14 @@ class SlashCommands:
         return True
 
     async def _room(self, person: str) -> Room:
-        """The direct messages of a person, which stay the same for ever. Raises ChannelError."""
+        """Return the DM of a person, which never changes. Raises ChannelError."""
         if (known := self._rooms.get(person)) is None:
             known = self._rooms[person] = await self._find_room(person)
         return known
 
 
 def _event_id(body: Mapping[str, Any]) -> str:
-    """The same for a payload that comes twice; each use of a command has a trigger of its own."""
+    """Return an id that is the same for a payload that comes twice. Each use of a command has its own trigger."""
     used = "\n".join(_text(body, name) for name in ("trigger_id", "response_url", "user_id", "channel_id"))
     return f"command:{hashlib.sha256(used.encode()).hexdigest()[:24]}"
 

@@ -1,4 +1,4 @@
-"""Streams a reply into Slack while the soul writes it; after an error it stops, and the delivery shows the rest."""
+"""The stream of a reply into Slack while the soul writes it. After an error the delivery shows the rest."""
 
 import asyncio
 from bisect import bisect_right
@@ -20,13 +20,13 @@ from daemon.core.sentences import HOUSE_WORDS, Words
 
 _MOST_DRAFTS: Final = 500
 _MOST_CHANNELS: Final = 1_000
-_PAUSE_AFTER_REFUSAL: Final = 600.0  # seconds without a new stream after Slack refused one
-_PAUSE_OF_CHUNKS: Final = 86_400.0  # seconds without chunks after Slack refused one
+_PAUSE_AFTER_REFUSAL: Final = 600.0  # seconds without a new stream after a refusal
+_PAUSE_OF_CHUNKS: Final = 86_400.0  # seconds without chunks after a refusal
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A draft's exact text (None: unknown), whether its stream takes chunks, and the chunks that end it."""
+    """A draft's exact text (None: unknown), the form of its stream, and the chunks that end it."""
 
     text: str | None = None
     in_chunks: bool = False
@@ -48,7 +48,6 @@ class Drafts:
         return self._clock.monotonic() >= self._chunks_paused_until
 
     def may_start(self, channel: str) -> bool:
-        """Whether Slack takes streams in a channel."""
         return channel not in self._paused
 
     def pause_streams(self, channel: str) -> None:
@@ -57,7 +56,7 @@ class Drafts:
 
     @contextmanager
     def growing(self) -> Iterator[None]:
-        """Count a stream as one that grows, while the body runs."""
+        """Count a growing stream while the body runs."""
         self._growing += 1
         try:
             yield
@@ -65,7 +64,7 @@ class Drafts:
             self._growing -= 1
 
     def gap(self, least: float) -> float:
-        """Seconds between two appends to one stream: all streams that grow share Slack's limit of appends."""
+        """Return the seconds between two appends to one stream: all growing streams share Slack's limit of appends."""
         return least * max(1, self._growing)
 
     def pause_chunks(self) -> None:
@@ -73,36 +72,34 @@ class Drafts:
         self._chunks_paused_until = self._clock.monotonic() + _PAUSE_OF_CHUNKS
 
     def opened(self, channel: str, ts: str, text: str, *, in_chunks: bool) -> None:
-        """Note a new stream with its first text; Slack requires the same form, chunks or markdown, until its end."""
+        """Record a new stream with its first text. Slack requires the same form, chunks or markdown, until its end."""
         self._drafts[channel, ts] = _Draft(text, in_chunks)
 
     def set_text(self, channel: str, ts: str, text: str | None) -> None:
-        """Note the exact text that a draft shows; None if it is unknown."""
+        """Record the exact text that a draft shows, or None if it is unknown."""
         if draft := self._drafts.get((channel, ts)):
             draft.text = text
 
     def set_closing(self, channel: str, ts: str, closing: Sequence[dict[str, Any]]) -> None:
-        """Note the chunks that end a stream, so that no card stays in progress."""
+        """Record the chunks that end a stream, which leave no card in progress."""
         if draft := self._drafts.get((channel, ts)):
             draft.closing = tuple(closing)
 
     def forget(self, channel: str, ts: str) -> None:
-        """Drop a draft that is finished or gone."""
         self._drafts.pop((channel, ts), None)
 
     def text(self, channel: str, ts: str) -> str | None:
-        """The exact text that a draft shows, or None if it is unknown."""
         draft = self._drafts.get((channel, ts))
         return draft.text if draft else None
 
     def forms(self, channel: str, ts: str, text: str) -> tuple[dict[str, Any], ...]:
-        """The arguments that end a stream with more text; both forms where its own is unknown, as after a restart."""
+        """Return the arguments that end a stream with more text: both forms if its own is unknown."""
         if (channel, ts) in self._drafts:
             return (self.ending(channel, ts, text),)
         return {"markdown_text": text or None}, {"chunks": text_chunks(text) or None}
 
     def ending(self, channel: str, ts: str, text: str) -> dict[str, Any]:
-        """The arguments that end a draft's stream with its last text (Slack: chat.stopStream)."""
+        """Return the arguments that end a draft's stream with its last text (Slack: chat.stopStream)."""
         draft = self._drafts.get((channel, ts)) or _Draft()
         if not draft.in_chunks:
             return {"markdown_text": text or None}
@@ -110,7 +107,6 @@ class Drafts:
 
 
 def text_chunks(text: str) -> list[dict[str, Any]]:
-    """Text as chunks, none if it is empty."""
     return [{"type": "markdown_text", "text": text}] if text else []
 
 
@@ -119,8 +115,8 @@ _OPEN_AFTER: Final = 0.12  # seconds since the first text or card
 _APPEND_AT: Final = 500
 _APPEND_AFTER: Final = 0.7  # seconds since the last flush
 _KEEP_ALIVE: Final = 60.0  # seconds; Slack ends a stream that is silent for minutes
-_MOST: Final = int(PART * FLOOR)  # bytes shown before the reply is finished; they stand in its first part in any case
-_REOPEN_AFTER: Final = 240.0  # seconds; Slack seals a stream about 320 s after its start, whatever it gets
+_MOST: Final = int(PART * FLOOR)  # bytes shown before the reply is finished; they always fit into its first part
+_REOPEN_AFTER: Final = 240.0  # seconds; Slack seals a stream about 320 s after its start
 _TICK: Final = 0.04
 # Error codes for a stream or a card in a form that Slack doesn't accept.
 _FORM_REFUSED: Final = frozenset(
@@ -132,9 +128,9 @@ _FORM_REFUSED: Final = frozenset(
 class StreamTarget:
     """The thread of a streamed reply, its recipient and its appearance.
 
-    The recipient is empty in DMs, where Slack wants none; `appearance` holds Slack's arguments for another name and
-    icon; `status` sets the text of the thread's status line, `opened` is called once the stream is open; `guard` says
-    what may be shown; `words` are those around tasks.
+    The recipient is empty in DMs, where Slack wants none. `appearance` holds Slack's arguments for another name and
+    icon. `status` sets the text of the thread's status line. `opened` is called once the stream is open. `guard` limits
+    links and removes keys. `words` are the sentences around tasks.
     """
 
     channel: str
@@ -149,10 +145,10 @@ class StreamTarget:
 
 
 class SlackSpeech:
-    """Implements `Speech`: a task of its own sends the pending text, so that `say` and `show` never wait for Slack.
+    """A `Speech` in Slack. A background task sends the pending text, and `say` and `show` never wait for Slack.
 
     Slack requires one form from a stream's start to its end. Chunks can hold text and cards, and are used if Slack
-    accepts them; otherwise text goes as markdown, and tasks appear in the status line.
+    accepts them. Otherwise text goes as markdown, and tasks appear in the status line.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -171,7 +167,7 @@ class SlackSpeech:
         self._room = _MOST  # bytes of text that the draft may still show
         self._ts = ""
         self._opened_at = 0.0
-        self._cards = drafts.takes_chunks  # whether cards can be shown in this reply
+        self._cards = drafts.takes_chunks  # cards can be shown in this reply
         self._form_was_refused = False
         self._ended = False
         self._stack = AsyncExitStack()
@@ -179,14 +175,14 @@ class SlackSpeech:
         self._nap: asyncio.Task[None] | None = None
 
     async def say(self, text: str) -> None:
-        """Take more of the reply; returns at once."""
+        """Take more of the reply. Returns at once."""
         if self._ended:
             return
         self._pending += self._inert.feed(text)
         await self._begin()
 
     async def show(self, task: Task) -> None:
-        """Take a task's state; returns at once."""
+        """Take a task's state. Returns at once."""
         if self._ended or (shown := self._task_cards.put(task)) is None:
             return
         if self._cards:
@@ -195,7 +191,7 @@ class SlackSpeech:
             self._target.status(status_for(shown, self._target.words))
 
     async def settle(self) -> None:
-        """Stop sending and wait for a request in progress; pending text is left to the delivery."""
+        """Stop sending and wait for a request in progress. Pending text is left to the delivery."""
         self._ended = True
         if self._nap is not None:
             self._nap.cancel()
@@ -209,7 +205,7 @@ class SlackSpeech:
             self._group.create_task(self._work(self._group))
 
     def _has_pending(self) -> bool:
-        """Whether there is a reason to open the stream; a card of what is done already waits for the first text."""
+        """Return True if there is a reason to open the stream. A card of a finished task waits for the first text."""
         return bool(self._pending.strip()) or (self._cards and self._task_cards.running)
 
     async def _work(self, group: asyncio.TaskGroup) -> None:
@@ -220,7 +216,7 @@ class SlackSpeech:
                     await self._append_all(group)
         except DaemonError as error:
             self._emit("slack.speech_silent", channel=self._target.channel, reason=error.message)
-        except Exception as error:  # noqa: BLE001 - what is shown on the way is a courtesy; the delivery shows the reply
+        except Exception as error:  # noqa: BLE001 - the stream is a courtesy; the delivery shows the reply
             self._drafts.set_text(self._target.channel, self._ts, None)
             self._emit("slack.speech_silent", channel=self._target.channel, error=error)
         finally:
@@ -233,7 +229,7 @@ class SlackSpeech:
             self._target.status(status_for(running[-1], self._target.words))
 
     async def _open(self, group: asyncio.TaskGroup) -> bool:
-        """Open the stream once there is enough to show; False if it stays closed."""
+        """Open the stream once there is enough to show. Returns False if it stays closed."""
         while True:
             await self._gather(group)
             if self._ended or not self._drafts.may_start(self._target.channel):
@@ -282,7 +278,7 @@ class SlackSpeech:
         return True
 
     def _refuses_form(self, error: DaemonError) -> bool:
-        """Whether Slack refused the form rather than the text; then this reply uses no more cards."""
+        """Return True if Slack refused the form rather than the text, and stop the cards of this reply."""
         if not isinstance(error, ChannelRefused) or error.code not in _FORM_REFUSED:
             return False
         self._emit("slack.cards_refused", channel=self._target.channel, reason=error.code)
@@ -362,5 +358,5 @@ class SlackSpeech:
 
 
 def _form(in_chunks: bool, cards: list[dict[str, Any]], text: str) -> dict[str, Any]:
-    """Text and cards in one of the two forms that a stream takes, never both (Slack: streaming chunks)."""
+    """Return text and cards in one of the two forms that a stream takes, never both (Slack: streaming chunks)."""
     return {"chunks": [*cards, *text_chunks(text)]} if in_chunks else {"markdown_text": text}

@@ -1,4 +1,4 @@
-"""Splits a long reply into messages that Slack accepts, without breaking code, table rows, sentences or characters."""
+"""The split of a long reply into messages that Slack accepts, and their arguments for chat.postMessage."""
 
 import re
 import unicodedata
@@ -17,16 +17,16 @@ from daemon.core.sentences import Words
 
 LEAST = 1_000
 FLOOR = 0.7
-"""A part is at least this full, so a beginning that takes no more of the limit always stands in the first part."""
+"""The least share of the limit that a part fills. A beginning up to that share is always in the first part."""
 _FENCE = re.compile(r"^([ \t>]{0,32})(`{3,32}|~{3,32})([^`\n]{0,128})$")
-_MARK = re.compile(r"[ \t>]{0,32}(?:```|~~~)[^\n]{0,160}\n?$")  # perhaps a fence; no cut goes inside it
+_MARK = re.compile(r"[ \t>]{0,32}(?:```|~~~)[^\n]{0,160}\n?$")  # maybe a fence; no cut goes inside it
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _SENTENCE = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"')\]\u201d\u2019*_]{0,3}\s+|[\u3002\uff01\uff1f]")
 _WORD = re.compile(r"\s+")
 _ZWJ = "\u200d"
 _SKIN = range(0x1F3FB, 0x1F400)
 _FLAG = range(0x1F1E6, 0x1F200)
-_HANGUL = range(0x1160, 0x1200)  # vowels and finals that join the syllable before
+_HANGUL = range(0x1160, 0x1200)  # vowels and finals that join the previous syllable
 _TAGS = range(0xE0020, 0xE0080)
 _INDENT = 3  # CommonMark: a closing fence is indented no further
 _FARTHEST_BACK = 64  # characters; no language joins more of them into one
@@ -43,7 +43,7 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A slice of the text with the fence lines that make it complete; `str()` is the message."""
+    """A slice of the text with the fence lines that make it complete. `str()` is the message."""
 
     text: str
     opening: str = ""
@@ -54,16 +54,17 @@ class Piece:
 
 
 def split(markdown: str, limit: int = PART) -> tuple[str, ...]:
-    """Split markdown into messages of at most `limit` bytes as Slack counts them, in order; () if the text is blank.
+    """Return markdown in messages of at most `limit` bytes as Slack counts them, in order, or () for blank text.
 
-    Any prefix of the text up to `FLOOR` of the limit is a prefix of the first message, which depends only on the first
-    `limit` bytes and on whether more follows. Raises ValueError for a limit under 1,000.
+    No split breaks code, table rows, sentences or characters where it can be avoided. Any prefix of the text up to
+    `FLOOR` of the limit is a prefix of the first message. The first message depends only on the first `limit` bytes and
+    on whether more follows. Raises ValueError for a limit under 1,000.
     """
     return tuple(str(piece) for piece in pieces(markdown, limit) if piece.text.strip())
 
 
 def pieces(markdown: str, limit: int = PART) -> Iterator[Piece]:
-    """The slices from which `split` makes messages; their texts joined are the markdown.
+    """Yield the slices from which `split` makes messages. Their texts joined are the markdown.
 
     An open fence is closed at the end of a piece and opened again, with its info string, in the next. A fence that the
     text never closes stays open in the last piece, whose end closes it (CommonMark).
@@ -102,9 +103,9 @@ _ANYWHERE, _CHARACTER, _WORD_END, _SENTENCE_END, _CODE_LINE, _TABLE_ROW, _LINE_E
 
 
 def _best(cuts: list[_Cut], measured: Sequence[int], room: int, full: int) -> _Cut:
-    """The best cut of a part that is full enough, which it is from the position `full` on; else the best that fits.
+    """Return the best cut at or after the position `full`, else the best that fits.
 
-    `measured` holds the size of every beginning of the part.
+    `measured` holds the size of every prefix of the part.
     """
     fitting = [cut for cut in cuts if measured[cut.position] + size(cut.repair) <= room]
     wanted = [cut for cut in fitting if cut.position >= full]
@@ -112,7 +113,7 @@ def _best(cuts: list[_Cut], measured: Sequence[int], room: int, full: int) -> _C
 
 
 def _cuts(head: str, fence: Fence | None, full: int) -> list[_Cut]:
-    """Every useful cut of `head`, which begins inside `fence`; inside a line only from the position `full` on."""
+    """Return every useful cut of `head`, which begins inside `fence`. Inside a line only cuts from `full` on count."""
     cuts = []
     for match in _LINE.finditer(head):
         line, before = match[0], fence
@@ -126,7 +127,6 @@ def _cuts(head: str, fence: Fence | None, full: int) -> list[_Cut]:
 
 
 def _rank(line: str, fence: Fence | None) -> int:
-    """The rank of a cut after a line."""
     if fence:
         return _CODE_LINE
     if not line.strip():
@@ -135,7 +135,6 @@ def _rank(line: str, fence: Fence | None) -> int:
 
 
 def _after(line: str, fence: Fence | None) -> Fence | None:
-    """The fence that is open after a line."""
     mark = _FENCE.match(line.rstrip("\n"))
     if mark is None:
         return fence
@@ -148,7 +147,7 @@ def _after(line: str, fence: Fence | None) -> Fence | None:
 
 
 def _within_line(head: str, start: int, end: int, fence: Fence | None) -> list[_Cut]:
-    """Cuts inside one line: after sentences and words, and after the last whole character that fits."""
+    """Return cuts inside one line: after sentences and words, and after the last whole character that fits."""
     repair = f"\n{fence.closing}" if fence else ""
     found = [(_SENTENCE_END, match.end()) for match in _SENTENCE.finditer(head, start, end)]
     found += [(_WORD_END, match.end()) for match in _WORD.finditer(head, start, end)]
@@ -160,7 +159,7 @@ def _within_line(head: str, start: int, end: int, fence: Fence | None) -> list[_
 
 
 def _is_boundary(text: str, at: int) -> bool:
-    """Whether a cut keeps what a reader sees as one character (the practical part of Unicode's text segmentation).
+    """Return True if a cut splits no visible character (the practical part of Unicode's text segmentation).
 
     A run of backticks isn't cut either, and never begins a part, where it would open or close a fence.
     """
@@ -180,27 +179,27 @@ def _is_boundary(text: str, at: int) -> bool:
 
 EVENT_TYPE: Final = "soul_reply"
 _FALLBACK_READ: Final = 8_000  # characters of a text whose beginning fills the fallback
-_MOST_DATES: Final = 8  # places of one time in a piece
-_A_DATE: Final = 60 * _MOST_DATES  # characters that they add
+_MOST_DATES: Final = 8  # occurrences of one time in a piece
+_A_DATE: Final = 60 * _MOST_DATES  # characters that the dates add
 _BLANK: Final = "\u2026"
 _STYLES: Final = {"approve": "primary", next(iter(CHOICES)): "primary", "refuse": "danger"}
 
 
 def metadata(post: Post, piece: int = 0, of: int = 1) -> dict[str, Any]:
-    """The post's key as Slack's message metadata; a post in several plain messages numbers its pieces."""
+    """Return the post's key as Slack's message metadata. A post in several plain messages numbers its pieces."""
     numbers = {"piece": piece, "pieces": of} if of > 1 else {}
     return {"event_type": EVENT_TYPE, "event_payload": {"key": post.key, "part": post.part, **numbers}}
 
 
 def pieces_of(message: dict[str, Any]) -> tuple[int, int]:
-    """The number of a piece of ours, from 0, and how many there are; a whole message is the first of one."""
+    """Return the number of a piece of ours, from 0, and the number of pieces. A whole message is 0 of 1."""
     payload = (message.get("metadata") or {}).get("event_payload") or {}
     piece, of = payload.get("piece", 0), payload.get("pieces", 1)
     return (piece, of) if isinstance(piece, int) and isinstance(of, int) else (0, 1)
 
 
 def key_of(message: dict[str, Any]) -> str | None:
-    """The key in a message's metadata, or None."""
+    """Return the key in a message's metadata, or None."""
     found = message.get("metadata")
     if not isinstance(found, dict) or found.get("event_type") != EVENT_TYPE:
         return None
@@ -210,7 +209,7 @@ def key_of(message: dict[str, Any]) -> str | None:
 
 
 def rich(post: Post) -> dict[str, Any]:
-    """Blocks, and a short text for notifications and old clients."""
+    """Return blocks, and a short text for notifications and old clients."""
     if post.dates:
         return sectioned(post)  # markdown blocks show no dates
     body = inert(post.body)
@@ -219,14 +218,14 @@ def rich(post: Post) -> dict[str, Any]:
 
 
 def shown_once(text: str) -> dict[str, Any]:
-    """An answer that one user alone sees, below the command that they typed."""
+    """Return the ephemeral answer to a slash command."""
     body = inert(text)
     shown = {"text": _beginning(to_mrkdwn(body[:_FALLBACK_READ])), "blocks": [{"type": "markdown", "text": body}]}
     return {"response_type": "ephemeral", "replace_original": False} | shown
 
 
 def sectioned(post: Post) -> dict[str, Any]:
-    """The text in section blocks, which every client shows, so that an approval request keeps its buttons."""
+    """Return the text in section blocks, which every client shows with the buttons of an approval request."""
     text = to_mrkdwn(inert(post.body))
     room = max(SECTION // 2, SECTION - _A_DATE * len(post.dates))
     pieces_ = [with_dates(piece, post.dates) for piece in split(text, room)]
@@ -235,15 +234,15 @@ def sectioned(post: Post) -> dict[str, Any]:
 
 
 def plain(post: Post) -> tuple[dict[str, Any], ...]:
-    """The whole text without blocks, in as many messages as it takes; the empty list removes a draft's own blocks."""
+    """Return the text without blocks, in as many messages as needed. The empty list removes a draft's blocks."""
     texts = split(to_mrkdwn(f"{inert(post.body)}{_listed(post)}"), PLAIN) or (_BLANK,)
     return tuple({"text": with_dates(text, post.dates), "blocks": []} for text in texts)
 
 
 def with_dates(mrkdwn: str, dates: Mapping[str, int]) -> str:
-    """Text in which each of the daemon's own times is shown to each reader on their own clock (Slack: date formatting).
+    """Return text whose times of the daemon become Slack dates in each reader's time zone (Slack: date formatting).
 
-    Where a client can't, it shows the time as it was written. Nothing else in the text becomes a date.
+    A client without dates shows the time as written. Nothing else in the text becomes a date.
     """
     for shown, ms in dates.items():
         mrkdwn = mrkdwn.replace(shown, f"<!date^{ms // 1000}^{{date_num}} {{time}}|{shown}>", _MOST_DATES)
@@ -251,14 +250,13 @@ def with_dates(mrkdwn: str, dates: Mapping[str, int]) -> str:
 
 
 def _beginning(text: str) -> str:
-    """As much of a text as Slack takes beside blocks."""
     return str(next(pieces(text, PLAIN), _BLANK))
 
 
 def buttons(post: Post) -> list[dict[str, Any]]:
-    """The buttons under a post: the answers to a request or a question, and feedback under a reply's last part.
+    """Return the buttons of a post: the answers to a request or a question, and feedback under a reply's last part.
 
-    A revised post that states a decision is no last part; one that closes a reply that was stopped has no buttons.
+    A revised post that states a decision is no last part. A post that closes a stopped reply has no buttons.
     """
     if post.closes:
         return []
@@ -271,7 +269,7 @@ def buttons(post: Post) -> list[dict[str, Any]]:
 
 
 def _feedback(words: Words) -> dict[str, Any]:
-    """The two feedback buttons (Slack: context actions block)."""
+    """Return the two feedback buttons (Slack: context actions block)."""
     element = {
         "type": "feedback_buttons",
         "action_id": FEEDBACK_ACTION,
@@ -294,7 +292,7 @@ def _offered(action: str, answer: str) -> dict[str, Any]:
 
 
 def _listed(post: Post) -> str:
-    """The offered answers in words, for those who see no buttons."""
+    """Return the offered answers as a list, for clients without buttons."""
     listed = "".join(f"\n- {answer}" for answer in post.answers)
     return f"\n{listed}" if listed else ""
 

@@ -1,4 +1,4 @@
-"""What people do with the soul beside messages: its home, its shortcut, the opening of the messages with it."""
+"""The surfaces of the soul outside of messages: the home tab, shortcuts, modals, and the opening of a DM."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -18,10 +18,10 @@ _ENDS: Final = ("channel_archive", "channel_deleted", "group_archive", "group_de
 
 
 class Surfaces:
-    """Heeds every payload before it is read as an arrival; what is to be done about it is done after the ack.
+    """The handlers of every payload before it is read as an arrival. Their work begins after the acknowledgement.
 
-    `manages` says who may manage a channel. By a soul and the tag of a language `words_of` gives what is said in its
-    name, and `suggested` what people are shown to begin with.
+    `manages` checks that a person may manage a channel. `words_of` gives sentences and `suggested` the suggested
+    prompts, both by soul and language tag.
     """
 
     def __init__(
@@ -43,13 +43,13 @@ class Surfaces:
         self._suggesting = Suggesting(client, reader, intake, answers, suggested, words_of, clock)
 
     async def keep(self, body: Mapping[str, Any]) -> None:
-        """Keep at once that a channel has ended. Raises StoreError."""
+        """End the settings of a channel that was archived or deleted, at once. Raises StoreError."""
         event = body.get("event")
         if isinstance(event, dict) and event.get("type") in _ENDS and isinstance(event.get("channel"), str):
             await self._intake.room_ways.end(self._reader.identity.team, event["channel"])
 
     def heed(self, body: Mapping[str, Any]) -> None:
-        """Take note of a payload; returns at once."""
+        """Handle a payload in the background."""
         self._asking.heed(body)
         self._home.heed(body)
         self._rooms.heed(body)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:  # a process that imports this package for the model alone stays small
+if TYPE_CHECKING:  # keeps a process small that imports this package for the model alone
     from daemon.core.config import Settings
     from daemon.core.ports.vectors import Embedder
 
@@ -12,9 +12,9 @@ MODEL: Final = Path(__file__).parent / "minilm"
 
 
 def build_embedder(settings: "Settings", model: Path = MODEL) -> "Embedder | None":
-    """The embedder that is set; None for `none`. It loads nothing before its first use.
+    """Return the configured embedder, or None for `none`. It loads nothing before its first use.
 
-    Raises ConfigError when the endpoint is chosen and not described.
+    Raises ConfigError if the endpoint is chosen without a URL or model.
     """
     from daemon.core.config import one_thread_for_numbers
     from daemon.core.errors import ConfigError

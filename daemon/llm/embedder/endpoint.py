@@ -1,4 +1,4 @@
-"""Embeddings by an OpenAI-compatible endpoint, through its SDK."""
+"""The embedders: an OpenAI-compatible endpoint through its SDK, or the local model in a worker process."""
 
 import asyncio
 import math
@@ -33,7 +33,7 @@ _TRY_AGAIN: Final = "it is tried again by itself; full text serves meanwhile"
 
 
 class EndpointEmbedder:
-    """See `core.ports.vectors.Embedder`; the client is built in a thread at the first call."""
+    """An `Embedder` at an endpoint. The client is built in a thread at the first call."""
 
     def __init__(self, url: str, model: str, key: SecretStr | None) -> None:
         self._endpoint = Endpoint(
@@ -52,12 +52,12 @@ class EndpointEmbedder:
         return None
 
     async def embed(self, texts: Sequence[str]) -> Sequence["Vector"]:
-        """See `Embedder.embed`. All vectors of one call have one length; the next call's may have another."""
+        """Return the texts' vectors as `Embedder.embed` requires. All vectors of one call have one length."""
         client = await self._client.get()
         found: list[Vector] = []
         for start in range(0, len(texts), _AT_ONCE):
             found += await self._some(client, [text[:_MOST_LETTERS] or " " for text in texts[start : start + _AT_ONCE]])
-        if len({len(one) for one in found}) > 1:  # as while another model takes the place of the one before
+        if len({len(one) for one in found}) > 1:  # as during a change of the endpoint's model
             raise ModelUnavailable("the embedder's endpoint sent vectors of several lengths at once", hint=_TRY_AGAIN)
         return found
 
@@ -79,7 +79,7 @@ class EndpointEmbedder:
                 answer = await client.embeddings.create(model=self._model, input=texts, encoding_format="float")
             numbers = [one.embedding for one in sorted(answer.data, key=lambda one: one.index)]
         except openai.APIStatusError as error:
-            raise _refusal(error.status_code) from None  # its text may quote what was sent
+            raise _refusal(error.status_code) from None  # the error's text may quote the request
         except (openai.OpenAIError, httpx2.HTTPError, OversizedResponseError, TimeoutError) as error:
             raise ModelUnavailable("the embedder's endpoint can't be reached", hint=_TRY_AGAIN) from error
         except (ValueError, TypeError, AttributeError, LookupError):
@@ -108,14 +108,14 @@ def _refusal(status: int) -> ModelError:
 
 
 _PROGRAM: Final = "daemon.llm.embedder.minilm_worker"
-_RECIPE: Final = 1  # to be raised with each change of the vectors of the same files
+_RECIPE: Final = 1  # raise it with each change of the vectors of the same files
 _LOCAL_HINT: Final = (
     "install the daemon again, or build the files with scripts/build_embedder; SOUL_EMBEDDER=none does without"
 )
 
 
 class LocalEmbedder:
-    """See `core.ports.vectors.Embedder`; `folder` holds the model, its vocabulary and SHA256SUMS."""
+    """An `Embedder` with a local model. `folder` holds the model, its vocabulary and SHA256SUMS."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -133,7 +133,7 @@ class LocalEmbedder:
         return Unrelated(0.08, 0.09)
 
     async def embed(self, texts: Sequence[str]) -> Sequence["Vector"]:
-        """See `Embedder.embed`. Raises ModelRefused for files that are missing or damaged."""
+        """Return the texts' vectors as `Embedder.embed` requires. Raises ModelRefused for missing or damaged files."""
         loop = asyncio.get_running_loop()
         return [await loop.run_in_executor(self._thread, self._one, text) for text in texts]
 
@@ -156,7 +156,7 @@ class LocalEmbedder:
         return np.frombuffer(answer, np.float32)
 
     def _answer(self, text: str) -> object:
-        """What the process says; one that has ended, as it does when it is idle, is begun anew once."""
+        """Return the worker's answer. An idle worker ends by itself and is started again once."""
         if self._process is not None:
             try:
                 return self._process.ask(text)
@@ -164,7 +164,7 @@ class LocalEmbedder:
                 if self._closed or isinstance(error, WorkerRefused):
                     raise
         self._process = WorkerProcess(_PROGRAM, str(self._folder), *(self._sums.get(one, "") for one in FILES), env={})
-        if self._closed:  # meanwhile, by one who saw no process to end
+        if self._closed:  # closed during the start, when there was no process to kill
             self._process.kill()
         return self._process.ask(text)
 

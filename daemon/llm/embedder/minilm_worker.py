@@ -1,4 +1,4 @@
-"""The process that holds the local embedder's model: texts in, their vectors out, nothing kept."""
+"""The worker process of the local embedder: it receives texts, returns their vectors and stores nothing."""
 
 import sys
 import unicodedata
@@ -12,7 +12,7 @@ from daemon.core.secrecy import close_process
 from daemon.core.workers import serve
 
 _UNKNOWN, _BEGIN, _END = "[UNK]", "[CLS]", "[SEP]"
-_LONGEST_WORD: Final = 100  # letters; a longer one is unknown
+_LONGEST_WORD: Final = 100  # letters; a longer word is unknown
 _CHINESE: Final = (
     *((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F)),
     *((0x2B920, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F)),
@@ -20,14 +20,14 @@ _CHINESE: Final = (
 
 
 class WordPiece:
-    """Tokens by a vocabulary: the words in the order of their numbers, a line each."""
+    """The tokenizer of a vocabulary, whose lines are the words in the order of their numbers."""
 
     def __init__(self, vocabulary: bytes) -> None:
         words = vocabulary.decode("utf-8").splitlines()
         self._numbers: Mapping[str, int] = {word: number for number, word in enumerate(words)}
 
     def tokens(self, text: str, most: int) -> list[int]:
-        """The numbers of a text's tokens between the two marks, at most so many in all."""
+        """Return the numbers of a text's tokens between the begin and end marks, at most `most` in all."""
         numbers = self._numbers
         found = [numbers[_BEGIN]]
         for word in _words(text):
@@ -37,7 +37,7 @@ class WordPiece:
         return [*found[: most - 1], numbers[_END]]
 
     def _pieces(self, word: str) -> list[int]:
-        """The longest pieces from the left that the vocabulary has; unknown as a whole where one is missing."""
+        """Return the longest pieces from the left that the vocabulary has, or unknown if one is missing."""
         unknown = [self._numbers[_UNKNOWN]]
         if len(word) > _LONGEST_WORD:
             return unknown
@@ -56,7 +56,7 @@ class WordPiece:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Words and single marks, in lower case and without accents."""
+    """Yield words and single marks, in lower case and without accents."""
     spaced = "".join(f" {letter} " if _is_chinese(letter) else letter for letter in _clean(text))
     plain = "".join(letter for letter in unicodedata.normalize("NFD", spaced) if unicodedata.category(letter) != "Mn")
     for word in plain.lower().split():
@@ -101,18 +101,18 @@ def _is_chinese(letter: str) -> bool:
 
 
 FILES: Final = ("model.onnx", "vocab.txt")
-_MOST_TOKENS: Final = 256  # what the model was trained on; the rest of a text is left out
-_IDLE_S: Final = 900.0  # then its memory is worth more than the third of a second in which it begins anew
+_MOST_TOKENS: Final = 256  # the model's training length; the rest of a text is left out
+_IDLE_S: Final = 900.0  # then its memory is worth more than the third of a second of a new start
 
 
 def main() -> None:
-    """Serve the model of the folder that is the first argument; the others are the hashes of its files."""
+    """Serve the model of the folder that is the first argument. The others are the hashes of its files."""
     close_process()
     serve(_begin, idle_s=_IDLE_S)
 
 
 def _begin() -> Callable[[str], bytes]:
-    """The model with one thread: the daemon's other work has the other processors. Raises OSError, ValueError."""
+    """Load the model with one thread, which leaves the other cores to the daemon. Raises OSError, ValueError."""
     import numpy as np
     import onnxruntime
 
@@ -123,9 +123,9 @@ def _begin() -> Callable[[str], bytes]:
                 raise ValueError(f"{path.name} is not the file that its hash names")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # warnings go to standard error and may quote what is embedded
-    options.enable_cpu_mem_arena = False  # it would keep what the longest text took
-    # By its path: from bytes, the weights would lie in memory twice.
+    options.log_severity_level = 4  # warnings go to standard error and may quote embedded texts
+    options.enable_cpu_mem_arena = False  # else it keeps the memory of the longest text
+    # By its path: from bytes, the weights would be in memory twice.
     session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     words = WordPiece(vocabulary.read_bytes())
 

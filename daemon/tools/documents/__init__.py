@@ -1,1 +1,1 @@
-"""Reads PDFs, office documents and tables that anybody may have made: in a process of its own, within limits."""
+"""The reading of PDFs, office documents and tables from untrusted sources, in a separate process with limits."""

@@ -24,11 +24,11 @@ MOST_ROWS = 50_000
 MOST_SECTIONS = 5_000
 """Sections of one document."""
 LONGEST_PLACE = 80
-"""Characters of a place; a longer one is cut."""
+"""Characters of a place. A longer one is cut."""
 
 
 class DocumentKind(StrEnum):
-    """The kinds of documents; each value is the name of the module that reads it. A picture is in no library."""
+    """The kinds of documents. Each value is the name of the module that reads it. The library holds no pictures."""
 
     PDF = "pdf"
     WORD = "word"
@@ -39,7 +39,7 @@ class DocumentKind(StrEnum):
 
 
 class Why(StrEnum):
-    """The codes of why a document can't be read; each has its own sentence for who sent the file."""
+    """The codes for why a document can't be read. Each has a sentence for the sender of the file."""
 
     DAMAGED = "damaged"
     MISNAMED = "misnamed"
@@ -70,7 +70,7 @@ _INSTEAD = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a document, as data; `place` says where a person finds it: `page 12`, `sheet Q3, rows 1-40`."""
+    """A part of a document, as data. `place` locates it for users: `page 12`, `sheet Q3, rows 1-40`."""
 
     place: str
     text: str
@@ -78,22 +78,21 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What was read of a document, in its order; `left_out` says in a sentence what was not, empty if it is whole."""
+    """The text of a document, in its order. `left_out` is a sentence about unread parts, or empty."""
 
     sections: tuple[Section, ...]
     left_out: str = ""
 
 
 def kind_of(name: str) -> DocumentKind | None:
-    """The kind that a file's name promises; None for a name that promises no document."""
+    """Return the kind that a file's name promises, or None."""
     return _KINDS.get(PurePath(name).suffix.lower())
 
 
 def readable_instead(name: str) -> str | None:
-    """The suffix as which a document should be saved whose own format is not read; None for all other names."""
+    """Return the suffix of a readable format for a document of an unread format, or None for all other names."""
     return _INSTEAD.get(PurePath(name).suffix.lower())
 
 
 def in_megabytes(size: int) -> str:
-    """A number of bytes as a person reads it."""
     return f"{size / _MB:,.0f} MB" if size >= 10 * _MB else f"{size / _MB:,.1f} MB"

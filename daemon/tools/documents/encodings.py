@@ -1,4 +1,4 @@
-"""Decodes text of any encoding; where nothing in the bytes names it, the encoding is guessed and the guess is named."""
+"""The decoding of text in any encoding. Without a mark in the bytes, the encoding is guessed and named."""
 
 import codecs
 import re
@@ -9,16 +9,16 @@ _MARKS: Final = (  # UTF-32 first: its mark begins like that of UTF-16
     *((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32")),
     *((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")),
 )
-_SAMPLE: Final = 64 * 1024  # bytes by which an encoding is guessed
+_SAMPLE: Final = 64 * 1024  # bytes for the guess of an encoding
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
-_FEWEST: Final = 0.1  # of the letters, those of ASCII in Chinese text
-_MOST: Final = 0.5  # of the letters, those of ASCII in text that is nothing but UTF-16
-_ASCII: Final = re.compile(rb"[\t\n -~]")  # a blank, a line's end, a digit: no text goes without
+_FEWEST: Final = 0.1  # least share of ASCII among the letters of Chinese text
+_MOST: Final = 0.5  # share of ASCII among the letters that only UTF-16 text reaches
+_ASCII: Final = re.compile(rb"[\t\n -~]")  # every text contains a blank, a line's end or a digit
 _JAPANESE: Final = "[\0-\x7f\u3000-\u30ff\u4e00-\u9fff\uff01-\uff5e]*"
 _MIXED: Final = (
-    "(?s:.)*(?:[A-Za-z][\u4e00-\u9fff]|[\u4e00-\u9fff][A-Za-z])"  # so an apostrophe in cp1252 looks in cp932
+    "(?s:.)*(?:[A-Za-z][\u4e00-\u9fff]|[\u4e00-\u9fff][A-Za-z])"  # an apostrophe in cp1252 looks like this in cp932
 )
-_SIGNS: Final = (  # what surely tells an encoding: Japanese full-width letters alone, kana, or Hangul without hanzi
+_SIGNS: Final = (  # sure signs of an encoding: Japanese full-width letters alone, kana, or Hangul without hanzi
     ("cp932", re.compile(f"^(?!{_MIXED}){_JAPANESE}$")),
     ("cp932", re.compile(f"^{_JAPANESE}$")),
     ("euc_jp", re.compile("[\u3041-\u30fa]")),
@@ -27,11 +27,11 @@ _SIGNS: Final = (  # what surely tells an encoding: Japanese full-width letters 
 _WESTERN: Final = ("cp1252", "cp1250")
 _OTHERS: Final = ("koi8_r", "cp1251", "gb18030", "cp932", "big5", "cp1253", "cp1250", "cp1252")
 _HIGH: Final = re.compile(rb"[\x80-\xff]")
-_RUNS: Final = re.compile(rb"[\x80-\xff]{3,}|\x83")  # what hardly occurs in words that are ASCII for the most part
+_RUNS: Final = re.compile(rb"[\x80-\xff]{3,}|\x83")  # rare in text that is mostly ASCII
 
 
 def decoded(data: bytes) -> tuple[str, str] | None:
-    """The text, and the encoding where it had to be guessed; None for what is no text."""
+    """Return the text, and the encoding if it was guessed, or None for data that is no text."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data.decode(encoding, "replace"), ""
@@ -48,13 +48,12 @@ def decoded(data: bytes) -> tuple[str, str] | None:
 
 
 def is_plain(data: bytes) -> bool:
-    """Whether the data is text without a control character that no one writes."""
+    """Return True for text without unusual control characters."""
     found = decoded(data)
     return bool(data) and found is not None and not _CONTROLS.search(found[0][:_SAMPLE])
 
 
 def guessed(encoding: str) -> str:
-    """The sentence that names a guessed encoding."""
     return f"it isn't UTF-8; its letters are read as {encoding}, and some may be wrong"
 
 
@@ -64,7 +63,7 @@ def _guessed_as(encoding: str, data: bytes) -> tuple[str, str] | None:
 
 
 def _utf_16(sample: bytes) -> str:
-    """The byte order of UTF-16 without a mark: the zeros of its ASCII letters stand at every second byte."""
+    """Return the byte order of UTF-16 without a mark: every second byte of its ASCII letters is zero."""
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     order, most, least = ("utf-16-be", even, odd) if even > odd else ("utf-16-le", odd, even)
     share = most / len(sample[::2])
@@ -77,7 +76,6 @@ def _utf_16(sample: bytes) -> str:
 
 
 def _is_utf_8(data: bytes) -> bool:
-    """Whether it is text but for its zeros: then these are no halves of letters."""
     try:
         return not _CONTROLS.search(data.decode())
     except UnicodeDecodeError:
@@ -85,10 +83,10 @@ def _is_utf_8(data: bytes) -> bool:
 
 
 def _guess(sample: bytes) -> str:
-    """The likeliest encoding of what is no UTF-8, of equally likely ones the commonest; empty for what is no text."""
+    """Return the likeliest encoding of text that is not UTF-8, of equal ones the commonest, or "" for no text."""
     from charset_normalizer import from_bytes
 
-    whole = sample[: sample.rfind(b"\n") + 1] or sample  # no letter is cut in two
+    whole = sample[: sample.rfind(b"\n") + 1] or sample  # cuts no letter in two
     if not _ASCII.search(whole):
         return ""
     in_runs = sum(map(len, _RUNS.findall(whole)))

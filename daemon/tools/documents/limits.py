@@ -13,25 +13,25 @@ from types import FrameType
 from typing import TextIO
 
 MEMORY = 512 << 20
-"""Bytes of address space, Python and its packages among them (about 100 MB)."""
+"""Bytes of address space, including Python and its packages (about 100 MB)."""
 CPU_SECONDS = 60
-"""Seconds of work on one document."""
+"""Seconds of CPU time for one document."""
 WALL_SECONDS = 180
-"""Seconds until it ends in any case, on a machine that has no time for it."""
-_GRACE = 5  # seconds to say that its time is up
+"""Seconds until the process ends in any case, on an overloaded machine."""
+_GRACE = 5  # seconds to report that the time is up
 _MOST_OF_IT = 0.6
 _PATIENT = 10  # as `nice` counts
-_KILLED_FIRST = "900"  # of 1000: where memory runs out, the kernel ends this process first
+_KILLED_FIRST = "900"  # of 1000: without free memory, the kernel ends this process first
 
 
 class TimeIsUp(BaseException):
-    """CPU_SECONDS or WALL_SECONDS are over. No Exception, so that no package swallows it."""
+    """CPU_SECONDS or WALL_SECONDS are over. It is no Exception, which a package could swallow."""
 
 
 def restrain() -> None:
-    """Bound memory and time, and allow neither files to be written nor processes to be started.
+    """Bound memory and time, and forbid writing files and starting processes.
 
-    Raises OSError or ValueError on Linux when a limit can't be set; elsewhere not every limit is known.
+    Raises OSError or ValueError on Linux if a limit can't be set. Other systems lack some limits.
     """
     with suppress(OSError):  # a service may forbid it
         os.nice(_PATIENT)
@@ -47,12 +47,12 @@ def restrain() -> None:
 
 
 def open_nothing() -> None:
-    """From here on no file and no socket can be opened; what is open stays so."""
+    """Forbid opening files and sockets from now on. Open ones stay open."""
     _limit(resource.RLIMIT_NOFILE, 0)
 
 
 class MemoryUse:
-    """How much of MEMORY this process has used; made before nothing can be opened any more."""
+    """The part of MEMORY that this process has used. Create it before `open_nothing`."""
 
     def __init__(self) -> None:
         self._status: TextIO | None = None
@@ -60,7 +60,7 @@ class MemoryUse:
             self._status = Path("/proc/self/status").open(encoding="ascii", errors="replace")  # noqa: SIM115  # for good
 
     def was_short(self) -> bool:
-        """Whether most of it was used at some time: libxml2 calls it an unknown error when it gets no more."""
+        """Return True if most memory was used at some time. libxml2 reports a lack of memory as an unknown error."""
         if self._status is None:
             return False
         self._status.seek(0)
@@ -71,7 +71,7 @@ class MemoryUse:
 def _stop(number: int, frame: FrameType | None) -> None:
     del number, frame
     for one in (signal.SIGXCPU, signal.SIGALRM):
-        signal.signal(one, signal.SIG_IGN)  # once is enough; the kernel ends it after the grace
+        signal.signal(one, signal.SIG_IGN)  # one signal is enough; the kernel ends the process after the grace
     raise TimeIsUp
 
 

@@ -1,4 +1,4 @@
-"""The one table of marks by which data is known, for the library and for files that are sent."""
+"""The one table of byte marks that identify data, for the library and for files in messages."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -8,7 +8,7 @@ from daemon.tools.documents.encodings import decoded, is_plain
 
 
 class Data(StrEnum):
-    """What data is by its first bytes, in words."""
+    """A kind of data by its first bytes, in words."""
 
     PDF = "a PDF"
     ARCHIVE = "an archive or an office document"
@@ -24,7 +24,7 @@ class Data(StrEnum):
 
 
 PDF_WITHIN: Final = 1024
-"""Bytes within which a PDF begins, and ends: programs that show PDFs look no further for its marks."""
+"""Bytes from the beginning and the end within which PDF viewers look for a PDF's marks."""
 
 _PICTURES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
 _RECORDINGS: Final = (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"OggS", b"fLaC", b"\x1aE\xdf\xa3")
@@ -34,7 +34,6 @@ _FILMS: Final = (b"M4", b"iso", b"mp4", b"mp7", b"avc1", b"dash", b"3g", b"qt  "
 
 
 def _is_bmp(data: bytes) -> bool:
-    """Its reserved bytes are zero, and its header has one of the sizes that there are."""
     return data[:2] == b"BM" and data[6:10] == bytes(4) and int.from_bytes(data[14:18], "little") in _BMP_HEADERS
 
 
@@ -65,12 +64,11 @@ _MARKS: Final[tuple[tuple[Data, Callable[[bytes], bool]], ...]] = (
 
 
 def begins_as(data: bytes, kind: Data) -> bool:
-    """Whether data begins with a mark of a kind."""
     return any(fits(data) for one, fits in _MARKS if one is kind)
 
 
 def what_it_is(data: bytes) -> Data:
-    """What data is. Text is text, with whatever letters it begins, but for the kinds that are written in letters."""
+    """Return the kind of the data. Text that begins with a mark is text, except for PDF and RTF."""
     found = next((kind for kind, fits in _MARKS if fits(data)), None)
     if found is None:
         return Data.OTHER if decoded(data) is None else Data.TEXT

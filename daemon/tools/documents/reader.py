@@ -1,8 +1,4 @@
-"""Reads a document in a process of its own, which ends with it; whatever the file does, it does there.
-
-The process has a bare environment, an own process group, the limits of `limits.py`, and the document as its standard
-input. What it says is no more to be trusted than the document: it is bounded and cleaned here.
-"""
+"""The reading of one document in a separate process with limits, which ends with the document."""
 
 import asyncio
 import json
@@ -43,9 +39,11 @@ _TOO_MUCH = Why.TOO_BIG_INSIDE, "reading it takes too much time or memory", "spl
 
 
 async def read_document(kind: DocumentKind, file: int) -> Document:
-    """The text of an open file with its places; the caller closes the file. It may take minutes.
+    """Return the text of an open file with its places. The caller closes the file. It may take minutes.
 
-    Raises DocumentUnreadable, with what its owner can do about it, and OSError when no process can be started.
+    The process has a bare environment, a separate process group, and the document as its standard input. Its output is
+    as untrusted as the document, and is bounded and cleaned here. Raises DocumentUnreadable, with a hint for its owner,
+    and OSError if no process can be started.
     """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-X", "utf8", "-c", _BEGIN, str(_CODE), kind),
@@ -57,7 +55,7 @@ async def read_document(kind: DocumentKind, file: int) -> Document:
         start_new_session=True,
     )
     try:
-        # In real time, as its own limits are: the process is none of the clock's.
+        # In real time, like the process's own limits.
         async with asyncio.timeout(WALL_SECONDS + 10):
             said = await _output(process)
             code = await process.wait()
@@ -69,7 +67,7 @@ async def read_document(kind: DocumentKind, file: int) -> Document:
 
 
 async def read_bytes(kind: DocumentKind, data: bytes) -> Document:
-    """As `read_document`, of a document that is in memory."""
+    """Read a document in memory like `read_document`."""
     with tempfile.TemporaryFile() as file:
         await in_background(partial(file.write, data))
         file.seek(0)
@@ -77,8 +75,8 @@ async def read_bytes(kind: DocumentKind, data: bytes) -> Document:
 
 
 async def _output(process: Process) -> bytes:
-    """What it says until it ends, at most _MOST_OUTPUT; one that says more is ended."""
-    assert process.stdout is not None  # it was started with a pipe
+    """Return the process's output, at most _MOST_OUTPUT. A process with more output is ended."""
+    assert process.stdout is not None  # started with a pipe
     said = bytearray()
     while len(said) < _MOST_OUTPUT and (chunk := await process.stdout.read(64 * 1024)):
         said += chunk
@@ -100,7 +98,7 @@ def _kill(process: Process) -> None:
 
 
 def _understood(said: bytes, code: int) -> Document:
-    """The document out of the process's lines. Raises DocumentUnreadable when there is nothing to read."""
+    """Return the document from the process's lines. Raises DocumentUnreadable if there is nothing to read."""
     sections: list[Section] = []
     left_out: list[str] = []
     why: tuple[Why, str, str] | None = _why_it_died(code)
@@ -130,7 +128,6 @@ def _lines(said: bytes) -> Iterator[Sequence[object]]:
 
 
 def _why_it_died(code: int) -> tuple[Why, str, str]:
-    """Why a process that said no last line has ended."""
     if -code in {signal.SIGKILL, signal.SIGXCPU, signal.SIGALRM}:
         return _TOO_MUCH
     ended = f"signal {-code}" if code < 0 else f"code {code}"

@@ -1,8 +1,4 @@
-"""The process that reads one document: from standard input, in lines of JSON to standard output.
-
-A line is `["section", place, text]`, `["left out", sentence]`, or the last one: `["end"]`, or
-`["stopped", code, sentence, hint]` when reading ended early. What was said before stays said, whatever becomes of it.
-"""
+"""The process that reads one document: from standard input, in lines of JSON to standard output."""
 
 import importlib
 import json
@@ -18,7 +14,7 @@ from daemon.tools.documents.limits import MEMORY, MemoryUse, TimeIsUp, open_noth
 
 Line = tuple[str, ...]
 
-_PACKAGES = {  # which a kind may load piece by piece; the reader of pictures loads all that it needs itself
+_PACKAGES = {  # packages that load parts lazily; the reader of pictures loads all its parts itself
     DocumentKind.PDF: "pypdf",
     DocumentKind.WORD: "docx",
     DocumentKind.WORKBOOK: "openpyxl",
@@ -29,7 +25,7 @@ _MENDED = "open it with the program it is from, and save it anew"
 
 
 def main() -> None:
-    """Read the document on standard input; the first argument is its kind."""
+    """Read the document on standard input. The first argument is its kind."""
     kind = DocumentKind(sys.argv[1])
     restrain()
     read, memory = prepare(kind), MemoryUse()
@@ -37,29 +33,33 @@ def main() -> None:
     with os.fdopen(1, "w", encoding="utf-8", errors="replace", closefd=False) as out:
         for line in told(read, memory):
             out.write(json.dumps(line, ensure_ascii=False) + "\n")
-            out.flush()  # so that it is said even if the next section is the last straw
+            out.flush()  # written even if the next section ends the process
 
 
 def prepare(kind: DocumentKind) -> Callable[[bytes], Read]:
-    """The reader of a kind, with everything loaded that it may need: later, nothing can be opened any more."""
+    """Return the reader of a kind, with all imports that it may need: later no file can be opened."""
     for name in ("encodings", "charset_normalizer", *((_PACKAGES[kind],) if kind in _PACKAGES else ())):
         package = importlib.import_module(name)
         for one in pkgutil.walk_packages(package.__path__, f"{name}."):
-            with suppress(ImportError):  # what needs a package or a system that isn't there
+            with suppress(ImportError):  # a module for an absent package or another system
                 importlib.import_module(one.name)
     reader: Callable[[bytes], Read] = importlib.import_module(f"daemon.tools.documents.formats.{kind}").read
     return reader
 
 
 def told(read: Callable[[bytes], Read], memory: MemoryUse, document: int = 0) -> Iterator[Line]:
-    """All lines on the document: an open file, usually standard input."""
+    """Yield all lines about the document, an open file, usually standard input.
+
+    A line is `["section", place, text]`, `["left out", sentence]`, or the last one: `["end"]`, or `["stopped", code,
+    sentence, hint]` if reading ended early. Earlier lines stay valid in any case.
+    """
     try:
         yield from _bounded(read(_content(document)))
     except CannotRead as error:
         yield "stopped", error.why, error.sentence, error.hint
     except TimeIsUp:
         yield "stopped", Why.TOO_BIG_INSIDE, "reading it takes too long", _SPLIT
-    except Exception as error:  # noqa: BLE001  # packages raise all kinds for what is damaged
+    except Exception as error:  # noqa: BLE001  # packages raise all kinds of errors for damaged documents
         if isinstance(error, MemoryError) or memory.was_short():
             yield "stopped", Why.TOO_BIG_INSIDE, f"reading it takes more than {in_megabytes(MEMORY)} of memory", _SPLIT
         else:
@@ -69,7 +69,6 @@ def told(read: Callable[[bytes], Read], memory: MemoryUse, document: int = 0) ->
 
 
 def _bounded(read: Read) -> Iterator[Line]:
-    """The lines on what a reader gives, up to the most that is read of a document."""
     text, sections = 0, 0
     for one in read:
         if isinstance(one, LeftOut):
@@ -83,7 +82,7 @@ def _bounded(read: Read) -> Iterator[Line]:
 
 
 def _content(document: int) -> bytes:
-    """The document. Raises CannotRead when it is empty or too large."""
+    """Return the document. Raises CannotRead if it is empty or too large."""
     size = os.fstat(document).st_size
     with os.fdopen(document, "rb", closefd=False) as file:
         data = file.read(MOST_BYTES + 1)

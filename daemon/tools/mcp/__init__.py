@@ -1,1 +1,1 @@
-"""Tools of servers that speak the Model Context Protocol."""
+"""The tools of servers that speak the Model Context Protocol."""

@@ -1,7 +1,4 @@
-"""Opens the SDK's client for one server, notes the end of the connection and keeps the end of the server's stderr.
-
-The SDK is heavy; it is imported only here, when the first server connects.
-"""
+"""The SDK's client for one server, a watch on its connection, and the end of its stderr."""
 
 import asyncio
 import os
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 4096
 _KEPT_CHUNKS = 4
-_JUNK_PAUSE = 60.0  # seconds between two notes about lines that are no messages
+_JUNK_PAUSE = 60.0  # seconds between two log lines about lines that are no messages
 
 
 class StderrTail:
@@ -43,13 +40,13 @@ class StderrTail:
         return b"".join(self._chunks).decode("utf-8", "replace")
 
     def mute(self) -> None:
-        """Drop the text and keep no more: a server at work may log users' data."""
+        """Drop the text and keep no later one: a server at work may log users' data."""
         self._muted = True
         self._chunks.clear()
 
     @contextmanager
     def open(self) -> Iterator[TextIO]:
-        """A file for a program to write to; it is read all the time, so that the program never blocks."""
+        """Provide a file for a program to write to. It is read all the time, and the program never blocks."""
         reader, writer = os.pipe()
         os.set_blocking(reader, False)
         loop = asyncio.get_running_loop()
@@ -71,10 +68,10 @@ class StderrTail:
 
 @dataclass(slots=True)
 class Watch:
-    """Sees how a connection fares: when it has `ended`, the `reason` if we gave it up, and lines that are no messages.
+    """The watch on a connection: `ended`, the `reason` if we gave it up, and lines that are no messages.
 
-    `version` is that of the protocol, once both have agreed on one; `malformed` holds why a listed tool can't be read.
-    `on_junk` gets the number of such lines: at the first one, and then at most once a minute.
+    `version` is the agreed protocol version. `malformed` holds the reasons for unreadable tools. `on_junk` receives the
+    number of lines that are no messages, at the first one and then at most once a minute.
     """
 
     clock: Clock
@@ -107,17 +104,17 @@ class Watch:
             self._junk, self._next = 0, self.clock.monotonic() + _JUNK_PAUSE
 
     def give_up(self, reason: str) -> None:
-        """End the connection because of what the server sent."""
+        """End the connection because of the server's data."""
         self.reason = reason
         self.ended.set()
 
 
 @asynccontextmanager
 async def open_client(server: Server, watch: "Watch", stderr: StderrTail) -> "AsyncIterator[Client]":
-    """Connect and shake hands; `watch.ended` is set when the connection has ended.
+    """Connect and shake hands. `watch.ended` is set when the connection has ended.
 
-    Enter and leave it in the same task. Leaving it ends the started program with all its children. Raises every error
-    of the SDK, the system and the network as it is.
+    Imports the SDK, which is heavy. Enter and leave the context in the same task. Leaving it ends the started program
+    with all its children. Raises every error of the SDK, the system and the network unchanged.
     """
     from mcp import Client, Implementation
 
@@ -158,7 +155,7 @@ async def _watched(transport: "Transport", watch: Watch) -> "AsyncIterator[Trans
 
 
 class _Incoming:
-    """The SDK's stream of messages from a server; sees when it ends, counts them, and drops tools of no valid form."""
+    """The SDK's stream of messages from a server. It notices the end, counts messages, and drops malformed tools."""
 
     def __init__(self, stream: "Received", watch: Watch) -> None:
         self._stream = stream

@@ -1,33 +1,32 @@
-"""Cuts what a server writes into lines, within bounds: a line that never ends costs neither time nor memory."""
+"""The lines of a server's output, within bounds: an endless line costs neither time nor memory."""
 
 from daemon.core.ports.services import Clock
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of the longest message of a server."""
 MOST_PARTS = 100_000
-"""Commas and opening brackets of a message; reading more of them would hold the event loop."""
+"""Commas and opening brackets of a message. Parsing more would block the event loop."""
 MOST_MESSAGES = 30_000
-"""Messages, and lines that are none, which a server may send in a minute in which it answers nothing."""
+"""Messages, and lines that are none, that a server may send in a minute without an answer."""
 MOST_BYTES = 2 * LONGEST_LINE
-"""Bytes that a server may send in a minute in which it answers nothing; an answer fits."""
+"""Bytes that a server may send in a minute without an answer. One answer fits."""
 
 _MINUTE = 60.0
 _MARKS = (b",", b"[", b"{")
 
 
 class OverlongMessage(Exception):
-    """A server sent a message that is not read; the text says why."""
+    """A server sent a message that is not read. The text says why."""
 
 
 class Flow:
-    """Counts what a server sends, a minute at a time; an answer that was waited for begins a new count."""
+    """The count of a server's data per minute. An expected answer starts a new count."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._until = self._bytes = self._messages = 0.0
 
     def answered(self) -> None:
-        """Begin a new count."""
         self._bytes = self._messages = 0.0
         self._until = self._clock.monotonic() + _MINUTE
 
@@ -44,13 +43,13 @@ class Flow:
 
 
 class LineBuffer:
-    """Holds the begun line; each byte is looked at once and copied at most twice."""
+    """The buffer of the begun line. Each byte is scanned once and copied at most twice."""
 
     def __init__(self) -> None:
         self._begun = bytearray()
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that a chunk completes, without their ends. Raises OverlongMessage."""
+        """Return the lines that a chunk completes, without their ends. Raises OverlongMessage."""
         first, *others = chunk.split(b"\n")
         self._begun += first
         if len(self._begun) > LONGEST_LINE:

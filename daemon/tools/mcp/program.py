@@ -1,8 +1,4 @@
-"""Runs a server that is a program: in an empty folder, within limits, in a process group that ends with it.
-
-The transport is ours because the SDK's copies a line again and again while it grows, has no bound for it, and leaves
-behind what a program started when the program itself ends in time.
-"""
+"""The run of a server program: in an empty folder, within limits, in a process group that ends with it."""
 
 import asyncio
 import os
@@ -28,9 +24,9 @@ if TYPE_CHECKING:
     Received = SessionMessage | Exception
 
 _CHUNK = 64 * 1024
-_GRACE = 2.0  # seconds to end after its input has ended, after SIGTERM, and after SIGKILL (the protocol's order)
+_GRACE = 2.0  # seconds each to end after the end of its input, after SIGTERM, and after SIGKILL (the protocol's order)
 _MOST_FILES = 1024
-_KILLED_FIRST = "800"  # of 1000: where memory runs out, the kernel ends a server rather than the daemon
+_KILLED_FIRST = "800"  # of 1000: without free memory, the kernel ends a server rather than the daemon
 
 
 @asynccontextmanager
@@ -41,10 +37,12 @@ async def run_program(
     on_junk: Callable[[], None],
     on_overlong: Callable[[str], None],
 ) -> "AsyncIterator[TransportStreams]":
-    """Start a program and talk to it over its pipes; on the way out it ends, with all of its process group.
+    """Start a program and talk to it over its pipes. On exit it is ended with all of its process group.
 
-    `on_chunk` gets the size of each piece that is read, `on_junk` is called for each line that is no message; both may
-    raise OverlongMessage. `on_overlong` gets the reason why the rest is not read. Raises OSError when it can't start.
+    The SDK's transport is not used: it copies a growing line repeatedly and without a bound, and may leave a program's
+    children behind. `on_chunk` receives the size of each piece that is read, `on_junk` is called for each line that is
+    no message. Both may raise OverlongMessage. `on_overlong` receives the reason why the rest is not read. Raises
+    OSError if it can't start.
     """
     import anyio
 
@@ -88,7 +86,7 @@ async def _start(server: StdioServer, folder: Path | None, stderr: TextIO) -> Pr
 
 
 def _restrain(pid: int, memory: int) -> None:
-    """Set limits for a program that has just started; what it starts itself inherits them."""
+    """Set limits for a program that has just started. Its children inherit them."""
     if sys.platform != "linux":
         return
     for kind, most in (
@@ -96,7 +94,7 @@ def _restrain(pid: int, memory: int) -> None:
         (resource.RLIMIT_NOFILE, _MOST_FILES),
         (resource.RLIMIT_CORE, 0),
     ):
-        with suppress(OSError, ValueError):  # it has ended, or the limit is lower already
+        with suppress(OSError, ValueError):  # the program has ended, or the limit is lower already
             resource.prlimit(pid, kind, (most, most))
     with suppress(OSError):
         Path(f"/proc/{pid}/oom_score_adj").write_text(_KILLED_FIRST, encoding="ascii")
@@ -109,10 +107,10 @@ async def _read(
     on_junk: Callable[[], None],
     on_overlong: Callable[[str], None],
 ) -> None:
-    """Pass on every message; afterwards read on and drop it, so that a program that writes is able to end."""
+    """Pass on every message. Afterwards read on and drop the data, which lets a writing program end."""
     import anyio
 
-    assert process.stdout is not None  # it was started with pipes
+    assert process.stdout is not None  # started with pipes
     lines = LineBuffer()
     async with to_session:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -131,7 +129,7 @@ async def _read(
 
 
 def _message(line: bytes) -> "SessionMessage | None":
-    """The message in a line, None if there is none. Raises OverlongMessage."""
+    """Return the message in a line, or None. Raises OverlongMessage."""
     from mcp.shared.message import SessionMessage
     from mcp_types import jsonrpc_message_adapter
 
@@ -151,7 +149,7 @@ async def _write(
 ) -> None:
     import anyio
 
-    assert process.stdin is not None  # it was started with pipes
+    assert process.stdin is not None  # started with pipes
     try:
         async with from_session:
             async for one in from_session:
@@ -164,12 +162,12 @@ async def _write(
 
 async def _end(process: Process) -> None:
     """End the input, then the group: by SIGTERM if it does not end by itself, and in any case by SIGKILL."""
-    assert process.stdin is not None  # it was started with pipes
+    assert process.stdin is not None  # started with pipes
     process.stdin.close()
     if not await _ended(process):
         _signal_group(process, signal.SIGTERM)
         await _ended(process)
-    _signal_group(process, signal.SIGKILL)  # also what a program that has ended leaves behind in its group
+    _signal_group(process, signal.SIGKILL)  # also ends processes that an ended program left in its group
     await _ended(process)
     transport = process._transport  # type: ignore[attr-defined]  # noqa: SLF001  # it has no public name
     with suppress(PermissionError):

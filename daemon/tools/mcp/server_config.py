@@ -1,4 +1,4 @@
-"""Reads the admin's list of servers, `{"mcpServers": {"name": {…}}}`, and reports all errors in it at once."""
+"""The admin's list of MCP servers, `{"mcpServers": {"name": {…}}}`, and the reading of tools and their output."""
 
 import hashlib
 import json
@@ -27,10 +27,10 @@ _KINDS = {"env_files": "env", "header_files": "headers"}
 
 
 def with_keys(entry: dict[str, object], *, read: bool) -> tuple[dict[str, object], list[str]]:
-    """An entry whose `env_files` and `header_files` became values of `env` and `headers`, and what is wrong with them.
+    """Return an entry with the values of `env_files` and `header_files` in `env` and `headers`, and its errors.
 
-    A file is named by its path, or as `name` where systemd gave the service a credential `tools_name`. Without `read`
-    the files are left alone, for a look at the list from outside the service.
+    A file is named by its path, or as `name` if systemd gave the service a credential `tools_name`. Without `read` the
+    files are left alone, to check the list from outside the service.
     """
     entry, problems = dict(entry), list[str]()
     for field, target in _KINDS.items():
@@ -95,10 +95,10 @@ def _private(url: str) -> str:
 
 
 class _Entry(BaseModel):
-    """Options of every server; `env_files` and `header_files` of the list name files that hold keys.
+    """The options of every server. `env_files` and `header_files` of the list name files that hold keys.
 
-    `reads` names the tools that change and disclose nothing; all others ask for a click. With `trust_annotations` the
-    server's own word counts too. `approvers` are the Slack ids of the users who may click; without any, those of
+    `reads` names the tools that change and disclose nothing. All others ask for a click. With `trust_annotations` the
+    server's own hints count too. `approvers` are the Slack ids of the users who may click. Without any, those of
     SOUL_APPROVERS may. `timeout` is the seconds that a call may take.
     """
 
@@ -113,8 +113,8 @@ class _Entry(BaseModel):
 class StdioServer(_Entry):
     """A program that the daemon starts and talks to over standard input and output.
 
-    Its environment is `env` plus what every program needs (HOME, PATH, USER and the like), nothing else. It works in an
-    empty folder of its own unless `cwd` names one. `memory_mb` is the most memory that it may have, in MiB.
+    Its environment is `env` and the usual variables (HOME, PATH, USER and the like), nothing else. It works in a new
+    empty folder unless `cwd` names one. `memory_mb` is its memory limit, in MiB.
     """
 
     command: Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00]+$")]
@@ -130,8 +130,6 @@ class StdioServer(_Entry):
 
 
 class HttpServer(_Entry):
-    """A server at a URL, over streamable HTTP."""
-
     url: Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s]+[^\s]*$"), AfterValidator(_private)]
     headers: dict[HeaderName, Annotated[Line, AfterValidator(_filled_in)]] = Field(default_factory=dict)
     type: Annotated[str, AfterValidator(_streamable)] = "http"
@@ -145,11 +143,11 @@ Server = StdioServer | HttpServer
 
 
 class _RepeatedKey(ValueError):
-    """A key occurs twice in one object; JSON readers would silently take the last."""
+    """A key occurs twice in one object. JSON readers would silently take the last."""
 
 
 def read_servers(path: Path, *, keys: bool = True) -> Mapping[str, Server]:
-    """The servers by name; without `keys`, files that hold keys are not read.
+    """Return the servers by name. Without `keys`, files that hold keys are not read.
 
     Raises ConfigError with the file, and with the server and field of every error.
     """
@@ -180,7 +178,7 @@ def read_servers(path: Path, *, keys: bool = True) -> Mapping[str, Server]:
 
 
 def _entries(path: Path) -> Mapping[str, object]:
-    """The `mcpServers` section; its entries are not checked yet."""
+    """Return the `mcpServers` section, whose entries are not checked yet."""
     try:
         with path.open("rb") as file:
             data = file.read(SIZE_CAP + 1)
@@ -223,14 +221,14 @@ _VARIATION_SELECTORS = (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
 _HANGUL_FILLERS = (0x115F, 0x1160, 0x3164, 0xFFA0)
 _INVISIBLE = frozenset(map(chr, (*_VARIATION_SELECTORS, *_HANGUL_FILLERS)))
 _LINE_ENDS = str.maketrans(dict.fromkeys("\r\x0b\x0c\x85\u2028\u2029", "\n"))
-_LOOK_AHEAD = 4  # times the limit: how far a text is searched for visible characters
+_LOOK_AHEAD = 4  # times the limit: the part of a text that is searched for visible characters
 
 
 def clean(text: str, limit: int) -> str:
-    """At most `limit` visible characters of a text; a note gives the number of characters left out.
+    """Return at most `limit` visible characters of a text. A note gives the number of characters left out.
 
     Line breaks and tabs stay. Removed are controls, bidirectional and zero-width marks, tags, private and unassigned
-    characters, and variation selectors, all of which can carry text that a reader doesn't see.
+    characters, and variation selectors. All of them can carry text that a reader doesn't see.
     """
     window = text[: _LOOK_AHEAD * limit].replace("\r\n", "\n").translate(_LINE_ENDS)
     visible = "".join(filter(_is_visible, window)).strip()
@@ -240,7 +238,7 @@ def clean(text: str, limit: int) -> str:
 
 
 def short_line(text: str, limit: int) -> str:
-    """The same on one line, cut without a note; for names, reasons and log lines."""
+    """Return visible characters like `clean`, on one line and cut without a note, for names, reasons and log lines."""
     return " ".join(clean(text[: _LOOK_AHEAD * limit], _LOOK_AHEAD * limit).split())[:limit].rstrip()
 
 
@@ -253,16 +251,16 @@ def _is_visible(character: str) -> bool:
 LONGEST_OUTPUT = 6_000
 """Characters of a tool's output that are kept."""
 MOST_TOOLS = 100
-"""Tools of one server; the rest are left out."""
+"""Tools of one server. The rest are left out."""
 
 _LONGEST_DESCRIPTION = 1_000
-_MOST_NAMED = 8  # reasons in a line of the log, and tools for each
+_MOST_NAMED = 8  # reasons in a log line, and tools for each
 _LONGEST_SCHEMA = 16_000  # characters, as JSON
 _TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,127}")  # the names that the protocol allows
 
 
 def drop_malformed(message: "SessionMessage | Exception", version: str, dropped: dict[str, str]) -> None:
-    """Leave out of a list of tools those for which the SDK would refuse the whole list, and say why for each."""
+    """Remove the tools from a list for which the SDK would refuse the whole list, and record the reason for each."""
     from mcp_types import JSONRPCResponse, methods
 
     answer = None if isinstance(message, Exception) else message.message
@@ -287,7 +285,7 @@ def drop_malformed(message: "SessionMessage | Exception", version: str, dropped:
 def read_offer(
     name: str, tools: "Iterable[types.Tool]", server: "Server"
 ) -> "tuple[tuple[Tool, ...], Mapping[str, str]]":
-    """The tools of one server that a model may see, each once; and why the others are left out, by name."""
+    """Return the tools of one server that a model may see, each once, and the reasons for the omitted ones by name."""
     found: dict[str, Tool] = {}
     left_out: dict[str, str] = {}
     for tool in tools:
@@ -315,7 +313,7 @@ def read_offer(
 
 
 def left_out_line(left_out: "Mapping[str, str]") -> str:
-    """Which tools were left out and why, for the log: each reason once, with the first tools that have it."""
+    """Return the omitted tools for the log: each reason once, with its first tools."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in left_out.items():
         by_reason.setdefault(short_line(reason, 200), []).append(short_line(name, 60))
@@ -328,10 +326,10 @@ def _named(names: list[str]) -> str:
 
 
 def _only_reads(tool: "types.Tool", server: "Server") -> bool:
-    """Whether a tool may be used without a click: the admin says so, never the tool alone (its hints are untrusted).
+    """Return True if a tool may be used without a click. The admin decides, since a tool's own hints are untrusted.
 
-    One that says of itself that it destroys always asks. Where the admin trusts a server's hints, one that says that it
-    reaches out into the world asks too: what it is given leaves the house.
+    A tool with a destructive hint always asks. If the admin trusts a server's hints, a tool with an open-world hint
+    asks too: its arguments leave the machine.
     """
     hints = tool.annotations
     if hints is not None and hints.destructive_hint is True:
@@ -343,7 +341,7 @@ def _only_reads(tool: "types.Tool", server: "Server") -> bool:
 
 
 def _fingerprint(tool: "types.Tool") -> str:
-    """Stands for all that steers the use of a tool: its name, its words, the schema of its arguments and its hints."""
+    """Return a hash of all that steers the use of a tool: name, texts, schema of the arguments, and hints."""
     said = tool.model_dump(
         mode="json", by_alias=True, include={"name", "title", "description", "input_schema", "annotations"}
     )
@@ -351,7 +349,7 @@ def _fingerprint(tool: "types.Tool") -> str:
 
 
 def read_output(result: "types.CallToolResult") -> str:
-    """All texts of a result, joined; other parts are only named. Without any, the structured content as JSON."""
+    """Return all texts of a result, joined. Other parts are only named. Without any, the structured content as JSON."""
     text = "\n\n".join(filter(None, map(_text_of, result.content)))
     if not text and result.structured_content is not None:
         text = json.dumps(result.structured_content, ensure_ascii=False, indent=1)

@@ -1,7 +1,4 @@
-"""The toolbox: every tool of the admin's MCP servers, through the official SDK of the Model Context Protocol.
-
-A broken server never stops the daemon or another server. Without a list of servers nothing is loaded.
-"""
+"""The toolbox: every tool of the admin's MCP servers, through the official SDK of the Model Context Protocol."""
 
 import asyncio
 import json
@@ -26,22 +23,20 @@ if TYPE_CHECKING:
 
 _CONNECTING = 30.0  # seconds for a server to start and list its tools
 _FIRST_WAIT = 10.0  # seconds that callers wait for the first attempt to connect
-_FRESH = 300.0  # seconds for which a list of tools is not fetched again
+_FRESH = 300.0  # seconds until a list of tools is fetched again
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-_STEADY = 60.0  # seconds of connection after which the pause starts small again
+_STEADY = 60.0  # seconds of connection after which the pause is reset
 _MOST_PAGES = 20  # of a list of tools; a faulty server may never end it
 _LONGEST_ARGUMENTS = 64_000  # characters, as JSON
 _LONGEST_REASON = 400
 _LONGEST_STDERR = 200  # characters
-_NOT_DONE = frozenset({-32601, -32602})  # no such method, wrong arguments (JSON-RPC)
+_NOT_DONE = frozenset({-32601, -32602})  # unknown method or wrong arguments (JSON-RPC)
 _BROKEN_OFF = frozenset({-32000})  # the SDK's code for an ended connection
 _SESSION_GONE = "Session terminated"  # the SDK's message when an HTTP server has dropped the session
 
 
 @dataclass(slots=True)
 class _Link:
-    """An open connection and the tools on it."""
-
     client: "Client"
     watch: Watch
     tools: Mapping[str, Tool] = field(default_factory=dict)
@@ -49,22 +44,22 @@ class _Link:
 
 
 class ServerConnection:
-    """One server of the list; `run` keeps it connected, `tools` and `call` use it."""
+    """The connection to one server of the list. `run` keeps it connected, `tools` and `call` use it."""
 
     def __init__(self, name: str, server: Server, clock: Clock, emit: Emit, records: ToolRecords) -> None:
         self.name = name
         self._records = records
-        self._changed: frozenset[str] = frozenset()  # those that the log has named
-        self._left_out = ""  # as the log has it
+        self._changed: frozenset[str] = frozenset()  # the tools that the log has named
+        self._left_out = ""  # as last logged
         self._server = server
         self._clock = clock
         self._emit = emit
         self._redact = Redactor(server.secrets)
-        self._tried = asyncio.Event()  # connecting has succeeded or failed at least once
+        self._tried = asyncio.Event()  # the first attempt to connect has ended
         self._link: _Link | None = None
 
     async def run(self) -> None:
-        """Stay connected until cancelled; a failed attempt is logged and repeated, with growing pauses."""
+        """Stay connected until cancelled. A failed attempt is logged and repeated, with growing pauses."""
         pause = _FIRST_PAUSE
         while True:
             began, stderr, watch = self._clock.monotonic(), StderrTail(), Watch(self._clock, self._note_junk)
@@ -126,7 +121,7 @@ class ServerConnection:
         return tuple(self._link.tools.values()) if self._link is not None else ()
 
     async def tools(self) -> tuple[Tool, ...]:
-        """The server's tools; none while it isn't connected."""
+        """Return the server's tools, or none while it isn't connected."""
         await self._wait_for_the_first_attempt()
         link = self._link
         if link is None:
@@ -143,7 +138,7 @@ class ServerConnection:
     async def call(self, name: str, arguments: Mapping[str, object], fingerprint: str) -> str:
         """Use the tool `name` (`server/tool`) once and return its output, if it still has this fingerprint.
 
-        Raises ToolFailed; `uncertain` for a tool that writes, unless an answer shows that nothing was done.
+        Raises ToolFailed, which is `uncertain` for a tool that writes, unless an answer shows that nothing was done.
         """
         await self._wait_for_the_first_attempt()
         link = self._link
@@ -170,7 +165,7 @@ class ServerConnection:
         return output
 
     async def _unchanged(self, link: _Link, name: str, fingerprint: str) -> Tool:
-        """The tool as it was chosen; for one that writes, which was perhaps allowed long ago, the list is fetched anew.
+        """Return the tool if its fingerprint is unchanged. For a tool that writes, the list is fetched again.
 
         Raises ToolFailed.
         """
@@ -202,7 +197,7 @@ class ServerConnection:
         )
 
     def _reason(self, error: BaseException) -> str:
-        """An error's reason on one line, without the server's secrets."""
+        """Return an error's reason on one line, without the server's secrets."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         if isinstance(error, TimeoutError):
@@ -236,12 +231,12 @@ async def _to_the_end(work: Coroutine[object, object, None]) -> None:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # retrieved, so that asyncio does not log it: the caller was cancelled
+            task.exception()  # retrieved, since asyncio would log it; the caller was cancelled
         raise
 
 
 def _plain(name: str, arguments: Mapping[str, object]) -> dict[str, object]:
-    """Arguments as plain JSON values. Raises ToolFailed for values that are not JSON or too long."""
+    """Return the arguments as plain JSON values. Raises ToolFailed for values that are not JSON or too long."""
     try:
         written = json.dumps(dict(arguments), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -253,7 +248,7 @@ def _plain(name: str, arguments: Mapping[str, object]) -> dict[str, object]:
 
 
 class McpToolbox:
-    """The tools of several servers, each known as `server/tool`; implements `Toolbox`."""
+    """The `Toolbox` of several servers, with each tool known as `server/tool`. A broken server stops no other."""
 
     def __init__(self, connections: Sequence[ServerConnection], emit: Emit) -> None:
         self._connections: Mapping[str, ServerConnection] = {one.name: one for one in connections}
@@ -264,13 +259,13 @@ class McpToolbox:
         return tuple(tool for one in self._connections.values() for tool in one.known)
 
     async def tools(self) -> tuple[Tool, ...]:
-        """The tools of all connected servers, in the order of the list of servers."""
+        """Return the tools of all connected servers, in the order of the list of servers."""
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(one.tools()) for one in self._connections.values()]
         return tuple(tool for offered in asked for tool in offered.result())
 
     async def use(self, name: str, arguments: Mapping[str, object], fingerprint: str) -> Passage:
-        """Use one tool once, if it still has this fingerprint; its output is foreign text. Raises ToolFailed."""
+        """Use one tool once, if it still has this fingerprint. Its output is foreign text. Raises ToolFailed."""
         connection = self._connections.get(name.partition("/")[0])
         if connection is None:
             raise ToolFailed(f"there is no tool {short_line(name, 200)!r}", hint="use a name from the list of tools")
@@ -288,9 +283,8 @@ class McpToolbox:
 async def open_toolbox(path: Path | None, clock: Clock, emit: Emit, records: ToolRecords) -> AsyncIterator[Toolbox]:
     """Connect the servers listed in a file (None: no servers) and keep them connected while the body runs.
 
-    `records` remember what each tool says of itself.
-    The body does not wait for the connections. On the way out, also by cancellation, every started program is ended.
-    Raises ConfigError for an invalid list.
+    `records` remember each tool's fingerprint. The body does not wait for the connections. On exit, also by
+    cancellation, every started program is ended. Raises ConfigError for an invalid list.
     """
     servers = read_servers(path) if path is not None else {}
     connections = [ServerConnection(name, server, clock, emit, records) for name, server in servers.items()]

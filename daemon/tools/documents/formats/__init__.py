@@ -1,1 +1,1 @@
-"""How is each kind of document read? Runs in the reading process alone, on files that may be hostile."""
+"""The readers of each kind of document. They run in the reading process alone, on files that may be hostile."""

@@ -1,9 +1,4 @@
-"""Looks at the archive that an office document is, before any of it is unpacked for good.
-
-The sizes that it declares bound what Python's zipfile unpacks of it: a bomb is refused by its declared sizes, one
-that lies is cut and found damaged. No office program writes a document type declaration (ECMA-376, part 2), and
-without one there are no entities, outer or inner.
-"""
+"""The check of an office document's archive, before its parts are unpacked."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -21,11 +16,16 @@ _FOLDERS = {"word/": "Word document", "xl/": "workbook", "ppt/": "presentation"}
 
 
 class _RootReached(Exception):
-    """The root element of a part begins: no declaration can follow."""
+    """A signal that the root element of a part begins, after which no declaration can follow."""
 
 
 def check(data: bytes, folder: str) -> None:
-    """Raise CannotRead unless the data may be unpacked as the office document whose parts lie in `folder`."""
+    """Raise CannotRead unless the data is safe to unpack as the office document whose parts are in `folder`.
+
+    The declared sizes bound what Python's zipfile unpacks. A bomb is refused by its declared sizes; one with false
+    sizes is cut and found damaged. No office program writes a document type declaration (ECMA-376, part 2), and without
+    a declaration there are no entities.
+    """
     expected = _FOLDERS[folder]
     if data.startswith(_OLE):
         raise _in_old_form(data, expected)
@@ -85,5 +85,5 @@ def _refuse_declaration(archive: ZipFile, name: str) -> None:
         try:
             while chunk := part.read(_CHUNK):
                 parser.Parse(chunk, False)
-        except (_RootReached, expat.ExpatError):  # what is wrong with a damaged part, its reader says
+        except (_RootReached, expat.ExpatError):  # the part's reader reports the damage
             return

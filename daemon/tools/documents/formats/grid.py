@@ -1,4 +1,4 @@
-"""Cuts the rows of a table into sections that are short enough to be shown, each under the table's first row."""
+"""The sections of a table: its rows in short groups, each under the table's first row."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -6,21 +6,21 @@ from daemon.core.text import visible_line
 from daemon.tools.documents.document import MOST_ROWS, Section
 
 ROWS, CHARACTERS = 40, 1_200
-"""A section ends after so many rows, or before it would be longer than this."""
+"""The most rows of a section, and the most characters."""
 
 _LONGEST_HEAD = 300  # characters of the first row that are repeated
 BETWEEN = " | "
-"""What stands between two cells of a row."""
+"""The separator between two cells of a row."""
 
 
 class TooManyRows(Exception):
-    """More than MOST_ROWS rows; those before were given."""
+    """A table has more than MOST_ROWS rows; those before were yielded."""
 
 
 def sections(rows: Iterable[Sequence[str]], where: str) -> Iterator[Section]:
-    """The rows that aren't empty; places count every row from 1, as spreadsheets do. Raises TooManyRows.
+    """Yield the rows that aren't empty. Places count every row from 1, as spreadsheets do. Raises TooManyRows.
 
-    `where` stands before the rows in a place, such as `sheet Q3, `.
+    `where` precedes the rows in a place, such as `sheet Q3, `.
     """
     head, size, first, last = "", 0, 0, 0
     held: list[str] = []
@@ -45,7 +45,7 @@ def sections(rows: Iterable[Sequence[str]], where: str) -> Iterator[Section]:
 
 
 def _is_head(row: Sequence[str], line: str) -> bool:
-    """Whether a first row names columns: several cells, none of them a number."""
+    """Return True if a first row names columns: several cells, none of them a number."""
     named = [cell for cell in row if cell.strip()]
     return len(named) > 1 and len(line) <= _LONGEST_HEAD and not any(map(_is_number, named))
 

@@ -1,4 +1,4 @@
-"""What the readers of all kinds share: what they give, and how they refuse."""
+"""The results and refusals that all readers of documents share."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from daemon.tools.documents.marks import what_it_is
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A sentence on what of the document is not read."""
+    """A sentence about a part of the document that is not read."""
 
     sentence: str
 
 
 Read = Iterator[Section | LeftOut]
-"""What a reader gives, in the order of the document. It may raise CannotRead at any time, and anything else too."""
+"""The results of a reader, in the order of the document. A reader may raise CannotRead or any other error."""
 
 
 class CannotRead(Exception):
-    """A document can't be read: `sentence` says why, `hint` what its owner may do, `why` is the code of the reason."""
+    """A document can't be read: `sentence` says why, `hint` is the remedy, `why` is the code of the reason."""
 
     def __init__(self, sentence: str, hint: str, why: Why = Why.DAMAGED) -> None:
         super().__init__(sentence)
@@ -33,6 +33,5 @@ NO_TEXT = "it holds no text", "nothing to do unless text is expected: then save 
 
 
 def misnamed(data: bytes, expected: str) -> CannotRead:
-    """The refusal of a file that is not what its name says."""
     sentence = f"it is no {expected}, but begins like {what_it_is(data)}"
     return CannotRead(sentence, "give it the name of what it is", Why.MISNAMED)

@@ -1,4 +1,4 @@
-"""Reads the pages of a PDF, and what was filled into its form."""
+"""The reader of a PDF: its pages, and the values of its form."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,15 +14,15 @@ from daemon.tools.documents.formats.parts import NO_TEXT, PROTECTED, CannotRead,
 from daemon.tools.documents.marks import PDF_WITHIN
 
 _MOST_NAMED = 20  # pages
-_IMAGE = re.compile(rb"/Subtype\s*/Image\b")  # of its dictionary, which no file may compress
+_IMAGE = re.compile(rb"/Subtype\s*/Image\b")  # in the image's dictionary, which is never compressed
 
 
 def read(data: bytes) -> Read:
-    """The values of its form and the text of each page; places are counted as programs that show PDFs count them."""
+    """Yield the values of the form and the text of each page. Pages count as in PDF viewers."""
     begin = data[:PDF_WITHIN].find(b"%PDF-")
     if begin < 0:
         raise misnamed(data, "PDF")
-    reader = PdfReader(BytesIO(data[begin:]))  # its places are counted from its mark
+    reader = PdfReader(BytesIO(data[begin:]))  # its offsets count from this mark
     if reader.is_encrypted and not reader.decrypt(""):
         raise CannotRead(*PROTECTED)
     count, unread = len(reader.pages), list[int]()
@@ -39,7 +39,7 @@ def read(data: bytes) -> Read:
 
 
 def _form(reader: PdfReader) -> Read:
-    """The filled fields, a line each; a page shows none of them as its text."""
+    """Yield the filled fields, a line each, which no page shows as its text."""
     try:
         fields = reader.get_fields() or {}
         lines = [
@@ -57,7 +57,6 @@ def _form(reader: PdfReader) -> Read:
 
 
 def _in_a_line(value: object) -> str:
-    """The value of a field; empty for one that is not filled, not ticked, or a signature."""
     if isinstance(value, NameObject):
         return "" if value == "/Off" else visible_line(value.removeprefix("/"))
     if isinstance(value, list):
@@ -66,13 +65,13 @@ def _in_a_line(value: object) -> str:
 
 
 def _pages(reader: PdfReader, count: int, unread: list[int]) -> Iterator[Section]:
-    """The pages with text; the numbers of those that can't be read are put into `unread`."""
+    """Yield the pages with text. The numbers of unreadable pages are added to `unread`."""
     for number in range(1, count + 1):
         try:
             text = reader.pages[number - 1].extract_text()
         except MemoryError:
             raise
-        except Exception:  # noqa: BLE001  # a damaged page spoils no other, and the package raises all kinds
+        except Exception:  # noqa: BLE001  # a damaged page spoils only itself, and the package raises all kinds
             unread.append(number)
             continue
         if text.strip():
@@ -89,7 +88,7 @@ def _without_text(data: bytes, reader: PdfReader, unread: Sequence[int]) -> Cann
 
 
 def _in_words(pages: Sequence[int]) -> str:
-    """Page numbers, runs of them as first and last: `3, 7-9`."""
+    """Return page numbers as text, runs of them as first and last: `3, 7-9`."""
     runs = [[page for _, page in run] for _, run in groupby(enumerate(pages), lambda pair: pair[1] - pair[0])]
     named = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
     return ", ".join(named[:_MOST_NAMED]) + (" and more" if len(named) > _MOST_NAMED else "")

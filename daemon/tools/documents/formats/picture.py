@@ -1,4 +1,4 @@
-"""Reads a picture: its size, its main colour, and a small copy that carries none of its hidden data."""
+"""The reader of a picture: its size, its main colour, and a small copy without its hidden data."""
 
 import base64
 from io import BytesIO
@@ -21,17 +21,17 @@ from daemon.tools.documents.document import Section, Why
 from daemon.tools.documents.formats.parts import CannotRead, Read, misnamed
 
 TYPE, SIZE, COLOR, COPY = "type", "size", "color", "copy"
-"""The places of what is found: the media type, `width height` in pixels, `#rrggbb`, and a JPEG in base64."""
+"""The places of the results: the media type, `width height` in pixels, `#rrggbb`, and a JPEG in base64."""
 
 MOST_PIXELS: Final = 40_000_000
-"""Pixels of the largest picture that is unpacked; a file of a few bytes can claim any number."""
+"""Pixels of the largest picture that is unpacked. A file of a few bytes can claim any number."""
 
-_LONGEST_SIDE: Final = 1_568  # pixels; the models that see scale larger pictures down to about this
+_LONGEST_SIDE: Final = 1_568  # pixels; models scale larger pictures down to about this
 _LARGEST_COPY: Final = 1_200_000  # bytes
 _QUALITIES: Final = (85, 60, 35)
-_LOOKED_AT: Final = 64  # pixels of each side by which the main colour is measured
+_LOOKED_AT: Final = 64  # pixels of each side for the measurement of the main colour
 _COLORS: Final = 8
-_READERS: Final = (  # loaded here, since nothing can be opened once reading has begun
+_READERS: Final = (  # loaded here, since no file can be opened once reading has begun
     *(BmpImagePlugin, GifImagePlugin, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin),
 )
 _FORMATS: Final = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
@@ -43,14 +43,14 @@ ImageFile.LOAD_TRUNCATED_IMAGES = False
 
 
 def read(data: bytes) -> Read:
-    """What is measured of a picture, each as a section; of a moving one the first frame."""
+    """Yield the measurements of a picture, each as a section. Of an animation the first frame is read."""
     try:
         with Image.open(BytesIO(data), formats=_FORMATS) as opened:
             width, height = opened.size
             if width * height > MOST_PIXELS:
                 raise CannotRead(*_TOO_LARGE)
             media_type = Image.MIME.get(opened.format or "", "application/octet-stream")
-            opened.draft("RGB", (_LONGEST_SIDE, _LONGEST_SIDE))  # a JPEG is unpacked no larger than it is needed
+            opened.draft("RGB", (_LONGEST_SIDE, _LONGEST_SIDE))  # a JPEG is unpacked no larger than needed
             picture = _on_white(ImageOps.exif_transpose(opened))
     except Image.DecompressionBombError as error:
         raise CannotRead(*_TOO_LARGE) from error

@@ -1,4 +1,4 @@
-"""Reads a presentation: the texts, tables and notes of each slide; macros are never run."""
+"""The reader of a presentation: the texts, tables and notes of each slide. Macros are never run."""
 
 from collections.abc import Iterable, Iterator
 from io import BytesIO
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pptx.shapes.group import GroupShape
     from pptx.slide import Slide
 
-_DEEPEST = 16  # groups within groups
+_DEEPEST = 16  # nested groups
 
 
 def read(data: bytes) -> Read:
-    """The text of each slide."""
+    """Yield the text of each slide."""
     check(data, "ppt/")
     slides = Presentation(BytesIO(data)).slides
     found = False

@@ -1,4 +1,4 @@
-"""Reads a table of comma-separated values, in whatever encoding and with whatever separator it was written."""
+"""The reader of a table of separated values, in any encoding and with any common separator."""
 
 import csv
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ _LOOKED_AT = 50  # rows
 
 
 def read(data: bytes) -> Read:
-    """The rows in blocks."""
+    """Yield the rows in blocks."""
     found_text = decoded(data)
     if found_text is None or what_it_is(data) is not Data.TEXT:
         raise misnamed(data, "table")
     text, encoding = found_text
-    csv.field_size_limit(MOST_BYTES)  # of one cell: a quote that is never closed makes one of all that follows
+    csv.field_size_limit(MOST_BYTES)  # of one cell, since an unclosed quote makes one cell of the rest
     found = False
     try:
         for one in sections(_rows(text), ""):
@@ -41,7 +41,7 @@ def _rows(text: str) -> Iterator[list[str]]:
 
 
 def _separator(text: str) -> str:
-    """The separator that cuts the first rows into equally many cells, the more the better."""
+    """Return the separator that cuts the first rows into equally many cells, the more the better."""
 
     def fit(separator: str) -> tuple[bool, int, int]:
         rows = islice(csv.reader(StringIO(text[:_SAMPLE], newline=""), delimiter=separator), _LOOKED_AT)

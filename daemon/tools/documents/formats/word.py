@@ -1,7 +1,4 @@
-"""Reads a Word document: paragraphs and tables under their headings; macros are never run.
-
-Page numbers are made by the program that prints a document, so a place is its heading, or else its paragraphs.
-"""
+"""The reader of a Word document: paragraphs and tables under their headings. Macros are never run."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -31,13 +28,16 @@ _ABOUT_FRAMES = qn("w:sdtPr"), qn("w:sdtEndPr"), qn("w:smartTagPr"), qn("w:custo
 _FRAMES = qn("w:sdt"), qn("w:sdtContent"), qn("w:smartTag"), qn("w:customXml"), qn("w:fldSimple")
 _LONGEST_HEADING = 60
 _CHARACTERS = 1_200  # of a section without a heading
-_DEEPEST = 8  # tables within tables
+_DEEPEST = 8  # nested tables
 
 
 def read(data: bytes) -> Read:
-    """The text below each heading; before the first one, and where there is none, in blocks of paragraphs."""
+    """Yield the text below each heading. Text without a heading is yielded in blocks of paragraphs.
+
+    Places are headings or paragraphs: page numbers are made by the program that prints a document.
+    """
     check(data, "word/")
-    PartFactory.part_type_for[_MACRO] = DocumentPart  # the package refuses documents with macros otherwise
+    PartFactory.part_type_for[_MACRO] = DocumentPart  # else the package refuses documents with macros
     part = cast("DocumentPart", Package.open(BytesIO(data)).main_document_part)
     if not isinstance(part, DocumentPart):
         raise CannotRead("its main part is no Word document", "save it anew with an office program", Why.OTHER_FORMAT)
@@ -52,9 +52,9 @@ def read(data: bytes) -> Read:
 
 
 def _accept_changes(document: "BaseOxmlElement") -> bool:
-    """Leave out what is deleted, and put what stands in a frame of its own, such as an insertion, in its place.
+    """Remove deleted text, and replace insertions and other frames by their content, both of which the package skips.
 
-    The package passes over both. Gives whether there were tracked changes.
+    Returns True if there were tracked changes.
     """
     changed = any(True for _ in document.iter(*_DELETED, *_INSERTED))
     for row in document.xpath("//w:tr[w:trPr/w:del]"):
@@ -98,7 +98,7 @@ def _is_heading(paragraph: Paragraph) -> bool:
 
 
 def _rows(table: Table, depth: int) -> Iterator[str]:
-    """The rows of a table, a line each; a cell that spans several columns stands once."""
+    """Yield the rows of a table, a line each. A cell that spans several columns is yielded once."""
     for row in table.rows:
         cells = {id(cell._tc): cell for cell in row.cells}  # noqa: SLF001  # nothing public tells merged cells apart
         line = BETWEEN.join(_cell(cell, depth) for cell in cells.values()).rstrip(" |")

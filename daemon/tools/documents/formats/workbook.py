@@ -1,4 +1,4 @@
-"""Reads the sheets of a workbook: values as they were last calculated; macros are never run."""
+"""The reader of the sheets of a workbook, with values as last calculated. Macros are never run."""
 
 import datetime as dt
 import re
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
 _MOST_COLUMNS = 256
-_LONGEST_NAME = 31  # characters, as Excel has it
+_LONGEST_NAME = 31  # characters, Excel's limit
 _MOST_ZEROS = 32
-_TEXTS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')  # of a number format; and its colours
+_TEXTS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')  # texts and colours of a number format
 
 
 def read(data: bytes) -> Read:
-    """The rows of every sheet in blocks; where no value is stored, the formula stands."""
+    """Yield the rows of every sheet in blocks. A cell without a stored value shows its formula."""
     check(data, "xl/")
     unstyled = _pass_over_broken_styles()
     valued = load_workbook(BytesIO(data), read_only=True, data_only=True, keep_links=False)
@@ -54,9 +54,9 @@ def read(data: bytes) -> Read:
 
 
 def _pass_over_broken_styles() -> list[Exception]:
-    """Have the package read values without styles where it can't read these; what it stumbled over is noted.
+    """Let the package read values without styles if it can't read the styles. Returns the list of its errors.
 
-    This process reads one document and ends.
+    The patch is permanent: this process reads one document and ends.
     """
     stumbled: list[Exception] = []
     apply = stylesheet.apply_stylesheet
@@ -66,16 +66,16 @@ def _pass_over_broken_styles() -> list[Exception]:
             apply(archive, book)
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001  # the package raises all kinds for what it does not know
+        except Exception as error:  # noqa: BLE001  # the package raises all kinds of errors for unknown styles
             stumbled.append(error)
 
-    excel.apply_stylesheet = apply_if_whole  # type: ignore[attr-defined]  # its stub leaves out what it imports
+    excel.apply_stylesheet = apply_if_whole  # type: ignore[attr-defined]  # its stub omits its imports
     return stumbled
 
 
 def _rows(sheet: "ReadOnlyWorksheet", same: "ReadOnlyWorksheet") -> Iterator[list[str]]:
     for one in (sheet, same):
-        one.reset_dimensions()  # what the file says of its size need not be true
+        one.reset_dimensions()  # the size that the file declares may be false
     cells = cast("Worksheet", sheet).iter_rows(max_col=_MOST_COLUMNS)
     formulas = cast("Worksheet", same).iter_rows(max_col=_MOST_COLUMNS, values_only=True)
     for row, written in zip_longest(cells, formulas, fillvalue=()):
@@ -86,10 +86,7 @@ def _rows(sheet: "ReadOnlyWorksheet", same: "ReadOnlyWorksheet") -> Iterator[lis
 
 
 def _shown(cell: "Cell | MergedCell") -> str:
-    """A value as its number format shows it, where that is a percentage, leading zeros or hours beyond a day.
-
-    No digit of it is rounded away.
-    """
+    """Return a value in its number format for percentages, leading zeros and hours beyond a day, unrounded."""
     value, form = cell.value, _format_of(cell)
     if isinstance(value, dt.timedelta) and not value.microseconds:
         minutes, seconds = divmod(abs(int(value.total_seconds())), 60)
@@ -106,7 +103,7 @@ def _shown(cell: "Cell | MergedCell") -> str:
 def _format_of(cell: "Cell | MergedCell") -> str:
     try:
         return str(cell.number_format)
-    except IndexError:  # it names a format that the file does not hold
+    except IndexError:  # the file lacks the format that it names
         return ""
 
 
