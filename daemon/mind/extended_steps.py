@@ -1,4 +1,4 @@
-"""Leads other words for *who is working on what?* to the list that is shown without a model."""
+"""The extended steps of a soul: its own creativity for a step, and the list of who works on what."""
 
 from dataclasses import replace
 from pkgutil import iter_modules
@@ -28,11 +28,10 @@ _SHOWN = (
 
 
 def knows_of_sessions(context: ProcessContext) -> bool:
-    """Whether there is a session that all who read may know of."""
     return bool(context.cycle.at_work)
 
 
 async def show_who_works(context: ProcessContext) -> str:
-    """Put the list below the reply; gives what the prompt says."""
+    """Put the list below the reply, and return the sentence for the prompt."""
     context.motor.show_below(listed(context.cycle.at_work, context.motor.words))
     return _SHOWN

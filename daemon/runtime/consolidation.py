@@ -1,4 +1,4 @@
-"""Looks through what is remembered while nobody speaks: each slot once, audience by audience, within a budget."""
+"""Consolidates memory while no user speaks: each slot once, audience by audience, within a budget."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ POLL_S: Final = 2.0
 """Seconds between two looks for a slot, or for an order of another process."""
 
 QUIET_MS: Final = 30 * 60_000
-"""How long nobody may have spoken before a slot begins, or goes on with the next audience."""
+"""Milliseconds without a word of any user before a slot begins, or goes on with the next audience."""
 
 _LOOK_S: Final = 0.5
 _LEARNING_S: Final = 300.0  # that it waits for what was said last to be looked through
@@ -38,7 +38,7 @@ MakesMind = Callable[[Soul, Callable[[LLMCall], None], Charge, Sequence[Audience
 
 @dataclass(frozen=True, slots=True)
 class NightPlan:
-    """When it is done (a crontab, or `off`; an IANA zone, '' for where most people live), and for how many tokens."""
+    """The schedule (a crontab, or `off`), its IANA zone ('' for where most people live), and the token budget."""
 
     every: str
     zone: str
@@ -47,11 +47,11 @@ class NightPlan:
 
 @dataclass(slots=True)
 class Consolidator:
-    """Consolidates the memory of one soul; several daemons may share one memory.db, and one of them does a slot.
+    """The consolidator of the memory of one soul. Daemons that share one memory.db do each slot once.
 
-    `mind` makes a mind as `CycleServices.mind` does. `sweep` ends visits that fell silent (ms) and queues the look
-    at all that waits to be looked through; `learn` does the next job by which something is learned, and is False when
-    none is due. `has_room`: the disk has space for more than people's words.
+    `mind` makes a mind as `CycleServices.mind` does. `sweep` ends visits that fell silent (ms) and queues all pending
+    looks. `learn` does the next learning job, and is False when none is due. `has_room`: the disk has space for more
+    than people's words.
     """
 
     clock: Clock
@@ -72,7 +72,7 @@ class Consolidator:
             await self.clock.sleep(await self.look())
 
     async def look(self) -> float:
-        """Do what is due; gives the seconds until the next look. Raises StoreError."""
+        """Do what is due, and return the seconds until the next look. Raises StoreError."""
         newest = await self.stores.slots.newest()
         due = await self._due(newest)
         if due is None or not newest.free:
@@ -92,7 +92,7 @@ class Consolidator:
         return POLL_S
 
     async def _due(self, newest: Newest) -> tuple[int, bool] | None:
-        """The time of the slot to begin or to go on with, and whether it was ordered; None for none."""
+        """Return the time of the slot to begin or to go on with, and whether it was ordered, None for none."""
         now, every = self.clock.now_ms(), self.plan.every
         if newest.ordered_ms is not None:
             return newest.ordered_ms, True
@@ -144,7 +144,10 @@ class Consolidator:
             await clock.sleep(_LOOK_S)
 
     async def _may_go_on(self, slot: Slot) -> bool:
-        """Whether the next audience may be looked at: people come first. What an admin ordered waits for them here."""
+        """Return whether the next audience may be looked at: people come first.
+
+        An admin's order waits for them here.
+        """
         while slot.by_hand and not await self.stores.slots.quiet(0):
             await self.clock.sleep(_LOOK_S)
         return self._room() and (slot.by_hand or await self.stores.slots.quiet(QUIET_MS))
@@ -161,7 +164,10 @@ class Consolidator:
         return room
 
     async def _consolidate(self, night: Night) -> str:
-        """All parts for one audience; gives why one failed, which stops no other part and no other audience."""
+        """Do all parts for one audience, and return why one failed.
+
+        A failure stops no other part and no other audience.
+        """
         error, cut = "", ""
         for name, part in self.parts.items():
             try:

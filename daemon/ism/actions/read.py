@@ -1,4 +1,4 @@
-"""Read: open a passage that Research found, and read on in its document."""
+"""The action Read: open a passage that Research found, and read on in its document."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,10 @@ _NUMBER = re.compile(r"[0-9]{1,6}")
 
 
 def read(context: ProcessContext, problem: Problem) -> Action:
-    """The input is the number of a passage, then that of a page; only what was found in this problem is opened."""
+    """Build the action. Its input is the number of a passage, then that of a page.
+
+    Only passages found in this problem are opened.
+    """
 
     async def handle(use: ActionUse) -> Recurse:
         number, page = number_and_page(use.input)
@@ -34,13 +37,13 @@ def read(context: ProcessContext, problem: Problem) -> Action:
 
 
 def number_and_page(words: str) -> tuple[int, int]:
-    """The first two numbers in an input: of a passage, zero without any, and of a page, one without a second."""
+    """Return the first two numbers of an input: the passage (0 without any) and the page (1 without a second number)."""
     given = [int(one) for one in _NUMBER.findall(words)]
     return (given[0] if given else 0), (given[1] if given[1:] else 1)
 
 
 async def _opened(context: ProcessContext, problem: Problem, number: int, page: int) -> str:
-    """A page of what begins with a passage, or one sentence on why there is none. Raises StoreError."""
+    """Return a page that begins with a passage, or one sentence on why there is none. Raises StoreError."""
     passage = problem.found[number - 1]
     following = await _following(context, passage)
     if not following:
