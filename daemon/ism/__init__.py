@@ -40,7 +40,7 @@ async def run_ism(
     spent_so_far: Spent = Spent(),  # noqa: B008 - a frozen value
     note: Note,
 ) -> ISMResult:
-    """Choose and act until an action answers or moves on, the goal or a limit is reached, or a new message arrives.
+    """Choose and act until an action answers or moves on, a limit or the goal is reached, or a message arrives.
 
     `usage` returns the tokens and US dollars that `mind` has used so far, of which only the growth counts. `internal`
     and `spent_so_far` come from the result of earlier work that is resumed here. Raises StoreErrors and what
@@ -105,7 +105,7 @@ class _Work:
         """Return the best answer so far. Raises Interrupted unless a limit is met, and what `conclude` raises."""
         await self._note(LoopEvent(Progress.CONCLUDING, self._loops, detail=why))
         concluding = self._machine.conclude(self._in_mind(), why)
-        if self._machine.limits.met_by(self._spent()):  # nothing is left for a new message; it gets a turn of its own
+        if self._machine.limits.met_by(self._spent()):  # a new message gets a separate turn
             return await concluding
         return await self._interrupt.unless_called(concluding)
 
@@ -242,7 +242,6 @@ class _Work:
 
 
 def _identity(action: ChosenAction) -> tuple[str, str]:
-    """Return an action's identity: its name, and its input without regard to case, spaces and character forms."""
     return action.name, " ".join(unicodedata.normalize("NFKC", action.input).casefold().split())
 
 

@@ -233,8 +233,8 @@ _ANSWERS = (
 async def lapsed(context: ProcessContext, problem: Problem) -> Transition | None:
     """Return the transition with which the message is answered if the problem's open question has lapsed, else None.
 
-    The question lapses with the visit in which it was asked, and with the first message that does not answer it. A
-    model decides the latter, and its failure counts as an answer.
+    The question lapses with its visit, and with the first message that does not answer it. A model decides the latter,
+    and its failure counts as an answer.
     """
     if not problem.asks or context.perception.modality is not Modality.WORDS:
         return None

@@ -92,8 +92,8 @@ _NUMBERS = Citations(r"\d{1,3}")
 class _Kept(BaseModel):
     """The form in memory.db. `internal` is JSON text, `found` holds pairs of source and text.
 
-    `open` lists the places in `found` of passages that not only members may read. `documents` holds path and line of
-    passages of the library, `of_rooms` the private room of a passage, `ids` the id of a memory.
+    `open` lists the places in `found` of passages that not only members may read. `documents` holds path and line of a
+    library's passage. `of_rooms` holds the private room of a passage, `ids` the id of a memory.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -118,7 +118,7 @@ class Problem:
 
     `asker` is the platform id of the user who has the problem, empty if unknown. `asks` is true while it waits for the
     answer to a question. `approval` is the id of an undecided question for permission. `members_only` and `rooms`
-    describe the readers during the work: thoughts may rest on what only members, or members of these private rooms,
+    describe the readers during the work. Thoughts may rest on what only members, or members of these private rooms,
     may know.
     """
 
@@ -182,8 +182,9 @@ class Problem:
         return kept.model_dump(mode="json")
 
     def keep_for(self, readers: Readers) -> None:
-        """Drop what the readers may not know: passages for members alone or of other rooms, and the thoughts resting
-        on them.
+        """Drop the passages that the readers may not know, and then the thoughts that may rest on them.
+
+        These are passages for members alone, and those of private rooms that the readers aren't in.
         """
         if (self.members_only and not readers.members_only) or not self.rooms <= readers.rooms:
             self.found = [one for one in self.found if readers.members_only or not one.members_only]
@@ -192,7 +193,7 @@ class Problem:
         self.members_only, self.rooms = readers.members_only, readers.rooms
 
     def number(self, passage: Passage) -> int:
-        """Keep a passage and return the number by which it is cited, or 0 where there is no room for it."""
+        """Keep a passage and return the number by which it is cited, 0 where there is no room for it."""
         kept = _in_form(passage)
         if kept not in self.found:
             if len(self.found) >= MOST_FOUND or sum(map(_size, (*self.found, kept))) > _FOUND_BYTES:
@@ -226,7 +227,6 @@ class Problem:
 
 
 def _in_form(passage: Passage) -> Passage:
-    """Return a passage as it is stored: its source on one line without backticks, its text cut."""
     source = one_line(passage.source.replace("`", "'"))
     return Passage(
         _cut(source, _SOURCE_CAP, _SOURCE_BYTES) or "somewhere",
@@ -250,7 +250,6 @@ def _size(passage: Passage) -> int:
 
 
 def _newest(internal: WorkingMemory) -> Iterator[Memory]:
-    """Yield the newest memories first, as many as fit."""
     left = _INTERNAL_BYTES
     for one in reversed(internal.memories):
         kept = replace(one, content=storable(one.content), name=storable(one.name) if one.name else one.name)
@@ -323,14 +322,12 @@ def without_work(memory: WorkingMemory) -> WorkingMemory:
 
 
 def _ordered(memory: WorkingMemory, regions: tuple[str, ...]) -> WorkingMemory:
-    """Order these regions of the work before the talk, and drop the other regions of the work."""
     order = [name for name in memory.regional_order if name not in REGIONS]
     place = order.index(DEFAULT_REGION) if DEFAULT_REGION in order else len(order)
     return memory.with_regional_order(*order[:place], *regions, *order[place:])
 
 
 def _log(internal: WorkingMemory) -> Iterator[str]:
-    """Yield one line per choice or observation, oldest first, as many of the newest as fit."""
     lines: list[str] = []
     left = LOG_TOKENS
     for one in reversed(internal.memories):

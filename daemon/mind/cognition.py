@@ -1,4 +1,4 @@
-"""The Mind, the one place that calls a model: it runs steps, repairs a bad answer once, and records each call."""
+"""The Mind, the one place that calls a model: it runs steps, repairs a bad answer, and records each call."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -33,15 +33,16 @@ _SHORTER = "(Your last answer met its length limit before anything was said: be 
 
 
 def reopened(step: Step[T], fault: WrongOpening) -> Step[T]:
-    """Return the step with a cue that names the fault of its reply's opening, and without another check of the
-    opening.
+    """Return the step with a cue that names the fault of its reply's opening.
+
+    The new opening is not checked again.
     """
     cue = f"{step.cue}\n\n" if step.cue else ""
     return replace(step, opening=None, cue=f"{cue}(Your last answer was not shown: {fault.message}.)")
 
 
 def corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> tuple[WorkingMemory, Step[T]]:
-    """Return the step's own repair, or the step with the faulty answer as data and a cue that names the fault."""
+    """Return the step's own repair, or the step again with the faulty answer and its fault."""
     if step.repair is not None:
         return memory, replace(step.repair(), cue=_SHORTER if isinstance(fault, CutShort) else "")
     faulty = fault.reply[:FAULTY_CAP] or "(it was empty)"
@@ -62,14 +63,14 @@ async def _no_caps(_prompt: Prompt) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """The runner of steps. `render` makes prompts, `record` receives an LLMCall however it ended, `cost` prices a
-    call.
+    """The runner of steps.
 
-    If a model fails before its answer was shown, the next allowed model is asked. `reserve` sets aside what a call can
-    cost and returns the id under which `record` settles it. It raises CapMet where a cap of the day leaves no room;
-    then a cheaper model may be asked. `habits` hold what is known of the models. `audience` is the audience whose
-    words the prompts may hold, and decides which models may be asked (None: only the roles' own). `rooms` are private
-    rooms whose words they may hold, too. Every answer passes an AnswerFilter.
+    `render` makes prompts, `record` receives an LLMCall however it ended, `cost` prices a call. If a model fails
+    before its answer was shown, the next allowed model is asked. `reserve` sets aside what a call can cost and returns
+    the id under which `record` settles it. It raises CapMet where a cap of the day leaves no room; then a cheaper
+    model may be asked. `habits` hold what is known of the models. `audience` is the audience whose words the prompts
+    may hold. It decides which models may be asked (None: only the roles' own). `rooms` are private rooms whose words
+    they may hold, too. Every answer passes an AnswerFilter.
     """
 
     llm: LLM
@@ -160,7 +161,7 @@ class Mind:
 
 
 class _Attempt(Generic[T]):
-    """One call of the first of some models, which passes on the visible text, reads the value and leaves one record."""
+    """One call of the first of some models, which streams visible text, reads the value and leaves one record."""
 
     value: T
 
@@ -289,7 +290,7 @@ class _Attempt(Generic[T]):
         return bool(self._led)
 
     def _require_opening(self) -> None:
-        """Raise WrongOpening where the step finds a fault with the reply's opening tag, before a word of it is shown."""
+        """Raise WrongOpening for a fault of the reply's opening tag, before a word of the reply is shown."""
         opening, judge = self._filter.opening, self._step.opening
         if judge is not None and opening and not self._led and (fault := judge(opening)):
             raise WrongOpening(fault)
@@ -337,10 +338,7 @@ class _Attempt(Generic[T]):
         return round((self._mind.clock.monotonic() - self._began) * 1000)
 
     def _estimate(self, outcome: str) -> Completion:
-        """Estimate the use of a call that was cut off before its provider reported it.
-
-        It is nothing if the call failed at once.
-        """
+        """Estimate the use of a call that was cut off before its provider reported it, nothing if it failed at once."""
         if self._prompt is None or not (self.begun or outcome == "cancelled"):
             return Completion(self.models[0])
         asked = estimate_tokens(_as_text(self._prompt))

@@ -1,4 +1,4 @@
-"""The matter of a conversation: the exchanges on it, the one thought of depth about it, and facts that say the same."""
+"""The matter of a conversation, the one thought of depth about it, and facts that say the same."""
 
 import asyncio
 import unicodedata
@@ -29,7 +29,7 @@ STEERS = (
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """A topic of the soul's state, the exchanges on it in a row, and the thought about it, empty before there is one."""
+    """A topic of the soul's state, the exchanges on it in a row, and the thought about it, empty at first."""
 
     topic: str = ""
     exchanges: int = 0
@@ -196,7 +196,7 @@ def _pairs(lines: Sequence[Line]) -> Iterator[tuple[Line, Line]]:
 
 
 def _in_order(one: Line, other: Line) -> Pair:
-    """Order two lines: the better proved one stays. Of two equal ones the older stays, since it says since when."""
+    """Order two lines. The better proved one stays, of two equal ones the older, since it says since when."""
     stays, goes = sorted((one, other), key=lambda line: (_RANK.index(line.trust), line.seq))
     return Pair(stays, goes)
 

@@ -43,14 +43,13 @@ _MOST_REMEMBERED = 5  # in one cycle
 
 
 class Motor:
-    """The collector of the effects of one cycle. `speech` streams the reply to users; None shows nothing before the
-    commit.
+    """The collector of the effects of one cycle.
 
-    Only `settle` decides what the reply is. Streamed text is a draft, which the channel replaces if it differs.
-    `words` are those of the daemon's own lines, `calls` the model calls of the cycle so far. `annotations` are stored
-    privately with the reply. `heir` is the soul that gets the thread with the reply, empty for none. `dates` maps the
-    times in the daemon's own lines to moments (ms, UTC). `drawn_on` maps citation marks to the passages looked up for
-    the reply.
+    `speech` streams the reply to users; None shows nothing before the commit. Only `settle` decides what the reply is.
+    Streamed text is a draft, which the channel replaces if it differs. `words` are those of the daemon's own lines,
+    `calls` the model calls of the cycle so far. `annotations` are stored privately with the reply. `heir` is the soul
+    that gets the thread with the reply, empty for none. `dates` maps the times in the daemon's own lines to moments
+    (ms, UTC). `drawn_on` maps citation marks to the passages looked up for the reply.
     """
 
     def __init__(
@@ -248,7 +247,7 @@ class Motor:
         self.cross_post = cross_post
 
 
-_LONGEST: Final = 200  # characters of a goal in a line of the house
+_LONGEST: Final = 200  # characters of a goal in the daemon's lines
 _UNNAMED: Final = "…"
 
 _OPENING: Final = f"""\

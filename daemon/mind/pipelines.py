@@ -1,4 +1,4 @@
-"""The pipelines of a reply (the fixed one of seed 000, one whole thought of seed 002), and the run of the processes."""
+"""The pipelines of a reply, fixed (seed 000) or as one whole thought (seed 002), and the run of the processes."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -31,7 +31,7 @@ from daemon.soul import Mode
 from daemon.soul_engine import with_mode, with_stance
 
 Setting = Callable[[WorkingMemory], WorkingMemory]
-"""A function that adds what only one reply of one process needs: a mode, a stance, what the process keeps in mind."""
+"""A function that adds what only one reply of one process needs, such as a mode or a stance."""
 
 _THINK = "What is this person after, and what do you make of it?"
 
@@ -195,8 +195,8 @@ async def _split(
 ) -> WorkingMemory | Transition:
     """Run one call per step: a private thought and the reply. Jobs do the checks afterwards.
 
-    The thought says what is called for. A model that only lost the form of one call speaks without the thought, except
-    in a mode, which only the thought can leave.
+    The thought says what is called for. A model that only lost the form of one call speaks without the thought. In a
+    mode it keeps the thought, which alone can leave the mode.
     """
     soul, memory = context.soul, setting(context.memory)
     if soul.pipeline == "split" or may_leave_a_mode(context):
@@ -257,8 +257,8 @@ async def run_processes(
 ) -> ProcessRun:
     """Run the current or visited process, and the targets of its immediate transitions.
 
-    After a visit the conversation is in its former state again, unless the visited process transitioned or waits for
-    an answer. Raises ProcessFailed after more than ten hops, and what the processes raise.
+    After a visit the conversation returns to its former state, unless the process transitioned or waits for an answer.
+    Raises ProcessFailed after more than ten hops, and what the processes raise.
     """
     exists = state.process in processes and context.soul.may_be(state.process)
     run = _Run(context, processes, state if exists else ProcessState(FALLBACK, state.process))
@@ -310,7 +310,7 @@ class _Run:
         return self.state.process == DECISION_PROCESS and bool(self.state.process_memory)
 
     def _visit_for_decision(self) -> None:
-        """Visit the process that handles decisions, whatever the entry conditions: the approver waits for the outcome."""
+        """Visit the process for decisions, whatever the entry conditions: the approver waits for the outcome."""
         if self.state.process != DECISION_PROCESS and DECISION_PROCESS in self._processes:
             self._go_visiting(DECISION_PROCESS, "rule", "what was asked to be allowed has been decided")
 

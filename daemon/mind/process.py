@@ -138,13 +138,12 @@ async def _without_channels(_person: str, name: str) -> Room:
 class Capabilities:
     """The means of a soul to solve problems, as its admin and its folder allow.
 
-    `may_intend` returns whether a user may have one more intention, besides those planned in this cycle. `intended`
+    `may_intend` returns whether a user may have one more intention, on top of those planned in this cycle. `intended`
     lists those of a conversation, and a soul has at most `most_intentions`. `find_room` finds where to write to a
     contact, by platform id, and raises ChannelError. `approvers` may permit what a tool would change. Without
-    approvers the user who is answered may, for `approval_seconds`. `own_memory` returns what the author of a
-    perception may see of the facts known of them, and what is stored with it. `own_things` lists what waits for a
-    person. `open_library` is the part of the library that all users may read. See `Channel.shared_room` for
-    `shared_room`.
+    approvers the user who is answered may, for `approval_seconds`. `own_memory` returns the facts that the author of a
+    perception may see of themselves, and acts to store. `own_things` lists what waits for a person. `open_library` is
+    the part of the library that all users may read. See `Channel.shared_room` for `shared_room`.
     """
 
     library: Library | None
@@ -174,13 +173,12 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A wish that a person's words may express besides a reply. The list is open, see `daemon.processes.wishes`.
+    """A wish that a person's words may express, apart from a reply. The list is open, see `daemon.processes.wishes`.
 
     The model writes `word` where `meaning`, a clause about the person, is true. The triggers and hints of the soul's
-    `mode` are added to it. The wish leads to the process `to`, or `carry_out` carries it out and returns the result as
-    a sentence of the daemon for the reply. It may be followed from `origins` alone, and a process only be entered as
-    its table of entries allows. `reason` is written to the path. A wish that is carried out is offered only where it
-    `has_ground`.
+    `mode` are added to it. The wish leads to the process `to`, or `carry_out` carries it out and returns a sentence
+    for the reply. It may be followed from `origins` alone, and a process only be entered as its table of entries
+    allows. `reason` is written to the path. A wish that is carried out is offered only where it `has_ground`.
     """
 
     word: str
@@ -218,11 +216,12 @@ class CurrentCycle:
     would be refused. `notes` sends notes to other souls, None where it may not.
 
     `at_work` are the sessions of Claude Code that all readers may know of. `put_to_session` types a question or task
-    into one of them. It returns what is said of it and what is stored, None where no session may be asked. `thoughts`
-    and `at_hand` are what a soul that thinks whole thoughts has in mind. `silence` names the kind of a silent thought.
-    `promises` is how many more things the soul may promise the person here, None for none. In `quiet` hours it says
-    nothing unasked. `labels` say what the newest words and readings are about, by their text. `silent_for` is why an
-    unasked thought may say nothing, empty where it may speak. `on_alert`: the last feeling calls for a brief reply.
+    into one of them. It returns what is said of it and what is stored. It is None where no session may be asked.
+    `thoughts` and `at_hand` are what a soul that thinks whole thoughts has in mind. `silence` returns the meaning of a
+    thought without speech. `promises` is how many more things the soul may promise the person here, None for none. In
+    `quiet` hours it says nothing unasked. `labels` say what the newest words and readings are about, by their text.
+    `silent_for` is why an unasked thought may say nothing, empty where it may speak. `on_alert`: the last feeling
+    calls for a brief reply.
     """
 
     limits: Limits | None

@@ -56,7 +56,7 @@ _UNSAID: Final = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _RIM: Final = " .!,;:\"'"
-_GAP: Final = "\x00"  # stands for what the user did not say; in no quotation
+_GAP: Final = "\x00"  # replaces what the user did not say; no quotation contains it
 _MENTION: Final = re.compile(r"<[@#!][^>]*>|(?<!\w)@[\w.-]+")
 _SAME: Final = str.maketrans("‘’‚‛`´“”„‟«»‹›‐‑‒–—−", '\'\'\'\'\'\'""""""""------')  # noqa: RUF001 - quotation marks and dashes
 _SENTENCE: Final = re.compile(r"(?:[^.!?。！？؟\n]|(?<=\d)\.(?=\d)|\.(?=\w))*[.!?。！？؟…]*")  # noqa: RUF001
@@ -102,8 +102,8 @@ def meant(quote: str, said_as: SaidAs, messages: Sequence[str]) -> Evidence | Un
 def own_words_from(quote: str, messages: Sequence[str], name: str) -> str:
     """Return the sentence of a user around a quotation, after its first mention of the session, or an empty string.
 
-    Newer messages are searched first. The words before the quotation are kept, since a model chose where it begins:
-    *don't drop it* must not become *drop it*.
+    Newer messages are searched first. A model chose where the quotation begins, so the words before it are kept.
+    Otherwise *don't drop it* could become *drop it*.
     """
     wanted = _level(_composed(quote)).words.strip(f"{_RIM}?…")
     naming = re.compile(rf"(?<!\w)(?:{re.escape(_level(name).words)}|session|sitzung)(?!\w)[`*_'\",:]*")
@@ -204,7 +204,6 @@ def _fault(line: str, quote: str, names: Sequence[str]) -> Unproved | None:
 
 
 def _names(line: str, own: Sequence[str]) -> list[str]:
-    """Return the words of a line that look like names, without the first word and the user's own names."""
     known = {word for name in own for word in words_of(name)}
     found = [match for match in _NAME.finditer(line) if match.start() > 0]
     return [word for match in found for word in words_of(match.group()) if word not in known]

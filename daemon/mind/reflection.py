@@ -81,7 +81,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
 
 
 def _say_what_is_owed(motor: Motor, owed: Sequence[OpenPromise], shown: Sequence[Goal]) -> None:
-    """Have the daemon speak of all that is owed if the soul says nothing, else of what the soul was not shown."""
+    """Have the daemon speak of all that is owed if the soul is silent, else of what the soul was not shown."""
     if owed and not motor.reply:
         motor.settle(said_for_it(motor.words, owed, shown))
     elif unshown := said_for_it(motor.words, (one for one in owed if all(one.id != goal.id for goal in shown))):
@@ -94,7 +94,6 @@ def _why_silent(context: ProcessContext) -> Reason | Literal[""]:
 
 
 def _unsaid(thought: Considered, why: Reason) -> Considered:
-    """Return the thought without its speech, which no invitation allows now."""
     output = thought.output
     if not output.external_speech:
         return thought

@@ -259,7 +259,7 @@ class AnswerFilter:
         self._thought = SpeechInThought() if step.form is AnswerForm.COGNITION else None
         self._early = habit.streams_elements
         self.lead: str | None = None
-        formed = self._elements or self._thought is not None  # what stands in front shows that it is no reasoning
+        formed = self._elements or self._thought is not None  # the first tag or brace shows that it is no reasoning
         self._reasoning = InlineReasoning(streams=habit.streams_elements if formed else habit.streams_speech)
         self._tagged = TaggedOutput(wary=not habit.streams_speech)
         self._plain = PlainOutput()
@@ -279,18 +279,17 @@ class AnswerFilter:
         """End the answer, and return the rest that may be shown."""
         rest = self._late_speech() or self._reasoning.finish()
         self._look_for_lead(ended=True)
-        if self._reasoning.withdrawn:  # what was passed on is reasoning; the answer stands behind it
+        if self._reasoning.withdrawn:  # the text passed on was reasoning; the answer follows it
             self._plain = PlainOutput()
             rest = self._reasoning.text
         words = self._aloud.feed(rest) + self._aloud.finish()
         if self._guard is None or self.withdrawn:
             return ""
-        if self._elements and not self._passed:  # nothing is shown yet, so only a reply that stands is
+        if self._elements and not self._passed:  # nothing is shown yet, so only a valid reply is
             words = self._tagged.begun_reply or ""
         return self._guard.feed(words) + self._guard.finish()
 
     def _late_speech(self) -> str:
-        """Return the speech of a thought with reasoning in front, of which nothing could be shown before."""
         if self._thought is None or self._begins_with_brace:
             return ""
         self._thought = SpeechInThought()

@@ -41,7 +41,7 @@ class PrivateMarks:
     """A filter that drops what is marked as private in speech, the same for every cut of the stream.
 
     An aside in brackets that is called a thought (`(thinks: …)`) is left out. The JSON of a thought, an aside that is
-    not closed, and a fence of the prompt's data set `met`, after which nothing is passed on. A fence of people's words
+    not closed, and a fence of the prompt's data set `met`. After that nothing is passed on. A fence of people's words
     around the whole speech is removed, since a model may imitate them.
     """
 
@@ -158,9 +158,9 @@ _SPOKEN_TEXT_LONGEST_LABEL = 48
 class SpokenText:
     """A filter that removes a `Name verb: "…"` around speech, the same for every cut of the stream.
 
-    A first paragraph that is called a thought (`Thought: …`) is removed too, or its first line without a blank line
-    after it. A block with a private verb, wherever it begins, sets `is_thought`, after which nothing is let through.
-    So does what `PrivateMarks` meets, unless no verb is private: then the text is a thought itself.
+    A first paragraph that is called a thought (`Thought: …`) is removed too. Without a blank line after it, only its
+    first line is. A block with a private verb, wherever it begins, sets `is_thought`, after which nothing is let
+    through. So does what `PrivateMarks` meets, unless no verb is private: then the text is a thought itself.
     """
 
     def __init__(self, name: str, private_verbs: tuple[str, ...] = PRIVATE_VERBS) -> None:

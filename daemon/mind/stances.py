@@ -1,6 +1,4 @@
-"""The stance of each mental process, from the soul's `states/` folder or the daemon's own, and its subprocesses'
-context.
-"""
+"""The stance of each mental process, the poems of the poetic one, and the context of subprocesses."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -100,9 +98,9 @@ class SubprocessContext:
 
 
 Subprocess = Callable[[SubprocessContext], Awaitable[None]]
-"""A function that may be cancelled at any moment and run again: it writes its result in one transaction or not at all.
+"""A function that may be cancelled at any moment and run again.
 
-Raises ModelError and StoreError.
+It writes its result in one transaction or not at all. Raises ModelError and StoreError.
 """
 
 
@@ -154,7 +152,6 @@ def _named(told: str, words: tuple[str, ...]) -> str:
 
 
 def _numbered(poem: str) -> str:
-    """Number the lines that are not blank, to let the soul find line three."""
     number, lines = 0, list[str]()
     for line in poem.splitlines():
         number += bool(line.strip())

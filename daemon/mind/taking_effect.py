@@ -1,4 +1,4 @@
-"""The effects of a whole thought besides its speech (seed 002, *Motor*), each in the commit of its reply."""
+"""The effects of a whole thought apart from its speech (seed 002, *Motor*), each in the commit of its reply."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ know."""
 
 
 def take_effect(context: ProcessContext, thought: Considered, used: ToolsUsed, memory: WorkingMemory) -> None:
-    """Hand the parts of a thought to the motor, as far as the functions of the mind may act by themselves.
+    """Hand the parts of a thought to the motor, as far as the mind's functions may act by themselves.
 
     `memory` is the source of its prompt, whose ids are stored with the thought. Parts that the daemon can't carry out
     are kept with the thought.
@@ -77,7 +77,9 @@ async def look_again(context: ProcessContext, thought: Considered, used: ToolsUs
     memory = with_results(await context.cycle.look_again(memory, sought), used)
     private = "\n".join((thought.output.inner_speech, *thought.queries, *thought.calls))
     just_now = Memory(Role.USER, private, name=JUST_THOUGHT, metadata=saw())
-    before = (one for one in memory.region(THOUGHTS) if one.content != _LOOKED)  # it is told of the newest look alone
+    before = (
+        one for one in memory.region(THOUGHTS) if one.content != _LOOKED
+    )  # the model is only shown the newest look
     return memory.with_region(THOUGHTS, Memory(Role.SYSTEM, _LOOKED), just_now, *before)
 
 
@@ -101,7 +103,7 @@ def newest_words(context: ProcessContext) -> list[str]:
 
 
 def require_said(context: ProcessContext, room: Room, called: str, words: str) -> None:
-    """Raise NotSaid for a room that the person did not name, or for words to others that the person did not write.
+    """Raise NotSaid for a room that the person did not name, or for words to others that they did not write.
 
     `called` is the model's name for the room. The room of this talk is always allowed. Any words may go where all
     readers there also read along here.
@@ -160,7 +162,7 @@ class Said:
 def judged(
     change: NotesChange, standing: Sequence[Fact], said: Sequence[Said], names: Sequence[str], *, most_lost: float
 ) -> Learned:
-    """Return the accepted changes: each line proved by the user's own words, once, and as many as there is room for.
+    """Return the accepted changes: each line proved by the user's own words, once, as far as there is room.
 
     `standing` are the facts in the order of their numbers, `said` what the user wrote, newest last. Raises TooMuchLost
     if more than one line and more than the share `most_lost` would be lost. A line is lost if it is retired, or

@@ -83,7 +83,7 @@ def _sentences(time: TemporalContext, silence: str) -> Iterator[str]:
 
 
 def given_to(context: ProcessContext) -> CognitiveInput:
-    """Return the input of the thought of this moment: all that its prompt shows besides the earlier talk."""
+    """Return the input of the thought of this moment: all that its prompt shows apart from the earlier talk."""
     previous, now_ms = context.cycle.thoughts.previous, context.mind.clock.now_ms()
     held = held_in(previous)
     return CognitiveInput(
@@ -230,10 +230,10 @@ LABELS: Final = (
     *("code", "data", "money", "people", "health", "travel", "food", "weather", "security", "a document"),
 )
 _NEAREST: Final = 3
-_AT_ONCE: Final = 6  # labels that are embedded in one look, so that no reply waits for all of them
+_AT_ONCE: Final = 6  # labels embedded in one look; a reply must not wait for all
 _MOST_TEXTS: Final = 6
 _LETTERS: Final = 300  # of a text
-_APART: Final = 3.2  # deviations above texts that have nothing to do with it; below that most labels are chance
+_APART: Final = 3.2  # deviations above unrelated texts; below that most labels are chance
 _PATIENCE_S: Final = 0.15
 
 

@@ -28,13 +28,13 @@ from daemon.soul.field_types import Physio
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The time of a thought's effect (ms, UTC), and the zone of the person whom it answers, empty where it is unknown.
+    """The time of a thought's effect (ms, UTC), and the zone of the person whom it answers, empty if unknown.
 
-    An admin may allow a part long after its cycle, so a part depends on the thought and its moment alone. `surprise`
-    (0 to 1) is the greatest among the prediction errors. `values` are those of soul.toml. `moods` are the known ones,
-    empty where they were checked before. A mood has the half-life `half_life_minutes`. `mood` is the one before, and
-    `physio` describes each in the body. `wakes`: the soul may think by itself. `promises` is how many more things it
-    may promise the person, None for none. In `quiet` hours it says nothing unasked.
+    An admin may allow a part long after its cycle. A part therefore depends on the thought and its moment alone.
+    `surprise` (0 to 1) is the greatest among the prediction errors. `values` are those of soul.toml. `moods` are the
+    known ones, empty where they were checked before. A mood has the half-life `half_life_minutes`. `mood` is the one
+    before, and `physio` describes each in the body. `wakes`: the soul may think by itself. `promises` is how many more
+    things it may promise the person, None for none. In `quiet` hours it says nothing unasked.
     """
 
     now_ms: int
@@ -150,7 +150,6 @@ def goals_of(moment: Moment, output: CognitiveOutput) -> tuple[GoalChanges, ...]
 
 
 def _why_no_promise(moment: Moment, output: CognitiveOutput, due: int, promised: int) -> str:
-    """Return the reason why one more thing may not be promised, or an empty string."""
     if moment.promises is None or not output.external_speech:
         return "not_invited"
     if promised >= moment.promises:
@@ -248,5 +247,5 @@ def moment_of(context: ProcessContext) -> Moment:
 
 
 def parts_of(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
-    """Return all parts of a thought that take effect besides its speech, as far as the daemon's checks allow."""
+    """Return all parts of a thought that take effect apart from its speech, as far as the daemon's checks allow."""
     return tuple(part for of_field in _KINDS for part in of_field(moment, output))

@@ -1,12 +1,4 @@
-"""The entry conditions of mental processes: from where and when each may be entered, and which wishes lead there.
-
-The state of a conversation is decided in this order, for each perception: 1. `daemon.mind.pipelines.run_processes`: a
-scheduled perception visits the process it names, and a decision visits the one that asked for it. 2.
-`opening_process`: a message that begins a visit enters `greeting` or `returning`. 3. `daemon.processes`: the process
-that runs first lets the model answer (`daemon.mind.pipelines.converse`). 4. `Lead`: if the answer's first word leads
-elsewhere, this happens before a word is said. 5. `why_refused`: every entry is checked against TABLE, and the entry or
-its refusal is recorded.
-"""
+"""The entry conditions of mental processes, and the wishes that lead to them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -24,9 +16,7 @@ from daemon.soul import Mode, Soul
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The input of entry conditions: visit, soul, whether autonomous work has anything to do, and sessions may be
-    asked.
-    """
+    """The input of entry conditions: visit, soul, and whether there is autonomous work or a session to ask."""
 
     visit: Visit
     soul: Soul
@@ -76,7 +66,12 @@ def _refused_liaising(situation: Situation) -> str:
 
 _GETTING_TO_KNOW = 3  # replies after which a first visit is no longer a beginning
 
-# A transition that the table refuses does not happen, and the refusal is recorded.
+# The state of a conversation is decided in this order, for each perception:
+# 1. `run_processes`: a scheduled perception visits the process it names, a decision the one that asked for it.
+# 2. `opening_process`: a message that begins a visit enters `greeting` or `returning`.
+# 3. `daemon.processes`: the process that runs first lets the model answer (`daemon.mind.pipelines.converse`).
+# 4. `Lead`: if the answer's first word leads elsewhere, the transition happens before a word is said.
+# 5. `why_refused`: every entry is checked against TABLE. The entry or its refusal is recorded.
 TABLE: Mapping[str, Entry] = MappingProxyType(
     {
         "greeting": Entry(SPOKEN, _refused_greeting),

@@ -47,7 +47,7 @@ _SWITCHED_OFF = "the autonomous loop is not enabled any more"
 async def problem_solving(context: ProcessContext) -> Outcome:
     """Work on the problem, or go on with one that waited for an answer or a permission, also after a restart.
 
-    The soul chooses its actions until it can answer, has to ask, or a limit is met (seed 001).
+    The soul chooses its actions until it can answer, has to ask, or meets a limit (seed 001).
     """
     problem = Problem.resumed(context.state.process_memory, context.soul.display_name)
     problem.keep_for(context.cycle.readers)
@@ -211,8 +211,7 @@ _CAN_MOVE_ON = (
 async def dormant(context: ProcessContext) -> Outcome:
     """Speak unasked after a silence if something is open. The usual answer is silence.
 
-    No model is called where the soul may not speak first, by its file or in quiet hours, or where its state has no
-    open task.
+    No model is called in quiet hours, without an open task in the soul's state, or if the soul's file forbids it.
     """
     may_speak = context.soul.presence.speaks_when_dormant and context.cycle.silent_for != "quiet"
     if not may_speak or context.own_state is None or not context.own_state.task:
@@ -281,7 +280,6 @@ async def _put(context: ProcessContext) -> str:
 
 
 def _unclear(context: ProcessContext) -> str:
-    """Return how to type the request, and the sessions, where the request is unclear."""
     say = context.motor.words.say
     return f"{say('ask_unclear')}\n\n{listed(context.cycle.at_work, context.motor.words)}"
 
@@ -317,7 +315,7 @@ async def poetic(context: ProcessContext) -> Outcome:
 
 
 async def _step_by_step(context: ProcessContext) -> Step[str]:
-    """Decide first what the user wants where each step is a separate call. A model that fails there composes."""
+    """Decide first, in a separate call, what the user wants. A model that fails there composes."""
     asked = decision("What does the person want of the poet now?", (_NEW, _MENDED, _SPOKEN_OF, _ATTENTION))
     try:
         _, wanted = await context.mind.run(context.memory, with_soul_creativity(context.soul, asked))
@@ -365,7 +363,6 @@ async def returning(context: ProcessContext) -> Outcome:
 
 
 def _pause(seconds: float) -> str:
-    """Return the length of the pause in words. Less than an hour, or an unknown pause, counts as a while."""
     hours = round(seconds / 3600)
     if hours < 1:
         return "a while"

@@ -1,4 +1,4 @@
-"""The wishes that a person's words may express besides a reply: the word for the model, and the target."""
+"""The wishes that a person's words may express apart from a reply: the word for the model, and the target."""
 
 from daemon.mind.acts import heed_reminders
 from daemon.mind.extended_steps import knows_of_sessions, show_who_works

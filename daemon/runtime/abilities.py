@@ -1,4 +1,4 @@
-"""The abilities of the soul here and now for the person who is answered, and the look into memory before a reply."""
+"""The abilities of the soul for the person who is answered, and the look into memory before a reply."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -174,7 +174,6 @@ async def look_again(cycle: Cycle, soul: Soul, memory: WorkingMemory, queries: S
 
 
 def _in_the_prompt(cycle: Cycle) -> frozenset[str]:
-    """Return the ids of the records that the prompt shows anyway: facts about its people, and files of the talk."""
     return frozenset((*cycle.known_facts, *(one.record for one in cycle.earlier_files)))
 
 
@@ -190,7 +189,6 @@ def _learned(cycle: Cycle, found: tuple[Passage, ...]) -> tuple[Passage, ...]:
 
 
 def _on_its_mind(transcript: Transcript, known: RecalledFacts) -> tuple[str, ...]:
-    """Return the soul's last thought before these readers, and the matter that it works on or looks out for with them."""
     state = known.own_state
     on_hand = (state.topic, state.task) if state else ()
     matter = " ".join(filter(None, (*on_hand, focus_of(known.thoughts))))
@@ -212,7 +210,6 @@ async def _documents(cycle: Cycle, query: str, around: Sequence[str]) -> tuple[P
 
 
 def _shown_from(transcript: Transcript, soul: Soul, process: str) -> int | None:
-    """Return the seq of the first turn that the prompt shows, None where it shows none."""
     turns = transcript.turns
     shown = shown_turns([as_memory(turn) for turn in turns], talk_budget(soul, process), soul.budgets.turn)
     return turns[-len(shown)].seq if shown else None

@@ -15,7 +15,7 @@ from daemon.soul import Soul
 
 
 def away_note(cycle: Cycle) -> AwayNote | None:
-    """Return the note for messages that became too old, None without any and if an earlier note covers all of them."""
+    """Return the note for messages that became too old, None if an earlier note covers all of them."""
     if not cycle.unanswered:
         return None
     services, newest = cycle.services, cycle.unanswered[-1].perception

@@ -26,9 +26,9 @@ QUIET_MS: Final = 30 * 60_000
 """Milliseconds without a word of any user before a slot begins, or goes on with the next audience."""
 
 _LOOK_S: Final = 0.5
-_LEARNING_S: Final = 300.0  # that it waits for what was said last to be looked through
+_LEARNING_S: Final = 300.0  # the longest wait for the learning jobs
 _FULL_DISK_S: Final = 60.0
-_MISSED_MS: Final = 86_400_000  # of missed slots, the newest of the last day stands for all
+_MISSED_MS: Final = 86_400_000  # of missed slots only the newest of the last day is done
 _TRIES: Final = 3
 _AGAIN_MS: Final = 10 * 60_000
 
@@ -92,7 +92,7 @@ class Consolidator:
         return POLL_S
 
     async def _due(self, newest: Newest) -> tuple[int, bool] | None:
-        """Return the time of the slot to begin or to go on with, and whether it was ordered, None for none."""
+        """Return the time of the next slot to work on, and whether it was ordered, None for none."""
         now, every = self.clock.now_ms(), self.plan.every
         if newest.ordered_ms is not None:
             return newest.ordered_ms, True
@@ -105,7 +105,7 @@ class Consolidator:
         if due > now:
             return None
         later = next_slot(every, max(due, now - _MISSED_MS) + 1, zone)
-        while later <= now:  # those that were missed count as one
+        while later <= now:  # missed slots count as one
             due, later = later, next_slot(every, later + 1, zone)
         return due, False
 
@@ -130,7 +130,7 @@ class Consolidator:
             error = await self._consolidate(night)
             failed += bool(error or night.faults)
             down = down or bool(error)
-        again = down and slot.tries + 1 < _TRIES  # what was counted against memories waits for another night
+        again = down and slot.tries + 1 < _TRIES  # faults of memories wait for another night
         await slots.release(slot, done=not again, wait_ms=_AGAIN_MS * 2**slot.tries if again else 0, again=again)
         self.emit("consolidation.done", slot=slot.at_ms, failed=failed, again=again)
 
@@ -164,10 +164,7 @@ class Consolidator:
         return room
 
     async def _consolidate(self, night: Night) -> str:
-        """Do all parts for one audience, and return why one failed.
-
-        A failure stops no other part and no other audience.
-        """
+        """Do all parts for one audience, and return why one failed. A failure does not stop the rest."""
         error, cut = "", ""
         for name, part in self.parts.items():
             try:

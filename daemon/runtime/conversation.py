@@ -72,8 +72,8 @@ class ConversationHandler:
     async def handle(self, claim: Claim) -> Delivery | None:
         """Answer, refuse or apologise, and commit. Return the first post, claimed for sending.
 
-        Return None if this daemon has nothing to send: no reply is due, the claim was lost, or it was given back for a
-        retry. Raises StoreError when memory.db fails and CancelledError after giving the claim back.
+        Return None for nothing to send: no reply is due, the claim was lost, or it was given back for a retry. Raises
+        StoreError when memory.db fails and CancelledError after giving the claim back.
         """
         cycle = Cycle(self._services, claim, new_trace())
         try:
@@ -192,7 +192,6 @@ class ConversationHandler:
             return await self._end_failed(cycle, error)
 
     async def _end_failed(self, cycle: Cycle, error: Exception) -> Delivery | None:
-        """Say what has to be said in place of the reply that an error prevents."""
         if cycle.is_tick:
             return await self._skip_tick(cycle, "budget" if isinstance(error, CapMet) else "breaker", error)
         if isinstance(error, CapMet):
@@ -205,7 +204,6 @@ class ConversationHandler:
         return await self._apologise(cycle, *apology_for(error))
 
     async def _skip_tick(self, cycle: Cycle, why: Skipped, error: Exception) -> Delivery | None:
-        """End an unasked thought that could not be thought."""
         fields = {"kind": type(error).__name__, **_as_fields(error)}
         self._services.emit("tick.skipped", trace=cycle.trace_id, why=why, **fields)
         dismissal = Dismissal(why, alone=isinstance(error, TickBudgetMet) and error.alone)
@@ -239,9 +237,9 @@ class ConversationHandler:
     def _seconds_left(self, cycle: Cycle) -> float:
         """Return the seconds until the oldest message's deadline.
 
-        They count from its arrival here, from the end of a pause in which the gate could not be asked, or from the
-        start of this daemon. A message read after a gap counts from now, since its author has waited long anyway. If
-        edits voided its cycles it counts as the others, to end some day.
+        They count from the message's arrival, the end of a pause of the gate, or the start of this daemon. A message
+        read after a gap counts from now, since its author has waited long anyway. If edits voided its cycles it counts
+        as the others, to end some day.
         """
         now = self._services.clock.now_ms()
         waited = [0] + [now - self._counts_from(one) for one in cycle.messages if _counts_at_all(one)]
@@ -274,7 +272,7 @@ class ConversationHandler:
     async def _end_without_thought(self, cycle: Cycle, triaged: Triaged) -> Delivery | None:
         """Commit a refusal where one is due, and an end for an open draft: no message may be answered.
 
-        An approved action is reported as not done if its approver may not be answered, or its approval is too old.
+        An approved action is reported as not done if its approver may not be answered, or it is too old.
         """
         if (paused := await pause_refused(cycle)) is not None:
             return paused.delivery
@@ -287,7 +285,7 @@ class ConversationHandler:
             return await self._commit_words(cycle, refusal or "".join(outcomes).strip() or gone, ())
 
     async def _is_refused_quietly(self, claim: Claim, triaged: Triaged, said: str) -> bool:
-        """Show a refusal to its user alone, and in a room only once a day: other users need not read it each time."""
+        """Show a refusal to its user alone, and in a room only once a day, to spare other users."""
         refused = [one for one in claim.messages if one.id in triaged.dismissed]
         if not triaged.refusal or not refused or claim.draft is not None:
             return False

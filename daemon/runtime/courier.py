@@ -26,18 +26,18 @@ from daemon.memory.queues.stops import STOPPED
 from daemon.memory.records import Delivery
 
 _LONGEST_PAUSE = 60.0
-_MANY = 10  # attempts after which pauses grow no more
-_NOTE_SECONDS = 7 * 86_400.0  # a note about a post waits for its first chance as long as this
-_DRAFT_TRIES = 10  # tries to finish a draft that the platform answered but did not do, or
-_DRAFT_SECONDS = 600.0  # the age of a draft with one such try, after which its text is posted anew
+_MANY = 10  # attempts after which pauses stop growing
+_NOTE_SECONDS = 7 * 86_400.0  # the longest wait of a note about a post
+_DRAFT_TRIES = 10  # the most tries to finish a draft that the platform answered in vain
+_DRAFT_SECONDS = 600.0  # the age of a draft with one such try, after which its text is posted again
 
 
 class Courier:
     """The sender of claimed posts.
 
     A post that may have been sent is looked up after `in_doubt` seconds. A post older than `stale_after` seconds
-    expires instead of being sent. A claim older than a quarter of its `lease` is not used any more, and one request
-    may take half of the lease. `words_in` returns the words of a language for buttons and for the daemon's own notes,
+    expires instead of being sent. A claim older than a quarter of its `lease` is not used any more. One request may
+    take half of the lease. `words_in` returns the words of a language for buttons and for the daemon's own notes,
     which wait in English.
     """
 
@@ -61,7 +61,7 @@ class Courier:
         self._in_doubt = in_doubt
         self._stale_after = stale_after
         self._lease = lease
-        self._alarmed = False  # whether the admin was told that the platform takes no post without their help
+        self._alarmed = False  # whether the admin was alerted that posting needs their help
 
     async def deliver(self, delivery: Delivery) -> bool:
         """Try a claimed post once. Return True when it is settled, False when it is tried again later.
@@ -123,7 +123,7 @@ class Courier:
         return await self._still_due(delivery, post)
 
     async def _still_due(self, delivery: Delivery, post: Post) -> Post | None:
-        """Return a post that was surely not sent, as it should be sent now, None when it should not be sent any more."""
+        """Return a post that was surely not sent, as it should be sent now, None if it should not be sent."""
         if post.withdrawn:
             return await self._withdrawn(delivery, post)
         if delivery.emptied and post.nod is None:
@@ -141,7 +141,7 @@ class Courier:
         return await self._unless_quiet(delivery, post)
 
     async def _unless_quiet(self, delivery: Delivery, post: Post) -> Post | None:
-        """Return an unasked post unless quiet hours have begun. A promised post waits for their end."""
+        """Return the post, unless quiet hours have begun. Then drop an unasked post, and postpone a promised one."""
         now = self._clock.now_ms()
         if (over := delivery.quiet.over(now)) <= now:
             return post
@@ -223,7 +223,7 @@ class Courier:
     async def _still_in_doubt(self, delivery: Delivery, doubt: DeliveryUncertain) -> bool:
         """Try again later while the platform's history is unreadable, and finally settle the post as unknown.
 
-        A post that was surely not sent, of which only a draft may be visible, is finally posted without the draft.
+        If only a draft of the post may be visible, the post is finally sent without the draft.
         """
         closed = isinstance(doubt, HistoryClosed)
         if not delivery.doubtful:

@@ -47,7 +47,7 @@ from daemon.soul import Soul
 from daemon.soul_engine import build_prompt
 
 _KEPT: Final = 2_000
-_ASKED: Final = 10  # ids of one prompt, the newest; each may be one more question to the platform, whoever wrote it
+_ASKED: Final = 10  # newest ids of one prompt; each may cost one question to the platform
 
 
 class PromptNames:
@@ -82,7 +82,7 @@ MONOLOGUE = "internal_monologue"
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The milliseconds of silence that end a visit, begin dormancy and learning, and the cap on scheduled intentions."""
+    """The milliseconds of silence that end a visit or begin dormancy or learning, and the cap on intentions."""
 
     visit_timeout_ms: int
     dormancy_timeout_ms: int
@@ -96,14 +96,14 @@ class CycleServices:
 
     `limits` returns the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
     `link_hosts`. `surfacing` finds memories before a reply and for a search, and `reasons` leads from a reply back to
-    them. `contexts` are what souls share under the `shared_keys`. `news` signals a change. `at_work` shows other souls
-    what this soul does, `notes` are the notes between them, and `wake` makes their dispatchers look for a note.
-    `events` are those of programs. `asking` are people's sessions of Claude Code and the questions to them, `pairings`
-    the codes by which their machines get keys. `names` replaces ids in prompts. `known` and `standing` are what is
-    known of people and what they decided about it; `forgetting` erases people. `wishes` are what a message may call
-    for besides a reply. `tells_of_memory`: people learn in their first DM that the soul remembers. `till` pays for
-    model calls, `tick_budget` for unasked ones, None where the soul makes none. In people's `quiet_hours` nothing is
-    said unasked. `labels` describe a percept in three labels.
+    them. `contexts` are what souls share under the `shared_keys`, and `news` signals a change. `at_work` shows what
+    this soul does. `notes` are those between souls, and `wake` makes the dispatchers look for one. `events` are those
+    of programs. `asking` are people's sessions of Claude Code and the questions to them. `pairings` are the codes by
+    which their machines get keys. `names` replaces ids in prompts. `known` and `standing` are what is known of people
+    and what they decided about it. `forgetting` erases people. `wishes` are what a message may call for apart from a
+    reply. `tells_of_memory`: people learn in their first DM that the soul remembers. `till` pays for model calls,
+    `tick_budget` for unasked ones, None where the soul makes none. In people's `quiet_hours` nothing is said unasked.
+    `labels` describe a percept in three labels.
     """
 
     llm: LLM
@@ -172,7 +172,9 @@ class CycleServices:
         """
         audience, *rooms = audiences
         models = {model for role in ModelRole for model in self.llm.candidates(role, audience)}
-        models |= {self.llm.model_for(role) for role in ModelRole}  # one that is down may be asked again meanwhile
+        models |= {
+            self.llm.model_for(role) for role in ModelRole
+        }  # a model that is down may be asked again during the cycle
         steps = self.llm.step_models()
         models |= set(steps.values())
         habits = await self.model_habits.of(*sorted(models))

@@ -46,15 +46,15 @@ class ReadersUnknown(NotDelivered):
 
 @dataclass(slots=True)
 class Cycle:
-    """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
+    """A claim with the messages that the gate let in, oldest first, and the dismissed ones, by row id.
 
     A running process may absorb new messages: then the claim and its messages grow. `unanswered` are the dismissed
     messages that became too old while the daemon was away. `calls` collects the model calls, to store their cost
     however the cycle ends. `hosts` are those that the reply may link to. `outsider_spoke`: a user who isn't a full
-    member wrote in this conversation, now or ever, after which its readers never count as members alone. `found` is
-    what a search found for this reply, which may cite it. `show_status` changes the status shown to users, `does` the
-    one shown to other souls. `nonce` fences others' words in prompts. `paused` are people here of whom nothing may be
-    remembered. `tells`: this reply is the first that says to its reader that they are remembered.
+    member wrote here, now or ever. The readers then never count as members alone. `found` is what a search found for
+    this reply, which may cite it. `show_status` changes the status shown to users, `does` what the soul is shown to
+    do. `nonce` fences others' words in prompts. `paused` are people here of whom nothing may be remembered. `tells`:
+    this reply is the first that says to its reader that they are remembered.
 
     `files` came with its messages, `earlier_files` earlier in the talk. `known_facts` are the ids of the facts about
     people in its prompt. `memory_read_at` is the newest change of words before memory was read for a whole thought.

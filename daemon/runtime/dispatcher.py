@@ -68,12 +68,12 @@ def lanes_of_soul(
     may_tick: Callable[[], bool] = lambda: False,
     quiet: QuietHours = NEVER_QUIET,
 ) -> tuple[AnyLane, ...]:
-    """Return one soul's lanes: conversations (one for each of the `slots`), overdue ones, posts, jobs, titles and
-    ticks.
+    """Return one soul's lanes: conversations, overdue ones, posts, jobs, titles and ticks.
 
-    Unasked thoughts (ticks) run while it `may_tick`, take none of those slots, and wait in `quiet` hours. `deadline`
-    is the number of seconds that a message may wait for a slot before it ends without one. `bell` rings when a message
-    arrives. `alarm` rings when a conversation ends, which may have scheduled something.
+    As many conversations run at once as there are `slots`. Unasked thoughts (ticks) run while the soul `may_tick`,
+    take none of those slots, and wait in `quiet` hours. `deadline` is the number of seconds that a message may wait
+    for a slot before it ends without one. `bell` rings when a message arrives. `alarm` rings when a conversation ends,
+    which may have scheduled something.
     """
     waiting, outbox = store.conversations, store.outbox
     posts = Lane("posts", outbox.claim_next, outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
@@ -174,13 +174,11 @@ class Dispatcher:
         return due is not None and not self._stopping and due <= self._clock.now_ms()
 
     def _until(self, due: int | None) -> float:
-        """Return the seconds to wait for the next row that falls due."""
         if due is None or self._stopping:
             return POLL
         return min(POLL, max(0.005, (due - self._clock.now_ms()) / 1000))
 
     async def _start_next(self, lane: AnyLane, group: asyncio.TaskGroup) -> bool:
-        """Claim a row once a slot is free and start its work. Return False when there was none."""
         row = await self._with_slot(lane)
         if row is not None:
             self._began()

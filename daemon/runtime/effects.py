@@ -172,7 +172,6 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
 
 
 def _permissions_lapse(cycle: Cycle, turns: tuple[Turn, ...]) -> tuple[PermissionLapses, ...]:
-    """Return the lapse of permissions whose decisions end in an apology, before anything was done."""
     if all(turn.kind is not TurnKind.APOLOGY for turn in turns):
         return ()
     allowed = (one for one in cycle.perceptions if one.modality is Modality.DECISION and one.params.get("approved"))
@@ -180,7 +179,6 @@ def _permissions_lapse(cycle: Cycle, turns: tuple[Turn, ...]) -> tuple[Permissio
 
 
 def _note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
-    """Return the note of the visit, empty where no person speaks."""
     return NO_NOTE if cycle.paused or _unposted(cycle) else note_of_visit(cycle, soul, state)
 
 
@@ -195,7 +193,6 @@ def _spoken_by(calls: Sequence[LLMCall]) -> str:
 
 
 def _private(cycle: Cycle, motor: Motor) -> JSONObject:
-    """Return the private values stored with the reply, with the readers of its thought."""
     readers = thought_for(cycle.heard_by) if MONOLOGUE in motor.annotations else {}
     return {**motor.annotations, **readers}
 
@@ -308,7 +305,7 @@ def apology_for(error: Exception) -> tuple[Sentence, Sentence]:
 def cap_words(cycle: Cycle, met: CapMet) -> str:
     """Return the sentence about a cap, or an empty string if the conversation has read one today.
 
-    The sentence is repeated where a reply was begun, and to a program, which waits for an answer to each message.
+    The sentence is repeated where a reply was begun, and to a program, which waits for each answer.
     """
     services, claim, newest = cycle.services, cycle.claim, cycle.newest
     today = services.till.day().date

@@ -59,7 +59,7 @@ def _decided(cycle: Cycle) -> CycleEffect:
 async def _said(cycle: Cycle) -> CycleEffect:
     newest, services = cycle.newest, cycle.services
     found = await services.asking.with_answer(str(newest.params.get(NOTE_PARAM, "")))
-    if found is None:  # forgotten meanwhile
+    if found is None:  # the question was forgotten
         return effect_of_words(cycle, (), ())
     question, answer, session = found
     if question.kind is NoteKind.SAID and (cycle.claim.bound is None or cycle.claim.bound.session != question.sender):

@@ -77,7 +77,7 @@ async def _without_forgotten(cycle: Cycle, one: LinkedMessages) -> LinkedMessage
 
 
 _JOURNAL = 1  # lines of the journal
-_KNOWN_PEOPLE = 3  # of the users who wrote since the last reply, how many the soul has in mind while it answers
+_KNOWN_PEOPLE = 3  # the most users since the last reply whose models are recalled
 
 
 async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, motor: Motor) -> ProcessContext:
@@ -85,7 +85,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     services = cycle.services
     thread, aside = await _thread_before(cycle, transcript), await _aside(cycle, transcript)
     if cycle.claim.conversation.thread or transcript.aside:
-        await cycle.find_readers()  # again, since whoever wrote in the thread before, or aside, is among them
+        await cycle.find_readers()  # again, since earlier authors of the thread are readers, too
     claim, readers = cycle.claim, cycle.readers
     known = await _known(cycle, soul, thread, aside)
     now = services.clock.now_ms()
@@ -214,7 +214,7 @@ async def _is_on_alert(cycle: Cycle) -> bool:
 async def _known(
     cycle: Cycle, soul: Soul, thread: Sequence[ThreadMessage], aside: Sequence[ThreadMessage]
 ) -> RecalledFacts:
-    thoughts = await _last_thoughts(cycle, soul)  # first: it says of which moment all else is at the earliest
+    thoughts = await _last_thoughts(cycle, soul)  # first, since it sets the time from which memory is read
     cycle.memory_read_at, cycle.holds_earlier = thoughts.read_at, cycle.holds_earlier or thoughts.holds_earlier
     here, holds = cycle.claim.conversation, soul.mind == "cycle" and not cycle.paused
     speaking = [one.author for one in cycle.perceptions] if holds else None
@@ -237,7 +237,6 @@ async def _last_thoughts(cycle: Cycle, soul: Soul) -> LastThoughts:
 
 
 async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
-    """Return what may be known here of the users who wrote last, by user, the newest first."""
     people = dict.fromkeys(one.author for one in reversed(cycle.perceptions))
     models, claim = cycle.services.user_models, cycle.claim
     known = [person for person in list(people)[:_KNOWN_PEOPLE] if person not in cycle.paused]

@@ -122,14 +122,14 @@ class Scheduler:
 
 
 EVERY_S: Final = 60.0
-_REFUSED_MS: Final = 86_400_000  # for which the ops channel counts as closed after it refused a post
+_REFUSED_MS: Final = 86_400_000  # the ops channel counts as closed for this long after a refusal
 _FAR_AHEAD_MS: Final = 86_400_000
 _MOST_ADMINS: Final = 5
 
 AlarmSource = Callable[[], Awaitable[Sequence[str]]]
 """A function that returns the names of the alarms that it sees now.
 
-It may raise StoreError; other errors only stop itself.
+It may raise StoreError. Any different error affects this source alone.
 """
 
 
@@ -186,7 +186,7 @@ class AlarmWatch:
             await self._clock.sleep(min(EVERY_S, wait or EVERY_S))
 
     async def _seen_by(self, source: AlarmSource) -> Sequence[str]:
-        """Return the alarms of one source. A source that fails hides no other."""
+        """Return the alarms of one source. A source that fails does not hide the others."""
         try:
             return await source()
         except StoreError:
@@ -206,7 +206,7 @@ class AlarmWatch:
         if not self._to or not (unsaid or any(one.name == OPS for one in known)):
             return
         to = await self._addressees()
-        unsaid = await self._alarms.unsaid(await self._alarms.open())  # the ops channel may be one of them by now
+        unsaid = await self._alarms.unsaid(await self._alarms.open())  # the alarm about the ops channel may be new
         if to and unsaid and await self._alarms.tell(unsaid, to, alarm_post([one.name for one in unsaid])):
             self._emit("alarm.announced", names=[one.name for one in unsaid], rooms=len(to))
             self._on_due()

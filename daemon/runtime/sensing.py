@@ -38,7 +38,7 @@ async def sense_files(
 ) -> tuple[WorkingMemory, tuple[Image, ...]]:
     """Add the files of the newest messages and of the talk, and return the pictures to show.
 
-    `thread` is what was said before the soul was asked in; its files are read for this reply and kept nowhere. It
+    `thread` is what was said before the soul was asked in. Its files are read for this reply and kept nowhere. It
     costs no model call and never a reply: after a failure the reply is made without files. `cycle.files` and
     `cycle.earlier_files` keep them.
     """
@@ -70,7 +70,7 @@ async def files_of_talk(cycle: Cycle, transcript: Transcript) -> tuple[SentFile,
 
 
 async def _read_earlier(cycle: Cycle, transcript: Transcript, thread: Sequence[ThreadMessage]) -> None:
-    """Read the files of a thread, besides those of the talk. Unreadable files are named below the first reply there."""
+    """Read the files of a thread, apart from those of the talk. Unreadable ones are named below the first reply."""
     services, conversation = cycle.services, cycle.claim.conversation
     newest = {(one.ts, one.file.id) for one in cycle.files}
     found = {key: one for one in cycle.earlier_files if (key := (one.ts, one.file.id)) not in newest}
@@ -203,7 +203,7 @@ async def _can_answer_there(cycle: Cycle, soul: str) -> bool:
 
 
 async def why_not_there(cycle: Cycle, soul: str) -> str:
-    """Return the sentence by which a soul can't answer in the thread, since its app is not there, or an empty string.
+    """Return the sentence by which a soul's app is missing in the thread, or an empty string.
 
     Raises StoreError, and NotDelivered while the platform can't be asked.
     """

@@ -1,4 +1,4 @@
-"""The number of conversations that a soul works on at once, and the end of a reply that a person stopped."""
+"""The number of conversations that a soul works on at once, and the end of a stopped reply."""
 
 import asyncio
 from dataclasses import replace
@@ -67,7 +67,7 @@ class Slots:
             self._limit = max(float(self._fewest), self._limit / 2)
 
 
-_CENT = 0.01  # US dollars; what costs less is told in tokens alone
+_CENT = 0.01  # US dollars; a lower cost is shown in tokens alone
 
 
 async def watch_for_stop(cycle: Cycle) -> None:
@@ -105,7 +105,7 @@ async def end_stopped(cycle: Cycle, outcome: str = "") -> Delivery | None:
 
 
 def _is_due(cycle: Cycle, shown: str) -> bool:
-    """Return whether a user waits for words, other than the one who stopped it and than after an unasked thought."""
+    """Return whether words are due: not after a mere stop, nor after an unasked thought of which nothing was shown."""
     newest = cycle.newest
     silence = newest.asks_nothing and newest.modality is not Modality.EVENT
     silence = silence or all(means_stop(one.perception.content) for one in cycle.messages)
@@ -127,7 +127,7 @@ def _effect(cycle: Cycle, parts: tuple[str, ...], shown: str) -> CycleEffect:
     if shown:
         said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, shown, kind=TurnKind.CUT)
         turns = (*turns, replace(said, passing=bool(cycle.paused)))
-    if state.process == DECISION_PROCESS:  # a problem that waited is given up, too, and what it asked with it
+    if state.process == DECISION_PROCESS:  # a waiting problem and its question are given up, too
         lapses = tuple(filter(None, (str(state.process_memory.get("approval", "")),)))
         state = ProcessState("engaged", state.process)
     effect = effect_of_words(cycle, parts, turns)

@@ -1,4 +1,4 @@
-"""Payment for the model calls of one soul: reserves the highest cost of a call, and settles it to the actual cost."""
+"""Payment for the model calls of one soul: reserves the highest cost, and settles it to the actual cost."""
 
 import secrets
 from collections.abc import Callable
@@ -30,7 +30,7 @@ _AGAIN_MS: Final = 300_000  # after which work in the background looks whether o
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The cost of a finished call, the highest cost of a future one, the caps, and the time zone of their days.
+    """The cost of a finished call, the highest cost of a future one, the caps, and the zone of their days.
 
     `tokens` returns the most tokens that a future call can take.
     """
@@ -65,7 +65,7 @@ class Till:
         return replace(self._reservations.payer, person=charge.person, room=charge.room)
 
     async def reserve(self, charge: Charge, prompt: Prompt) -> str:
-        """Set aside what a call can cost, and return the id under which it is settled, empty where no cap concerns it.
+        """Set aside what a call can cost, and return the id for settling, empty where no cap concerns the call.
 
         Raises CapMet where a cap leaves no room for it, TickBudgetMet where the budget of the charge doesn't, and
         StoreError.

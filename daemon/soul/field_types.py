@@ -70,7 +70,7 @@ Word = Annotated[
     str, Field(max_length=40), matching(r"[^\W\d_][\w' -]*", "must be a word, or a few, beginning with a letter")
 ]
 Words = Annotated[tuple[Word, ...], Field(min_length=1, max_length=24, strict=False)]
-PrivateVerb = Annotated[  # one word, so that the first word of a text shows that it is a private thought
+PrivateVerb = Annotated[  # one word: the first word of a text marks a private thought
     str, Field(max_length=40), matching(r"[^\W\d_][\w'-]*", "must be a single word, beginning with a letter")
 ]
 PrivateVerbs = Annotated[tuple[PrivateVerb, ...], Field(max_length=24, strict=False)]
@@ -166,9 +166,7 @@ class SuggestedPrompt(SoulSection):
 
 
 def suggestions_for(all_of_them: Sequence[SuggestedPrompt], language: str) -> tuple[Suggestion, ...]:
-    """Return the prompts for a language tag such as `de-AT`: its own, else those of `de`, else those of all, else
-    none.
-    """
+    """Return the prompts for a language tag such as `de-AT`: its own, else those of `de`, of all, or none."""
     tag = language.lower().replace("_", "-")
     while not (found := [one for one in all_of_them if one.language == tag]) and tag:
         tag = tag.rpartition("-")[0]
@@ -226,10 +224,9 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 def read_states(
     root: Path, folder: Path, processes: Collection[str] | None
 ) -> tuple[tuple[tuple[str, str], ...], list[str]]:
-    """Return the stances of a soul's folder by mental process, and their faults. Raises SoulError for unreadable
-    files.
+    """Return the stances of a soul's folder by mental process, and their faults.
 
-    Without `processes` any name counts as that of a mental process.
+    Without `processes` any name counts as that of a mental process. Raises SoulError for unreadable files.
     """
     files, states, faults = state_files(folder), list[tuple[str, str]](), list[str]()
     if len(files) > MOST_FILES:

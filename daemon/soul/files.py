@@ -162,7 +162,6 @@ class Manifest:
         return tuple(named)
 
     def _line(self, place: Place) -> str:
-        """Return `:LINE` of the field or of the innermost table or array around it, or an empty string."""
         best, length = "", 0
         for number, path in _paths(self.text):
             if len(path) > length and path == place[: len(path)]:
@@ -179,7 +178,7 @@ def _toml_positions_inside(here: object, part: int | str) -> object:
 
 
 def _paths(text: str) -> Iterable[tuple[int, Place]]:
-    """Yield each line that opens a table or sets a key, with its number and the full place that it sets."""
+    """Yield each line that opens a table or sets a key: its number, and the full place that it sets."""
     section: Place = ()
     counted: dict[Place, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):

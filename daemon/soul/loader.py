@@ -1,4 +1,4 @@
-"""Reads and checks a soul's folder (`soul.toml`, texts and modes) with all faults at once, and reloads it after edits."""
+"""Reads a soul's folder (`soul.toml`, texts and modes), reports all faults at once, and reloads it after edits."""
 
 import difflib
 import tomllib
@@ -135,7 +135,6 @@ def _manifest(root: Path, path: Path, called: str) -> Manifest:
 
 
 def _text(root: Path, file: Path) -> str:
-    """Return the text of a file, empty if the file is missing. Raises SoulError."""
     return read_text(root, file).strip() if file.is_symlink() or file.exists() else ""
 
 
@@ -294,8 +293,8 @@ class Souls:
     def for_channel(self, channel: str) -> str:
         """Return the soul that answers in a channel, by the channel's id: the one that names it, else the main one.
 
-        A soul that is hosted here comes before one that another daemon hosts. After an edit by which two souls name
-        the same channel, `soul.broken` is emitted, and the channels keep their souls until it is corrected.
+        A soul that is hosted here comes before one that another daemon hosts. An edit by which two souls name the same
+        channel emits `soul.broken`. The channels keep their souls until it is corrected.
         """
         souls = self._all()
         if any(now is not before for now, before in zip(souls, self._routed, strict=True)):
@@ -338,7 +337,6 @@ def find_souls_directory(explicit: Path | None, home: Path, name: str) -> Path:
 
 
 def _shipped() -> list[Path]:
-    """Return possible directories of the shipped souls: next to the package, or where it was installed."""
     found = [Path(__file__).resolve().parents[2] / "souls"]
     try:
         files = metadata.files(_DISTRIBUTION) or []

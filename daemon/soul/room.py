@@ -1,4 +1,4 @@
-"""The share of a prompt that a soul's own texts take, and the rest for the talk, in tokens by our own estimate."""
+"""The tokens (by our own estimate) of a prompt that a soul's texts take, and those left for the talk."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ BESIDE = 500
 """The tokens kept for what changes every turn: a message of usual length, the summary, mood, moment and stance."""
 
 HOUSE = 790
-"""The most tokens of the daemon's rules and the form of an answer, without a soul's own verbs, triggers and hints."""
+"""The most tokens of the daemon's rules and the form of an answer, without a soul's own words."""
 
 TALK_STEP = 200
 """The step of the talk's share, which keeps the first turn shown the same for a while."""
@@ -22,7 +22,7 @@ _LEAST_TALK = 200
 
 
 def standing(soul: Soul, mode: str = "") -> int:
-    """Return the tokens in every prompt of a soul in a mode: its texts, the daemon's rules, the form of an answer."""
+    """Return the tokens in every prompt of a soul in a mode: its texts, the rules, the form of an answer."""
     named = soul.mode(mode)
     own = estimate_tokens(soul.personality) + (estimate_tokens(named.personality) + _FOR_NOW if named else 0)
     verbs = estimate_tokens(", ".join((*soul.verbs.named_speech, *soul.verbs.named_thought)))
@@ -41,7 +41,7 @@ def least_talk_budget(soul: Soul) -> int:
 
 
 def overfull(soul: Soul) -> Iterable[str]:
-    """Yield a sentence for each mode, and for the soul without one, whose texts leave no room in the whole prompt."""
+    """Yield a sentence for each mode, and for the soul without one, whose texts leave no room in the prompt."""
     allowed = soul.budgets.prompt
     for mode in ("", *(one.name for one in soul.modes)):
         if (size := standing(soul, mode)) > allowed - _LEAST:

@@ -40,7 +40,6 @@ _ICON = re.compile(r"(?::[\w+'-]{1,100}:){1,2}|https://[^\s<>|\"]{3,}")
 
 
 def _fitting(lines: tuple[str, ...], left: int) -> tuple[str, ...]:
-    """Return the first of these lines, as many as fit into so many tokens."""
     sizes = accumulate(estimate_tokens(line) for line in lines)
     return tuple(line for line, size in zip(lines, sizes, strict=True) if size <= left)
 
@@ -209,11 +208,11 @@ class Extensions(SoulSection):
 class Soul(SoulSection):
     """A soul. Everything but the texts of its folder is in soul.toml.
 
-    The texts are `personality`, `modes`, `playbook` (empty for the daemon's), `awakening` (empty for no first thought)
-    and `states`, pairs of a mental process and the stance in it. `words` is read by `daemon.soul.words`. `creativity`
-    overrides sampling temperatures by step name. `pipeline` is `unified` (one call whose tagged answer holds thought
-    and reply) or `split` (one call per step). Names of processes and subprocesses are not checked here: the loader
-    compares them with `KnownNames`.
+    The texts are `personality`, `modes`, `playbook` (empty for the daemon's), `awakening` (empty for none) and
+    `states`. `states` are pairs of a mental process and the stance in it. `words` is read by `daemon.soul.words`.
+    `creativity` overrides sampling temperatures by step name. `pipeline` is `unified` (one call whose tagged answer
+    holds thought and reply) or `split` (one call per step). Names of processes and subprocesses are not checked here:
+    the loader compares them with `KnownNames`.
     """
 
     name: str = Field(description="The folder's name.")

@@ -31,9 +31,7 @@ def read_words(section: object) -> tuple[WordsByLanguage, list[tuple[Place, str]
 
 
 def words_in(all_words: WordsByLanguage, language: str) -> Words:
-    """Return the words for a language tag such as `de-AT`: its own, else those of `de`, else those for all, else
-    English.
-    """
+    """Return the words for a language tag such as `de-AT`: its own, else those of `de`, of all, or English."""
     tag, known, own = language.lower().replace("_", "-"), dict(all_words), dict[str, str]()
     parts = tag.split("-")
     for one in ("", *("-".join(parts[:count]) for count in range(1, len(parts) + 1))):

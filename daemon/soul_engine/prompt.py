@@ -39,7 +39,7 @@ from daemon.soul_engine.regions import (
 )
 
 WITHIN = 600
-"""The tokens that count of the message being answered, a poem to be mended, and a stance with its list of contacts.
+"""The tokens that count of a message being answered, a poem to be mended, or a stance with contacts.
 
 These are needed whole, and a long one is no reason to forget the talk.
 """
@@ -90,7 +90,7 @@ TURN_OVERHEAD = 20
 """The tokens that a fence costs around one turn of a user's, or around a note."""
 
 CUT_TURN = 2_000
-"""The most tokens that the prompt gives to a turn that met the output limit, most of them to its end."""
+"""The most tokens given to a turn that met the output limit, most of them to its end."""
 
 _OWN_OVERHEAD = 26  # around a turn of the soul's own: the elements of its form with verb and wish
 _BESIDE_CUT = 140  # around a turn that was cut, the question before it, and the note behind it
@@ -119,7 +119,7 @@ def shown_turns(turns: Sequence[Memory], budget: int, turn_budget: int = Budgets
     """Return the recent turns that a prompt shows. They fit the budget.
 
     If not all fit, a quarter of the budget more is left out at once. The first turn shown then stays the same for a
-    while as the talk goes on, and each prompt begins as the one before it.
+    while, and each prompt begins as the one before it.
     """
     older, recent = transcript_window(turns, budget, turn_budget)
     if not older:
@@ -177,11 +177,11 @@ _LONG = {
 def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonce: str) -> Prompt:
     """Render working memory and a step's command as a prompt (seed 000).
 
-    Constant parts come first, which lets a provider read them from its cache: personality and rules, a standing
-    command, the mode, then the summary and the talk so far. What changes comes after the newest message, in one
-    <context-…> element: mood, people, thoughts, memories, the clock, the stance. The command is last. SYSTEM memories
-    are the daemon's own words and are not fenced; all others are data and are fenced. The whole keeps to
-    `budgets.prompt`, except for the parts that count as `WITHIN`.
+    Constant parts come first, for the provider's cache: personality and rules, a constant command, the mode. Then come
+    the summary and the talk so far. What changes comes after the newest message, in one <context-…> element: mood,
+    people, thoughts, memories, the clock, the stance. The command is last. SYSTEM memories are the daemon's own words
+    and are not fenced. All others are data and are fenced. The whole keeps to `budgets.prompt`, except for the parts
+    that count as `WITHIN`.
     """
     command = step.command if isinstance(step.command, str) else step.command(memory)
     closing = "\n\n".join(part for part in ("" if step.standing else command, step.cue) if part)
@@ -209,7 +209,6 @@ def with_pictures(prompt: Prompt, pictures: Sequence[Image]) -> Prompt:
 
 
 def _system(memory: WorkingMemory, step: Step[T], command: str) -> Iterator[str]:
-    """Yield the parts of the system prompt. A gate has no personality and no mode."""
     regions = (HOUSE_RULES,) if step.last_turns else (PERSONALITY, HOUSE_RULES)
     yield "\n\n".join(one.content for region in regions for one in memory.region(region)) or DATA_RULE
     if step.standing:
@@ -228,8 +227,7 @@ class _Chat:
         self._newest = budgets.turn if step.unasked else budgets.message
 
     def messages(self, closing: str, standing: Sequence[str]) -> tuple[Message, ...]:
-        """Return the talk with alternating roles, begun and ended by the user. The message being answered is always
-        shown.
+        """Return the talk with alternating roles, begun and ended by the user, with the message being answered.
 
         `standing` are the parts of the system prompt. A cache mark follows the last message that the next prompt
         repeats.
@@ -275,7 +273,6 @@ class _Chat:
         return f"<context-{self._nonce}>\n{inside}\n</context-{self._nonce}>" if inside else ""
 
     def _fitting(self, regions: Sequence[str], left: int) -> dict[str, str]:
-        """Return those of these regions that the step is shown, as far as there is room, the first before the others."""
         texts = dict[str, str]()
         for region in regions:
             if region in self._shown() and self._memory.region(region):
@@ -353,7 +350,6 @@ def _alternating(spoken: Sequence[tuple[Speaker, str]]) -> tuple[Message, ...]:
 
 
 def _marked(before: Sequence[Message], messages: tuple[Message, ...], *, marks: bool) -> tuple[Message, ...]:
-    """Put a cache mark after the soul's last message before the newest words."""
     own = [place for place, one in enumerate(before) if one.speaker is Speaker.ASSISTANT]
     if not marks or not own:
         return messages

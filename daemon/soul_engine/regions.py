@@ -62,10 +62,10 @@ KNOWN_REGIONS = (
     *(TURNS, ASIDE, LINKED, FILES, DEPTH, PIECE, ROOM),
 )
 PRESENT_REGIONS = (NOW, ABILITIES, STANCE, FAULTY_REPLY)
-"""The regions after the talk, which may change with every turn. Unknown regions come just before these."""
+"""The last regions after the talk, which may change every turn. Unnamed regions come before them."""
 
 BEFORE_TALK = (SOUL_STATE, SUMMARY)
-"""The regions that get what a soul's texts leave before the talk does."""
+"""The regions that get room before the talk does, as far as the soul's texts leave any."""
 
 GIVING_WAY = (
     *(SURPRISES, READINGS, ABILITIES, ROOM, DEPTH, PERSON, GOALS, EXPECTED, IDENTITY, SELF_MODEL, WORLD_MODEL),
@@ -203,11 +203,10 @@ def with_thoughts(
     *,
     here: bool = False,
 ) -> WorkingMemory:
-    """Put the soul's last private thoughts here, given oldest first, and its journal: data, since they may quote
-    users.
+    """Put the soul's last private thoughts here, given oldest first, and its journal, as data.
 
-    The newest comes first, which a full region keeps. A line of the journal is its id and its text. Whole thoughts
-    have the ids `seen`, and with `here` the last of them belongs to this conversation, however old.
+    They may quote users. The newest comes first, which a full region keeps. A line of the journal is its id and its
+    text. Whole thoughts have the ids `seen`. With `here` the last of them belongs to this conversation, however old.
     """
     written = [
         Memory(Role.USER, text, name="a line of your journal", metadata=saw(name)) for name, text in reversed(journal)
@@ -261,7 +260,7 @@ there: repeat nothing, introduce nothing, and if it stops within code, open a co
 
 
 def with_cut_turn(memory: WorkingMemory) -> WorkingMemory:
-    """Mark the soul's newest turn as cut off: its end is shown at length, and a note says how to go on."""
+    """Mark the soul's newest turn as cut off. Its end is shown at length, with a note on how to go on."""
     places = [place for place, one in enumerate(memory.memories) if one.region is None and one.role is Role.ASSISTANT]
     cut_turn = memory.at(places[-1])
     marked = replace(cut_turn, metadata={**cut_turn.metadata, "cut": "yes"})

@@ -18,10 +18,10 @@ from daemon.mind.process import ProcessContext
 
 
 def actions_for(context: ProcessContext, problem: Problem, sources: Sources) -> tuple[Action, ...]:
-    """Return the actions offered for a problem in a conversation. Each handler works on `problem` and through the
-    motor.
+    """Return the actions offered for a problem in a conversation.
 
-    An action is left out where it could do nothing. Work that only reads neither sets reminders nor hands anything on.
+    Each handler works on `problem` and through the motor. An action is left out where it could do nothing. Work that
+    only reads neither sets reminders nor hands anything on.
     """
     limits = context.cycle.limits
     acts = limits is not None and not limits.reads_only

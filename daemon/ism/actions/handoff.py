@@ -7,7 +7,7 @@ from daemon.mind.process import ProcessContext
 
 
 def handoff(context: ProcessContext) -> Action | None:
-    """Build the action, or return None where no other soul can answer and where no person speaks in a thread.
+    """Build the action, or return None where another soul can't answer and where no person speaks in a thread.
 
     The input is a soul's name.
     """

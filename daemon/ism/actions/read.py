@@ -37,7 +37,7 @@ def read(context: ProcessContext, problem: Problem) -> Action:
 
 
 def number_and_page(words: str) -> tuple[int, int]:
-    """Return the first two numbers of an input: the passage (0 without any) and the page (1 without a second number)."""
+    """Return the numbers of a passage (0 without any) and of a page (1 without any) from an input."""
     given = [int(one) for one in _NUMBER.findall(words)]
     return (given[0] if given else 0), (given[1] if given[1:] else 1)
 

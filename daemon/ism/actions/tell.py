@@ -9,7 +9,7 @@ from daemon.mind.reply import words_aloud
 
 
 def tell(context: ProcessContext) -> Action | None:
-    """Build the action, or return None where there is no other soul to send a note to.
+    """Build the action, or return None without another soul to send a note to.
 
     The input is a soul's name, a colon and the note.
     """

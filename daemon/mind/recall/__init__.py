@@ -108,12 +108,11 @@ def with_goals(memory: WorkingMemory, held: AtHand, now_ms: int, zone: str) -> W
 
 
 def _about(goal: Goal, now_ms: int, zone: str) -> str:
-    """Describe a goal in the daemon's words: its id, its due time, and whether it is stale."""
     due = f"due {'since' if goal.due_ms <= now_ms else 'at'} {time_in(goal.due_ms, zone)}" if goal.due_ms else ""
     return ", ".join(filter(None, (f"your {'stale ' if goal.stale else ''}goal {goal.id}", due)))
 
 
-_LONGEST: Final = 1_200  # characters of the inner speech of the last thought here
+_LONGEST: Final = 1_200  # characters of the last thought's inner speech
 _SHORTEST: Final = 300  # of each of the others
 
 
@@ -133,7 +132,7 @@ def allowed_of(thoughts: LastThoughts) -> CognitiveOutput:
     found: dict[str, object] = {"inner_speech": ""}
     for one in thoughts.settled:
         if one.allowed and one.value:
-            # what can't be read, is too many together, or of another day's form: the others stand
+            # skip a field that is unreadable, too long, or of an older form
             with suppress(ValueError, RecursionError):
                 value, before = json.loads(one.value), found.get(one.field)
                 together = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
@@ -198,7 +197,7 @@ def _line(what: str, words: str) -> str:
 SENSE: Final = "sense"
 """The metadata key of a memory for the sense that it reached."""
 
-_SENSED_LONGEST: Final = 120  # tokens of one line, so that one doesn't take the room of all
+_SENSED_LONGEST: Final = 120  # tokens of one line
 
 
 def with_sensed(memory: WorkingMemory, sensed: Sensed, thoughts: LastThoughts, soul: Soul, zone: str) -> WorkingMemory:
@@ -256,12 +255,12 @@ _THOUGHTS_LONGEST = 400  # characters of a thought that is shown again
 
 
 def thought_for(readers: Readers) -> Mapping[str, object]:
-    """Return the readers to store with a thought, by which `last_thoughts` decides before whom it may be shown again."""
+    """Return the readers to store with a thought, by which `last_thoughts` judges later readers."""
     return {READERS: kept_readers(readers)}
 
 
 def last_thoughts(turns: Sequence[Turn], readers: Readers) -> tuple[str, ...]:
-    """Return the last two thoughts, oldest first, that came before no narrower readers than these (`may_think_again`)."""
+    """Return the last two thoughts, oldest first, whose readers were not fewer than these (`may_think_again`)."""
     known = [
         text
         for turn in turns[-THOUGHT_TURNS:]
@@ -288,10 +287,10 @@ _TAKEN_BACK = "(What you said here was taken back; it counts as not said.)"
 class RecalledFacts:
     """The facts that may be known before a conversation's `readers`: user models by platform id, and the soul's state.
 
-    `thread` are messages from before the soul was asked into the thread, `aside` what users said to each other since
-    its last reply, both of admitted users alone. `workflow` is what the visits here have left to do. `journal` is what
-    the soul wrote for itself of visits before this audience. `thoughts` and `at_hand` are what a soul that thinks
-    whole thoughts has in mind.
+    `thread` are messages from before the soul was asked into the thread. `aside` is what users said to each other
+    since its last reply. Both hold words of admitted users alone. `workflow` is what the visits here have left to do.
+    `journal` is what the soul wrote for itself of visits before this audience. `thoughts` and `at_hand` are what a
+    soul that thinks whole thoughts has in mind.
     """
 
     readers: Readers
@@ -316,9 +315,7 @@ def recall(
     known: RecalledFacts,
     now_ms: int,
 ) -> WorkingMemory:
-    """Build the working memory before the perception: the soul, its state, time and place, the users, and earlier
-    turns.
-    """
+    """Build the working memory before the perception: the soul, its state, time, place, users and earlier turns."""
     peopled = perception.conversation.channel not in {SOUL_CHANNEL, INNER}
     memory = with_now(begin(soul), now_ms, perception.place, perception.zone, peopled=peopled)
     where = perception.conversation

@@ -51,8 +51,7 @@ def lanes_of(newest: Sequence[str], before: Sequence[str], mind: Sequence[str]) 
 
 
 def best_of(talk: Sequence[Passage], documents: Sequence[Passage], query: str) -> tuple[Passage, ...]:
-    """Return the best passages for the prompt: memories in their order, and documents before memories they fit better
-    than.
+    """Return the best passages: memories in their order, each document before the first memory that fits less.
 
     A document that says no more than the query is left out.
     """
@@ -88,7 +87,7 @@ def marked(found: Sequence[Passage]) -> dict[str, Passage]:
 
 
 def source_id(passage: Passage) -> str:
-    """Return the id by which a thought that saw a passage is followed: that of its memory, or of its whole document."""
+    """Return the id by which a thought that saw a passage is followed: its memory's, or its whole document's."""
     return document_id(passage.document) if passage.document else passage.id or UNFOLLOWED
 
 

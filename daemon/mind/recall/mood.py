@@ -50,7 +50,7 @@ def felt_now(state: SoulState | None, now_ms: int, soul: Soul) -> EmotionalState
 
 
 def state_in_words(state: SoulState | None, soul: Soul, now_ms: int) -> str:
-    """Return the mood and its verbs as a sentence for the prompt, or an empty string at rest without verbs of its own."""
+    """Return the mood and its verbs as a sentence for the prompt, empty at rest with the general verbs."""
     mood = current_mood(state, now_ms, soul)
     verbs = soul.verbs_in(mood)
     if mood == soul.rest_state and verbs == soul.verbs_in(""):
@@ -77,7 +77,7 @@ def with_state(
 ) -> WorkingMemory:
     """Add the mood as the daemon's own words, and the rest as data, since it derives from what users said.
 
-    Topic and task come from the turns of the conversation `where` they are shown, the question from all of its room.
+    Topic and task come from the turns of the conversation `where`, the question from all of its room.
     """
     room = saw(question_id(where.workspace, where.channel)) if where else {}
     derived = [
@@ -177,7 +177,7 @@ def passed(perception: Perception, visit: Visit) -> tuple[str, ...]:
 
 
 def silence_before(perception: Perception, visit: Visit) -> str:
-    """Return the silence that these words end, such as "a silence of 2 hours", or an empty string if it was short."""
+    """Return the silence that these words end, such as "a silence of 2 hours", empty if it was short."""
     silent = perception.modality is Modality.WORDS and visit.silence >= _SILENCE_S
     return f"a silence of {span_in_words(visit.silence)}" if silent else ""
 
@@ -271,8 +271,7 @@ def with_shared(
     sent: Sequence[SharedMessage] = (),
     events: Sequence[SourceEvent] = (),
 ) -> WorkingMemory:
-    """Add the contexts that hold anything, the soul's own notes to other souls, and the events of programs in the
-    room.
+    """Add the contexts that hold anything, the soul's own notes to souls, and the events of programs in the room.
 
     All are notes, which a model sees fenced.
     """

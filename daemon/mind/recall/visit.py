@@ -14,9 +14,9 @@ class Visit:
 
     `number` counts this user's visits here from one, `exchanges` the replies already given in this visit. `silence` is
     the seconds since the last message of any user in the conversation, zero at its beginning. `away` is the seconds
-    since this user last spoke with the soul anywhere that this audience may know of, zero for never. `met`: the soul
-    knows the user, as far as this audience may know. `fresh`: the user's visit begins with this message. `begun_ms`
-    (UTC) is when the visit began, for a soul that thinks whole thoughts, 0 if unknown.
+    since this user last spoke with the soul, as far as this audience may know, zero for never. `met`: the soul knows
+    the user, as far as this audience may know. `fresh`: the user's visit begins with this message. `begun_ms` (UTC) is
+    when the visit began, for a soul that thinks whole thoughts, 0 if unknown.
     """
 
     number: int = 1

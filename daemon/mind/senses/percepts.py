@@ -45,7 +45,6 @@ def _reports(context: ProcessContext) -> tuple[Percept, ...]:
 
 
 def _acts(context: ProcessContext) -> tuple[Percept, ...]:
-    """Return the parts of the last thought without effect, and an admin's decisions on proposals."""
     thoughts = context.cycle.thoughts
     came = (*left_out(thoughts.previous), *settled_lines(thoughts))
     return tuple(Percept(modality=_ACTS, content=one) for one in came)

@@ -1,6 +1,4 @@
-"""The step that chooses the next actions of autonomous work, or says that the goal is reached (seed 001, creativity
-0.4).
-"""
+"""The step that chooses the next actions of autonomous work, or ends it (seed 001, creativity 0.4)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -62,7 +60,6 @@ class _Named(BaseModel):
     @field_validator("input", mode="before")
     @classmethod
     def _as_text(cls, given: object) -> str:
-        """Convert arguments given as JSON values into JSON text."""
         if given is None or isinstance(given, str):
             return given or ""
         return json.dumps(given, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The step that looks through a visit once it is over: what came of it, what is left to do, and a journal line."""
+"""The step that looks through a visit once it is over: its outcome, what is left to do, and a journal line."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -53,7 +53,7 @@ class _Distillate(BaseModel):
 
 
 def with_visits(memory: WorkingMemory, notes: Sequence[str]) -> WorkingMemory:
-    """Add what is to be distilled, oldest first, as data."""
+    """Add the notes for distilling, oldest first, as data."""
     return with_notes(memory, VISITS, "\n".join(f"{number}. {one_line(text)}" for number, text in enumerate(notes, 1)))
 
 

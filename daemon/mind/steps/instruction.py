@@ -1,4 +1,4 @@
-"""The step that carries out one free instruction, whose result is remembered and not said (Open Souls' `instruction`)."""
+"""The step that carries out one free instruction, whose result is not said (Open Souls' `instruction`)."""
 
 from daemon.core.errors import MalformedReply
 from daemon.core.step import Step

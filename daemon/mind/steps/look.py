@@ -1,4 +1,4 @@
-"""The step that looks at pictures from users: what they show, what is written there, how they feel (one call for all)."""
+"""The step that looks at pictures from users: their content, their text, and how they feel (one call for all)."""
 
 import json
 from dataclasses import dataclass

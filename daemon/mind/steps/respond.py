@@ -101,7 +101,7 @@ def respond(
 ) -> Step[Response]:
     """Build the step for what is called for, thought and reply in one streamed call. Only the reply is visible.
 
-    `wishes` are the words, besides `nothing`, that the first element may hold, each with its meaning. They have to
+    `wishes` are the words, apart from `nothing`, that the first element may hold, each with its meaning. They have to
     stay the same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. `more` is a
     sentence about an element that only this reply may have. `opening` checks the reply's opening tag, see `Step`. A
     malformed answer is repaired in plain speech, for models that can't keep the form.
@@ -173,7 +173,6 @@ def _plain(soul: Soul) -> Step[Response]:
 
 
 def _as_elements(text: str, turn: Mapping[str, str]) -> str:
-    """Return an earlier reply in the form asked for, with the word for its message, and no tag inside."""
     wish, verb = turn.get("calls_for", ""), turn.get("verb") or "said"
     word = wish if _WORD.fullmatch(wish) else NOTHING
     reply = f'<{REPLY_TAG} verb="{clean_name(verb)}">{_OWN_TAG.sub("&lt;", text)}</{REPLY_TAG}>'

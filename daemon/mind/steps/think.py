@@ -91,8 +91,8 @@ LONGEST_ANSWER: Final = 6_144
 class Considered:
     """A thought that was read, with its reply as it may be said.
 
-    A thought that `leads` elsewhere has no more than `calls_for`. A reply that is `cut` met the output limit. A
-    thought without a reply looks something up first, or says nothing.
+    A thought that `leads` elsewhere only has `calls_for`. A reply that is `cut` met the output limit. A thought
+    without a reply looks something up first, or says nothing.
     """
 
     read: ThoughtRead
@@ -150,11 +150,11 @@ def think(
 ) -> Step[Considered]:
     """Build the step for one whole thought in one streamed call. Only its speech is visible and remembered.
 
-    `wishes` are the words, besides `nothing`, that `calls_for` may hold, each with its meaning. They have to stay the
-    same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. The other parts are
+    `wishes` are the words, apart from `nothing`, that `calls_for` may hold, each with its meaning. They have to stay
+    the same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. The other parts are
     judged one by one, see `daemon.mind.thought.reading`. A thought without words to say is malformed, unless it
-    `may_look` into memory or use one of the `tools`, and does, or it `may_be_silent` here. A thought that is `alone`
-    (unasked) is short, and its model is the one that the soul names for such thoughts.
+    `may_look` and does, or it `may_be_silent` here. A look is a query of memory or one of the `tools`. A thought that
+    is `alone` (unasked) is short, and the soul names its model.
     """
     meanings = "\n".join(f"- {word}: {meaning}" for word, meaning in (wishes or {}).items())
 

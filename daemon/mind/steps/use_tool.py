@@ -94,7 +94,6 @@ def use_tool(want: str, tools: Sequence[Tool]) -> Step[ToolUse | None]:
 
 
 def _fitting(want: str, tools: Sequence[Tool]) -> Sequence[Tool]:
-    """Return at most MOST tools in the servers' order: those that share most words with `want`."""
     if len(tools) <= MOST:
         return tools
     wanted = _words(want)

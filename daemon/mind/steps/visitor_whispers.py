@@ -1,6 +1,4 @@
-"""The step that senses what a user may leave unsaid: intuition, never fact (seed 000's daimonic sense, creativity
-0.85).
-"""
+"""The step that senses what a user may leave unsaid: intuition, never fact (seed 000, creativity 0.85)."""
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name

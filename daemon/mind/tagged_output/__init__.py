@@ -47,14 +47,13 @@ class Element:
 
 
 class TaggedOutput:
-    """The parser of one answer of a model, piece by piece. It releases the reply, and only the reply, while it
-    streams.
+    """The parser of one answer of a model, piece by piece. It streams the reply, and only the reply.
 
-    Structure decides, never a search for the first match. An ambiguous answer has no reply, and the Mind asks the
-    model to repair it: private thought must never reach users. Released text is a prefix of `reply` when there is one,
-    and the same for every cut of the stream. Of equal elements the first counts. The input has no marks of inline
-    reasoning. With `wary`, an answer that begins with text outside an element is released only at its end: the text
-    may be reasoning without a mark so far.
+    Structure decides, never a search for the first match. Private thought must never reach users. An ambiguous answer
+    therefore has no reply, and the Mind asks the model to repair it. Released text is a prefix of `reply` when there
+    is one, and the same for every cut of the stream. Of equal elements the first counts. The input has no marks of
+    inline reasoning. With `wary`, an answer that begins outside an element is released only at its end, since it may
+    be reasoning.
     """
 
     def __init__(self, *, wary: bool = False) -> None:
@@ -172,9 +171,7 @@ class TaggedOutput:
             self.reply_met = True
 
     def _stray_text(self, text: str) -> None:
-        """Judge text between a private element and the reply: a quoted closing tag may have ended the element too
-        early.
-        """
+        """Judge text between a private element and the reply: a quoted tag may have closed the element too early."""
         seen = self._outside_tail + text
         self._outside_tail = seen[-2:]
         if self._wary and not self._elements and not text.isspace():

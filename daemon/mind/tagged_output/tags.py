@@ -1,4 +1,4 @@
-"""The tokenizer of a text stream: plain text and tags of known names, at any cut of the stream, in linear time."""
+"""The tokenizer of a text stream into plain text and tags of known names, in linear time."""
 
 import html
 import re
@@ -71,7 +71,7 @@ class Vocabulary:
 
 
 class Probe:
-    """The state of one `<`, or a lookalike of it, until it is known as a tag, a lookalike of a tag, or other text."""
+    """The state of one `<`, or a lookalike, until it is known as a tag, like a tag, or other text."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -162,7 +162,6 @@ class Probe:
         return _Verdict.MAYBE
 
     def _judge(self) -> _Verdict:
-        """Judge a name that has ended and is not exactly a known one."""
         alike = self._opened and self._vocabulary.is_like(self._skeleton)
         return _Verdict.SUSPECT if alike else _Verdict.FOREIGN
 

@@ -63,9 +63,7 @@ class PredictionCheck(_Part):
 
 
 class Prediction(_Part):
-    """An expectation, how sure the soul is of it, its time ("in 2h", "next few exchanges"), and the check that decides
-    it.
-    """
+    """An expectation, the soul's confidence, its time ("in 2h", "next few exchanges"), and the deciding check."""
 
     what: Words
     confidence: Share

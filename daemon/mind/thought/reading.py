@@ -125,7 +125,7 @@ def read_input(text: str) -> tuple[Refused, ...]:
 
 
 def read_thought_cut(answer: str) -> ThoughtRead:
-    """Read the thought in an answer that met the output limit: its complete parts, and its speech as far as it goes.
+    """Read the thought in an answer that met the output limit: its complete parts, and its speech so far.
 
     Raises MalformedReply where it was cut off before its speech began.
     """
@@ -151,14 +151,16 @@ def _whole(text: str) -> Refused:
 
 
 def _no_words(inner: object) -> Refused:
-    """Return the refusal of the inner speech if it is no text, else of the external speech."""
     if isinstance(inner, str):
         return Refused("external_speech", "unknown")
     return Refused("inner_speech", "empty" if inner is None else "unknown")
 
 
 def _ended_behind_speech(answer: str) -> dict[str, object] | None:
-    """Return the complete parts of an answer that ends too early, if its speech is complete: people may have read it."""
+    """Return the complete parts of an answer that ends too early, if its speech is complete.
+
+    People may have read the speech already.
+    """
     try:
         whole = _whole_of(answer[_begin(answer) :])
     except ValueError:
@@ -175,7 +177,6 @@ def _whole_of(begun: str) -> dict[str, object]:
 
 
 def _begin(answer: str) -> int:
-    """Return the start of the object, after nothing but space and the mark of a code block."""
     found = _BEFORE.match(answer)
     return found.end() if found else 0
 

@@ -1,4 +1,4 @@
-"""The means of a part of consolidation, for one audience in one slot within the token budget, and the distilling part."""
+"""The means of a part of consolidation, within one slot's token budget, and the part that distils."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,8 +98,8 @@ class Night:
     async def each(self, part: str, ids: Iterable[str], work: Callable[[str], Awaitable[object]]) -> None:
         """Do some work on one record after the other.
 
-        An unexpected failure, or one of the record itself, is counted against the record and stops no other. Finally
-        the record is parked. Raises DaemonError alone.
+        An unexpected failure, or one of the record itself, is counted against the record and does not stop the rest.
+        Finally the record is parked. Raises DaemonError alone.
         """
         wanted = tuple(ids)
         parked = await self.stores.items.parked(part, wanted) if wanted else frozenset()
@@ -128,10 +128,10 @@ class Night:
         ids_of: Callable[[T], Sequence[str]],
         work: Callable[[T], Awaitable[object]],
     ) -> None:
-        """Work on one group of records after the other. A failed model call about one stops no other.
+        """Work on one group of records after the other. A failed model call about one does not stop the rest.
 
         An unusable answer counts against the records of its group. The work ends after three failures. Raises the last
-        ModelUnavailable or NoAccess in the end, and any other error at once.
+        ModelUnavailable or NoAccess in the end, and any different error at once.
         """
         failures, down = 0, None
         for group in groups:
@@ -204,7 +204,6 @@ async def _distilled(night: Night, group: Group) -> bool:
 
 
 async def _refuse(night: Night, group: Group, reason: str) -> None:
-    """Record that a model's distillate was not taken, and count it against the group."""
     await night.stores.distilling.refuse(night.run, group, reason)
     await night.stumble(PART, group.judged, reason)
     night.emit("memory.distillate_refused", audience=str(night.audience), reason=reason, trace=night.trace_id)

@@ -15,9 +15,8 @@ from daemon.soul_engine import begin
 async def closes_the_visit(context: SubprocessContext) -> None:
     """Close each visit of the conversation that has ended, oldest first, and write the soul's journal of it.
 
-    A visit whose look fails waits behind the others, and is closed without a look after too many tries. The result for
-    a visit is dropped if a message of it was deleted during the look; a later run looks through it again. Raises
-    ModelError.
+    A visit whose look fails waits behind the others, and is closed without a look after too many tries. If a message
+    is deleted during the look, its result is dropped and a later run looks again. Raises ModelError.
     """
     seen = set[str]()
     while visits := await context.episodes.ended(context.conversation, seen):

@@ -18,7 +18,7 @@ from daemon.mind.steps.visitor_whispers import visitor_whispers
 from daemon.mind.taking_effect import Said, TooMuchLost, judged
 from daemon.soul_engine import begin
 
-_LOOKED_AT = 400  # newest turns among whose speakers it looks for what is new
+_LOOKED_AT = 400  # newest turns whose speakers are looked at
 _NEW, _BEFORE = 24, 6  # turns learned from in one call, and earlier turns shown as context
 _ROUNDS = 5  # such calls about one user
 
@@ -67,7 +67,7 @@ async def models_the_visitor(context: SubprocessContext) -> None:
 
 async def _looks_through(context: SubprocessContext, person: str) -> bool:
     """Learn from the first new words of a user. Return whether there were some, and they are looked through."""
-    # Read before the turns: a message deleted meanwhile makes the model outdated.
+    # Read before the turns: a message deleted during the run makes the model outdated.
     model = await context.user_models.model(person, context.audience)
     if model is None:
         return False
@@ -92,9 +92,7 @@ async def _said_by(context: SubprocessContext, person: str, after: int) -> _Said
 
 
 async def _model(context: SubprocessContext, model: UserModel, said: _Said) -> None:
-    """Pass the second gate, then revise notes, thought and whispers: one call, or three for a soul that thinks in
-    steps.
-    """
+    """Pass the second gate, then revise notes and whispers: one call, or three for a soul that thinks in steps."""
     memory = with_people(begin(context.soul), context.soul, (model,)).concat(as_memory(turn) for turn in said.turns)
     if not await _anything_learned(context, memory, model, said):
         await _nothing_learned(context, model, said)

@@ -22,7 +22,7 @@ async def thinks_the_matter_over(context: SubprocessContext) -> None:
 
     A thought that lost a race against a newer turn, or whose words were deleted, is dropped. Raises ModelError.
     """
-    # Read before the turns: a message deleted meanwhile makes what is kept outdated.
+    # Read before the turns: a message deleted during the run makes the memory outdated.
     kept = await context.process_memories.known(context.conversation)
     matter = Matter.kept(kept.memory) if kept is not None else Matter()
     if kept is None or kept.process != "engaged" or not matter.wants_depth:

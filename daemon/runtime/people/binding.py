@@ -109,7 +109,6 @@ async def _meant(cycle: Cycle) -> CodeSession | None:
 
 
 async def _not_their_room(cycle: Cycle, session: CodeSession) -> str:
-    """Return why a session isn't bound to another person's DM, or an empty string."""
     if cycle.newest.place is not Place.DM:
         return ""
     try:
@@ -138,7 +137,7 @@ async def _asks(cycle: Cycle, session: CodeSession, *, everybody: bool) -> Asked
 
 _SENTENCES: Final = {
     Typed.UNKNOWN: "pair_unknown",
-    Typed.WRONG: "pair_unknown",  # nobody learns that one half is right
+    Typed.WRONG: "pair_unknown",  # no user learns that one half is right
     Typed.TAKEN: "pair_taken",
     Typed.TOO_MANY: "pair_too_many",
 }
@@ -165,7 +164,7 @@ async def pair(cycle: Cycle, phrase: Phrase) -> Delivery | None:
         effect = await _typed(cycle, phrase.words)
     await cycle.require_same_readers()
     delivery = await services.commits.commit(effect)
-    services.news.tell()  # for the machine that waits
+    services.news.tell()  # wakes the machine that waits
     services.emit("pairing.heard", command=Command.PAIR, trace=cycle.trace_id)
     return delivery
 

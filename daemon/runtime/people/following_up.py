@@ -32,7 +32,7 @@ async def heed_following_up(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
 
 def how_decided(cycle: Cycle) -> How | None:
-    """Return how a person decides: by words or by a click below the question, None where an admin or time ended it."""
+    """Return how a person decided: by words or by a click, None where an admin or time ended the question."""
     newest = cycle.newest
     if newest.modality is not Modality.DECISION:
         return "phrase"

@@ -1,4 +1,4 @@
-"""The home page of one person, built again after each opening and each act there, and the introduction in a channel."""
+"""The home page of one person, built again after each opening or act, and the introduction in a channel."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -105,7 +105,7 @@ async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     asker = Asker(newest.author, cycle.claim.conversation, cycle.claim.audience, newest.ts)
     acts = acts or (Shown(tuple(one.id for one in facts)),)
     delivery = await services.commits.commit(replace(effect, acts=acts, asker=asker, rooms=cycle.readers.rooms))
-    if act == "key":  # what waits with it hears that it is ended
+    if act == "key":  # wakes what waits with the key
         services.news.tell()
         services.wake()
     try:
@@ -119,7 +119,7 @@ async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 async def _acts(cycle: Cycle, pressed: str) -> tuple[MemoryAct, ...]:
     """Return the acts of a press that did not take effect when it came.
 
-    Typed words need the person not to be paused.
+    A correction is dropped while the person has paused remembering.
     """
     act, _, about = pressed.partition(" ")
     author, text = cycle.newest.author, cycle.newest.content.strip()[:_LONGEST]

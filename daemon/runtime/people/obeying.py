@@ -50,7 +50,7 @@ from daemon.runtime.people.sessions import ask_session, asks_for_sessions, heed_
 _LONGEST_CORRECTION: Final = 500
 _LONGEST_QUOTED: Final = 100
 _TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
-"""The phrases for the speaker of the thread, in a bound thread the session, unless they are marked with a `!`."""
+"""The phrases for the speaker of the thread, in a bound thread the session, unless marked with a `!`."""
 _OF_SESSIONS: Final = (
     *(Command.HELP, Command.INTRODUCE, Command.SESSIONS, Command.WORKS_ON),
     *(Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL),
@@ -134,7 +134,6 @@ def _may_note(cycle: Cycle, phrase: Phrase) -> bool:
 
 
 def _what_stopped(cycle: Cycle) -> str:
-    """Return the result of a stop when it was accepted. As a message it comes here only if nothing could be stopped."""
     count = cycle.newest.params.get(STOPS, 0)
     if not count:
         return cycle.words.say("stop_nothing")
@@ -144,8 +143,8 @@ def _what_stopped(cycle: Cycle) -> str:
 async def obey(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer a phrase and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, ChannelError when the person's DM can't be found now, ReadersUnknown while the readers of
-    sessions' names are unknown, and what a commit raises.
+    Raises StoreError, and what a commit raises. Raises ChannelError when the person's DM can't be found now. Raises
+    ReadersUnknown while it is unknown who would read sessions' names.
     """
     if phrase.command in _OF_SESSIONS:
         cycle.require_known_readers()
@@ -208,7 +207,7 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
 
 
 async def _room(cycle: Cycle) -> _Room:
-    """Return the conversation itself if no other user reads it, else the person's DM."""
+    """Return the conversation itself if the person alone reads it, else the person's DM."""
     claim, newest = cycle.claim, cycle.newest
     if claim.audience.kind is AudienceKind.DM:
         return _Room(claim.conversation, claim.audience, cycle.readers, here=True)
@@ -279,7 +278,6 @@ def _forgotten(cycle: Cycle, known: Fact | Belief) -> _Answer:
 
 
 async def _remember(cycle: Cycle, phrase: Phrase) -> _Answer:
-    """Note the person's own words, in the commit that confirms it."""
     noted = own_words(phrase.words)
     if noted is None or cycle.newest.author in await cycle.services.standing.paused([cycle.newest.author]):
         return _Answer(cycle.words.say("own_remember_paused"))

@@ -35,9 +35,7 @@ class OwnMemory:
     words: Words
 
     async def listed(self) -> OwnAnswer:
-        """List all facts and beliefs (numbered, grouped, dated), what else is kept, and what is not looked through
-        yet.
-        """
+        """List all facts and beliefs (numbered, grouped, dated), what else is kept, and what is not read yet."""
         facts = await self.known.facts(self.person, self.readers, self.where)
         beliefs = await self.known.beliefs(self.person, self.readers, self.where)
         besides = await self.known.besides(self.person, self.readers, self.where)
@@ -66,9 +64,7 @@ class OwnMemory:
         return OwnAnswer("\n".join(lines), (Shown((*(one.id for one in facts), *(one.id for one in beliefs))),))
 
     async def numbered(self, number: int) -> tuple[Fact, tuple[str, ...]] | None:
-        """Return the fact of that number in the newest list that the person saw, and the list, None without such a
-        fact.
-        """
+        """Return the fact of that number in the newest list that the person saw, and the list, or None."""
         shown, _ = await self.known.shown(self.person)
         if not 1 <= number <= len(shown):
             return None
@@ -76,7 +72,7 @@ class OwnMemory:
         return (fact, shown) if fact is not None else None
 
     async def believed(self, number: int) -> tuple[Belief, tuple[str, ...]] | None:
-        """Return the belief of that number in that list, and the list, None without such a belief."""
+        """Return the belief of that number in that list, and the list, or None."""
         shown, _ = await self.known.shown(self.person)
         held = await self._belief(shown[number - 1]) if 1 <= number <= len(shown) else None
         return (held, shown) if held is not None else None

@@ -64,7 +64,7 @@ _KINDS: Final = {
     RecordKind.FACT: "because_fact",
     RecordKind.SENSE: "because_sense",
     DOCUMENT: "because_document",
-}  # any other is a talk that is remembered as a whole
+}  # other kinds are talks that are remembered as a whole
 
 AddressOf = Callable[[ConversationKey, str], Awaitable[str]]
 """A function that returns the address of a message of a conversation, empty for none."""
@@ -114,7 +114,6 @@ class Because:
         return [*lines, *(f"  {one}" for one in proofs), *judged]
 
     def _judged(self, judged: Judged) -> list[str]:
-        """Return people's feedback on replies that had this memory, no line without any."""
         if judged == NOT_JUDGED:
             return []
         return [f"  {self.words.say('because_judged', good=judged.good, bad=judged.bad)}"]
@@ -156,7 +155,7 @@ def _plain(text: str, most: int) -> str:
     return shortened(visible_line(text), most)
 
 
-_MOST_WHISPERED: Final = 3  # parts of an answer that reaches nobody's direct messages
+_MOST_WHISPERED: Final = 3  # parts of an answer to a person without a DM
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,4 @@
-"""Obeys *my reminders* and changes of reminders, brings up due ones apart from the soul, and shows a reply in its
-channel.
-"""
+"""Obeys phrases about reminders, brings up due ones apart from the soul, and shows a reply in its channel."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -78,7 +76,7 @@ async def reminders_of_person(cycle: Cycle) -> str:
 
 
 async def lines_of(cycle: Cycle, own: Sequence[Intention]) -> list[str]:
-    """Return a line for each of a person's reminders: its number, its time in their zone, its text, and its place."""
+    """Return a line for each of a person's reminders, with its number, its time in their zone, and its place."""
     names = await cycle.services.channels.main.names_of([_channel(one) for one in own])
     return [_line(cycle, one, _as_written(names.get(_channel(one), ""))) for one in own]
 
@@ -141,7 +139,6 @@ def _as_written(name: str) -> str:
 
 
 def _time(cycle: Cycle, ms: int) -> str:
-    """Format a time in the person's zone. Other readers see it in theirs."""
     shown = time_in(ms, cycle.newest.zone)
     if not _is_alone(cycle):
         cycle.dates[shown] = ms

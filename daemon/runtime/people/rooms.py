@@ -1,4 +1,4 @@
-"""Channels and threads: notices that an admin read a person's words, handing a thread over, and a channel's settings."""
+"""Notices that an admin read a person's words, handing a thread over, and a channel's settings."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -25,8 +25,8 @@ from daemon.runtime.people.own_words import say
 from daemon.runtime.sensing import tell_others, why_not_there
 
 _EVERY_S: Final = 15.0
-_AGAIN_S: Final = 600.0  # where the platform can't be asked now
-_REFUSED_S: Final = 86_400.0  # where it refuses: the person left, or is one of those whom the soul may not write to
+_AGAIN_S: Final = 600.0  # while the platform can't be asked
+_REFUSED_S: Final = 86_400.0  # after a refusal: the person left, or the soul may not write to them
 
 
 async def tell_of_readings(
@@ -69,7 +69,7 @@ async def _tell(
     except NotDelivered as error:
         await readings.put_off(telling, error.retry_after or _AGAIN_S)
         return False
-    except Exception as error:  # noqa: BLE001 - one person's room must not keep the others from being told
+    except Exception as error:  # noqa: BLE001 - a fault of one person's DM must not affect the others
         waits = await readings.put_off(telling, _REFUSED_S)
         emit("memory.not_told", reason=in_short(error), given_up=not waits)
         return False

@@ -33,7 +33,7 @@ _LONGEST_NAME: Final = 60
 async def ask_session(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer and commit. Return the first post, claimed for sending.
 
-    Only the owner's own words in Slack need no permission: a token or key proves a machine, never a person's will.
+    Only the owner's own words in Slack need no permission. A token or key proves a machine, never a person's will.
     Raises StoreError, LostLease, and ReadersChanged if the readers or the session changed.
     """
     text, act = await _put(cycle, phrase)
@@ -246,8 +246,8 @@ async def _at_work_answer(cycle: Cycle, phrase: Phrase) -> str:
 async def say_to_session(cycle: Cycle, bound: BoundThread) -> Delivery | None:
     """Put the message to the session and commit. Return the first post, if any, claimed for sending.
 
-    Raises StoreError, LostLease, NotDelivered while Slack can't name the owner or the readers, and ReadersChanged if
-    the readers, the session or the binding changed.
+    Raises StoreError, LostLease, and NotDelivered while Slack can't name the owner or the readers. Raises
+    ReadersChanged if the readers, the session or the binding changed.
     """
     cycle.require_known_readers()
     session = await cycle.services.asking.one(bound.session)
@@ -313,7 +313,7 @@ async def heed_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
         return await say(cycle, cycle.words.say("keys_in_dm"))
     text, acts = _own_keys_answer(cycle, phrase, await services.pairings.keys_of(newest.author))
     delivery = await say(cycle, text, *acts)
-    if acts:  # what waits with such a key hears that it is ended, and so do the threads of its sessions
+    if acts:  # wakes what waits with the keys, and the threads of their sessions
         services.news.tell()
         services.wake()
     services.emit("keys.asked", command=phrase.command, trace=cycle.trace_id)
@@ -323,7 +323,7 @@ async def heed_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 def _own_keys_answer(cycle: Cycle, phrase: Phrase, keys: tuple[OwnKey, ...]) -> tuple[str, tuple[MemoryAct, ...]]:
     words = cycle.words
     if phrase.command is Command.END_KEYS:
-        # Also without any: one that a machine was just allowed is about to be made.
+        # Also without any: a key that was just allowed may be about to be made.
         text = words.say("keys_all_ended", count=len(keys)) if keys else words.say("keys_none")
         return text, (KeysEnded((), all_=True),)
     if phrase.command is Command.END_KEY:
