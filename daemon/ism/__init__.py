@@ -17,7 +17,7 @@ from daemon.mind.process import Interrupt, Interrupted, Outcome, Stay, Transitio
 from daemon.mind.steps.choose_actions import Choice, ChosenAction
 
 FRUITLESS = 2
-"""Choices in a row without a new action after which the work counts as going in circles."""
+"""The number of choices in a row without a new action after which the work counts as going in circles."""
 
 REACHED = "the goal is reached"
 CIRCLES = Sentence("why_circles")
@@ -228,10 +228,7 @@ class _Work:
             raise _WorkEnds(why)
 
     async def _unless_cut(self, work: Coroutine[object, object, T]) -> T:
-        """Return the result of `work`.
-
-        Raises Interrupted if a new message comes first, _WorkEnds if time is over first.
-        """
+        """Return the result of `work`. Raises Interrupted for a new message, _WorkEnds at the time limit."""
         async with alongside(self._time_runs_out()):
             return await self._interrupt.unless_called(work)
 

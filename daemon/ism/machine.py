@@ -21,10 +21,7 @@ from daemon.soul import Soul
 
 @dataclass(frozen=True, slots=True)
 class Recurse:
-    """The result of an action after which the work goes on.
-
-    The observation feeds the next choice (seed 001's `recurse`).
-    """
+    """The result of an action after which the work goes on, with an observation (seed 001's `recurse`)."""
 
     memory: WorkingMemory
     internal: WorkingMemory
@@ -220,7 +217,6 @@ _PLAYBOOK = (
 
 
 def goal_and_playbook(soul: Soul) -> tuple[str, str]:
-    """Return the goal and the playbook of a soul's autonomous work: its author's words, or else the daemon's."""
     return soul.ism.goal or _GOAL, soul.playbook or _PLAYBOOK
 
 

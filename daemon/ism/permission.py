@@ -40,10 +40,7 @@ class PermissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """The outcome of an approved action.
-
-    `sentence` is the daemon's own and shown to users, the other fields are data.
-    """
+    """The outcome of an approved action. `sentence` is the daemon's own and shown to users, the rest is data."""
 
     sentence: str
     passages: tuple[Passage, ...] = ()

@@ -182,10 +182,7 @@ class Problem:
         return kept.model_dump(mode="json")
 
     def keep_for(self, readers: Readers) -> None:
-        """Drop the passages that the readers may not know, and then the thoughts that may rest on them.
-
-        These are passages for members alone, and those of private rooms that the readers aren't in.
-        """
+        """Drop passages for members alone or of other private rooms, and then the thoughts that may rest on them."""
         if (self.members_only and not readers.members_only) or not self.rooms <= readers.rooms:
             self.found = [one for one in self.found if readers.members_only or not one.members_only]
             self.found = [one for one in self.found if not one.room or one.room in readers.rooms]
@@ -217,10 +214,7 @@ class Problem:
         return {str(number): one for number, one in enumerate(self.found, 1)}
 
     def with_sources(self, reply: str, words: Words = HOUSE_WORDS) -> str:
-        """Return a reply with its cited sources below it.
-
-        Unknown numbers are removed from the text, but not from code.
-        """
+        """Return a reply with its cited sources below it. Unknown marks are removed, but not in code."""
         sources = {mark: one.source for mark, one in self.numbered.items()}
         text, cited = _NUMBERS.checked(reply, sources)
         return "\n\n".join((text, listed(cited, words))) if cited else text
@@ -270,7 +264,7 @@ INPUT = "aim"
 """The region of an action's input: a model's words that may quote any user, so they are data."""
 
 REGIONS = (GOAL, PLAYBOOK, ACTIONS, LOG, RESULTS)
-"""The regions that exist only while the work goes on, in the order in which they are read."""
+"""The regions that exist only while the work goes on, in reading order."""
 
 MOST_RESULTS = 6
 """The most observations that are shown, the newest, as many as fit the budget of their region."""

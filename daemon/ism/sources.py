@@ -28,7 +28,6 @@ class Sources:
         return _listed([*folders, *self._servers(), "earlier talk"])
 
     def named(self, words: Words) -> str:
-        """List the sources by their names, for people. The soul's own words name earlier talk."""
         servers = dict.fromkeys(tool.name.partition("/")[0] for tool in self.tools)
         return ", ".join([*(name for name, _ in self._named_folders()), *servers, words.say("earlier_talk")])
 
@@ -37,10 +36,7 @@ class Sources:
             yield shortened(one_line(name), _NAME), many
 
     def _servers(self) -> Iterator[str]:
-        """Yield the servers of tools.
-
-        Only the names of their tools are shown, since their descriptions are foreign text.
-        """
+        """Yield the servers and the names of their tools. Their descriptions are foreign text."""
         servers: dict[str, list[str]] = {}
         for tool in self.tools:
             server, _, name = tool.name.partition("/")

@@ -97,7 +97,6 @@ def until_when(ends_ms: int, times: int, zone: str) -> str:
 
 
 def _limits(new: NewIntention) -> tuple[int, int]:
-    """Return the end (ms, UTC) and the number of repetitions, each 0 for no limit."""
     return cast("int", new.params.get(ENDS_MS, 0)), cast("int", new.params.get(TIMES, 0))
 
 
@@ -126,10 +125,7 @@ def refused_for_zone(context: ProcessContext, request: ReminderRequest) -> str:
 
 
 def _shown(context: ProcessContext, new: NewIntention, due_ms: int, elsewhere: str) -> str:
-    """Return the line below the reply, which is true whatever a model says.
-
-    It names the channel `elsewhere`, if any.
-    """
+    """Return the line below the reply, true whatever a model says. It names the channel `elsewhere`, if any."""
     words = context.motor.words
     zone, alone = context.perception.zone, context.perception.place in _ALONE
     when_ = context.motor.time(due_ms, zone, alone=alone)

@@ -33,10 +33,7 @@ _SHORTER = "(Your last answer met its length limit before anything was said: be 
 
 
 def reopened(step: Step[T], fault: WrongOpening) -> Step[T]:
-    """Return the step with a cue that names the fault of its reply's opening.
-
-    The new opening is not checked again.
-    """
+    """Return the step with the fault of its reply's opening as a cue, and without another check of it."""
     cue = f"{step.cue}\n\n" if step.cue else ""
     return replace(step, opening=None, cue=f"{cue}(Your last answer was not shown: {fault.message}.)")
 
@@ -98,7 +95,6 @@ class Mind:
         return models if own is None else tuple(dict.fromkeys((own, *models)))
 
     def habit(self, role: ModelRole, step: str = "") -> ModelHabit:
-        """Return the known habits of the model that answers now for a role, or for one of its steps."""
         return self.habit_of(self.models(role, step)[0])
 
     def habit_of(self, model: str) -> ModelHabit:
@@ -112,7 +108,6 @@ class Mind:
         return await self.stream(memory, step).finished()
 
     def stream(self, memory: WorkingMemory, step: Step[T]) -> Thought[T]:
-        """Run a step whose visible text streams."""
         return Thought(self._think(memory, step))
 
     async def _think(self, memory: WorkingMemory, step: Step[T]) -> AsyncGenerator[str | Finished[T], None]:
@@ -214,10 +209,7 @@ class _Attempt(Generic[T]):
         return True
 
     async def visible(self, *, hidden: bool) -> AsyncGenerator[str, None]:
-        """Call the model, yield visible text, and set `value` at the end.
-
-        With `hidden` no user sees it. Raises ModelError.
-        """
+        """Call the model, yield visible text, and set `value` at the end. Raises ModelError."""
         started_ms, outcome = self._mind.clock.now_ms(), "unavailable"
         try:
             async with aclosing(self._said(hidden=hidden)) as pieces:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def with_soul_creativity(soul: Soul, step: Step[T]) -> Step[T]:
-    """The step with the soul's own creativity, if soul.toml gives one for it."""
+    """Return the step with the soul's own creativity, if soul.toml gives one for it."""
     return replace(step, creativity=soul.creativity_of(step.name, step.creativity))
 
 
@@ -32,6 +32,5 @@ def knows_of_sessions(context: ProcessContext) -> bool:
 
 
 async def show_who_works(context: ProcessContext) -> str:
-    """Put the list below the reply, and return the sentence for the prompt."""
     context.motor.show_below(listed(context.cycle.at_work, context.motor.words))
     return _SHOWN

@@ -44,10 +44,7 @@ class Matter:
         return cls(topic, exchanges, thought)
 
     def on(self, topic: str) -> "Matter":
-        """Return the matter after an exchange on this topic.
-
-        A new topic begins a new matter, an empty topic ends it.
-        """
+        """Return the matter after an exchange. A new topic begins a new matter, an empty topic ends it."""
         if not topic:
             return Matter()
         if topic != self.topic:
@@ -59,7 +56,6 @@ class Matter:
         return bool(self.topic) and self.exchanges >= DEEP_AFTER and not self.thought
 
     def in_mind(self, memory: WorkingMemory) -> WorkingMemory:
-        """Add the thought and how to use it to working memory, if there is a thought."""
         if not self.thought:
             return memory
         stance = "\n\n".join([*(one.content for one in memory.region(STANCE)), STEERS])

@@ -135,7 +135,6 @@ class Motor:
         self._reply, self._stops, self._repeats = close_fence(once) if cut else reply, cut, once != reply
 
     def keep_silence(self, silence: Silence) -> None:
-        """Say nothing on purpose."""
         self._silence = silence
 
     @property
@@ -143,7 +142,6 @@ class Motor:
         return Silence.REFUSED if self.reply else self._silence
 
     def rewrite(self, change: Callable[[str], str]) -> None:
-        """Change the settled reply. A reply that is cut stays so."""
         self._reply = change(self._reply)
 
     def add_below(self, words: str) -> None:
@@ -159,10 +157,7 @@ class Motor:
         self._shown.append(words)
 
     def time(self, ms: int, zone: str, *, alone: bool) -> str:
-        """Format a time (ms, UTC) in a zone.
-
-        Unless the person reads `alone`, other users see it on their own clocks.
-        """
+        """Format a time (ms, UTC) in a zone. Unless the person reads `alone`, other users see it in theirs."""
         shown = time_in(ms, zone)
         if not alone:
             self.dates[shown] = ms
@@ -173,7 +168,6 @@ class Motor:
         self.annotations.update({name: value for name, value in private.items() if value is not None})
 
     def think(self, thought: NewThought) -> None:
-        """Add a whole thought to the stream of thought of this conversation."""
         self._thoughts.append(replace(thought, calls_made=len(self._calls)))
 
     def schedule(self, intention: NewIntention) -> None:
@@ -194,18 +188,15 @@ class Motor:
         self._remembered.append(Remembered(content, significance, tags, tone, quote, claim))
 
     def cancel(self, slot: str) -> None:
-        """Cancel the scheduled perception in a slot of this conversation."""
         self._cancelled.append(slot)
 
     def ask_permission(self, approval: NewApproval) -> None:
-        """Put a question with buttons under the reply."""
         self.approval = approval
 
     def withdraw_question(self) -> None:
         self.approval, self._answers = None, ()
 
     def offer(self, answers: tuple[str, ...]) -> None:
-        """Put short answers as buttons under the reply."""
         self._answers = answers
 
     @property
@@ -217,7 +208,6 @@ class Motor:
         self.drawn_on.update(found)
 
     def decide(self, act: MemoryAct) -> None:
-        """Store what the person decided about the facts known of them."""
         self._acts.append(act)
 
     def share(self, key: str, change: Change, dropped: Callable[[ContextRefused], None]) -> None:
@@ -239,11 +229,9 @@ class Motor:
         return sum(one.addressee == addressee and not one.refused for one in notes)
 
     def hand_over(self, soul: str) -> None:
-        """Give the thread to another soul, with the reply."""
         self.heir = soul
 
     def post_elsewhere(self, cross_post: CrossPost) -> None:
-        """Post an approved message in another conversation."""
         self.cross_post = cross_post
 
 
@@ -285,7 +273,6 @@ def due_early(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
 
 
 def with_invitation(memory: WorkingMemory, place: Place) -> WorkingMemory:
-    """Add a sentence that something may be said."""
     return memory.with_memory(Memory(Role.SYSTEM, _INVITED if place is Place.DM else _INVITED_HERE))
 
 

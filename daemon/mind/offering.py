@@ -5,7 +5,6 @@ from daemon.mind.process import ProcessContext
 
 
 def offer(context: ProcessContext, answers: tuple[str, ...]) -> None:
-    """Offer the answers, if there are any, to the author of the newest message. A program reads them as words."""
     if context.perception.place is Place.TERMINAL or context.perception.bot:
         listed = "\n".join(f"- {answer}" for answer in answers)
         if listed:

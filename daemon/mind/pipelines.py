@@ -310,7 +310,6 @@ class _Run:
         return self.state.process == DECISION_PROCESS and bool(self.state.process_memory)
 
     def _visit_for_decision(self) -> None:
-        """Visit the process for decisions, whatever the entry conditions: the approver waits for the outcome."""
         if self.state.process != DECISION_PROCESS and DECISION_PROCESS in self._processes:
             self._go_visiting(DECISION_PROCESS, "rule", "what was asked to be allowed has been decided")
 

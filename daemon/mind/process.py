@@ -53,7 +53,6 @@ class Interrupt:
         return self._called.is_set()
 
     def call(self) -> None:
-        """Signal a new message."""
         self._called.set()
         self.look()
 
@@ -116,7 +115,6 @@ class Interrupts:
                 self.call(conversation)
 
     def call(self, conversation: str) -> None:
-        """Signal a new message in a conversation."""
         for interrupt in self._interrupts.get(conversation, ()):
             interrupt.call()
 

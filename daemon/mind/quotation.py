@@ -164,10 +164,7 @@ def _composed(text: str) -> str:
 
 
 def _level(text: str) -> _Levelled:
-    """Normalize a text for comparing quotations:
-
-    NFKC, without case, with one form of white space, marks and mentions.
-    """
+    """Normalize a text for comparing quotations: NFKC, no case, one form of space, marks and mentions."""
     found: list[tuple[str, int]] = []
     mentions = {match.start(): match.end() for match in _MENTION.finditer(text)}
     skipped_to = 0

@@ -44,7 +44,6 @@ class ToolsUsed:
         return (KnownOutcome(_FIELD, self.done, tuple(self.refused)),) if self.done or self.refused else ()
 
     def refuse(self, name: str, reason: str) -> None:
-        """Record that a tool is not used, and let the next thought know why."""
         self.refused.append(reason)
         self.results.append(Memory(Role.USER, f"not used: {reason}", name=shortened(name, 80), metadata=saw()))
 
@@ -67,7 +66,6 @@ class ReadingTools:
         return tuple(_described(tool) for tool in self.tools if not tool.writes)[:MOST_NAMED]
 
     async def use_allowed(self, context: ProcessContext) -> ToolsUsed:
-        """Use the tools that earlier thoughts here proposed and an admin allowed."""
         return await self._use(context, allowed_of(context.cycle.thoughts).tool_calls, looks=True)
 
     async def use(self, context: ProcessContext, output: CognitiveOutput, *, looks: bool) -> ToolsUsed:

@@ -103,7 +103,6 @@ class InlineReasoning:
         self.withdrawn = False
 
     def feed(self, piece: str) -> str:
-        """Take the next piece, and return text that may be passed on now."""
         self._translate(piece, ended=False)
         return self._fresh() if self._streams and not self.met else ""
 
@@ -198,13 +197,11 @@ class PlainOutput:
         self.withdrawn = False
 
     def feed(self, piece: str) -> str:
-        """Take the next piece, and return the words that may be shown now."""
         self._tokens.feed(piece)
         self._tagged.feed(piece)
         return "" if self._tag_met else self._fresh()
 
     def finish(self) -> str:
-        """End the answer, and return the words that may still be shown."""
         self._tagged.finish()
         if not self._tagged.reply_met:
             return self._fresh()
@@ -268,7 +265,6 @@ class AnswerFilter:
         self._awaits_lead = True
 
     def feed(self, piece: str) -> str:
-        """Take the next piece, and return the text that may be shown now."""
         self._raw.append(piece)
         words = self._aloud.feed(self._reasoning.feed(self._thought.feed(piece) if self._thought else piece))
         self._look_for_lead(ended=False)
@@ -276,7 +272,6 @@ class AnswerFilter:
         return self._guard.feed(words) if words and self._guard and not self.withdrawn else ""
 
     def finish(self) -> str:
-        """End the answer, and return the rest that may be shown."""
         rest = self._late_speech() or self._reasoning.finish()
         self._look_for_lead(ended=True)
         if self._reasoning.withdrawn:  # the text passed on was reasoning; the answer follows it

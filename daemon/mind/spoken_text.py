@@ -53,12 +53,10 @@ class PrivateMarks:
         self.met = False
 
     def feed(self, piece: str) -> str:
-        """Take the next piece of the speech, and return the part that is certainly said."""
         self._held += piece
         return self._released(ended=False)
 
     def finish(self) -> str:
-        """End the speech, and return the rest of what is said."""
         return self._released(ended=True)
 
     def _released(self, *, ended: bool) -> str:
@@ -71,10 +69,7 @@ class PrivateMarks:
         return said
 
     def _is_head_decided(self, *, ended: bool) -> bool:
-        """Return whether a fence and the JSON of a thought are decided at the beginning.
-
-        `met` is set for the latter.
-        """
+        """Return whether a fence and the JSON of a thought are decided. `met` is set for the latter."""
         if not self._wrapped:
             if wrapped := _WRAPPED.match(self._held):
                 self._held, self._wrapped = self._held[wrapped.end() :], True
@@ -134,7 +129,7 @@ PRIVATE_VERBS = (
     *("thought", "thinks", "mused", "pondered", "reflected", "wondered", "considered"),
     *("evaluated", "decided", "brainstormed", "concluded", "noted", "sensed", "chose"),
 )
-"""The verbs that mark thoughts in working memory. A text that begins with one of them is never said."""
+"""The verbs that mark thoughts in working memory. A text that begins with such a verb is never said."""
 
 _QUOTES = ('"', "“", "”")
 _LONGEST = 60
@@ -180,7 +175,6 @@ class SpokenText:
         self.is_thought = False
 
     def feed(self, piece: str) -> str:
-        """Take the next piece of the answer, and return the text that may be shown now."""
         return self._taken(self._marks.feed(piece) if self._marks else piece)
 
     def _taken(self, piece: str) -> str:
@@ -190,7 +184,6 @@ class SpokenText:
         return "" if self._in_head else self._release(ended=False)
 
     def finish(self) -> str:
-        """End the answer, and return the rest that may be shown."""
         begun = self._taken(self._marks.finish()) if self._marks else ""
         if self._in_head:
             self._take_prefix(ended=True)

@@ -77,9 +77,7 @@ async def look_again(context: ProcessContext, thought: Considered, used: ToolsUs
     memory = with_results(await context.cycle.look_again(memory, sought), used)
     private = "\n".join((thought.output.inner_speech, *thought.queries, *thought.calls))
     just_now = Memory(Role.USER, private, name=JUST_THOUGHT, metadata=saw())
-    before = (
-        one for one in memory.region(THOUGHTS) if one.content != _LOOKED
-    )  # the model is only shown the newest look
+    before = (one for one in memory.region(THOUGHTS) if one.content != _LOOKED)  # only the newest look is shown
     return memory.with_region(THOUGHTS, Memory(Role.SYSTEM, _LOOKED), just_now, *before)
 
 

@@ -276,8 +276,6 @@ class Labels:
 
 
 def seeing(mind: Mind, pictures: Sequence[Image]) -> Mind:
-    """Return the mind with these pictures in its prompts."""
-
     def render(memory: WorkingMemory, step: Step[Any]) -> Prompt:
         prompt = mind.render(memory, step)
         return with_pictures(prompt, pictures) if step.sees else prompt

@@ -86,7 +86,6 @@ _MOST_SIGNIFICANT: Final = 10
 
 
 def expected_of(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
-    """Return the expectations of a thought, with the moments until which they last."""
     found = tuple(_new(one, moment) for one in output.predictions)
     return (PredictionsMade(found),) if found else ()
 

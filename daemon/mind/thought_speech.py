@@ -118,7 +118,6 @@ class SpeechInThought:
         return self._released(found)
 
     def finish(self) -> str:
-        """End the answer. All that may be shown was shown before."""
         self._ended = True
         return ""
 

@@ -198,7 +198,7 @@ def why_not_followed(context: ProcessContext, wish: Wish) -> str:
 
 
 def follow(context: ProcessContext, wish: Wish) -> Transition:
-    """The transition to the process that a wish leads to."""
+    """Follow a wish: record it, and return the transition to its process."""
     context.followed.append(wish)
     context.motor.annotate(calls_for=wish.word)
     return Transition(context.memory, wish.to, wish.reason, execute_now=True, decided_by="model")
@@ -222,10 +222,7 @@ def may_leave_a_mode(context: ProcessContext) -> bool:
 
 
 async def confirmed(context: ProcessContext, statement: str) -> bool:
-    """Return whether the model judges a statement about the conversation true, False if it fails.
-
-    It leaves no memory.
-    """
+    """Return whether the model judges a statement true, False if it fails. It leaves no memory."""
     try:
         _, true = await context.mind.run(context.memory, with_soul_creativity(context.soul, mental_query(statement)))
     except ModelError:

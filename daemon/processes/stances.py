@@ -45,10 +45,7 @@ _SWITCHED_OFF = "the autonomous loop is not enabled any more"
 
 
 async def problem_solving(context: ProcessContext) -> Outcome:
-    """Work on the problem, or go on with one that waited for an answer or a permission, also after a restart.
-
-    The soul chooses its actions until it can answer, has to ask, or meets a limit (seed 001).
-    """
+    """Work on the problem until the soul can answer, has to ask, or meets a limit (seed 001), also after a restart."""
     problem = Problem.resumed(context.state.process_memory, context.soul.display_name)
     problem.keep_for(context.cycle.readers)
     if problem.waits and context.perception.modality in {Modality.TIME, Modality.NOTE}:
@@ -335,7 +332,6 @@ _NOBODY = (
 
 
 async def ready(context: ProcessContext) -> Outcome:
-    """Name the contacts that fit, then go back to `engaged`."""
     contacts = "\n".join(f"- {one.name}: {one.can}" for one in context.soul.contacts) or _NOBODY
     reply = await converse(context, stance_of(context.soul, "ready", contacts=contacts))
     return reply if isinstance(reply, Transition) else Transition(reply, "engaged", "the way has been shown")

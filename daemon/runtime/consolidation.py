@@ -144,10 +144,7 @@ class Consolidator:
             await clock.sleep(_LOOK_S)
 
     async def _may_go_on(self, slot: Slot) -> bool:
-        """Return whether the next audience may be looked at: people come first.
-
-        An admin's order waits for them here.
-        """
+        """Return whether the next audience may be looked at. People come first, also before an admin's order."""
         while slot.by_hand and not await self.stores.slots.quiet(0):
             await self.clock.sleep(_LOOK_S)
         return self._room() and (slot.by_hand or await self.stores.slots.quiet(QUIET_MS))

@@ -197,10 +197,7 @@ class Courier:
         return False
 
     async def _refused(self, delivery: Delivery, post: Post, refusal: ChannelRefused) -> bool:
-        """Post a refused draft or revision as a new message.
-
-        Any other refused post is dead, with a note in its place.
-        """
+        """Post a refused draft or revision as a new message. Replace any different refused post by a note."""
         if _changes_a_message(post):
             await self._anew(delivery, post, refusal.message)
             await self._outbox.postpone(delivery, 0, doubtful=False, reason=refusal.message)
@@ -255,10 +252,7 @@ class Courier:
         return tries >= _DRAFT_TRIES or (tries > 0 and self._age(delivery) >= _DRAFT_SECONDS)
 
     def _is_too_old(self, delivery: Delivery) -> bool:
-        """Return whether a post is too old to send.
-
-        If it waited for the end of quiet hours, its time begins after them.
-        """
+        """Return whether a post is too old to send. Its time begins after the quiet hours that it waited for."""
         lives_ms = (max(self._stale_after, _NOTE_SECONDS) if delivery.note else self._stale_after) * 1000
         until = delivery.created_ms + lives_ms
         over = delivery.quiet.over(int(until))

@@ -139,10 +139,7 @@ def _is_visible(reply: str) -> bool:
 
 
 def _speech(cycle: Cycle) -> Speech | None:
-    """Begin a new draft of the reply.
-
-    Return None if an earlier attempt left a draft open, which the courier finishes.
-    """
+    """Begin a draft of the reply. Return None where one is open already, which the courier finishes."""
     if cycle.claim.draft is not None:
         return None
     conversations, newest = cycle.services.conversations, cycle.newest

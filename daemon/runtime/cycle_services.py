@@ -68,7 +68,6 @@ class PromptNames:
         return with_names(reply, self._names)
 
     def shown(self, prompt: Prompt) -> Prompt:
-        """Replace the ids in a prompt by names."""
         return replace(
             prompt,
             system=tuple(replace(one, text=with_names(one.text, self._names)) for one in prompt.system),
@@ -172,9 +171,7 @@ class CycleServices:
         """
         audience, *rooms = audiences
         models = {model for role in ModelRole for model in self.llm.candidates(role, audience)}
-        models |= {
-            self.llm.model_for(role) for role in ModelRole
-        }  # a model that is down may be asked again during the cycle
+        models |= {self.llm.model_for(role) for role in ModelRole}  # a model that is down may be tried again
         steps = self.llm.step_models()
         models |= set(steps.values())
         habits = await self.model_habits.of(*sorted(models))
@@ -224,7 +221,6 @@ def log_call(call: LLMCall, emit: Emit) -> None:
 
 
 def log_standby(call: LLMCall, first: str, emit: Emit) -> None:
-    """Log that a second model answered for a role or a step in place of its first one."""
     if call.model != first and call.outcome == "ok":
         emit("model.stood_in", role=call.role, model=call.model, instead_of=first, step=call.step, trace=call.trace_id)
 

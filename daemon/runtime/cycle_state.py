@@ -191,10 +191,7 @@ class Cycle:
         return found.before_outsiders() if self.outsider_spoke else found
 
     def usage(self) -> tuple[int, float]:
-        """Return the tokens and US dollars spent so far.
-
-        A call of unknown price counts with its highest possible cost.
-        """
+        """Return the tokens and US dollars spent so far. An unknown price counts as the highest possible."""
         return sum(one.tokens_in + one.tokens_out for one in self.calls), sum(one.cost_usd or 0 for one in self.calls)
 
     async def absorb_new_messages(self, memory: WorkingMemory) -> WorkingMemory:
@@ -252,20 +249,17 @@ def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcr
 
 
 def stale_goals_shown(cycle: Cycle) -> tuple[StaleShown, ...]:
-    """Return the act that records which stale goals a thought or an answer was shown."""
     stale = tuple(one.id for one in cycle.at_hand.goals if one.stale)
     answered = stale and (cycle.is_tick or cycle.newest.modality is Modality.WORDS)
     return (StaleShown(cycle.claim.conversation.soul, stale),) if answered else ()
 
 
 def intentions_come_back(cycle: Cycle) -> tuple[IntentionsCameBack, ...]:
-    """Return the act that records which past intentions a prompt showed, since each is shown once."""
     ids = tuple(one.id for one in cycle.at_hand.intended)
     return (IntentionsCameBack(ids),) if ids and cycle.newest.modality is Modality.WORDS else ()
 
 
 def readings_perceived(cycle: Cycle) -> tuple[ReadingsPerceived, ...]:
-    """Return the act that records which readings a prompt showed, since each is perceived once."""
     sensed = cycle.at_hand.sensed
     return (ReadingsPerceived(sensed, cycle.trace_id),) if sensed.readings or sensed.dropped else ()
 

@@ -68,10 +68,7 @@ class Thinking:
 def effect_of_cycle(
     cycle: Cycle, thinking: Thinking, parts: tuple[str, ...], files: tuple[ReplyFile, ...] = ()
 ) -> CycleEffect:
-    """Build the effect of a cycle that thought.
-
-    `parts` are its reply, cut to the channel's size, followed by `files`.
-    """
+    """Build the effect of a cycle that thought, with its reply in `parts`, followed by `files`."""
     soul, motor, claim, newest = thinking.soul, thinking.motor, cycle.claim, cycle.newest
     turns = turns_of(cycle)
     if turns and newest.modality is Modality.WORDS:
@@ -198,7 +195,6 @@ def _private(cycle: Cycle, motor: Motor) -> JSONObject:
 
 
 def turns_of(cycle: Cycle) -> tuple[Turn, ...]:
-    """The messages of a cycle as turns, of users and of sessions."""
     words = [one for one in cycle.perceptions if one.modality is Modality.WORDS]
     return tuple(
         Turn(Speaks.of(one.author), one.author, one.name, one.ts, one.content, passing=one.author in cycle.paused)
@@ -207,10 +203,7 @@ def turns_of(cycle: Cycle) -> tuple[Turn, ...]:
 
 
 def newer_than(perception: Perception) -> str:
-    """Return a platform ts that is surely older than the reply.
-
-    An event without a message has a ts of our own clock.
-    """
+    """Return a platform ts surely older than the reply. Events without a message have a ts of our clock."""
     if perception.has_message:
         return perception.ts
     return f"{max(0.0, float(perception.ts) - CLOCKS_DIFFER_S):.6f}"

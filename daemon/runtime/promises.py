@@ -38,13 +38,11 @@ def tell_of_promises(cycle: Cycle, motor: Motor) -> None:
 
 
 def acts_of_promises(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
-    """Return the acts stored about promises with a reply of these parts."""
     said = (PromisesTold(cycle.claim.key(len(parts) - 1)),) if parts and any(_promised(motor)) else ()
     return (*said, *promises_kept(cycle, parts))
 
 
 def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
-    """Return the acts stored where these parts keep a promise."""
     if not parts or not cycle.is_tick:
         return ()
     due = owed_by_now(cycle.newest, cycle.at_hand)

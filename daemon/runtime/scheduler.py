@@ -67,10 +67,7 @@ class Scheduler:
         self._on_due = on_due
 
     async def run(self) -> None:
-        """Move due rows until cancelled.
-
-        After a failure it goes on, and a row that can't be moved is finally parked.
-        """
+        """Move due rows until cancelled, also after failures. A row that can't be moved is finally parked."""
         await self._last_line.keep("scheduler", self._move_all)
 
     def look_again(self) -> None:
@@ -127,18 +124,12 @@ _FAR_AHEAD_MS: Final = 86_400_000
 _MOST_ADMINS: Final = 5
 
 AlarmSource = Callable[[], Awaitable[Sequence[str]]]
-"""A function that returns the names of the alarms that it sees now.
-
-It may raise StoreError. Any different error affects this source alone.
-"""
+"""A function that returns the names of its current alarms. It may raise StoreError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addressees:
-    """The addressees of alarms: the id of the ops channel, empty for none, and those of the admins.
-
-    `find_room` asks Slack.
-    """
+    """The addressees of alarms: the ops channel's id, empty for none, and the admins. `find_room` asks Slack."""
 
     channel: str
     admins: Sequence[str]
@@ -149,10 +140,7 @@ class Addressees:
 
 
 class AlarmWatch:
-    """The watch that looks at each of `sources` once a minute.
-
-    `on_due` is called when a post waits. `turn` yields the duty.
-    """
+    """The watch that asks each of `sources` once a minute. `on_due` is called when a post waits."""
 
     def __init__(  # noqa: PLR0917 - one of each
         self,
@@ -251,10 +239,7 @@ AWAKENING_EVERY_S: Final = 30.0
 
 
 class Awakener:
-    """The awakener of one soul in one workspace.
-
-    `may_tick`: it thinks by itself. `on_due` is called when it should awaken.
-    """
+    """The awakener of one soul. `may_tick`: the soul thinks by itself. `on_due` is called when it should awaken."""
 
     def __init__(
         self,

@@ -226,7 +226,6 @@ async def let_go_unheard(cycle: Cycle) -> None:
 
 
 def said_to_souls(cycle: Cycle, parts: tuple[str, ...]) -> tuple[SaidToSoul, ...]:
-    """Return the acts of a reply to another soul."""
     if not cycle.messages or not among_souls(cycle):
         return ()
     return cycle.services.notes.said(cycle.newest, "\n\n".join(parts))

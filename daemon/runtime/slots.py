@@ -44,7 +44,6 @@ class Slots:
         return kept > 0 and self._taken - holding >= self.limit - kept
 
     async def acquire(self) -> None:
-        """Take a slot, after waiting for a free one."""
         while self._taken >= self.limit:
             self._freed.clear()
             await self._freed.wait()
@@ -55,12 +54,10 @@ class Slots:
         self._freed.set()
 
     def went_well(self) -> None:
-        """Record that a reply was made."""
         self._limit = min(float(self._most), self._limit + 2 / self._limit)
         self._freed.set()
 
     def struggled(self) -> None:
-        """Record that the model was overloaded, unreachable or too slow."""
         now = self._clock.monotonic()
         if now - self._halved_at >= _HALVED_AT_MOST_EVERY:
             self._halved_at = now
@@ -84,7 +81,6 @@ async def watch_for_stop(cycle: Cycle) -> None:
 
 
 def is_stopped(cycle: Cycle) -> bool:
-    """Return whether a person stopped the answer to messages that were claimed only now, as after a crash."""
     return any(one.stopped for one in cycle.messages)
 
 

@@ -61,7 +61,6 @@ class Till:
         return day_at(self._clock.now_ms() if at_ms is None else at_ms, self.terms.zone)
 
     def payer(self, charge: Charge) -> Payer:
-        """Return the payer of some work."""
         return replace(self._reservations.payer, person=charge.person, room=charge.room)
 
     async def reserve(self, charge: Charge, prompt: Prompt) -> str:

@@ -36,7 +36,6 @@ def talk_budget(soul: Soul, mode: str = "") -> int:
 
 
 def least_talk_budget(soul: Soul) -> int:
-    """Return the talk budget of the mode that leaves least."""
     return min(talk_budget(soul, mode) for mode in ("", *(one.name for one in soul.modes)))
 
 

@@ -354,11 +354,9 @@ class Soul(SoulSection):
         return dict(self.states).get(process, "")
 
     def suggestions_in(self, language: str) -> tuple[Suggestion, ...]:
-        """Return the suggested prompts for a person with this language tag, such as `de-AT`."""
         return suggestions_for(self.suggestions, language) or house_suggestions(self.words_in(language))
 
     def words_in(self, language: str) -> HouseWords:
-        """Return the daemon's sentences in this soul's name for a language tag, such as `de-DE`."""
         return words_in(self.words, language)
 
     def may_be(self, process: str) -> bool:

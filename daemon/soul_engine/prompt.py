@@ -54,7 +54,6 @@ Rendering = Callable[[int], str]
 
 
 def size(texts: Iterable[str]) -> int:
-    """Return the tokens of separate texts."""
     return sum(estimate_tokens(text) + _PER_MESSAGE for text in texts if text)
 
 
@@ -64,7 +63,6 @@ def room(budgets: Budgets, fixed: Iterable[str], *long: Iterable[str]) -> int:
 
 
 def talk_share(budgets: Budgets, left: int) -> int:
-    """Return the share of the recent turns in what is left."""
     return max(0, min(budgets.transcript, left // TALK_STEP * TALK_STEP))
 
 
@@ -287,10 +285,7 @@ class _Chat:
         return f"## {heading(region)}\n\n{self._region(region, memories, budget)}" if memories else ""
 
     def _region(self, region: str, memories: tuple[Memory, ...], left: int) -> str:
-        """Render the memories that fit: talk drops its oldest, any other region its last.
-
-        The first is cut, never dropped.
-        """
+        """Render the memories that fit: talk drops its oldest, other regions their last. The first is cut instead."""
         newest_first = region in _CHAT_LIKE
         shown: list[str] = []
         for one in reversed(memories) if newest_first else memories:

@@ -71,10 +71,7 @@ GIVING_WAY = (
     *(SURPRISES, READINGS, ABILITIES, ROOM, DEPTH, PERSON, GOALS, EXPECTED, IDENTITY, SELF_MODEL, WORLD_MODEL),
     *(THREAD, ASIDE, THOUGHTS, SHARED_CONTEXT, AT_WORK, MEMORIES),
 )
-"""The regions that share the rest of the prompt after the talk.
-
-Where it is too small, the last ones are shortened first.
-"""
+"""The regions that share the rest of the prompt after the talk. Without room the last give way first."""
 
 REGION_ORDER = (*STABLE_REGIONS, *EARLIER_REGIONS, *KNOWN_REGIONS, *PRESENT_REGIONS, DEFAULT_REGION)
 
@@ -177,7 +174,6 @@ def with_stance(memory: WorkingMemory, stance: str) -> WorkingMemory:
 
 
 def with_abilities(memory: WorkingMemory, abilities: str) -> WorkingMemory:
-    """Put what the soul can do here and now for the person who is answered, in the daemon's own words."""
     return memory.with_region(ABILITIES, Memory(Role.SYSTEM, abilities))
 
 

@@ -21,9 +21,9 @@ _SUMMARY = (
 
 
 def escalate(context: ProcessContext, problem: Problem) -> Action | None:
-    """Build the action, or return None without contacts and without an expert process that may be entered.
+    """Build the action, or return None without anyone to escalate to.
 
-    The input names a contact of the soul, or the expert process.
+    Its input names a contact or the expert process.
     """
     soul = context.soul
     expert = _expert(context)

@@ -7,10 +7,7 @@ from daemon.mind.process import ProcessContext
 
 
 def handoff(context: ProcessContext) -> Action | None:
-    """Build the action, or return None where another soul can't answer and where no person speaks in a thread.
-
-    The input is a soul's name.
-    """
+    """Build the action, or return None without another soul or a person's thread. Its input is a soul's name."""
     notes, perception = context.cycle.notes, context.perception
     if notes is None or not notes.hands_to or perception.modality is not Modality.WORDS:
         return None

@@ -13,10 +13,7 @@ _NUMBER = re.compile(r"[0-9]{1,6}")
 
 
 def read(context: ProcessContext, problem: Problem) -> Action:
-    """Build the action. Its input is the number of a passage, then that of a page.
-
-    Only passages found in this problem are opened.
-    """
+    """Build the action for passages found in this problem. Its input is the number of a passage, then of a page."""
 
     async def handle(use: ActionUse) -> Recurse:
         number, page = number_and_page(use.input)

@@ -25,10 +25,7 @@ _REWORD = (
 
 
 def research(context: ProcessContext, problem: Problem, sources: Sources) -> Action:
-    """Build the action. Its input says what to look for.
-
-    The passages found are numbered: Read opens them and the reply cites them.
-    """
+    """Build the action. Its input says what to look for. Read opens passages by number, and the reply cites them."""
 
     async def handle(use: ActionUse) -> Recurse | Stay:
         chosen = await _choose_tool(context, use)
@@ -71,10 +68,7 @@ async def _search(context: ProcessContext, query: str) -> list[Passage]:
 
 
 async def _search_reworded(context: ProcessContext, use: ActionUse) -> tuple[list[Passage], str]:
-    """Search documents again with other words, since they may use other terms (Open Souls' RAG).
-
-    Return these words too.
-    """
+    """Search documents again with other words (Open Souls' RAG). Return the passages and these words."""
     library = context.capabilities.library
     if not use.input or library is None or not library.folders:
         return [], ""

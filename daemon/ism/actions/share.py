@@ -9,10 +9,7 @@ from daemon.mind.process import ProcessContext
 
 
 def share(context: ProcessContext) -> Action | None:
-    """Build the action, or return None where the soul shares nothing here.
-
-    The input is a key, a colon and a JSON merge patch.
-    """
+    """Build the action, or return None without shared keys. Its input is a key, a colon and a JSON merge patch."""
     keys = context.cycle.shared_keys
     if not keys:
         return None

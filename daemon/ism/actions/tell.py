@@ -9,10 +9,7 @@ from daemon.mind.reply import words_aloud
 
 
 def tell(context: ProcessContext) -> Action | None:
-    """Build the action, or return None without another soul to send a note to.
-
-    The input is a soul's name, a colon and the note.
-    """
+    """Build the action, or return None without another soul. Its input is a soul's name, a colon and the note."""
     notes = context.cycle.notes
     if notes is None or not notes.souls:
         return None

@@ -132,7 +132,7 @@ def allowed_of(thoughts: LastThoughts) -> CognitiveOutput:
     found: dict[str, object] = {"inner_speech": ""}
     for one in thoughts.settled:
         if one.allowed and one.value:
-            # skip a field that is unreadable, too long, or of an older form
+            # skip a field that is unreadable, has too many items, or of an older form
             with suppress(ValueError, RecursionError):
                 value, before = json.loads(one.value), found.get(one.field)
                 together = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value

@@ -118,10 +118,7 @@ CAUSAL: Final = frozenset({"causes", "caused_by", "because", "leads_to", "preven
 
 @dataclass(frozen=True, slots=True)
 class HeldSelf:
-    """The soul's view of itself, from the readers' own words before the workspace's.
-
-    Old entries say how old they are.
-    """
+    """The soul's view of itself, from the readers' own words before the workspace's. Old entries are dated."""
 
     current_state: str = ""
     recent_growth: str = ""

@@ -156,7 +156,6 @@ _SILENCE_S: Final = 3_600.0
 
 
 def with_occasion(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
-    """Add a sentence that says what has happened, if anything has."""
     sentences = " ".join(_sentences(perception))
     return memory.with_memory(Memory(Role.SYSTEM, f"({sentences})")) if sentences else memory
 
@@ -170,7 +169,6 @@ def _sentences(perception: Perception) -> Iterator[str]:
 
 
 def passed(perception: Perception, visit: Visit) -> tuple[str, ...]:
-    """Return the events of passing time: a silence before these words, and the end of a visit."""
     if occasion_of(perception) == "visit_end":
         return ("the visit has ended",)
     return tuple(filter(None, (silence_before(perception, visit),)))
@@ -227,7 +225,6 @@ def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel],
 
 
 def facts_shown(memory: WorkingMemory, *people: Sequence[UserModel]) -> tuple[str, ...]:
-    """Return the ids of the facts about users whose lines are in a prompt that `with_people` made."""
     lines = {line for one in memory.region(PERSON) for line in one.content.splitlines()}
     return tuple(fact for models in people for fact in _facts_in(lines, models))
 

@@ -15,10 +15,7 @@ _SOURCE: Final = "source"  # a key of the metadata of what people said
 
 
 def _language(context: ProcessContext) -> tuple[Percept, ...]:
-    """Return what people and souls wrote since the soul's last reply, oldest first.
-
-    The daemon's sentences are internal.
-    """
+    """Return what people and souls wrote since the soul's last reply, oldest first."""
     turns = context.memory.region(DEFAULT_REGION)
     replies = [place for place, one in enumerate(turns) if one.role is Role.ASSISTANT]
     return tuple(

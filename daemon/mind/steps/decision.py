@@ -25,10 +25,7 @@ class _Choice(BaseModel):
 
 
 def decision(question: str, options: Sequence[str]) -> Step[str]:
-    """Build the step. Its value is one of `options`, unchanged.
-
-    Raises ValueError for fewer than two or equal options.
-    """
+    """Build the step. Its value is one of `options`. Raises ValueError for fewer than two or equal options."""
     known = {option.strip().casefold(): option for option in options}
     if len(known) < max(len(options), 2):
         raise ValueError("a decision needs at least two options, all different")

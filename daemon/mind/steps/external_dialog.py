@@ -34,7 +34,6 @@ def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Ste
 
 
 def spoken_text(soul: Soul) -> SpokenText:
-    """Return the filter of a soul's speech."""
     return SpokenText(soul.display_name, (*PRIVATE_VERBS, *soul.private_verbs))
 
 

@@ -75,10 +75,7 @@ class _Feeling(BaseModel):
 
 
 def feel(soul: Soul, current: str) -> Step[Feeling]:
-    """Build the step that finds all of these after the newest turns.
-
-    `current` is the mood before. It leaves no memory.
-    """
+    """Build the step for the newest turns. `current` is the mood before. It leaves no memory."""
     json_schema, read_feeling = structured(_Feeling)
     known = {state.casefold(): state for state in soul.emotional_states}
     listed = ", ".join(soul.emotional_states)

@@ -58,10 +58,7 @@ def with_those_to_ask(memory: WorkingMemory, sessions: Sequence[CodeSession]) ->
 
 
 def liaise() -> Step[SessionRequest]:
-    """Build the step that picks a session prepared by `with_those_to_ask`, and the words for it.
-
-    It leaves no memory.
-    """
+    """Build the step for sessions prepared by `with_those_to_ask`. It leaves no memory."""
     json_schema, read_answer = structured(_Answer)
 
     def read(answer: str) -> SessionRequest:

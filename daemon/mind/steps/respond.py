@@ -146,7 +146,6 @@ def respond(
 
 
 def listed_wishes(wishes: Mapping[str, str]) -> str:
-    """List the words for what a message may call for, each with its meaning on one line. `nothing` is the first."""
     return "\n".join((f"- {_NOTHING_ELSE}", *(f"- {word}: {meaning}" for word, meaning in wishes.items())))
 
 

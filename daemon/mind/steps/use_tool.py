@@ -59,7 +59,6 @@ class ToolUse:
 
 
 def with_tools(memory: WorkingMemory, want: str, tools: Sequence[Tool]) -> WorkingMemory:
-    """Add what is wanted and the descriptions of the tools that may serve it."""
     memory = with_notes(memory, WANTED, want)
     for region, tool in zip(TOOLS, _fitting(want, tools), strict=False):
         memory = with_notes(memory, region, _described(tool))

@@ -282,10 +282,7 @@ class TaggedOutput:
         self._faults[f"{kind} {name}"] = None
 
     def _doubt(self, kind: str, name: str) -> None:
-        """Stop trusting the reply, which can't be distinguished from private text any more.
-
-        Other elements still can.
-        """
+        """Stop trusting the reply, which may now be private text. Other elements still count."""
         self._fault(kind, name)
         self._doubtful = True
 
@@ -315,7 +312,6 @@ class LeadingElement:
 
     @classmethod
     def of(cls, answer: str) -> "LeadingElement":
-        """Read the leading element of a whole answer."""
         element = cls()
         element.feed(answer)
         return element

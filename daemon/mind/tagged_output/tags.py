@@ -49,10 +49,7 @@ class _Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The known tag names, recognised in any case and disguise.
-
-    With `misspelt`, long names match with typing errors too.
-    """
+    """The known tag names, recognised in any case and disguise. `misspelt`: long names match with typing errors."""
 
     names: Mapping[str, str]
     misspelt: bool

@@ -191,10 +191,7 @@ class CycleRate(_Part):
 
 
 class CognitiveOutput(_Part):
-    """One whole thought, in the seed's names and, below `growth_reflection`, ours. `calls_for` is the wish that leads.
-
-    Only `inner_speech` is required. `external_speech` None is silence, which is allowed.
-    """
+    """One whole thought in the seed's names and, below `growth_reflection`, ours. Only `inner_speech` is required."""
 
     calls_for: Annotated[str, Field(max_length=40)] = ""
     inner_speech: str

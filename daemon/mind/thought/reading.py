@@ -157,10 +157,7 @@ def _no_words(inner: object) -> Refused:
 
 
 def _ended_behind_speech(answer: str) -> dict[str, object] | None:
-    """Return the complete parts of an answer that ends too early, if its speech is complete.
-
-    People may have read the speech already.
-    """
+    """Return the complete parts of an answer that ends too early, if its speech is complete."""
     try:
         whole = _whole_of(answer[_begin(answer) :])
     except ValueError:

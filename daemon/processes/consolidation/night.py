@@ -179,10 +179,7 @@ async def distils(night: Night) -> None:
 
 
 async def _distilled(night: Night, group: Group) -> bool:
-    """Distil a group, and return whether it has a result.
-
-    Raises MalformedReply, ModelRefused or DistillateRefused for an unusable answer.
-    """
+    """Distil a group, and return whether it has a result. Raises ModelError and DistillateRefused."""
     stores, sources = night.stores.distilling, list[ToDistil]()
 
     async def read(source: str) -> None:

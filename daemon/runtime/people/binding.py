@@ -145,7 +145,6 @@ _CHOOSE: Final = tuple(f"pair_choose_{act.removeprefix('pair_')}" for act in CHO
 
 
 def decides_on_machine(cycle: Cycle) -> bool:
-    """Return whether the newest event is a person's decision on a machine."""
     newest = cycle.newest
     return newest.modality is Modality.DECISION and str(newest.params.get("approval", "")).startswith(BUTTON)
 

@@ -40,10 +40,7 @@ def how_decided(cycle: Cycle) -> How | None:
 
 
 async def unasked_section(cycle: Cycle) -> HomeSection:
-    """Return the home page's section about unasked posts, empty where the soul never thinks unasked.
-
-    Raises StoreError.
-    """
+    """Return the home page's section about unasked posts, empty without unasked thoughts. Raises StoreError."""
     services, newest, say = cycle.services, cycle.newest, cycle.words.say
     if services.tick_budget(cycle.soul) is None:
         return HomeSection(say("home_unasked"), ())

@@ -117,10 +117,7 @@ async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
 
 async def _acts(cycle: Cycle, pressed: str) -> tuple[MemoryAct, ...]:
-    """Return the acts of a press that did not take effect when it came.
-
-    A correction is dropped while the person has paused remembering.
-    """
+    """Return the acts of a press. A correction is dropped while the person has paused remembering."""
     act, _, about = pressed.partition(" ")
     author, text = cycle.newest.author, cycle.newest.content.strip()[:_LONGEST]
     if act == "wrong":
@@ -207,10 +204,7 @@ async def _allowed(cycle: Cycle) -> HomeSection:
 
 
 async def _rooms(cycle: Cycle, command: str) -> HomeSection:
-    """Return the channels whose form the person may open.
-
-    There is no section without any, or if Slack can't say now.
-    """
+    """Return the channels whose form the person may open, no section without any or if Slack can't say now."""
     say = cycle.words.say
     try:
         rooms = await cycle.services.channels.main.managed_rooms(cycle.newest.author)

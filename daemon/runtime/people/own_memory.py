@@ -145,7 +145,6 @@ def day_in(ms: int, zone: str) -> str:
 async def own_memory(
     known: KnownOfPerson, perception: Perception, readers: Readers, words: Words
 ) -> tuple[str, tuple[MemoryAct, ...]]:
-    """Return the list for the author of a message, and the acts stored with it."""
     own = OwnMemory(known, perception.author, readers, perception.conversation, perception.zone, words)
     answer = await own.listed()
     return answer.text, answer.acts

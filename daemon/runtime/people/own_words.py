@@ -72,10 +72,7 @@ AddressOf = Callable[[ConversationKey, str], Awaitable[str]]
 
 @dataclass(slots=True)
 class Because:
-    """The builder of an explanation, in the asker's words and time zone.
-
-    `addresses` are those that the answer names.
-    """
+    """The builder of an explanation in the asker's words and zone. `addresses` are those that the answer names."""
 
     words: Words
     zone: str

@@ -38,10 +38,9 @@ async def tell_of_readings(
     *,
     quiet: QuietHours,
 ) -> None:
-    """Send a DM to people whose words an admin has read, at most one line a day, until cancelled. Raises StoreError.
+    """Send a DM to people whose words an admin has read, once a day at most, until cancelled. Raises StoreError.
 
-    It waits until their quiet hours are over, and one line covers all readings until then. `on_due` is called when a
-    line waits to be sent.
+    It waits until their quiet hours are over. `on_due` is called when a line waits to be sent.
     """
     while True:
         now, told = clock.now_ms(), False

@@ -154,10 +154,7 @@ async def _session(cycle: Cycle, name: str) -> CodeSession:
 
 
 def words_for_session(cycle: Cycle, text: str, *, own: bool) -> str:
-    """Return the words as the session reads them.
-
-    Words that need permission must be short enough to show. Raises NotAsked.
-    """
+    """Return the words as the session reads them, short enough to be shown for permission. Raises NotAsked."""
     most = LONGEST if own else SHOWN_CAP
     try:
         words = checked_words(remove_keys(text))
@@ -175,10 +172,7 @@ def _unknown(cycle: Cycle, name: str, near: Sequence[str]) -> str:
 
 
 async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> AskedOwner:
-    """Return the question for the owner, in their language: the asker, the place, and the exact words.
-
-    Raises ChannelError.
-    """
+    """Return the question for the owner, in their language: asker, place and words. Raises ChannelError."""
     services, newest = cycle.services, cycle.newest
     room = await services.capabilities.find_room(session.person)
     words = services.soul().words_in(await services.channels.main.language_of(session.person))
