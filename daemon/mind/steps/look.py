@@ -61,7 +61,7 @@ class _Pictures(BaseModel):
 
 
 def look(count: int) -> Step[tuple[Seen, ...]]:
-    """Build the step for `count` pictures, in their order. It leaves no memory. Raises CannotSee."""
+    """Build the step for `count` pictures, in their order. A model that sees no pictures raises CannotSee."""
     json_schema, read_pictures = structured(_Pictures)
 
     def read(answer: str) -> tuple[Seen, ...]:
