@@ -15,7 +15,7 @@ FEWEST_WORDS: Final = 3
 
 
 class SaidAs(StrEnum):
-    """The meaning of words, as the model that proposes a line says. Only statements, wishes and claims are taken."""
+    """How words were meant, as the model that proposes a line says; only the first two and a claim are taken."""
 
     STATEMENT = "statement"
     WISH = "wish"
