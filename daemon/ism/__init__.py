@@ -17,7 +17,7 @@ from daemon.mind.process import Interrupt, Interrupted, Outcome, Stay, Transitio
 from daemon.mind.steps.choose_actions import Choice, ChosenAction
 
 FRUITLESS = 2
-"""Choices in a row without a new action after which the work counts as going in circles."""
+"""The number of choices in a row without a new action after which the work counts as going in circles."""
 
 REACHED = "the goal is reached"
 CIRCLES = Sentence("why_circles")
@@ -26,7 +26,7 @@ LOST = Sentence("why_lost")
 T = TypeVar("T")
 
 _CHOICE = ChosenAction("your choice")
-"""Pseudo-action under which errors about the whole choice are reported."""
+"""The pseudo-action under which errors about the whole choice are reported."""
 
 
 async def run_ism(
@@ -40,10 +40,11 @@ async def run_ism(
     spent_so_far: Spent = Spent(),  # noqa: B008 - a frozen value
     note: Note,
 ) -> ISMResult:
-    """Choose and act until an action answers or moves on, the goal or a limit is reached, or a new message arrives.
+    """Choose and act until an action answers or moves on, a limit or the goal is reached, or a message arrives.
 
-    `usage` gives the tokens and US dollars that `mind` has used so far; only their growth counts. `internal` and
-    `spent_so_far` come from the result of earlier work, resumed here. Raises StoreErrors and what `conclude` raises.
+    `usage` returns the tokens and US dollars that `mind` has used so far, of which only the growth counts. `internal`
+    and `spent_so_far` come from the result of earlier work that is resumed here. Raises StoreErrors and what
+    `conclude` raises.
     """
     own = WorkingMemory(memory.soul_name) if internal is None else internal
     work = _Work(
@@ -60,7 +61,7 @@ async def run_ism(
 
 
 class _WorkEnds(Exception):
-    """The work ends without an answering action; `why` is a plain clause."""
+    """The end of the work without an answering action. `why` is a plain clause."""
 
     def __init__(self, why: str, end: End = End.CONCLUDED) -> None:
         super().__init__(why)
@@ -101,15 +102,15 @@ class _Work:
         raise _WorkEnds(self._machine.limits.out_of_loops)
 
     async def conclude(self, why: str) -> Stay:
-        """The best answer so far. Raises Interrupted unless a limit is met, and what `conclude` raises."""
+        """Return the best answer so far. Raises Interrupted unless a limit is met, and what `conclude` raises."""
         await self._note(LoopEvent(Progress.CONCLUDING, self._loops, detail=why))
         concluding = self._machine.conclude(self._in_mind(), why)
-        if self._machine.limits.met_by(self._spent()):  # nothing is left for a new message; it gets a turn of its own
+        if self._machine.limits.met_by(self._spent()):  # a new message gets a separate turn
             return await concluding
         return await self._interrupt.unless_called(concluding)
 
     def result(self, end: End, outcome: Outcome | None = None, why: str = "") -> ISMResult:
-        """The state of the work, without the regions that exist only for it."""
+        """Return the state of the work, without the regions that exist only for it."""
         if outcome is not None:
             outcome = replace(outcome, memory=without_work(outcome.memory))
             self._memory = outcome.memory
@@ -118,7 +119,7 @@ class _Work:
     # -- choosing ----------------------------------------------------------------------------------------------------
 
     async def _choose(self) -> Choice:
-        """The next choice, which is remembered. Raises _WorkEnds if the model gives none, even after a repair."""
+        """Return the next choice and remember it. Raises _WorkEnds if the model gives none, even after a repair."""
         self._check()
         most = self._machine.limits.loops
         step = replace(self._machine.choosing(), cue=f"This is choice {self._loops + 1} of at most {most}.")
@@ -131,7 +132,7 @@ class _Work:
         return choice
 
     async def _carry_out(self, choice: Choice) -> Outcome | None:
-        """The actions of a choice in order, up to one that answers. Raises Interrupted or _WorkEnds."""
+        """Carry out the actions of a choice in order, up to one that answers. Raises Interrupted or _WorkEnds."""
         names = ", ".join(action.name for action in choice.actions if action.name in self._actions)
         await self._note(LoopEvent(Progress.CHOSEN, self._loops, detail=names))
         tried = len(self._tried)
@@ -150,7 +151,7 @@ class _Work:
         return None
 
     def _refusal(self, action: ChosenAction) -> str:
-        """Why an action is not carried out, for the model; empty if it is."""
+        """Return why an action is not carried out, for the model, or an empty string if it is."""
         if action.name not in self._actions:
             return f"There is no such action. The actions are: {', '.join(self._actions)}."
         if _identity(action) in self._tried:
@@ -227,7 +228,7 @@ class _Work:
             raise _WorkEnds(why)
 
     async def _unless_cut(self, work: Coroutine[object, object, T]) -> T:
-        """The result of `work`. Raises Interrupted if a new message comes first, _WorkEnds if time is over first."""
+        """Return the result of `work`. Raises Interrupted for a new message, _WorkEnds at the time limit."""
         async with alongside(self._time_runs_out()):
             return await self._interrupt.unless_called(work)
 
@@ -238,10 +239,9 @@ class _Work:
 
 
 def _identity(action: ChosenAction) -> tuple[str, str]:
-    """The identity of a chosen action: its name, and its input without regard to case, spaces and character forms."""
     return action.name, " ".join(unicodedata.normalize("NFKC", action.input).casefold().split())
 
 
 def _failure(error: Exception) -> str:
-    """A failure in a plain sentence; details of unexpected ones are for the log, not for a model."""
+    """Describe a failure in a plain sentence. Details of unexpected failures go to the log, not to a model."""
     return f"It failed: {error}." if isinstance(error, DaemonError) else "It failed for a reason that is not known."

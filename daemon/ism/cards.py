@@ -1,4 +1,4 @@
-"""What users see of the work: a card for each action, with what is looked for where that is no secret."""
+"""The cards that show users the progress of autonomous work."""
 
 from collections.abc import Sequence
 
@@ -22,9 +22,9 @@ _DETAILS = 300
 
 
 def card(event: LoopEvent, sources: Sources, found: Sequence[Passage], words: Words = HOUSE_WORDS) -> Task | None:
-    """The card after an event of the work; None for what has no card.
+    """Return the card for an event of the work, or None for an event without a card.
 
-    Of what a model wrote it shows what the action says is looked for, and nothing else.
+    Of a model's words it shows only the part of an input that the action allows users to see.
     """
     state = _STATES.get(event.kind)
     if state is None or not event.action:

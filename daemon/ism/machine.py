@@ -21,7 +21,7 @@ from daemon.soul import Soul
 
 @dataclass(frozen=True, slots=True)
 class Recurse:
-    """The action is done and the work goes on; the observation feeds the next choice (seed 001's `recurse`)."""
+    """The result of an action after which the work goes on, with an observation (seed 001's `recurse`)."""
 
     memory: WorkingMemory
     internal: WorkingMemory
@@ -30,10 +30,10 @@ class Recurse:
 
 @dataclass(frozen=True, slots=True)
 class ActionUse:
-    """The argument of a handler: `memory` holds the conversation, goal, playbook, log and newest results.
+    """The argument of a handler.
 
-    `internal` is the machine's own memory of choices and observations. `input` is data, written by a model. `loop`
-    counts the choices of this run from one.
+    `memory` holds the conversation, goal, playbook, log and newest results. `internal` is the machine's own memory of
+    choices and observations. `input` is data, written by a model. `loop` counts the choices of this run from one.
     """
 
     memory: WorkingMemory
@@ -51,18 +51,18 @@ class ActionUse:
 
 
 Handler = Callable[[ActionUse], Coroutine[object, object, Recurse | Stay | Transition]]
-"""Carries out an action. Stay ends the work as answered, Transition moves to another process, Recurse goes on.
+"""The function that carries out an action.
 
-It is cancelled by a new message and by the time limit. What it raises becomes an observation, except Interrupted and
-StoreErrors, which end the work.
+Stay ends the work as answered, Transition moves to another process, Recurse goes on. A new message and the time limit
+cancel it. An exception becomes an observation, except Interrupted and StoreErrors, which end the work.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that the soul may choose to do; name and description must be the daemon's own words.
+    """An action that the soul may choose. Its name and description must be the daemon's own words.
 
-    `aloud` gives what of an input users may be shown: nothing, unless the action says otherwise.
+    `aloud` returns the part of an input that users may see, by default nothing.
     """
 
     name: str
@@ -73,11 +73,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A goal, a playbook, actions and limits; all words in it are the daemon's own.
+    """A goal, a playbook, actions and limits, all in the daemon's own words.
 
-    `conclude` takes the memory and why the work ends without an answer (a plain clause), and answers with the best
-    result so far. A new message cancels it, unless a limit is met by then; no limit cancels it. `choose` makes the step
-    that chooses. Raises ValueError for empty, equal or reserved names of actions.
+    `conclude` takes the memory and a plain clause on why the work ends without an answer. It answers with the best
+    result so far. A new message cancels it, unless a limit is met before. `choose` makes the step that chooses. Raises
+    ValueError for empty, equal or reserved names of actions.
     """
 
     goal: str
@@ -91,12 +91,11 @@ class Machine:
         self.choosing()
 
     def choosing(self) -> Step[Choice]:
-        """The step that chooses among the actions."""
         return self.choose([action.name for action in self.actions])
 
 
 class End(StrEnum):
-    """How the work ended."""
+    """The way in which the work ended."""
 
     DONE = "done"  # the model says that the goal is reached, and `conclude` answered
     ANSWERED = "answered"  # an action answered
@@ -107,7 +106,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ISMResult:
-    """The state of the work; `outcome` is None only if it was interrupted, `why` is set if `conclude` answered."""
+    """The state of the work. `outcome` is None only after an interruption, and `why` is set if `conclude` answered."""
 
     end: End
     outcome: Outcome | None
@@ -118,7 +117,7 @@ class ISMResult:
 
 
 class Progress(StrEnum):
-    """What happens to an action or a choice."""
+    """The progress of an action or a choice."""
 
     CHOSEN = "chosen"
     STARTED = "started"
@@ -131,10 +130,11 @@ class Progress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoopEvent:
-    """Progress that users may see: action number `place` of choice number `loop`, from one; `place` 0 for no action.
+    """An event of the work that users may see: action number `place` of choice number `loop`, both from one.
 
-    Nothing in it is a model's words but `sought`, what of its input an action shows: `action` is empty where no action
-    has the chosen name, and `detail` is the daemon's own. `error`, what a failed action raised, is for the log alone.
+    `place` is 0 where there is no action. `action` is empty where no action has the chosen name. Only `sought`, the
+    part of an input that an action shows, holds a model's words. `error`, the exception of a failed action, is for the
+    log alone.
     """
 
     kind: Progress
@@ -147,7 +147,7 @@ class LoopEvent:
 
 
 Note = Callable[[LoopEvent], Awaitable[None]]
-"""Receives the events of the work; must not raise."""
+"""The function that receives the events of the work. It must not raise."""
 
 
 HOUSE_ACTIONS = frozenset(
@@ -166,16 +166,16 @@ HOUSE_ACTIONS = frozenset(
         "done",
     }
 )
-"""Names that no extension may take, in lower case."""
+"""The names that no extension may take, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionExtension:
-    """What stands behind an entry point of `soul_daemon.actions`.
+    """The object that a package registers as an entry point of `soul_daemon.actions`.
 
     The model chooses it by `name` and `description`, which are read as the daemon's own words. `handler` carries it
-    out; the input of its use was written by a model. `acts`: it changes something, and is not offered where the soul
-    may only read.
+    out with an input that a model wrote. `acts` marks an action that changes something, which is not offered where the
+    soul may only read.
     """
 
     name: str
@@ -185,7 +185,7 @@ class ActionExtension:
 
 
 def action_named(name: str) -> ActionExtension:
-    """The action that a package brings under this name. Raises ExtensionFault."""
+    """Return the action that a package registers under this name. Raises ExtensionFault."""
     found = extension(ExtensionGroup.ACTION, name)
     if not isinstance(found, ActionExtension):
         raise ExtensionFault(f"{name!r} is a {type(found).__name__}, no ActionExtension", hint="see docs/EXTENDING.md")
@@ -195,7 +195,7 @@ def action_named(name: str) -> ActionExtension:
 
 
 def extended_actions(context: ProcessContext, *, acts: bool) -> tuple[Action, ...]:
-    """The actions that the soul names in `[extensions]`; its files were checked when they were read."""
+    """Return the actions that the soul names in `[extensions]`. Its files were checked when they were read."""
     named = (action_named(name) for name in context.soul.extensions.actions)
     return tuple(_action(context, one) for one in named if acts or not one.acts)
 
@@ -217,7 +217,6 @@ _PLAYBOOK = (
 
 
 def goal_and_playbook(soul: Soul) -> tuple[str, str]:
-    """The goal and the playbook of a soul's autonomous work: its author's words, or else the daemon's."""
     return soul.ism.goal or _GOAL, soul.playbook or _PLAYBOOK
 
 
@@ -228,10 +227,10 @@ _ANSWERS = (
 
 
 async def lapsed(context: ProcessContext, problem: Problem) -> Transition | None:
-    """The transition with which the message is answered instead, if the problem's open question has lapsed.
+    """Return the transition with which the message is answered if the problem's open question has lapsed, else None.
 
-    It lapses with the visit in which it was asked, and with the first message that does not answer it: one question to
-    the model, whose failure counts as an answer.
+    The question lapses with its visit, and with the first message that does not answer it. A model decides the latter,
+    and its failure counts as an answer.
     """
     if not problem.asks or context.perception.modality is not Modality.WORDS:
         return None

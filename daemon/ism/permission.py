@@ -1,4 +1,4 @@
-"""Asks permission for one exact action, by buttons under the reply, and carries it out once when it was granted."""
+"""Permission for one exact action, asked by buttons under the reply, and its execution after approval."""
 
 import re
 import secrets
@@ -16,18 +16,18 @@ from daemon.memory.queues.handoffs import CrossPost
 from daemon.mind.process import ProcessContext, Stay
 
 POST_ELSEWHERE = "carry"
-"""The action of posting in another conversation; the names of tools contain a slash, so this is none of them."""
+"""The action of posting in another conversation. Names of tools contain a slash, so none equals it."""
 
 SHOWN_CAP = 3_000
-"""Characters that a question can show; a longer request can't be asked."""
+"""The most characters that a question can show. A longer request can't be asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequest:
-    """One action that needs permission: the `tool` and its `arguments`, and the `approvers` by platform id.
+    """One action that needs permission. `approvers` are user ids of the platform.
 
     Users read the `question` and, under it, `shown`: exactly what will be done. `fingerprint` is the tool's, empty for
-    an action of the daemon's own.
+    an action of the daemon.
     """
 
     tool: str
@@ -40,7 +40,7 @@ class PermissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """How an approved action ended: `sentence` is the daemon's own and shown to users; the other fields are data."""
+    """The outcome of an approved action. `sentence` is the daemon's own and shown to users, the rest is data."""
 
     sentence: str
     passages: tuple[Passage, ...] = ()
@@ -52,8 +52,8 @@ async def ask_permission(
 ) -> Stay:
     """Ask, show exactly what will be done, and park the problem until there is a decision.
 
-    Raises ToolFailed where buttons can't be clicked, when the request is too long to be shown, when it is already open,
-    and when the decision that began this turn was about the same request.
+    Raises ToolFailed where buttons can't be clicked, and for a request that is too long, already open, or just
+    decided.
     """
     if context.perception.place is Place.TERMINAL:
         raise ToolFailed(f"{request.tool} needs a click, which can only be given in Slack")
@@ -74,9 +74,9 @@ async def ask_permission(
 
 
 async def _refuse_insisting(context: ProcessContext, request: PermissionRequest) -> None:
-    """Raises ToolFailed if the decision that began this turn was about the same request.
+    """Raise ToolFailed if the decision that began this turn was about the same request.
 
-    After an expired question nothing at all is asked: otherwise questions without an answer would repeat for ever.
+    After an expired question nothing at all is asked. Otherwise questions without an answer would repeat for ever.
     """
     perception = context.perception
     if perception.modality is not Modality.DECISION:
@@ -89,20 +89,20 @@ async def _refuse_insisting(context: ProcessContext, request: PermissionRequest)
 
 
 def _is_same(approval: Approval, request: PermissionRequest) -> bool:
-    """Whether a request was asked before; of a message to a contact the addressee counts, not the wording."""
+    """Return whether a request was asked before. For a message to a contact the addressee counts, not the wording."""
     if approval.tool == request.tool == POST_ELSEWHERE:
         return approval.arguments.get("to") == request.arguments.get("to")
     return (approval.tool, dict(approval.arguments)) == (request.tool, dict(request.arguments))
 
 
 async def still_open(context: ProcessContext, problem: Problem) -> Approval | None:
-    """The problem's last question for permission, if it is not decided yet."""
+    """Return the problem's last question for permission if it is not decided yet, else None."""
     known = await context.capabilities.approvals.status(problem.approval) if problem.approval else None
     return known if known is not None and known.state == "waiting" else None
 
 
 async def carry_out(context: ProcessContext, approval: str) -> ActionResult:
-    """Do what was approved, at most once ever. Does nothing where the whole loop is not enabled any more."""
+    """Do what was approved, at most once ever. Do nothing where the whole loop is not enabled any more."""
     approvals, words = context.capabilities.approvals, context.motor.words
     known = await approvals.status(approval)
     if known is None:
@@ -117,7 +117,6 @@ async def carry_out(context: ProcessContext, approval: str) -> ActionResult:
 
 
 def status_sentence(approval: Approval, words: Words = HOUSE_WORDS) -> str:
-    """The state of a requested action as a plain sentence."""
     key = f"act_{approval.state}"
     return _said(key if key in SENTENCES else "act_unknown", approval, words)
 
@@ -130,7 +129,7 @@ def _said(key: str, approval: Approval, words: Words) -> str:
 
 
 async def _post_elsewhere(context: ProcessContext, approval: Approval) -> ActionResult:
-    """Let the commit of this reply post to a contact, while the permission is valid."""
+    """Post to a contact with the commit of this reply, while the permission is valid."""
     words, age = context.motor.words, context.mind.clock.now_ms() - (approval.decided_ms or 0)
     if approval.state == "approved" and age > approval.expires_ms - approval.created_ms:
         return ActionResult(_said("act_expired", approval, words))
@@ -165,13 +164,13 @@ async def _use_tool(context: ProcessContext, approval: Approval) -> ActionResult
 
 
 def plain_sight(text: str) -> str:
-    """Text in which nothing is hidden: invisible characters and those that reverse text are written as escapes."""
+    """Return text in which nothing is hidden: invisible characters and those that reverse text become escapes."""
     return "".join(
         one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode("ascii") for one in text
     )
 
 
 def code_block(text: str) -> str:
-    """Text as a code block that the text itself can't end."""
+    """Return text as a code block that the text itself can't end."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}\n{text}\n{fence}"

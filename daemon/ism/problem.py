@@ -1,4 +1,4 @@
-"""A problem that autonomous work is solving: its passages, what it spent, what it waits for; stored between turns."""
+"""The problem that autonomous work is solving, as it is stored between turns, and its regions in the prompt."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,19 +20,17 @@ from daemon.mind.steps.choose_actions import ChosenAction
 from daemon.soul_engine import RESULTS, with_notes
 
 RESEARCH_TOKENS = 2_400
-"""Estimated tokens that the passages found by one search share, their sources included."""
+"""The estimated tokens that the passages found by one search share, their sources included."""
 
 PAGE_TOKENS = 1_800
-"""Estimated tokens of one page."""
-
 _BREAK = 1  # token of the line between two passages
 _PIECE = 400  # characters of a line that is too long for a page
 
 
 def excerpts(found: Iterable[tuple[int, Passage]], terms: Sequence[Term], tokens: int = RESEARCH_TOKENS) -> str:
-    """Numbered passages with their sources, each whole or as the window with most of the search terms.
+    """List numbered passages with their sources, each whole or as the window with most of the search terms.
 
-    The passages share the tokens evenly; what one does not need is the others'.
+    The passages share the tokens evenly. Tokens that a short passage leaves go to the others.
     """
     listed = [(f"[{number}] {one.source}\n", one.text) for number, one in found]
     left = tokens - sum(estimate_tokens(head) + _BREAK for head, _ in listed)
@@ -44,7 +42,7 @@ def excerpts(found: Iterable[tuple[int, Passage]], terms: Sequence[Term], tokens
 
 
 def share_evenly(needs: Sequence[int], total: int) -> list[int]:
-    """What each gets of a total: no more than it needs, and what is left over is shared among the others."""
+    """Share a total evenly. Each gets at most what it needs, and the rest is shared among the others."""
     shares = [0] * len(needs)
     for rank, place in enumerate(sorted(range(len(needs)), key=lambda place: needs[place])):
         shares[place] = max(0, min(needs[place], total // (len(needs) - rank)))
@@ -53,7 +51,7 @@ def share_evenly(needs: Sequence[int], total: int) -> list[int]:
 
 
 def pages(texts: Sequence[str], tokens: int = PAGE_TOKENS) -> list[range]:
-    """Texts in order, as pages of at most so many tokens; a text that is longer is a page of its own."""
+    """Group texts, in order, into pages of at most so many tokens. A longer text is a page by itself."""
     breaks, left = [0], tokens
     for place, text in enumerate(texts):
         needed = estimate_tokens(text)
@@ -65,7 +63,7 @@ def pages(texts: Sequence[str], tokens: int = PAGE_TOKENS) -> list[range]:
 
 
 def text_pages(text: str, tokens: int = PAGE_TOKENS) -> list[str]:
-    """A text as pages of at most so many tokens, between lines where that is possible; at least one page."""
+    """Split a text into pages of at most so many tokens, between lines where possible. There is at least one page."""
     pieces = [
         line[start : start + _PIECE] for line in text.splitlines(keepends=True) for start in range(0, len(line), _PIECE)
     ]
@@ -73,13 +71,13 @@ def text_pages(text: str, tokens: int = PAGE_TOKENS) -> list[str]:
 
 
 MOST_FOUND = 60
-"""Passages kept of one problem, as far as their bytes allow; later ones are not added."""
+"""The most passages kept of one problem, as far as their bytes allow. Later passages are not added."""
 
 TEXT_CAP = 6_100
-"""Characters kept of one passage: as much as is kept of a tool's output, with the note on what was left out."""
+"""The most characters kept of one passage: a tool's output with the note on what was left out."""
 
 KEPT_BYTES = 256 * 1024
-"""The most bytes of a problem in memory.db, whatever the length of answers and tool results."""
+"""The most bytes of a problem in memory.db, however long answers and tool results are."""
 
 _SOURCE_CAP = 200  # characters
 _LONGEST_PATH = 1_000  # characters; of a document with a longer one no more is read than what was found
@@ -92,10 +90,10 @@ _NUMBERS = Citations(r"\d{1,3}")
 
 
 class _Kept(BaseModel):
-    """The form in memory.db; `internal` is JSON text, `found` pairs of source and text.
+    """The form in memory.db. `internal` is JSON text, `found` holds pairs of source and text.
 
-    `open` are the places in `found` of passages that not only members may read, `documents` those of passages of the
-    library, with path and line, `of_rooms` those of passages of private rooms, `ids` those of memories.
+    `open` lists the places in `found` of passages that not only members may read. `documents` holds path and line of a
+    library's passage. `of_rooms` holds the private room of a passage, `ids` the id of a memory.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -116,12 +114,12 @@ class _Kept(BaseModel):
 
 @dataclass(slots=True)
 class Problem:
-    """The process memory of `problem_solving`; passages are numbered from one, as the reply cites them.
+    """The process memory of `problem_solving`. Passages are numbered from one, as the reply cites them.
 
-    `asker` is the user who has the problem, by platform id, empty if unknown. `asks` says that it waits for the answer
-    to a question, `approval` is the id of an undecided question for permission. `members_only` says that members alone
-    read along while it was worked on, so that what was thought may rest on what others may not know; `rooms` are the
-    private rooms that they were in.
+    `asker` is the platform id of the user who has the problem, empty if unknown. `asks` is true while it waits for the
+    answer to a question. `approval` is the id of an undecided question for permission. `members_only` and `rooms`
+    describe the readers during the work. Thoughts may rest on what only members, or members of these private rooms,
+    may know.
     """
 
     internal: WorkingMemory
@@ -139,7 +137,7 @@ class Problem:
 
     @classmethod
     def resumed(cls, kept: Mapping[str, object], soul_name: str) -> "Problem":
-        """Read what `to_json` gave; a new problem where that is empty or not readable."""
+        """Read the value of `to_json`. Return a new problem where it is empty or not readable."""
         try:
             read = _Kept.model_validate(dict(kept))
             return cls(
@@ -166,7 +164,7 @@ class Problem:
             return cls(WorkingMemory(soul_name))
 
     def to_json(self) -> dict[str, object]:
-        """Plain values for memory.db, at most `KEPT_BYTES`: the oldest choices and observations are dropped."""
+        """Return plain values for memory.db, at most `KEPT_BYTES`. The oldest choices and observations are dropped."""
         kept = _Kept(
             internal=self.internal.replace(reversed(list(_newest(self.internal)))).to_json(),
             found=[(one.source, one.text) for one in self.found],
@@ -184,9 +182,7 @@ class Problem:
         return kept.model_dump(mode="json")
 
     def keep_for(self, readers: Readers) -> None:
-        """Drop what the readers may not know: passages for members alone or of rooms that they aren't in, and the
-        thoughts that may rest on them.
-        """
+        """Drop passages for members alone or of other private rooms, and then the thoughts that may rest on them."""
         if (self.members_only and not readers.members_only) or not self.rooms <= readers.rooms:
             self.found = [one for one in self.found if readers.members_only or not one.members_only]
             self.found = [one for one in self.found if not one.room or one.room in readers.rooms]
@@ -194,7 +190,7 @@ class Problem:
         self.members_only, self.rooms = readers.members_only, readers.rooms
 
     def number(self, passage: Passage) -> int:
-        """Keep a passage and give the number by which it is cited; zero where there is no room for it."""
+        """Keep a passage and return the number by which it is cited, 0 where there is no room for it."""
         kept = _in_form(passage)
         if kept not in self.found:
             if len(self.found) >= MOST_FOUND or sum(map(_size, (*self.found, kept))) > _FOUND_BYTES:
@@ -203,9 +199,9 @@ class Problem:
         return self.found.index(kept) + 1
 
     def add(self, passages: Sequence[Passage], terms: Sequence[Term] = ()) -> str:
-        """Keep passages, each once; gives them as an observation, with the numbers by which they are cited.
+        """Keep passages, each once, and return them as an observation with the numbers by which they are cited.
 
-        What is too long for it is shown around the words that were looked for, the `terms`.
+        A passage that is too long is shown around the `terms` of the search.
         """
         numbers = [self.number(one) for one in dict.fromkeys(passages)]
         left_out = numbers.count(0)
@@ -218,14 +214,13 @@ class Problem:
         return {str(number): one for number, one in enumerate(self.found, 1)}
 
     def with_sources(self, reply: str, words: Words = HOUSE_WORDS) -> str:
-        """A reply with its cited sources below it; unknown numbers are removed from the text, but not from code."""
+        """Return a reply with its cited sources below it. Unknown marks are removed, but not in code."""
         sources = {mark: one.source for mark, one in self.numbered.items()}
         text, cited = _NUMBERS.checked(reply, sources)
         return "\n\n".join((text, listed(cited, words))) if cited else text
 
 
 def _in_form(passage: Passage) -> Passage:
-    """A passage as it is stored: its source on one line without backticks, its text cut."""
     source = one_line(passage.source.replace("`", "'"))
     return Passage(
         _cut(source, _SOURCE_CAP, _SOURCE_BYTES) or "somewhere",
@@ -249,7 +244,6 @@ def _size(passage: Passage) -> int:
 
 
 def _newest(internal: WorkingMemory) -> Iterator[Memory]:
-    """The newest memories first, as many as fit."""
     left = _INTERNAL_BYTES
     for one in reversed(internal.memories):
         kept = replace(one, content=storable(one.content), name=storable(one.name) if one.name else one.name)
@@ -260,35 +254,31 @@ def _newest(internal: WorkingMemory) -> Iterator[Memory]:
 
 
 def _bytes(text: str) -> int:
-    """The most bytes of a text in memory.db: UTF-8, as JSON within JSON."""
+    """Return the most bytes of a text in memory.db: UTF-8, as JSON within JSON."""
     return len(json.dumps(json.dumps(text, ensure_ascii=False), ensure_ascii=False).encode())
 
 
 GOAL, PLAYBOOK, ACTIONS, LOG = "goal", "playbook", "actions", "log"
 
 INPUT = "aim"
-"""An action's input: words that a model wrote and that may quote any user, so they are data; commands point to it."""
+"""The region of an action's input: a model's words that may quote any user, so they are data."""
 
 REGIONS = (GOAL, PLAYBOOK, ACTIONS, LOG, RESULTS)
-"""The regions that exist only while the work goes on, in the order in which they are read."""
+"""The regions that exist only while the work goes on, in reading order."""
 
 MOST_RESULTS = 6
-"""The newest observations that are shown, as many as fit the budget of their region."""
+"""The most observations that are shown, the newest, as many as fit the budget of their region."""
 
 OBSERVATION_CAP = 12_000
-"""Characters kept of one observation."""
-
 LOG_TOKENS = 500
-"""Estimated tokens of the log; its oldest lines are left out first."""
+"""The estimated tokens of the log. Its oldest lines are left out first."""
 
 LINE_CAP = 160
-"""Characters of one line of the log."""
-
 _OBSERVATION = "observation"
 
 
 def with_observation(internal: WorkingMemory, action: ChosenAction, text: str) -> WorkingMemory:
-    """The internal memory with the observation of an action, as data, cut to the cap and storable as UTF-8."""
+    """Add the observation of an action to the internal memory, as data, cut to the cap and storable as UTF-8."""
     left_out = len(text) - OBSERVATION_CAP
     kept = storable(text[:OBSERVATION_CAP])
     if left_out > 0:
@@ -298,9 +288,9 @@ def with_observation(internal: WorkingMemory, action: ChosenAction, text: str) -
 
 
 def with_work(memory: WorkingMemory, internal: WorkingMemory, goal: str, playbook: str) -> WorkingMemory:
-    """Working memory with the goal and playbook as the daemon's own words, the log and newest results as data.
+    """Add the goal and playbook as the daemon's own words, and the log and newest results as data.
 
-    They stand in the order of REGIONS, between the regions that have a place of their own and the talk.
+    The regions follow the order of REGIONS, before the talk.
     """
     memory = _ordered(memory, REGIONS)
     memory = memory.with_region(GOAL, Memory(Role.SYSTEM, goal)).with_region(PLAYBOOK, Memory(Role.SYSTEM, playbook))
@@ -311,30 +301,27 @@ def with_work(memory: WorkingMemory, internal: WorkingMemory, goal: str, playboo
 
 
 def with_actions(memory: WorkingMemory, described: Iterable[tuple[str, str]]) -> WorkingMemory:
-    """Working memory with the names and descriptions of the actions, as the daemon's own words."""
+    """Add the names and descriptions of the actions, as the daemon's own words."""
     listed = "\n".join(f"- {name}: {description}" for name, description in described)
     return memory.with_region(ACTIONS, Memory(Role.SYSTEM, listed))
 
 
 def with_input(memory: WorkingMemory, words: str) -> WorkingMemory:
-    """Working memory with an action's input, as data; without words there is no such region."""
+    """Add an action's input, as data. Without words there is no such region."""
     return with_notes(memory, INPUT, words)
 
 
 def without_work(memory: WorkingMemory) -> WorkingMemory:
-    """Working memory without the regions of autonomous work."""
     return _ordered(memory.without_regions(*REGIONS), ())
 
 
 def _ordered(memory: WorkingMemory, regions: tuple[str, ...]) -> WorkingMemory:
-    """Working memory with these regions of the work, and no others of it, in its order before the talk."""
     order = [name for name in memory.regional_order if name not in REGIONS]
     place = order.index(DEFAULT_REGION) if DEFAULT_REGION in order else len(order)
     return memory.with_regional_order(*order[:place], *regions, *order[place:])
 
 
 def _log(internal: WorkingMemory) -> Iterator[str]:
-    """One line per choice or observation, oldest first, as many of the newest as fit."""
     lines: list[str] = []
     left = LOG_TOKENS
     for one in reversed(internal.memories):

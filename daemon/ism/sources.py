@@ -1,4 +1,4 @@
-"""Where a problem's conversation may be looked into: the folders with their documents, and the tools of servers."""
+"""The sources of a problem's conversation: the folders with their documents, and the tools of MCP servers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,13 +14,12 @@ _NAME = 60  # characters of a folder's name
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The folders by name, with how many documents each holds, and the tools that may be used."""
+    """The number of documents of each folder, by name, and the tools that may be used."""
 
     folders: Mapping[str, int]
     tools: tuple[Tool, ...]
 
     def __bool__(self) -> bool:
-        """Whether there is anything to look in, besides earlier talk."""
         return bool(self.folders or self.tools)
 
     @property
@@ -29,7 +28,6 @@ class Sources:
         return _listed([*folders, *self._servers(), "earlier talk"])
 
     def named(self, words: Words) -> str:
-        """The sources by their names, for people; a soul says in its own words what earlier talk is called."""
         servers = dict.fromkeys(tool.name.partition("/")[0] for tool in self.tools)
         return ", ".join([*(name for name, _ in self._named_folders()), *servers, words.say("earlier_talk")])
 
@@ -38,7 +36,7 @@ class Sources:
             yield shortened(one_line(name), _NAME), many
 
     def _servers(self) -> Iterator[str]:
-        """The servers of tools; only the names of their tools are shown, since their descriptions are foreign text."""
+        """Yield the servers and the names of their tools. Their descriptions are foreign text."""
         servers: dict[str, list[str]] = {}
         for tool in self.tools:
             server, _, name = tool.name.partition("/")
@@ -51,13 +49,13 @@ class Sources:
 
 
 async def sources_of(context: ProcessContext) -> Sources:
-    """What may be looked into before the readers of a conversation; a starting server is waited for."""
+    """Return the sources that the readers of a conversation may see, after waiting for servers that start."""
     library = context.capabilities.library
     return Sources(library.folders if library is not None else {}, await tools_of(context))
 
 
 async def tools_of(context: ProcessContext) -> tuple[Tool, ...]:
-    """The tools that may be used: in the reading half of the work those that need no permission."""
+    """Return the tools that may be used. Work that only reads gets those that need no permission."""
     toolbox, limits = context.capabilities.toolbox, context.cycle.limits
     tools = await toolbox.tools() if toolbox is not None else ()
     reads_only = limits is None or limits.reads_only

@@ -1,4 +1,4 @@
-"""Where a reminder or a digest comes up, and by which rule; what can't be done is said in a clause for the prompt."""
+"""Sets and drops reminders and digests as messages ask, and reports the result in a clause for the prompt."""
 
 import re
 import secrets
@@ -20,8 +20,6 @@ from daemon.mind.steps.intend import HERE, ReminderRequest, intend, with_reminde
 from daemon.mind.taking_effect import NotSaid, require_said
 
 LONGEST: Final = 500
-"""The most characters of a reminder."""
-
 _NOT_IN_NAMES: Final = re.compile(r"[^\w/+:-]|_")  # of zones: marks of a line, and what separates words
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _WORD: Final = re.compile(r"\w+")
@@ -51,11 +49,11 @@ _NOT_THERE: Final = "you may not write there"
 
 
 class NotSettable(Exception):
-    """A reminder can't be set; the message is a clause of the daemon's own that says why."""
+    """A reminder can't be set. The message is a clause of the daemon's own that says why."""
 
 
 async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms: int) -> str:
-    """Set a reminder or a digest at a time; gives what came of it as a sentence for the prompt."""
+    """Set a reminder or a digest at a time, and return the result as a sentence for the prompt."""
     zone = context.perception.zone  # of the user who speaks, for others in the room, too
     try:
         room = await _room_of(context, request)
@@ -81,30 +79,29 @@ async def set_reminder(context: ProcessContext, request: ReminderRequest, now_ms
 
 
 def not_set(context: ProcessContext, why: str) -> str:
-    """Say below the reply that no reminder is set; gives the sentence for the prompt."""
+    """Say below the reply that no reminder is set, and return the sentence for the prompt."""
     context.motor.show_below(f"_{context.motor.words.say('reminder_not_set')}_")
     return f"You could not set the reminder: {why}. A line below your reply says so; say why in one sentence."
 
 
 def needs_a_time(context: ProcessContext) -> str:
-    """Say below the reply what a reminder can wait for; gives the sentence for the prompt."""
+    """Say below the reply what a reminder can wait for, and return the sentence for the prompt."""
     context.motor.show_below(f"_{context.motor.words.say('reminder_needs_time')}_")
     return "You have set no reminder: it needs a time, and can wait for nothing else. A line below your reply says so."
 
 
 def until_when(ends_ms: int, times: int, zone: str) -> str:
-    """Where what repeats ends, as a prompt says it; empty for never."""
+    """Return the end of a repetition in words for a prompt, or an empty string if it never ends."""
     until = f", until {moment_in(ends_ms, zone)}" if ends_ms else ""
     return f"{until}, {times} times at most" if times else until
 
 
 def _limits(new: NewIntention) -> tuple[int, int]:
-    """Until when it repeats, and how often; 0 for no limit."""
     return cast("int", new.params.get(ENDS_MS, 0)), cast("int", new.params.get(TIMES, 0))
 
 
 def _first_due(new: NewIntention, now_ms: int) -> int:
-    """When it comes first. Raises NotSettable where its end is earlier."""
+    """Return the first time of a reminder. Raises NotSettable where its end is earlier."""
     due_ms = first_due(new, now_ms)
     if 0 < _limits(new)[0] < due_ms:
         raise NotSettable(_NO_END)
@@ -112,9 +109,9 @@ def _first_due(new: NewIntention, now_ms: int) -> int:
 
 
 def refused_for_zone(context: ProcessContext, request: ReminderRequest) -> str:
-    """What is said of a time zone that does not exist, below the reply and in the prompt; empty where none is named.
+    """Refuse an unknown time zone below the reply, and return the sentence for the prompt, empty if the zone is fine.
 
-    The model's word alone counts for nothing: the user has to have written the name, and no list may have it.
+    The model's word alone does not count: the user must have written the name.
     """
     perception, name = context.perception, _NOT_IN_NAMES.sub(" ", request.unknown_zone)[:_LONGEST_ZONE].strip()
     written = {word for word in _WORD.findall(perception.content.casefold()) if len(word) >= _A_NAME}
@@ -128,7 +125,7 @@ def refused_for_zone(context: ProcessContext, request: ReminderRequest) -> str:
 
 
 def _shown(context: ProcessContext, new: NewIntention, due_ms: int, elsewhere: str) -> str:
-    """The line below the reply, which holds whatever a model says; it names the channel `elsewhere`, if any."""
+    """Return the line below the reply, true whatever a model says. It names the channel `elsewhere`, if any."""
     words = context.motor.words
     zone, alone = context.perception.zone, context.perception.place in _ALONE
     when_ = context.motor.time(due_ms, zone, alone=alone)
@@ -145,7 +142,7 @@ def _shown(context: ProcessContext, new: NewIntention, due_ms: int, elsewhere: s
 
 
 async def _asked_for(context: ProcessContext, request: ReminderRequest, now_ms: int) -> NewIntention:
-    """What is set. Raises NotSettable."""
+    """Return the intention that the request asks for. Raises NotSettable."""
     perception = context.perception
     try:
         rule = str(Recurrence.parse(request.every)) if request.every else ""
@@ -183,7 +180,7 @@ async def _asked_for(context: ProcessContext, request: ReminderRequest, now_ms: 
 
 
 def _ends(request: ReminderRequest, now_ms: int, zone: str) -> dict[str, object]:
-    """Where what repeats ends, as the params of its intention say it. Raises NotSettable."""
+    """Return the params that end a repetition. Raises NotSettable."""
     limits: dict[str, object] = {TIMES: request.times} if request.times > 0 else {}
     if not request.until:
         return limits
@@ -201,7 +198,7 @@ def _is_elsewhere(request: ReminderRequest) -> bool:
 
 
 async def _room_of(context: ProcessContext, request: ReminderRequest) -> Room | None:
-    """Where it comes up, None for this conversation. Raises NotSettable."""
+    """Return the room in which the reminder appears, or None for this conversation. Raises NotSettable."""
     perception, where = context.perception, request.where.casefold()
     if request.is_here:
         return None
@@ -228,9 +225,9 @@ _NOTHING_DONE = (
 
 
 async def heed_reminders(context: ProcessContext) -> str:
-    """Set or drop reminders as the newest messages ask; gives the result for the prompt.
+    """Set or drop reminders as the newest messages ask, and return the result for the prompt.
 
-    Runs where the model says that a message calls for it, so that the reply promises nothing that was not done.
+    It runs before the reply, which then promises nothing that was not done.
     """
     waiting = await _waiting(context)
     now_ms = context.mind.clock.now_ms()

@@ -1,4 +1,4 @@
-"""Citations in a reply: marks such as [1] that stand for a source. A model writes only marks; we write the sources."""
+"""Citations in a reply: the model writes only marks such as [1], and the daemon writes the sources."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _TALK: Final = re.compile(r"^(this )?conversation(?= \d{4}-\d\d-\d\d, )")
 
 
 class Citations:
-    """Checks the marks of a reply. `marks` is a pattern of one mark without its brackets, as in `m\\d{1,2}`."""
+    r"""A checker for the marks of a reply. `marks` is a pattern of one mark without its brackets, as in `m\d{1,2}`."""
 
     def __init__(self, marks: str) -> None:
         self._found = re.compile(
@@ -27,9 +27,9 @@ class Citations:
         )
 
     def checked(self, reply: str, sources: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-        """A reply without the marks that stand for no source, and the sources that it cites, in the order of `sources`.
+        """Return a reply without unknown marks, and the sources that it cites, in the order of `sources`.
 
-        What stands in code is left as it is.
+        Code is left as it is.
         """
         cited = set[str]()
 
@@ -45,12 +45,12 @@ class Citations:
 
 
 def listed(sources: Mapping[str, str], words: Words = HOUSE_WORDS) -> str:
-    """Sources with their marks, one a line, for below a reply, in a soul's words; each is inert."""
+    """List sources with their marks, one a line, for below a reply, in a soul's words. Each source is inert."""
     return "\n".join(f"[{mark}] `{_inert(source_in(words, source))}`" for mark, source in sources.items())
 
 
 def source_in(words: Words, source: str) -> str:
-    """A source as the store names it, in English, with its place in these words: `report.pdf, Seite 12`."""
+    """Return a source, which the store names in English, with its place in these words: `report.pdf, Seite 12`."""
     for place in (_SECTION,) if _SECTION.search(source) else _PLACES:  # a heading may read like a place itself
         source = place.sub(lambda found: words.say(f"source_{found['of']}", which=found["which"]), source)
     return _TALK.sub(lambda found: words.say("source_here" if found[1] else "source_elsewhere"), source)

@@ -1,8 +1,4 @@
-"""The Mind, the one place that calls a model: runs cognitive steps, repairs a bad answer once, records each call.
-
-When a model is down, or refuses before anything of its answer was shown, the next one that may have these words is
-asked; an answer that broke off later is begun again by the same one, once.
-"""
+"""The Mind, the one place that calls a model: it runs steps, repairs a bad answer, and records each call."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -31,19 +27,19 @@ from daemon.soul_engine import FAULTY_REPLY, heading
 T = TypeVar("T")
 
 FAULTY_CAP = 6_000
-"""Characters of a malformed answer that the model is shown when it is asked again."""
+"""The most characters of a malformed answer that the model is shown when it is asked again."""
 
 _SHORTER = "(Your last answer met its length limit before anything was said: be much shorter.)"
 
 
 def reopened(step: Step[T], fault: WrongOpening) -> Step[T]:
-    """The step once more, with what was wrong with the beginning of its reply; that is not weighed again."""
+    """Return the step with the fault of its reply's opening as a cue, and without another check of it."""
     cue = f"{step.cue}\n\n" if step.cue else ""
     return replace(step, opening=None, cue=f"{cue}(Your last answer was not shown: {fault.message}.)")
 
 
 def corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> tuple[WorkingMemory, Step[T]]:
-    """The step's own repair, or the step again with the faulty answer as data and a cue that says what was wrong."""
+    """Return the step's own repair, or the step again with the faulty answer and its fault."""
     if step.repair is not None:
         return memory, replace(step.repair(), cue=_SHORTER if isinstance(fault, CutShort) else "")
     faulty = fault.reply[:FAULTY_CAP] or "(it was empty)"
@@ -55,7 +51,7 @@ def corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> tu
 
 
 READ_CAP = 65_536
-"""Characters read of one answer before it counts as malformed, so that no answer fills the machine's memory."""
+"""The most characters read of one answer before it counts as malformed. Longer answers could fill the memory."""
 
 
 async def _no_caps(_prompt: Prompt) -> str:
@@ -64,13 +60,14 @@ async def _no_caps(_prompt: Prompt) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """Runs steps: `render` makes prompts, `record` receives an LLMCall however it ended, `cost` gives what a call cost.
+    """The runner of steps.
 
-    `reserve` sets aside what a call can cost before it is made, and gives the id under which `record` settles it; it
-    raises CapMet where a cap of the day leaves no room: a model that costs less may be asked then.
-    `habits` are what is known of the models, and grow with each call. `audience` is whose words the prompts may hold;
-    it decides which models may be asked, and None allows the roles' own alone. `rooms` are private rooms whose words
-    they may hold, too: then only models that may have both are asked. Every answer passes an AnswerFilter.
+    `render` makes prompts, `record` receives an LLMCall however it ended, `cost` prices a call. If a model fails
+    before its answer was shown, the next allowed model is asked. `reserve` sets aside what a call can cost and returns
+    the id under which `record` settles it. It raises CapMet where a cap of the day leaves no room; then a cheaper
+    model may be asked. `habits` hold what is known of the models. `audience` is the audience whose words the prompts
+    may hold. It decides which models may be asked (None: only the roles' own). `rooms` are private rooms whose words
+    they may hold, too. Every answer passes an AnswerFilter.
     """
 
     llm: LLM
@@ -85,9 +82,9 @@ class Mind:
     reserve: Callable[[Prompt], Awaitable[str]] = _no_caps
 
     def models(self, role: ModelRole, step: str = "") -> tuple[str, ...]:
-        """The models that may be asked for a role now, best first; never none.
+        """Return the models that may be asked for a role now, best first, at least one.
 
-        One that a step has of its own is its first: the admin named it for these words, and the role's stands by.
+        A model that the admin named for the step comes first, and the role's models follow.
         """
         own = self.llm.step_models().get(step)
         models = self.llm.candidates(role, self.audience)
@@ -98,11 +95,9 @@ class Mind:
         return models if own is None else tuple(dict.fromkeys((own, *models)))
 
     def habit(self, role: ModelRole, step: str = "") -> ModelHabit:
-        """What is known of the model that answers for a role, or one of its steps, now."""
         return self.habit_of(self.models(role, step)[0])
 
     def habit_of(self, model: str) -> ModelHabit:
-        """What is known of a model."""
         return self.habits.get(model, ModelHabit(model))
 
     async def run(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
@@ -113,13 +108,12 @@ class Mind:
         return await self.stream(memory, step).finished()
 
     def stream(self, memory: WorkingMemory, step: Step[T]) -> Thought[T]:
-        """Run a step whose visible text streams."""
         return Thought(self._think(memory, step))
 
     async def _think(self, memory: WorkingMemory, step: Step[T]) -> AsyncGenerator[str | Finished[T], None]:
-        """The answer, after one repair if it was malformed, and from the next model where one fails unseen.
+        """Yield the answer, after one repair if it was malformed, and from the next model where one fails unseen.
 
-        Once text was shown, that of no further attempt is: the draft is replaced at its end.
+        After a failed attempt whose text was shown, later attempts show nothing: the draft is replaced at its end.
         """
         attempt, shown = _Attempt(self, memory, step, self.models(step.role, step.name)), False
         while True:
@@ -141,11 +135,11 @@ class Mind:
     def _next(
         self, memory: WorkingMemory, step: Step[T], failed: "_Attempt[T]", fault: ModelError, *, shown: bool
     ) -> "_Attempt[T]":
-        """The attempt after a failed one. Raises its fault where there is none.
+        """Return the attempt after a failed one. Raises its fault where there is none.
 
-        A call that failed before its first piece was already retried by the retry layer; an answer that broke off is
-        requested once more, of the next model if there is one and nothing was shown. A draft that was shown is
-        replaced, but after a refusal nothing else is said.
+        The retry layer already retried a call that failed before its first piece. An answer that broke off is
+        requested once more, from the next model if nothing was shown. A shown draft is replaced, but after a refusal
+        nothing else is said.
         """
         if isinstance(fault, WrongOpening):
             return _Attempt(self, memory, reopened(step, fault), failed.models, repair=failed.repair)
@@ -162,7 +156,7 @@ class Mind:
 
 
 class _Attempt(Generic[T]):
-    """One call of the first of some models: passes on the visible text, reads the value, leaves exactly one record."""
+    """One call of the first of some models, which streams visible text, reads the value and leaves one record."""
 
     value: T
 
@@ -200,10 +194,10 @@ class _Attempt(Generic[T]):
         return self._completion is not None and self._completion.stop == "length"
 
     def _stands(self, *, seen: bool) -> bool:
-        """Whether an answer that broke off had said all its words by then: `value` is then what is whole of it.
+        """Return whether an answer that broke off had said all its words. If so, `value` is set to its complete part.
 
-        A whole thought goes on for long behind its speech, which people have `seen` already. Some servers never say
-        that an answer has ended, which looks like a break; one in which all that was opened is closed is whole.
+        A thought goes on long after its speech, which people have `seen` already. Some servers never mark the end of
+        an answer, which looks like a break. Such an answer is whole if every opened element is closed.
         """
         said = seen and self._step.form is AnswerForm.COGNITION
         if not (said or self._filter.closed):
@@ -215,7 +209,7 @@ class _Attempt(Generic[T]):
         return True
 
     async def visible(self, *, hidden: bool) -> AsyncGenerator[str, None]:
-        """Call the model; yield visible text; set `value` at the end. Raises ModelError. `hidden`: shown to none."""
+        """Call the model, yield visible text, and set `value` at the end. Raises ModelError."""
         started_ms, outcome = self._mind.clock.now_ms(), "unavailable"
         try:
             async with aclosing(self._said(hidden=hidden)) as pieces:
@@ -259,7 +253,7 @@ class _Attempt(Generic[T]):
                 raise
 
     async def _pieces(self, prompt: Prompt) -> AsyncGenerator[str, None]:
-        """The raw answer, kept up to the cap; the model's stream is closed on every way out."""
+        """Yield the raw answer, kept up to the cap. The model's stream is closed on every way out."""
         stream, received, size = self._mind.llm.stream(prompt), list[str](), 0
         try:
             async for item in stream:
@@ -279,7 +273,7 @@ class _Attempt(Generic[T]):
                 await stream.aclose()
 
     def _is_led(self) -> bool:
-        """Whether the answer's first element decides its value; then nothing of the answer is shown."""
+        """Return whether the answer's first element decides its value. Then nothing of the answer is shown."""
         lead = self._filter.lead
         if self._step.lead is None or lead is None or lead == self._weighed:
             return bool(self._led)
@@ -288,7 +282,7 @@ class _Attempt(Generic[T]):
         return bool(self._led)
 
     def _require_opening(self) -> None:
-        """Raises WrongOpening where the step finds a fault with the reply's opening tag; no word of it is shown yet."""
+        """Raise WrongOpening for a fault of the reply's opening tag, before a word of the reply is shown."""
         opening, judge = self._filter.opening, self._step.opening
         if judge is not None and opening and not self._led and (fault := judge(opening)):
             raise WrongOpening(fault)
@@ -315,10 +309,9 @@ class _Attempt(Generic[T]):
         return value
 
     def _read_cut(self, answer: str) -> T:
-        """The value of an answer that was cut off. Raises MalformedReply where it can't have one.
+        """Return the value of an answer that was cut off. Raises MalformedReply where it can't have one.
 
-        Speech without a mark of reasoning may be reasoning itself, cut off before its closing mark, unless the model is
-        known to write none.
+        Speech without a mark of reasoning may be reasoning itself, unless the model is known to write none.
         """
         step = self._step
         doubtful = step.form is AnswerForm.SPEECH and step.visible is not None and not self._filter.reasoned
@@ -327,7 +320,7 @@ class _Attempt(Generic[T]):
         return step.read_cut(answer)
 
     def _thought_aloud(self) -> bool | None:
-        """Whether the answer held reasoning that looked like speech; None where it does not show."""
+        """Return whether the answer held reasoning that looked like speech, or None where that is unknown."""
         speaks = self._step.json_schema is None or self._step.form is AnswerForm.COGNITION
         if not speaks or self._completion is None:
             return None
@@ -337,14 +330,14 @@ class _Attempt(Generic[T]):
         return round((self._mind.clock.monotonic() - self._began) * 1000)
 
     def _estimate(self, outcome: str) -> Completion:
-        """What a call used that was cut off before its provider told, as an estimate; nothing if it failed at once."""
+        """Estimate the use of a call that was cut off before its provider reported it, nothing if it failed at once."""
         if self._prompt is None or not (self.begun or outcome == "cancelled"):
             return Completion(self.models[0])
         asked = estimate_tokens(_as_text(self._prompt))
         return Completion(self.models[0], tokens_in=asked, tokens_out=estimate_tokens(self._reply))
 
     def _record(self, started_ms: int, outcome: str) -> None:
-        """Leave the one record; none of a call that was not made, since nothing could be reserved for it."""
+        """Leave the one record. A call that was not made, since nothing could be reserved for it, has none."""
         if self._reservation is None:
             return
         mind, role = self._mind, self._step.role

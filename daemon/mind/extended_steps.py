@@ -1,4 +1,4 @@
-"""Leads other words for *who is working on what?* to the list that is shown without a model."""
+"""The extended steps of a soul: its own creativity for a step, and the list of who works on what."""
 
 from dataclasses import replace
 from pkgutil import iter_modules
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def with_soul_creativity(soul: Soul, step: Step[T]) -> Step[T]:
-    """The step with the soul's own creativity, if soul.toml gives one for it."""
+    """Return the step with the soul's own creativity, if soul.toml gives one for it."""
     return replace(step, creativity=soul.creativity_of(step.name, step.creativity))
 
 
@@ -28,11 +28,9 @@ _SHOWN = (
 
 
 def knows_of_sessions(context: ProcessContext) -> bool:
-    """Whether there is a session that all who read may know of."""
     return bool(context.cycle.at_work)
 
 
 async def show_who_works(context: ProcessContext) -> str:
-    """Put the list below the reply; gives what the prompt says."""
     context.motor.show_below(listed(context.cycle.at_work, context.motor.words))
     return _SHOWN

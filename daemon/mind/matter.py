@@ -1,4 +1,4 @@
-"""The matter that a conversation stays with: how long it has been on it, and the one thought of depth about it."""
+"""The matter of a conversation, the one thought of depth about it, and facts that say the same."""
 
 import asyncio
 import unicodedata
@@ -18,18 +18,18 @@ from daemon.mind.quotation import same_particulars
 from daemon.soul_engine import DEPTH, STANCE, with_notes, with_stance
 
 DEEP_AFTER = 3
-"""Exchanges on one matter after which it is thought about once, to the ground."""
+"""The exchanges on one matter after which the soul thinks it through once."""
 
 STEERS = (
     'You have thought this matter through; what came of it stands under "Depth". Let it steer your answer where it '
     "helps. Don't recite it, and drop it where they have moved on."
 )
-"""The instruction beside it, in the daemon's own words."""
+"""The instruction for using the thought, in the daemon's own words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """A topic of the soul's state, the exchanges on it in a row, and the thought about it, empty until there is one."""
+    """A topic of the soul's state, the exchanges on it in a row, and the thought about it, empty at first."""
 
     topic: str = ""
     exchanges: int = 0
@@ -37,14 +37,14 @@ class Matter:
 
     @classmethod
     def kept(cls, process_memory: Mapping[str, object]) -> "Matter":
-        """The matter in a process memory; none where it holds anything else."""
+        """Read the matter in a process memory. Any other content gives no matter."""
         topic, exchanges, thought = (process_memory.get(name) for name in ("topic", "exchanges", "thought"))
         if not isinstance(topic, str) or not isinstance(exchanges, int) or not isinstance(thought, str):
             return cls()
         return cls(topic, exchanges, thought)
 
     def on(self, topic: str) -> "Matter":
-        """The matter in an exchange on this topic; another topic is another matter, an empty one is none."""
+        """Return the matter after an exchange. A new topic begins a new matter, an empty topic ends it."""
         if not topic:
             return Matter()
         if topic != self.topic:
@@ -56,7 +56,6 @@ class Matter:
         return bool(self.topic) and self.exchanges >= DEEP_AFTER and not self.thought
 
     def in_mind(self, memory: WorkingMemory) -> WorkingMemory:
-        """Working memory with the thought and how to use it, if there is one."""
         if not self.thought:
             return memory
         stance = "\n\n".join([*(one.content for one in memory.region(STANCE)), STEERS])
@@ -64,7 +63,6 @@ class Matter:
         return with_stance(with_notes(memory, DEPTH, self.thought, about=about), stance)
 
     def to_json(self) -> JSONObject:
-        """A process memory; empty for no matter."""
         return asdict(self) if self.topic else {}
 
 
@@ -73,7 +71,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Finished(Generic[T]):
-    """The last item of a thought; see `Thought` for `void` and `cut`."""
+    """The last item of a thought. See `Thought` for `void` and `cut`."""
 
     memory: WorkingMemory
     value: T
@@ -84,9 +82,9 @@ class Finished(Generic[T]):
 class Thought(Generic[T]):
     """A running step: iterate over it once for the visible text, await `finished()` for memory and value.
 
-    Both may be done in any order, by different tasks, partly or not at all: `finished()` reads on by itself, and text
-    read that way is kept for a later iteration. A failure ends the iteration and is raised by `finished()` too. The
-    model is called when one of the two begins; cancelling the reading task cuts the call.
+    Different tasks may do both, in any order, partly or not at all. `finished()` reads on by itself and keeps the text
+    for a later iteration. A failure ends the iteration, and `finished()` raises it too. The model is called when one
+    of the two begins. Cancelling the reading task cuts the call.
     """
 
     def __init__(self, items: AsyncGenerator[str | Finished[T], None]) -> None:
@@ -113,7 +111,7 @@ class Thought(Generic[T]):
         return self
 
     async def __anext__(self) -> str:
-        """The next visible piece. Raises what `finished()` raises."""
+        """Return the next visible piece. Raises what `finished()` raises."""
         while not self._unread and self._finished is None:
             await self._advance()
         if not self._unread:
@@ -121,7 +119,7 @@ class Thought(Generic[T]):
         return self._unread.popleft()
 
     async def finished(self) -> tuple[WorkingMemory, T]:
-        """Run to the end: the memory after the step, and its value (seed 000's `memory.finished`).
+        """Run to the end, and return the memory after the step and its value (seed 000's `memory.finished`).
 
         Raises MalformedReply (after one repair), ModelUnavailable or ModelRefused.
         """
@@ -130,7 +128,7 @@ class Thought(Generic[T]):
         return self._finished.memory, self._finished.value
 
     async def aclose(self) -> None:
-        """Cut the call short, after the piece that another task may be waiting for; the thought never finishes then."""
+        """Cut the call short, after the piece that another task may be waiting for. The thought never finishes then."""
         async with self._reading:
             await self._items.aclose()
 
@@ -172,7 +170,7 @@ class Pair(NamedTuple):
 
 
 def same_pairs(lines: Sequence[Line]) -> list[Pair]:
-    """The pairs that plainly say the same, one of them new; each line goes at most once."""
+    """Return the pairs that plainly say the same, one of them new. Each line is merged away at most once."""
     found: list[Pair] = []
     gone: set[str] = set()
     for one, other in _pairs(lines):
@@ -184,7 +182,7 @@ def same_pairs(lines: Sequence[Line]) -> list[Pair]:
 
 
 def alike_pairs(lines: Sequence[Line]) -> list[Pair]:
-    """The pairs that may say the same, one of them new: same numbers and names, and words in common."""
+    """Return the pairs that may say the same, one of them new: same numbers and names, and words in common."""
     found = [_in_order(one, other) for one, other in _pairs(lines) if _may_be_the_same(one, other)]
     return found[:_MOST_PAIRS]
 
@@ -194,7 +192,7 @@ def _pairs(lines: Sequence[Line]) -> Iterator[tuple[Line, Line]]:
 
 
 def _in_order(one: Line, other: Line) -> Pair:
-    """The better proved stays, of two equal ones the older: it says since when."""
+    """Order two lines. The better proved one stays, of two equal ones the older, since it says since when."""
     stays, goes = sorted((one, other), key=lambda line: (_RANK.index(line.trust), line.seq))
     return Pair(stays, goes)
 

@@ -32,7 +32,7 @@ from daemon.soul_engine.perceiving import NOTE
 
 
 class Silence(StrEnum):
-    """Each with the reason that stands in the path of the conversation: `soul mind trace` shows it."""
+    """The reason for a silence in the path of the conversation, as `soul mind trace` shows it."""
 
     REFUSED = "they wait for words"
     UNSEEN = "it was not asked, and said nothing"
@@ -43,16 +43,13 @@ _MOST_REMEMBERED = 5  # in one cycle
 
 
 class Motor:
-    """Collects the effects of one cycle. `speech` streams the reply to users; None shows nothing before the commit.
+    """The collector of the effects of one cycle.
 
-    Only `settle` decides what the reply is: streamed text is a draft, which the channel replaces if it differs. `words`
-    are those of the daemon's own lines. `calls` are the model calls of the cycle so far.
-
-    `heard` says how the newest message was heard, `stated` how the reply is stated. `annotations` are stored privately
-    with the reply: thoughts, verbs, checks. `approval` is the question for permission that the reply asks, `cross_post`
-    the post for another conversation. `shared` says whether the commit changed what is shared. `heir` is the soul that
-    the thread goes to with the reply, empty for none. `dates` are the times that the daemon's own lines show, each with
-    its moment (ms, UTC), `drawn_on` what was looked up on purpose for the reply, by the marks by which it may cite it.
+    `speech` streams the reply to users; None shows nothing before the commit. Only `settle` decides what the reply is.
+    Streamed text is a draft, which the channel replaces if it differs. `words` are those of the daemon's own lines,
+    `calls` the model calls of the cycle so far. `annotations` are stored privately with the reply. `heir` is the soul
+    that gets the thread with the reply, empty for none. `dates` maps the times in the daemon's own lines to moments
+    (ms, UTC). `drawn_on` maps citation marks to the passages looked up for the reply.
     """
 
     def __init__(
@@ -130,15 +127,14 @@ class Motor:
             await self._speech.show(task)
 
     def settle(self, reply: str, *, cut: bool = False) -> None:
-        """Set the reply, whatever was streamed so far; one that is `cut` is closed, and says so.
+        """Set the reply, whatever was streamed so far. A reply that is `cut` is closed, and says so.
 
-        Of one that ends in copies of the same words the first stands; there is nothing to go on with.
+        If a cut reply ends in copies of the same words, only the first copy is kept.
         """
         once = without_repeats(reply) if cut else reply
         self._reply, self._stops, self._repeats = close_fence(once) if cut else reply, cut, once != reply
 
     def keep_silence(self, silence: Silence) -> None:
-        """Say nothing on purpose."""
         self._silence = silence
 
     @property
@@ -146,15 +142,14 @@ class Motor:
         return Silence.REFUSED if self.reply else self._silence
 
     def rewrite(self, change: Callable[[str], str]) -> None:
-        """Change the settled reply; one that is cut stays so."""
         self._reply = change(self._reply)
 
     def add_below(self, words: str) -> None:
-        """Add a line of the daemon's own below any reply: what users must learn in any case."""
+        """Add a line of the daemon's own below any reply that users must read in any case."""
         self._below.append(words)
 
     def describe(self, heard: Heard, stated: Stated) -> None:
-        """Say how the newest message was heard and how the reply is stated; stored with their turns."""
+        """Set how the newest message was heard and how the reply is stated. Both are stored with their turns."""
         self.heard, self.stated = heard, stated
 
     def show_below(self, words: str) -> None:
@@ -162,22 +157,21 @@ class Motor:
         self._shown.append(words)
 
     def time(self, ms: int, zone: str, *, alone: bool) -> str:
-        """How a time (ms, UTC) reads in a zone; unless the person reads `alone`, others see it on their own clocks."""
+        """Format a time (ms, UTC) in a zone. Unless the person reads `alone`, other users see it in theirs."""
         shown = time_in(ms, zone)
         if not alone:
             self.dates[shown] = ms
         return shown
 
     def annotate(self, **private: object) -> None:
-        """Store private values with the turn; JSON values only. None is left out."""
+        """Store private JSON values with the turn, without those that are None."""
         self.annotations.update({name: value for name, value in private.items() if value is not None})
 
     def think(self, thought: NewThought) -> None:
-        """Add a whole thought to the stream of thought of this conversation."""
         self._thoughts.append(replace(thought, calls_made=len(self._calls)))
 
     def schedule(self, intention: NewIntention) -> None:
-        """Schedule a perception in this conversation; it replaces the one pending in the same slot."""
+        """Schedule a perception in this conversation, in place of the one pending in the same slot."""
         self._intentions.append(intention)
 
     def remember(
@@ -194,19 +188,15 @@ class Motor:
         self._remembered.append(Remembered(content, significance, tags, tone, quote, claim))
 
     def cancel(self, slot: str) -> None:
-        """Cancel the scheduled perception in a slot of this conversation."""
         self._cancelled.append(slot)
 
     def ask_permission(self, approval: NewApproval) -> None:
-        """Put a question with buttons under the reply."""
         self.approval = approval
 
     def withdraw_question(self) -> None:
-        """Remove the question: the reply that asks it is not going to be sent."""
         self.approval, self._answers = None, ()
 
     def offer(self, answers: tuple[str, ...]) -> None:
-        """Put short answers as buttons under the reply."""
         self._answers = answers
 
     @property
@@ -214,15 +204,14 @@ class Motor:
         return () if self.approval or self._stops else self._answers
 
     def draw_on(self, found: Mapping[str, Passage]) -> None:
-        """Keep what the reply may cite, by its marks: so that *why* can be answered."""
+        """Keep what the reply may cite, by its marks, in order to answer *why*."""
         self.drawn_on.update(found)
 
     def decide(self, act: MemoryAct) -> None:
-        """Store what the person decided of what is known of them."""
         self._acts.append(act)
 
     def share(self, key: str, change: Change, dropped: Callable[[ContextRefused], None]) -> None:
-        """Change what is shared under a key; `change` is pure, and applied to the newest data in the commit.
+        """Change what is shared under a key. `change` is pure, and applied to the newest data in the commit.
 
         A change that no longer fits then is dropped, and `dropped` is called with the reason.
         """
@@ -232,24 +221,21 @@ class Motor:
         self.shared = True
 
     def send_note(self, note: SentNote) -> None:
-        """Send a note to another soul."""
         self._acts.append(note)
 
     def sends_to(self, addressee: str) -> int:
-        """How many notes go to another soul with this cycle."""
+        """Count the notes that go to another soul with this cycle."""
         notes = (act for act in self._acts if isinstance(act, SentNote))
         return sum(one.addressee == addressee and not one.refused for one in notes)
 
     def hand_over(self, soul: str) -> None:
-        """Give the thread to another soul, with the reply."""
         self.heir = soul
 
     def post_elsewhere(self, cross_post: CrossPost) -> None:
-        """Post an approved message in another conversation."""
         self.cross_post = cross_post
 
 
-_LONGEST: Final = 200  # characters of a goal in a line of the house
+_LONGEST: Final = 200  # characters of a goal in the daemon's lines
 _UNNAMED: Final = "…"
 
 _OPENING: Final = f"""\
@@ -271,28 +257,27 @@ a few sentences; leave it empty unless they would want to know it now.)"""
 
 
 def owed_by_now(perception: Perception, at_hand: AtHand) -> tuple[OpenPromise, ...]:
-    """All about which words are owed now, also where those who read may not know of the goals any more."""
+    """Return all promises due now, also those whose goals the readers may not know any more."""
     ids = _ids(perception, PROMISED)
     return tuple(one for one in at_hand.owed if one.id in ids)
 
 
 def promised_by_now(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
-    """The goals about which words are owed now, as far as those who read may still know of them."""
+    """Return the goals promised for now that the readers may still know."""
     return _named(perception, PROMISED, at_hand)
 
 
 def due_early(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
-    """The promised goals of which a reading tells before their time, as far as those who read may know of them."""
+    """Return the promised goals that a reading may fulfil before their time, as far as the readers may know them."""
     return _named(perception, EARLY, at_hand)
 
 
 def with_invitation(memory: WorkingMemory, place: Place) -> WorkingMemory:
-    """The memory with a sentence that something may be said."""
     return memory.with_memory(Memory(Role.SYSTEM, _INVITED if place is Place.DM else _INVITED_HERE))
 
 
 def with_promises(memory: WorkingMemory, promised: tuple[Goal, ...], opening: str = _OPENING) -> WorkingMemory:
-    """The memory with what was promised, as data."""
+    """Add what was promised, as data."""
     memory = memory.with_memory(Memory(Role.SYSTEM, opening))
     for one in promised:
         memory = memory.with_memory(Memory(Role.USER, one.goal, name=f"your goal {one.id}", metadata={"kind": NOTE}))
@@ -300,14 +285,14 @@ def with_promises(memory: WorkingMemory, promised: tuple[Goal, ...], opening: st
 
 
 def with_early(memory: WorkingMemory, early: tuple[Goal, ...]) -> WorkingMemory:
-    """The memory with what was promised and may be kept now, as data."""
+    """Add what was promised and may be kept now, as data."""
     return with_promises(memory, early, _EARLY)
 
 
 def said_for_it(words: Words, owed: Iterable[OpenPromise], thought_of: Iterable[Goal] = ()) -> str:
-    """What the house says where the soul says nothing about what it promised; empty where nothing was.
+    """Return the daemon's sentences about promises of which the soul says nothing, or an empty string.
 
-    Of what the soul could not think of, it says so.
+    Goals that the soul could not think of get another sentence.
     """
     ids = {one.id for one in thought_of}
     sentences = {one: "promise_kept" if one.id in ids else "promise_unseen" for one in owed}
@@ -315,7 +300,7 @@ def said_for_it(words: Words, owed: Iterable[OpenPromise], thought_of: Iterable[
 
 
 def in_short(goal: str) -> str:
-    """A goal as a line of the house names it: without what a model marks as private."""
+    """Name a goal in a line of the daemon, without what a model marks as private."""
     return shortened(one_line(words_aloud(goal)), _LONGEST) or _UNNAMED
 
 

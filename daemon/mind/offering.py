@@ -1,11 +1,10 @@
-"""Offers a few short answers to a question: by buttons in Slack, else in words below it."""
+"""Offers a few short answers to a question, by buttons in Slack, else in words below it."""
 
 from daemon.core.perception import Place
 from daemon.mind.process import ProcessContext
 
 
 def offer(context: ProcessContext, answers: tuple[str, ...]) -> None:
-    """Offer the answers, if there are any, to the author of the newest message; a program reads them as words."""
     if context.perception.place is Place.TERMINAL or context.perception.bot:
         listed = "\n".join(f"- {answer}" for answer in answers)
         if listed:

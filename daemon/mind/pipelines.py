@@ -1,7 +1,4 @@
-"""How a reply comes about: the fixed pipeline of seed 000, or one whole thought (seed 002).
-
-The pipeline is what is called for, thought, reply and checks, in one call or in one call per step.
-"""
+"""The pipelines of a reply, fixed (seed 000) or as one whole thought (seed 002), and the run of the processes."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -34,7 +31,7 @@ from daemon.soul import Mode
 from daemon.soul_engine import with_mode, with_stance
 
 Setting = Callable[[WorkingMemory], WorkingMemory]
-"""Adds what only one reply of one process needs: a mode, a stance, what the process keeps in mind."""
+"""A function that adds what only one reply of one process needs, such as a mode or a stance."""
 
 _THINK = "What is this person after, and what do you make of it?"
 
@@ -45,10 +42,10 @@ async def _plainly(context: ProcessContext) -> Step[str]:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a process speaks, by pipeline.
+    """The manner in which a process speaks.
 
-    `choose` gives the step that speaks where each step is a call of its own, since one call can't do it all; `more` is
-    a sentence about an element that a model may add that answers in elements.
+    `choose` gives the step that speaks where each step is a separate call. `more` is a sentence about an element that
+    a model may add if it answers in elements.
     """
 
     choose: Callable[[ProcessContext], Awaitable[Step[str]]] = _plainly
@@ -65,13 +62,12 @@ async def converse(
     keep_in_mind: Setting = lambda memory: memory,
     manner: Manner = _AS_ALWAYS,
 ) -> WorkingMemory | Transition:
-    """Reply to the newest message by the soul's pipeline; gives the memory afterwards.
+    """Reply to the newest message by the soul's pipeline, and return the memory afterwards. Raises ModelError.
 
-    Gives the transition instead, before a word is said, where the message calls for another process. A wish that is no
-    process is carried out first, so that the reply can truthfully say what came of it. `stance` is the mental process's
-    instruction for the reply, in the daemon's own words; in a `mode` the soul replies with its text; `keep_in_mind`
-    adds what the process remembers. None of them goes along with a transition. `manner` says how it speaks. Raises
-    ModelError.
+    Return the transition instead, before a word is said, where the message calls for another process. Another wish is
+    carried out first, and the reply says what came of it. `stance` is the mental process's instruction for the reply,
+    in the daemon's own words. `mode` adds its text. `keep_in_mind` adds what the process remembers. None of them goes
+    along with a transition.
     """
 
     advice = " ".join(filter(None, (stance, ReplyRules(context).advice)))
@@ -91,7 +87,7 @@ async def _converse(context: ProcessContext, setting: Setting, manner: Manner) -
 async def _in_words(
     context: ProcessContext, setting: Setting, manner: Manner, *, unseen: bool = False
 ) -> WorkingMemory | Transition:
-    """The fixed pipeline; `unseen` shows nothing while it streams, since other words stand there already."""
+    """Run the fixed pipeline. `unseen` streams nothing, since other words were shown already."""
     pipeline = _unified if _keeps_form(context) else _split
     return await pipeline(context, setting, manner, unseen=unseen)
 
@@ -102,10 +98,10 @@ def _keeps_form(context: ProcessContext) -> bool:
 
 
 async def _whole_thought(context: ProcessContext, setting: Setting, manner: Manner) -> WorkingMemory | Transition:
-    """One streamed thought, of which only the speech is shown; one that can't be read is degraded to the pipeline.
+    """Run one streamed thought, of which only the speech is shown. An unreadable thought degrades to the pipeline.
 
-    A thought that says nothing but looks into memory or reads with tools is followed by another, `MOST_LOOKS` times.
-    One that says nothing at all is an answer where silence is lawful; else one plain call puts it in words.
+    A thought that says nothing but looks into memory or uses tools is followed by another, at most `MOST_LOOKS` times.
+    Full silence is an answer where it is allowed. Otherwise one plain call puts the thought in words.
     """
 
     def silence() -> Silence:
@@ -169,7 +165,7 @@ async def _unless_silent(
 async def _unified(
     context: ProcessContext, setting: Setting, manner: Manner, *, unseen: bool
 ) -> WorkingMemory | Transition:
-    """One streamed call; only its reply part is shown while it streams."""
+    """Run one streamed call. Only its reply part is shown while it streams."""
     lead = Lead(context)
     asked = respond(context.soul, lead.meanings, leads=lead.leads, more=manner.more, opening=ReplyRules(context).judge)
     step = with_soul_creativity(context.soul, asked)
@@ -197,10 +193,10 @@ async def _unified(
 async def _split(
     context: ProcessContext, setting: Setting, manner: Manner, *, unseen: bool
 ) -> WorkingMemory | Transition:
-    """One call per step: a private thought and the reply; the checks are left to the jobs after it.
+    """Run one call per step: a private thought and the reply. Jobs do the checks afterwards.
 
-    The thought says what is called for. A model that only lost the form of one call speaks without it, but in a mode,
-    which no other call would leave.
+    The thought says what is called for. A model that only lost the form of one call speaks without the thought. In a
+    mode it keeps the thought, which alone can leave the mode.
     """
     soul, memory = context.soul, setting(context.memory)
     if soul.pipeline == "split" or may_leave_a_mode(context):
@@ -227,7 +223,7 @@ async def _follow(context: ProcessContext, setting: Setting, manner: Manner, wis
 
 
 async def say(context: ProcessContext, step: Step[str], *, unseen: bool = False) -> WorkingMemory:
-    """Stream a step's text as the reply and settle on it; gives the memory afterwards. Raises ModelError.
+    """Stream a step's text as the reply and settle on it, and return the memory afterwards. Raises ModelError.
 
     `unseen` shows nothing before the commit.
     """
@@ -241,10 +237,10 @@ async def say(context: ProcessContext, step: Step[str], *, unseen: bool = False)
 
 
 FALLBACK = "engaged"
-"""The process of a conversation whose own does not exist any more, and of messages that another one must not handle."""
+"""The process of a conversation whose own process is gone, and of messages that another one must not handle."""
 
 DECISION_PROCESS = "problem_solving"
-"""The process that asks for permission; decisions visit it from any state of the conversation."""
+"""The process that asks for permission. Decisions visit it from any state of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +255,10 @@ class ProcessRun:
 async def run_processes(
     context: ProcessContext, state: ProcessState, processes: Mapping[str, MentalProcess]
 ) -> ProcessRun:
-    """Run the current process, or the one that the perception visits, and the targets of its immediate transitions.
+    """Run the current or visited process, and the targets of its immediate transitions.
 
-    After a visit the conversation is in its former state again, unless the visited process transitioned or waits for
-    an answer. Raises ProcessFailed after more than ten hops, and what the processes raise.
+    After a visit the conversation returns to its former state, unless the process transitioned or waits for an answer.
+    Raises ProcessFailed after more than ten hops, and what the processes raise.
     """
     exists = state.process in processes and context.soul.may_be(state.process)
     run = _Run(context, processes, state if exists else ProcessState(FALLBACK, state.process))
@@ -310,11 +306,10 @@ class _Run:
         return True
 
     def _is_parked(self) -> bool:
-        """Whether the visited process waits for an answer; then the conversation must stay in it."""
+        """Return whether the visited process waits for an answer. Then the conversation must stay in it."""
         return self.state.process == DECISION_PROCESS and bool(self.state.process_memory)
 
     def _visit_for_decision(self) -> None:
-        """A decision is always handled, whatever the entry conditions: its approver waits for the outcome."""
         if self.state.process != DECISION_PROCESS and DECISION_PROCESS in self._processes:
             self._go_visiting(DECISION_PROCESS, "rule", "what was asked to be allowed has been decided")
 
@@ -324,7 +319,6 @@ class _Run:
         self.state = ProcessState(process, self._home.process, 0, self.context.perception.params)
 
     def _is_for_that_alone(self) -> bool:
-        """Whether the perception concerns only the process that it names: a silence, and a program's event."""
         return self.context.perception.asks_nothing
 
     def _begin(self) -> None:
@@ -345,7 +339,7 @@ class _Run:
         return outcome
 
     def _is_done(self, outcome: Outcome) -> bool:
-        """Apply the outcome of a process; whether the perception is handled."""
+        """Apply the outcome of a process, and return whether the perception is handled."""
         state = self.state
         if isinstance(outcome, Transition) and outcome.to != state.process:
             refused = self._why_refused(outcome.to)

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Interrupted(Exception):
-    """A new message arrived during a thought; this is no failure and is not reported as one."""
+    """A new message arrived during a thought. This is no failure and is not reported as one."""
 
 
 class Interrupt:
@@ -53,27 +53,26 @@ class Interrupt:
         return self._called.is_set()
 
     def call(self) -> None:
-        """Signal a new message."""
         self._called.set()
         self.look()
 
     def look(self) -> None:
-        """Have who watches the conversation in memory.db look again, without interrupting a thought."""
+        """Make the watchers of the conversation read memory.db again, without interrupting a thought."""
         self._news.set()
 
     async def news(self) -> None:
-        """Wait until there may be something to look at since the last call."""
+        """Wait until the conversation may have changed since the last call."""
         await self._news.wait()
         self._news.clear()
 
     def clear(self) -> None:
-        """The messages so far are absorbed; only newer ones count from now on."""
+        """Clear the signal after the messages so far are absorbed. Only newer ones count from now on."""
         self._called.clear()
 
     async def unless_called(self, work: Coroutine[object, object, T]) -> T:
-        """The result of `work`, which a new message cancels. Raises Interrupted then.
+        """Return the result of `work`, which a new message cancels. Raises Interrupted then.
 
-        What `work` raises is raised unchanged.
+        An exception of `work` is raised unchanged.
         """
         if self.pending:
             work.close()
@@ -87,14 +86,14 @@ class Interrupt:
 
 
 class Interrupts:
-    """Passes the signal on to the work that runs in a conversation of this operating system process."""
+    """The interrupts of all work that runs in this operating system process, by conversation."""
 
     def __init__(self) -> None:
         self._interrupts: defaultdict[str, list[Interrupt]] = defaultdict(list)
 
     @contextmanager
     def attend(self, conversation: str) -> Iterator[Interrupt]:
-        """An interrupt for a conversation, by its id, while the body runs."""
+        """Provide an interrupt for a conversation, by its id, while the body runs."""
         interrupt = Interrupt()
         self._interrupts[conversation].append(interrupt)
         try:
@@ -105,7 +104,7 @@ class Interrupts:
                 del self._interrupts[conversation]
 
     async def look(self, has_news: Callable[[str], Awaitable[bool]]) -> None:
-        """Have all who watch a conversation in memory.db look again, and signal what `has_news` finds there.
+        """Make the watchers of all conversations read memory.db again, and signal what `has_news` finds there.
 
         Raises what `has_news` raises.
         """
@@ -116,7 +115,6 @@ class Interrupts:
                 self.call(conversation)
 
     def call(self, conversation: str) -> None:
-        """Signal a new message in a conversation."""
         for interrupt in self._interrupts.get(conversation, ()):
             interrupt.call()
 
@@ -124,7 +122,7 @@ class Interrupts:
 SPOKEN = frozenset(
     {"greeting", "curious", "engaged", "ready", "returning", "academic", "poetic", "problem_solving", "liaising"}
 )
-"""Processes in which the soul answers messages; timeouts lead to the others."""
+"""The processes in which the soul answers messages. Timeouts lead to the others."""
 
 MOST_HOPS = 10
 """The most transitions by `execute_now` for one perception (as in Open Souls)."""
@@ -136,16 +134,14 @@ async def _without_channels(_person: str, name: str) -> Room:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a soul may use to solve problems, as its admin and its folder allow.
+    """The means of a soul to solve problems, as its admin and its folder allow.
 
-    `may_intend` says whether a user may have one intention more beside those planned in this cycle; `intended` lists
-    those of a conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
-    `approvers` may permit what a tool would change; without approvers the user who is answered may, for
-    `approval_seconds`. `admins` see how the soul is. `own_memory` gives what the author of a perception may see of what
-    is known of them, and what is stored with it, `own_things` what waits for a person.
-    `open_library` is the part of the library that everybody may read; `before` gives
-    what may be used before a conversation's readers. `shared_room`
-    finds a channel that a person and the soul are in, see `Channel.shared_room`; a soul has `most_intentions` at once.
+    `may_intend` returns whether a user may have one more intention, on top of those planned in this cycle. `intended`
+    lists those of a conversation, and a soul has at most `most_intentions`. `find_room` finds where to write to a
+    contact, by platform id, and raises ChannelError. `approvers` may permit what a tool would change. Without
+    approvers the user who is answered may, for `approval_seconds`. `own_memory` returns the facts that the author of a
+    perception may see of themselves, and acts to store. `own_things` lists what waits for a person. `open_library` is
+    the part of the library that all users may read. See `Channel.shared_room` for `shared_room`.
     """
 
     library: Library | None
@@ -169,19 +165,18 @@ class Capabilities:
         return bool(self.library and self.library.folders) or any(not tool.writes for tool in tools)
 
     def before(self, readers: Readers) -> "Capabilities":
-        """What may be used before these readers: tools and library are for members, but for its open part."""
+        """Return what may be used before these readers: tools and library are for members, except for its open part."""
         return self if readers.members_only else replace(self, library=self.open_library, toolbox=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person's words may call for besides a reply; the list of them is open, see `daemon.processes.wishes`.
+    """A wish that a person's words may express, apart from a reply. The list is open, see `daemon.processes.wishes`.
 
-    The model writes `word` where `meaning`, a clause about the person, is true; the triggers and hints of the soul's
-    `mode` are added to it. The wish leads to the process `to`, or else is carried out by `carry_out`, which gives what
-    came of it as a sentence of the daemon's own for the reply. It may be followed from `origins` alone, and a process
-    be entered only as its table of entries allows. `reason` stands in the path. A wish that is carried out is offered
-    only where it `has_ground`.
+    The model writes `word` where `meaning`, a clause about the person, is true. The triggers and hints of the soul's
+    `mode` are added to it. The wish leads to the process `to`, or `carry_out` carries it out and returns a sentence
+    for the reply. It may be followed from `origins` alone, and a process only be entered as its table of entries
+    allows. `reason` is written to the path. A wish that is carried out is offered only where it `has_ground`.
     """
 
     word: str
@@ -208,23 +203,22 @@ async def _nothing_more(memory: WorkingMemory, _queries: Sequence[str]) -> Worki
 
 @dataclass(frozen=True, slots=True)
 class CurrentCycle:
-    """What a mental process may ask of the cycle it runs in.
+    """The services of the running cycle for a mental process.
 
-    `limits` are those of the autonomous loop, None where it may not run. `usage` gives the tokens and US dollars spent
-    so far. `absorb_new_messages` adds new messages of the conversation to a memory, so that one reply answers them too.
-    `recollect` searches what the soul may remember before `readers`, who read the reply. `look_again` adds what is
-    found for some queries to the memories that surfaced. `cite` allows links to the hosts that a source names. `emit`
-    logs an event. `wishes` are those that may be followed at all. `paused`: the person who is answered wants nothing
-    remembered. `shared_keys` are those of the contexts that the soul shares; `require_shareable` raises ContextRefused
-    for a change of one that would be refused. `notes` is what it may do with notes to other souls, None where it
-    may not. `at_work` are the sessions of Claude Code that all who read may know of. `put_to_session` takes a
-    question or task for one of them as if it were typed: it gives what is said of it and, where it goes, what is to
-    be stored; None where no session may be asked from here. `thoughts` are the last ones of a soul that thinks
-    whole thoughts; `at_hand` is what the soul holds in force here beside them, and `silence` says what becomes of
-    it when such a thought says nothing. `thinks_unasked`: the soul may think by itself as well. `promises` is how
-    many things more it may promise the person here, None where it may promise nothing; in `quiet` hours it says
-    nothing unasked. `labels` say what the newest words and readings are about, by their text.
-    `silent_for` is why a thought of its own accord may say nothing, empty where it may. `on_alert`: what was felt last
+    `limits` are those of the autonomous loop, None where it may not run. `usage` returns the tokens and US dollars
+    spent so far. `absorb_new_messages` adds new messages of the conversation to a memory, and one reply answers them
+    too. `recollect` searches what the soul may remember before `readers`, who read the reply. `look_again` adds what
+    is found for some queries to the memories that surfaced. `cite` allows links to the hosts that a source names.
+    `emit` logs an event. `wishes` are those that may be followed at all. `paused`: the person who is answered wants
+    nothing remembered. `require_shareable` raises ContextRefused for a change under one of the `shared_keys` that
+    would be refused. `notes` sends notes to other souls, None where it may not.
+
+    `at_work` are the sessions of Claude Code that all readers may know of. `put_to_session` types a question or task
+    into one of them. It returns what is said of it and what is stored. It is None where no session may be asked.
+    `thoughts` and `at_hand` are what a soul that thinks whole thoughts has in mind. `silence` returns the meaning of a
+    thought without speech. `promises` is how many more things the soul may promise the person here, None for none. In
+    `quiet` hours it says nothing unasked. `labels` say what the newest words and readings are about, by their text.
+    `silent_for` is why an unasked thought may say nothing, empty where it may speak. `on_alert`: the last feeling
     calls for a brief reply.
     """
 
@@ -256,13 +250,12 @@ class CurrentCycle:
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
-    """Everything a mental process may use: `perception` is the newest of those already integrated into `memory`.
+    """Everything a mental process may use. `perception` is the newest of those already integrated into `memory`.
 
-    `interrupt` says when a new message has arrived. `state` is the running process: how often it ran since it was
-    entered, its params, and its process memory, which its last run gave to `Stay.process_memory`. `followed` are the
-    wishes followed for this perception so far. `note` adds a step to the path: what was done, the process or step it
-    leads to, who decided it, and why. `own_state` is the soul's mood, topic and task here before the message, None
-    before the first.
+    `interrupt` signals a new message. `state` is the running process: its runs since it was entered, its params, and
+    its process memory. `followed` are the wishes followed for this perception so far. `note` adds a step to the path:
+    the act, its target, who decided it, and why. `own_state` is the soul's mood, topic and task before the message,
+    None before the first.
     """
 
     memory: WorkingMemory
@@ -289,7 +282,7 @@ class ProcessContext:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """The process stays the current one; `process_memory` replaces its own, None keeps it."""
+    """The outcome that keeps the current process. `process_memory` replaces the process memory, and None keeps it."""
 
     memory: WorkingMemory
     process_memory: JSONObject | None = None
@@ -297,9 +290,9 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The conversation moves to the process `to`, which runs at once on the same perception if `execute_now`.
+    """The outcome that moves to the process `to`, which runs at once on the same perception if `execute_now`.
 
-    `reason` is one sentence for `soul mind trace`; `decided_by` is `rule` or `model`. A transition of a process to
+    `reason` is one sentence for `soul mind trace`. `decided_by` is `rule` or `model`. A transition of a process to
     itself is the same as Stay.
     """
 

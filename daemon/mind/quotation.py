@@ -1,8 +1,4 @@
-"""Decides whether words of a user prove a line that a model proposes to note: no fact without a quotation.
-
-A quotation has to stand verbatim in what that very user wrote: outside what they quote, outside code and files, in no
-question. Numbers and names of the line must stand in it. How they were meant is said by the model that proposes it.
-"""
+"""Quotations as proof: decides whether a user's own words prove a line that a model proposes to note."""
 
 import re
 import unicodedata
@@ -15,7 +11,7 @@ from daemon.core.text import visible_line
 from daemon.core.words import likeness, terms_of, words_of
 
 FEWEST_WORDS: Final = 3
-"""Words of a quotation that is not a whole message."""
+"""The fewest words of a quotation that is not a whole message."""
 
 
 class SaidAs(StrEnum):
@@ -31,7 +27,7 @@ class SaidAs(StrEnum):
 
 
 class Unproved(StrEnum):
-    """Why a line is not noted; stands in the ledger."""
+    """The reason why a line is not noted, written to the ledger."""
 
     NOT_SAID = "the quotation is nowhere in their words"
     TOO_SHORT = "the quotation is too short"
@@ -44,7 +40,7 @@ class Unproved(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The message, by its place in the sequence, and its own words that prove a line."""
+    """The proof of a line: the index of the message, and the words quoted from it."""
 
     message: int
     quote: str
@@ -60,7 +56,7 @@ _UNSAID: Final = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _RIM: Final = " .!,;:\"'"
-_GAP: Final = "\x00"  # stands for what the user did not say; in no quotation
+_GAP: Final = "\x00"  # replaces what the user did not say; no quotation contains it
 _MENTION: Final = re.compile(r"<[@#!][^>]*>|(?<!\w)@[\w.-]+")
 _SAME: Final = str.maketrans("‘’‚‛`´“”„‟«»‹›‐‑‒–—−", '\'\'\'\'\'\'""""""""------')  # noqa: RUF001 - quotation marks and dashes
 _SENTENCE: Final = re.compile(r"(?:[^.!?。！？؟\n]|(?<=\d)\.(?=\d)|\.(?=\w))*[.!?。！？؟…]*")  # noqa: RUF001
@@ -70,23 +66,25 @@ _NAME: Final = re.compile(r"(?<![\w'])[^\W\d_a-z]\w*")
 
 
 class _Levelled(NamedTuple):
-    """A text as quotations are compared, and the place in the original of each of its characters."""
+    """A text normalized for comparing quotations, and the place in the original of each of its characters."""
 
     words: str
     origins: tuple[int, ...]
 
 
 class _Said(NamedTuple):
-    """The words of a quotation as they stand in the message, and the sentences around them."""
+    """The words of a quotation as written in the message, and the sentences around them."""
 
     words: str
     around: str
 
 
 def proof(line: str, quote: str, said_as: SaidAs, messages: Sequence[str], names: Sequence[str]) -> Evidence | Unproved:
-    """The words that prove a line, or why nothing does.
+    """Return the words that prove a line, or why nothing does.
 
-    `messages` are what the user wrote, newest last; `names` are the user's own, which a line may say without proof.
+    A quotation must be verbatim in what that user wrote: outside their own quotations, code, files and questions. It
+    must contain the numbers and names of the line. `messages` are what the user wrote, newest last. `names` are the
+    user's own, which a line may say without proof.
     """
     found = _meant(quote, said_as, messages)
     if isinstance(found, Unproved):
@@ -96,16 +94,16 @@ def proof(line: str, quote: str, said_as: SaidAs, messages: Sequence[str], names
 
 
 def meant(quote: str, said_as: SaidAs, messages: Sequence[str]) -> Evidence | Unproved:
-    """The words that a user wrote and meant, whatever they prove, or why these are none."""
+    """Return the words that a user wrote and meant, or why there are none."""
     found = _meant(quote, said_as, messages)
     return found if isinstance(found, Unproved) else found[0]
 
 
 def own_words_from(quote: str, messages: Sequence[str], name: str) -> str:
-    """The sentence of a user around a quotation, from behind where it first names the session; empty for none.
+    """Return the sentence of a user around a quotation, after its first mention of the session, or an empty string.
 
-    It stands as the user wrote it, newest message first. Where the quotation begins is a model's choice, so what is
-    before it comes along: *don't drop it* must not become *drop it*.
+    Newer messages are searched first. A model chose where the quotation begins, so the words before it are kept.
+    Otherwise *don't drop it* could become *drop it*.
     """
     wanted = _level(_composed(quote)).words.strip(f"{_RIM}?…")
     naming = re.compile(rf"(?<!\w)(?:{re.escape(_level(name).words)}|session|sitzung)(?!\w)[`*_'\",:]*")
@@ -127,7 +125,7 @@ def _sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def same_particulars(line: str, other: str) -> bool:
-    """Whether two lines have the same numbers, and each says the names of the other."""
+    """Return whether two lines have the same numbers, and each says the names of the other."""
     numbers, others = ({word for number in _NUMBER.findall(one) for word in words_of(number)} for one in (line, other))
     named = all(set(_names(one, ())) <= set(words_of(two)) for one, two in ((line, other), (other, line)))
     return numbers == others and named
@@ -144,7 +142,7 @@ def _meant(quote: str, said_as: SaidAs, messages: Sequence[str]) -> tuple[Eviden
 
 
 def _found(quote: str, messages: Sequence[str]) -> tuple[Evidence, _Said] | Unproved:
-    """Where the quotation stands, newest message first, and the words around it."""
+    """Find the quotation, newest message first, and the words around it."""
     wanted = _level(quote).words.strip(_RIM)
     if not wanted:
         return Unproved.NOT_SAID
@@ -166,7 +164,7 @@ def _composed(text: str) -> str:
 
 
 def _level(text: str) -> _Levelled:
-    """A text as quotations are compared: NFKC, without case, with one form of white space, marks and mentions."""
+    """Normalize a text for comparing quotations: NFKC, no case, one form of space, marks and mentions."""
     found: list[tuple[str, int]] = []
     mentions = {match.start(): match.end() for match in _MENTION.finditer(text)}
     skipped_to = 0
@@ -203,7 +201,6 @@ def _fault(line: str, quote: str, names: Sequence[str]) -> Unproved | None:
 
 
 def _names(line: str, own: Sequence[str]) -> list[str]:
-    """The words of a line that look like names, without the first one and the user's own."""
     known = {word for name in own for word in words_of(name)}
     found = [match for match in _NAME.finditer(line) if match.start() > 0]
     return [word for match in found for word in words_of(match.group()) if word not in known]

@@ -1,7 +1,4 @@
-"""Uses the tools that a thought reads with, at once (seed 002, *Motor*); what changes anything needs a click.
-
-Which tools there are, for which readers and within which limits is decided where the autonomous loop has it decided.
-"""
+"""Uses the tools with which a thought reads (seed 002, *Motor*); tools that change anything need a click."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,13 +21,9 @@ from daemon.mind.thought.cognitive_output import ThoughtToolCall
 from daemon.soul_engine import RESULTS
 
 MOST_CALLS: Final = 3
-"""The most tools that one thought uses."""
-
 MOST_NAMED: Final = 12
-"""The most tools that a prompt names."""
-
 LONGEST_RESULT: Final = 6_000
-"""Characters of what one tool gave that the next thought is shown."""
+"""The most characters of one tool's result that the next thought is shown."""
 
 _FIELD: Final = "tool_calls"
 _NAME: Final = re.compile(r"[\w.-]{1,40}/[\w.-]{1,80}")  # what else a server calls its tools could be an order
@@ -40,7 +33,7 @@ _MOST_ARGUMENTS: Final = 6
 
 @dataclass(slots=True)
 class ToolsUsed:
-    """What came of the tools that a thought asked for: the results as data, and why others were not used."""
+    """The results of the tools that a thought asked for, as data, and why other tools were not used."""
 
     results: list[Memory] = field(default_factory=list)
     done: int = 0
@@ -51,14 +44,13 @@ class ToolsUsed:
         return (KnownOutcome(_FIELD, self.done, tuple(self.refused)),) if self.done or self.refused else ()
 
     def refuse(self, name: str, reason: str) -> None:
-        """Don't use a tool, and let the next thought know why."""
         self.refused.append(reason)
         self.results.append(Memory(Role.USER, f"not used: {reason}", name=shortened(name, 80), metadata=saw()))
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingTools:
-    """The tools that there are for a thought here; `begun` is when its cycle began to think (monotonic seconds).
+    """The tools for a thought. `begun` is when its cycle began to think (monotonic seconds).
 
     `authority` is what the functions of its mind may do by themselves.
     """
@@ -74,11 +66,10 @@ class ReadingTools:
         return tuple(_described(tool) for tool in self.tools if not tool.writes)[:MOST_NAMED]
 
     async def use_allowed(self, context: ProcessContext) -> ToolsUsed:
-        """Use what earlier thoughts here proposed and an admin allowed."""
         return await self._use(context, allowed_of(context.cycle.thoughts).tool_calls, looks=True)
 
     async def use(self, context: ProcessContext, output: CognitiveOutput, *, looks: bool) -> ToolsUsed:
-        """Use those that a thought asks for and that read; where it doesn't look again, none is used."""
+        """Use the reading tools that a thought asks for. Without another look, use none."""
         return await self._use(context, in_effect(output, self.authority).tool_calls, looks=looks)
 
     async def _use(self, context: ProcessContext, calls: Sequence[ThoughtToolCall], *, looks: bool) -> ToolsUsed:
@@ -107,7 +98,7 @@ class ReadingTools:
 
 
 async def reading_tools_of(context: ProcessContext) -> ReadingTools:
-    """The tools for a thought before these readers: none where the autonomous loop may not run."""
+    """Return the tools for a thought before these readers, none where the autonomous loop may not run."""
     toolbox, begun = context.capabilities.toolbox, context.mind.clock.monotonic()
     offered = () if toolbox is None or context.cycle.limits is None else await toolbox.tools()
     tools = tuple(one for one in offered if _NAME.fullmatch(one.name))
@@ -115,7 +106,7 @@ async def reading_tools_of(context: ProcessContext) -> ReadingTools:
 
 
 def with_results(memory: WorkingMemory, used: ToolsUsed) -> WorkingMemory:
-    """Working memory with what tools gave, as data, behind what others gave before."""
+    """Add the results of tools, as data, after earlier results."""
     return memory.with_region(RESULTS, *memory.region(RESULTS), *used.results) if used.results else memory
 
 

@@ -1,4 +1,4 @@
-"""A whole thought that is unasked (seed 002): it is silent whatever it says, but for what was promised or invited."""
+"""An unasked whole thought (seed 002): it stays silent, except for what was promised or invited."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,11 +36,11 @@ _SPEECH: Final = "external_speech"
 
 
 async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
-    """Think, and look something up `MOST_LOOKS` times at most; gives the memory, to which nothing was added.
+    """Think unasked, with at most `MOST_LOOKS` looks, and return the unchanged memory. Raises ModelError.
 
-    An answer that can't be read leaves a degraded thought, which changes nothing. Where words were promised by now,
-    what it says is said, and else the house says a sentence; so it does of what those who read may not know any more,
-    of which the model isn't shown. Raises ModelError.
+    An answer that can't be read leaves a degraded thought, which changes nothing. Where words were promised, the
+    soul's words are said, or else a sentence of the daemon. The daemon also speaks of promises that the readers may
+    not know any more and the model isn't shown.
     """
     context.motor.keep_silence(Silence.UNSEEN)
     context = replace(context, memory=with_occasion(context.memory, context.perception))
@@ -81,7 +81,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
 
 
 def _say_what_is_owed(motor: Motor, owed: Sequence[OpenPromise], shown: Sequence[Goal]) -> None:
-    """Have the house speak of all that is owed where the soul says nothing, and else of what it was not shown."""
+    """Have the daemon speak of all that is owed if the soul is silent, else of what the soul was not shown."""
     if owed and not motor.reply:
         motor.settle(said_for_it(motor.words, owed, shown))
     elif unshown := said_for_it(motor.words, (one for one in owed if all(one.id != goal.id for goal in shown))):
@@ -94,7 +94,6 @@ def _why_silent(context: ProcessContext) -> Reason | Literal[""]:
 
 
 def _unsaid(thought: Considered, why: Reason) -> Considered:
-    """The thought without its speech, for which there is no invitation now."""
     output = thought.output
     if not output.external_speech:
         return thought

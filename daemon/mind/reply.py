@@ -1,7 +1,4 @@
-"""Takes out the reasoning that models write into their answers, by the marks of the model families.
-
-Sources: the reasoning parsers of vLLM, SGLang and Dynamo, the tags of Open WebUI (docs/SOURCES.md, "Inline reasoning").
-"""
+"""The reading of model answers: structured values, inline reasoning removed by its marks, and the text to show."""
 
 import json
 import re
@@ -21,9 +18,9 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def structured(model: type[Model]) -> tuple[Mapping[str, object], Callable[[str], Model]]:
-    """The JSON schema of a pydantic model, and a reader of answers in that form.
+    """Return the JSON schema of a pydantic model, and a reader of answers in that form.
 
-    The reader ignores fences and text around the JSON object, and raises MalformedReply for no object, a broken one, or
+    The reader ignores fences and text around the JSON object. It raises MalformedReply for no object, a broken one, or
     one that violates the schema.
     """
 
@@ -43,7 +40,7 @@ def structured(model: type[Model]) -> tuple[Mapping[str, object], Callable[[str]
 
 
 def _place(place: tuple[int | str, ...], kind: str) -> tuple[int | str, ...]:
-    """The place of a fault without unknown keys, since those are the model's own words."""
+    """Return the place of a fault without unknown keys, since those are the model's own words."""
     return place[:-1] if kind == "extra_forbidden" else place
 
 
@@ -84,14 +81,13 @@ _BEGUN = re.compile(
 
 
 class InlineReasoning:
-    """Passes on an answer without its reasoning; the text is the same for every cut of the stream.
+    """A filter that passes on an answer without its reasoning, the same for every cut of the stream.
 
-    The content of reasoning marks is left out. An unclosed mark, or a disguised one, ends the text. A closing mark
-    without an opening one makes everything before it reasoning: then `alone` is true, and `withdrawn` too if some of
-    that was passed on already. If it stands within an element of ours, all that follows is private, too.
-
-    Text is passed on while it streams only with `streams`, and until the first mark: a later mark may say that what
-    stands before it is reasoning.
+    The content of reasoning marks is left out. An unclosed or disguised mark ends the text. A closing mark without an
+    opening one makes everything before it reasoning. Then `alone` is true, and `withdrawn` too if some of it was
+    passed on already. If such a mark is within an element of ours, all that follows is private, too. Text streams only
+    with `streams`, and until the first mark, since a later mark may turn earlier text into reasoning. Sources: the
+    reasoning parsers of vLLM, SGLang and Dynamo, the tags of Open WebUI (docs/SOURCES.md, "Inline reasoning").
     """
 
     def __init__(self, *, streams: bool) -> None:
@@ -107,12 +103,11 @@ class InlineReasoning:
         self.withdrawn = False
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return text that may be passed on now."""
         self._translate(piece, ended=False)
         return self._fresh() if self._streams and not self.met else ""
 
     def finish(self) -> str:
-        """End the answer; return what is still to be passed on, nothing where something was withdrawn."""
+        """End the answer, and return what is still to be passed on, nothing where something was withdrawn."""
         self._translate("", ended=True)
         return "" if self.withdrawn else self._fresh()
 
@@ -166,7 +161,7 @@ class InlineReasoning:
 
 
 def _ends_within_element(text: str) -> bool:
-    """Whether a text has an element that is not closed, or a disguised tag."""
+    """Return whether a text has an element that is not closed, or a disguised tag."""
     open_tags: list[str] = []
     disguised: list[Token] = []
 
@@ -187,10 +182,10 @@ def _as_tag(mark: re.Match[str]) -> str:
 
 
 class PlainOutput:
-    """Passes on plain speech up to the first tag of an element, real or disguised.
+    """A filter that passes on plain speech up to the first tag of an element, real or disguised.
 
-    From there on only a well-formed `external_dialogue` counts, in place of everything before; without one, the speech
-    before the first tag does. `withdrawn` says that other words were passed on already.
+    After that only a well-formed `external_dialogue` counts, in place of everything before. Without one, the speech
+    before the first tag does. `withdrawn`: other words were passed on already.
     """
 
     def __init__(self) -> None:
@@ -202,13 +197,11 @@ class PlainOutput:
         self.withdrawn = False
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return the words that may be shown now."""
         self._tokens.feed(piece)
         self._tagged.feed(piece)
         return "" if self._tag_met else self._fresh()
 
     def finish(self) -> str:
-        """End the answer; return the words that may still be shown."""
         self._tagged.finish()
         if not self._tagged.reply_met:
             return self._fresh()
@@ -240,7 +233,7 @@ class PlainOutput:
 
 
 def words_aloud(text: str) -> str:
-    """What of a text in a model's JSON may be said to users word for word."""
+    """Return the part of a text in a model's JSON that may be said to users word for word."""
     reasoning, plain = InlineReasoning(streams=False), PlainOutput()
     plain.feed(reasoning.feed(text) + reasoning.finish())
     plain.finish()
@@ -248,12 +241,12 @@ def words_aloud(text: str) -> str:
 
 
 class AnswerFilter:
-    """Takes an answer piece by piece; the Mind puts one under every call, so that no step can do without it.
+    """The filter for an answer, piece by piece. The Mind applies one to every call.
 
-    Reasoning that the model writes inline is taken out of every answer. Speech then loses the elements of the tagged
-    form, and an answer in that form all but its reply; of a thought in JSON only the speech goes this way. What is left
-    goes through the step's own `visible` filter. The model's habit decides how early it is shown, and how early `lead`,
-    the element or the field that it begins with, is known.
+    Inline reasoning is removed from every answer. Speech then loses the elements of the tagged form, and an answer in
+    that form all but its reply. Of a thought in JSON only the speech is filtered. The rest passes the step's own
+    `visible` filter. The model's habit decides how early text is shown, and how early `lead`, the first element or
+    field, is known.
     """
 
     def __init__(self, step: Step[Any], habit: ModelHabit) -> None:  # of any value
@@ -263,7 +256,7 @@ class AnswerFilter:
         self._thought = SpeechInThought() if step.form is AnswerForm.COGNITION else None
         self._early = habit.streams_elements
         self.lead: str | None = None
-        formed = self._elements or self._thought is not None  # what stands in front shows that it is no reasoning
+        formed = self._elements or self._thought is not None  # the first tag or brace shows that it is no reasoning
         self._reasoning = InlineReasoning(streams=habit.streams_elements if formed else habit.streams_speech)
         self._tagged = TaggedOutput(wary=not habit.streams_speech)
         self._plain = PlainOutput()
@@ -272,7 +265,6 @@ class AnswerFilter:
         self._awaits_lead = True
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return the text that may be shown now."""
         self._raw.append(piece)
         words = self._aloud.feed(self._reasoning.feed(self._thought.feed(piece) if self._thought else piece))
         self._look_for_lead(ended=False)
@@ -280,21 +272,19 @@ class AnswerFilter:
         return self._guard.feed(words) if words and self._guard and not self.withdrawn else ""
 
     def finish(self) -> str:
-        """End the answer; return the rest that may be shown."""
         rest = self._late_speech() or self._reasoning.finish()
         self._look_for_lead(ended=True)
-        if self._reasoning.withdrawn:  # what was passed on is reasoning; the answer stands behind it
+        if self._reasoning.withdrawn:  # the text passed on was reasoning; the answer follows it
             self._plain = PlainOutput()
             rest = self._reasoning.text
         words = self._aloud.feed(rest) + self._aloud.finish()
         if self._guard is None or self.withdrawn:
             return ""
-        if self._elements and not self._passed:  # nothing is shown yet, so only a reply that stands is
+        if self._elements and not self._passed:  # nothing is shown yet, so only a valid reply is
             words = self._tagged.begun_reply or ""
         return self._guard.feed(words) + self._guard.finish()
 
     def _late_speech(self) -> str:
-        """The speech of a thought with reasoning in front, of which nothing could be shown before."""
         if self._thought is None or self._begins_with_brace:
             return ""
         self._thought = SpeechInThought()
@@ -306,9 +296,9 @@ class AnswerFilter:
         return "".join(self._raw).lstrip().startswith("{")
 
     def _look_for_lead(self, *, ended: bool) -> None:
-        """The first element, behind any reasoning; early only of a model that ends no reasoning by a bare mark.
+        """Set the first element after any reasoning, early only for a model that never ends reasoning by a bare mark.
 
-        No reasoning stands in front of a field that leads: the answer begins with its brace.
+        A field that leads has no reasoning in front: the answer begins with its brace.
         """
         if self._thought is not None:
             self.lead = self._thought.wish

@@ -14,12 +14,12 @@ _INTENSE, _SHARP = 0.9, "sharp"
 
 
 def is_alarming(felt: Qualia | None) -> bool:
-    """Whether what was just felt is so intense and sharp that the soul is on the alert."""
+    """Return whether a feeling is so intense and sharp that the soul is on the alert."""
     return felt is not None and felt.intensity >= _INTENSE and felt.texture.casefold() == _SHARP
 
 
 class ReplyRules:
-    """The rules of one reply; a soul's role in a mental process may say how it states things there."""
+    """The rules of one reply. A soul's role in a mental process may restrict how it states things there."""
 
     def __init__(self, context: ProcessContext) -> None:
         role = context.soul.role_in(context.state.process)
@@ -32,7 +32,7 @@ class ReplyRules:
         return " ".join(filter(None, (_PHONE, alert, _ROLE.format(modes=self._named) if self._modes else "")))
 
     def judge(self, opening: Mapping[str, str]) -> str:
-        """What is wrong with a reply that begins so; a mode that is missing or unknown is no fault."""
+        """Return the fault of a reply with this opening, or an empty string. A missing or unknown mode is no fault."""
         mode = mode_in(opening)
         if not self._modes or mode is None or mode in self._modes:
             return ""
@@ -40,7 +40,7 @@ class ReplyRules:
         return f"it was stated as {mode.value!r}, which is not your part here; state it as {self._named}"
 
     def note(self, stated: Stated) -> None:
-        """Count a reply that was stated in another way, where that is known only behind its words."""
+        """Count a reply that was stated in another way, where that is known only after its words."""
         if self._modes and stated.epistemic_mode not in self._modes:
             self._count()
 

@@ -38,11 +38,11 @@ _LOOKED_AT: Final = 400  # characters of a reply in braces: a thought names its 
 
 
 class PrivateMarks:
-    """Passes on speech without what is private in it by its marks; the result is the same for every cut of the stream.
+    """A filter that drops what is marked as private in speech, the same for every cut of the stream.
 
-    An aside in brackets that is called a thought (`(thinks: …)`) is left out. A text that begins as the JSON of a
-    thought, an aside that is not closed, and one of the fences in which a prompt shows its data set `met`: nothing from
-    there on is passed on. A fence of what people say around the whole speech is taken off, as of one who imitates them.
+    An aside in brackets that is called a thought (`(thinks: …)`) is left out. The JSON of a thought, an aside that is
+    not closed, and a fence of the prompt's data set `met`. After that nothing is passed on. A fence of people's words
+    around the whole speech is removed, since a model may imitate them.
     """
 
     def __init__(self) -> None:
@@ -53,12 +53,10 @@ class PrivateMarks:
         self.met = False
 
     def feed(self, piece: str) -> str:
-        """Take the next piece of the speech; return what of it is certainly said."""
         self._held += piece
         return self._released(ended=False)
 
     def finish(self) -> str:
-        """End the speech; return the rest of what is said."""
         return self._released(ended=True)
 
     def _released(self, *, ended: bool) -> str:
@@ -71,7 +69,7 @@ class PrivateMarks:
         return said
 
     def _is_head_decided(self, *, ended: bool) -> bool:
-        """Whether it is known if the text is wrapped in a fence, and if it is the JSON of a thought: `met` says so."""
+        """Return whether a fence and the JSON of a thought are decided. `met` is set for the latter."""
         if not self._wrapped:
             if wrapped := _WRAPPED.match(self._held):
                 self._held, self._wrapped = self._held[wrapped.end() :], True
@@ -131,7 +129,7 @@ PRIVATE_VERBS = (
     *("thought", "thinks", "mused", "pondered", "reflected", "wondered", "considered"),
     *("evaluated", "decided", "brainstormed", "concluded", "noted", "sensed", "chose"),
 )
-"""Verbs that mark thoughts in working memory; a text that begins with one of them is never said."""
+"""The verbs that mark thoughts in working memory. A text that begins with such a verb is never said."""
 
 _QUOTES = ('"', "“", "”")
 _LONGEST = 60
@@ -153,10 +151,10 @@ _SPOKEN_TEXT_LONGEST_LABEL = 48
 
 
 class SpokenText:
-    """Removes a `Name verb: "…"` around speech; the result is the same for every cut of the stream.
+    """A filter that removes a `Name verb: "…"` around speech, the same for every cut of the stream.
 
-    A paragraph at the beginning that is called a thought (`Thought: …`) is removed too; where no blank line follows,
-    its first line. A block with a private verb, wherever it begins, sets `is_thought`; nothing from there on is let
+    A first paragraph that is called a thought (`Thought: …`) is removed too. Without a blank line after it, only its
+    first line is. A block with a private verb, wherever it begins, sets `is_thought`, after which nothing is let
     through. So does what `PrivateMarks` meets, unless no verb is private: then the text is a thought itself.
     """
 
@@ -177,7 +175,6 @@ class SpokenText:
         self.is_thought = False
 
     def feed(self, piece: str) -> str:
-        """Take the next piece of the answer; return the text that may be shown now."""
         return self._taken(self._marks.feed(piece) if self._marks else piece)
 
     def _taken(self, piece: str) -> str:
@@ -187,7 +184,6 @@ class SpokenText:
         return "" if self._in_head else self._release(ended=False)
 
     def finish(self) -> str:
-        """End the answer; return the rest that may be shown."""
         begun = self._taken(self._marks.finish()) if self._marks else ""
         if self._in_head:
             self._take_prefix(ended=True)
@@ -215,7 +211,7 @@ class SpokenText:
             self._in_head = begun.startswith(name) or name.startswith(begun)
 
     def _cut_thoughts(self, *, ended: bool) -> bool:
-        """Cut off what is called a thought; False while that is not decided."""
+        """Cut off what is called a thought. Return False while that is not decided."""
         while label := _THOUGHT_LABEL.match(self._held):
             blank = _BLANK_LINE.search(self._held, label.end())
             if blank is None and not ended:
@@ -255,7 +251,7 @@ class SpokenText:
         return text[:-1].rstrip() if self._quoted and text.endswith(_QUOTES) else text
 
     def _decided_length(self) -> int:
-        """How much of the held text can be neither a closing quote nor the beginning of a private block."""
+        """Return how much of the held text can be neither a closing quote nor the beginning of a private block."""
         held = self._held
         if undecided := self._undecided.search(held):
             held = held[: undecided.start()]

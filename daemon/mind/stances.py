@@ -1,4 +1,4 @@
-"""The stance of each mental process: what the soul's folder says in `states/`, otherwise what the house says here."""
+"""The stance of each mental process, the poems of the poetic one, and the context of subprocesses."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -56,11 +56,11 @@ HOUSE: Final[Mapping[str, str]] = MappingProxyType(
         "name it once.",
     }
 )
-"""The house's stances by mental process, empty where the process has none of its own."""
+"""The daemon's stances by mental process, empty where the process has none."""
 
 
 def stance_of(soul: Soul, process: str, **facts: str) -> str:
-    """The instruction for a reply in a mental process, with the facts that its placeholders name."""
+    """Return the instruction for a reply in a mental process, with the facts that its placeholders name."""
     return filled(soul.stance(process) or HOUSE.get(process, ""), facts)
 
 
@@ -69,9 +69,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SubprocessContext:
-    """Everything a subprocess may use (seed 000): `audience` is who can read `conversation`.
+    """Everything a subprocess may use (seed 000). `audience` is who can read `conversation`.
 
-    `read_files` fetches and reads the files that wait for it, and gives all with what was found.
+    `read_files` fetches and reads the files that wait for it, and returns all with what was found.
     """
 
     mind: Mind
@@ -91,16 +91,16 @@ class SubprocessContext:
     emit: Emit
 
     async def think(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
-        """Run a step with the soul's own creativity, where it has one for it. Raises what `Mind.run` raises."""
+        """Run a step with the soul's own creativity, where it has one for the step. Raises what `Mind.run` raises."""
         return await self.mind.run(
             memory, replace(step, creativity=self.soul.creativity_of(step.name, step.creativity))
         )
 
 
 Subprocess = Callable[[SubprocessContext], Awaitable[None]]
-"""May be cancelled at any moment and run again: it writes its result in one transaction or not at all.
+"""A function that may be cancelled at any moment and run again.
 
-Raises ModelError and StoreError.
+It writes its result in one transaction or not at all. Raises ModelError and StoreError.
 """
 
 
@@ -111,12 +111,12 @@ NAMES_IT = (
     "Only where your reply is a piece, new or mended, add a seventh element: "
     "<made_piece>its register; the world of its images</made_piece>."
 )
-"""What is asked beside the reply of a model that answers in elements."""
+"""The request for an extra element, for a model that answers in elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class MadePiece:
-    """A poem, its register and the world of its images, words of the poetic mode or empty; an empty poem is none."""
+    """A poem, its register and the world of its images, words of the poetic mode or empty. An empty poem is none."""
 
     poem: str = ""
     register: str = ""
@@ -124,17 +124,17 @@ class MadePiece:
 
     @classmethod
     def kept(cls, process_memory: Mapping[str, object]) -> "MadePiece":
-        """The poem in a process memory; none where it holds anything else."""
+        """Read the poem in a process memory. Any other content gives none."""
         texts = [process_memory.get(name) for name in ("poem", "register", "images")]
         return cls(*texts) if all(isinstance(one, str) for one in texts) else cls()  # type: ignore[arg-type]
 
     def made(self, poem: str, told: str, mode: Mode) -> "MadePiece":
-        """The poem that takes its place; of what the poet told of it only words of the mode are kept."""
+        """Return the poem that replaces this one. Of the poet's description only words of the mode are kept."""
         register = _named(told, mode.registers) or self.register
         return MadePiece(poem[:_LONGEST], register, _named(told, mode.image_domains) or self.images)
 
     def in_mind(self, memory: WorkingMemory) -> WorkingMemory:
-        """Working memory with the poem, and how to speak of it."""
+        """Add the poem, and how to speak of it, to working memory."""
         if not self.poem:
             return memory
         form = f"Its register: {self.register}." if self.register else ""
@@ -144,7 +144,6 @@ class MadePiece:
         return with_notes(memory, PIECE, _numbered(self.poem), about="the piece you made last")
 
     def to_json(self) -> JSONObject:
-        """A process memory; empty for none."""
         return asdict(self) if self.poem else {}
 
 
@@ -153,7 +152,6 @@ def _named(told: str, words: tuple[str, ...]) -> str:
 
 
 def _numbered(poem: str) -> str:
-    """The poem with a number before each line that is not blank, so that line three is the third."""
     number, lines = 0, list[str]()
     for line in poem.splitlines():
         number += bool(line.strip())

@@ -1,7 +1,4 @@
-"""What one whole thought does beside its speech (seed 002, *Motor*): each part takes effect in the commit of its reply.
-
-Parts that nothing of the house can carry out are kept with the thought.
-"""
+"""The effects of a whole thought apart from its speech (seed 002, *Motor*), each in the commit of its reply."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,7 +32,7 @@ from daemon.mind.thought_parts import moment_of, parts_of, wants_noting
 from daemon.soul_engine import THOUGHTS, seen_in
 
 MOST_LOOKS: Final = 2
-"""How often a soul may look into its memory and think again before it has to answer."""
+"""The most looks into memory before the soul has to answer."""
 
 _LOOKED: Final = """\
 A moment ago you thought the first of these and looked something up; what that gave stands among your \
@@ -44,9 +41,10 @@ know."""
 
 
 def take_effect(context: ProcessContext, thought: Considered, used: ToolsUsed, memory: WorkingMemory) -> None:
-    """Hand the parts of a thought to the motor, as far as the functions of the mind may act by themselves.
+    """Hand the parts of a thought to the motor, as far as the mind's functions may act by themselves.
 
-    `memory` is what its prompt was made of: by what stood there it is followed.
+    `memory` is the source of its prompt, whose ids are stored with the thought. Parts that the daemon can't carry out
+    are kept with the thought.
     """
     motor, authority = context.motor, context.cycle.thoughts.authority
     output = in_effect(thought.output, authority)
@@ -73,13 +71,13 @@ def take_effect(context: ProcessContext, thought: Considered, used: ToolsUsed, m
 
 
 async def look_again(context: ProcessContext, thought: Considered, used: ToolsUsed) -> WorkingMemory:
-    """The memory for the next thought about the same moment: with what was looked for, and what was said meanwhile."""
+    """Build the memory for the next thought about the same moment, with the results of the look and new messages."""
     memory = await context.cycle.absorb_new_messages(context.memory)
     sought = queries_of(in_effect(thought.output, context.cycle.thoughts.authority))
     memory = with_results(await context.cycle.look_again(memory, sought), used)
     private = "\n".join((thought.output.inner_speech, *thought.queries, *thought.calls))
     just_now = Memory(Role.USER, private, name=JUST_THOUGHT, metadata=saw())
-    before = (one for one in memory.region(THOUGHTS) if one.content != _LOOKED)  # it is told of the newest look alone
+    before = (one for one in memory.region(THOUGHTS) if one.content != _LOOKED)  # only the newest look is shown
     return memory.with_region(THOUGHTS, Memory(Role.SYSTEM, _LOOKED), just_now, *before)
 
 
@@ -93,19 +91,20 @@ _OF_OTHERS = (">", "&gt;", SHARED)
 
 
 class NotSaid(Exception):
-    """The person did not say it; the message is a clause about them."""
+    """The person did not say it. The message is a clause about them."""
 
 
 def newest_words(context: ProcessContext) -> list[str]:
-    """The messages of the person who is answered since the last reply."""
+    """Return the messages of the person who is answered since the last reply."""
     person = context.perception.author
     return [one.content for one in context.memory if one.metadata.get("source") == person]
 
 
 def require_said(context: ProcessContext, room: Room, called: str, words: str) -> None:
-    """Raises NotSaid where a room is neither this talk's nor named by the person, or words for others aren't theirs.
+    """Raise NotSaid for a room that the person did not name, or for words to others that they did not write.
 
-    `called` is what the model calls the room. Words may go as they are where all who read them there read along here.
+    `called` is the model's name for the room. The room of this talk is always allowed. Any words may go where all
+    readers there also read along here.
     """
     if room.channel == context.perception.conversation.channel:
         return
@@ -136,11 +135,11 @@ _WORD: Final = re.compile(
 
 
 class TooMuchLost(DaemonError):
-    """A change would have removed too many of the notes at once; nothing was changed."""
+    """A change would have removed too many of the notes at once. Nothing was changed."""
 
 
 class Untaken(StrEnum):
-    """Why a proposal is not taken, beside the lack of a proof."""
+    """The reason why a proposal is not taken, other than a missing proof."""
 
     EMPTY = "it says nothing"
     KEY = "it looks like a key"
@@ -161,11 +160,11 @@ class Said:
 def judged(
     change: NotesChange, standing: Sequence[Fact], said: Sequence[Said], names: Sequence[str], *, most_lost: float
 ) -> Learned:
-    """What of a change is taken: each line proved by the user's own words, once, and no more than there is room for.
+    """Return the accepted changes: each line proved by the user's own words, once, as far as there is room.
 
     `standing` are the facts in the order of their numbers, `said` what the user wrote, newest last. Raises TooMuchLost
-    if more than one line and more than the share `most_lost` would be lost: retired, or corrected to a text that has no
-    word in common with the line.
+    if more than one line and more than the share `most_lost` would be lost. A line is lost if it is retired, or
+    corrected to a text that shares no word with it.
     """
     judge = _Judge(said, names, dict(enumerate(standing, start=1)))
     corrected = [(number, found) for number, line in change.correct if (found := judge.correction(number, line))]
@@ -186,7 +185,7 @@ def judged(
 
 
 class _Judge:
-    """Looks at one proposal after the other, and notes why it refuses."""
+    """The judge of one proposal after the other, which records why it refuses."""
 
     def __init__(self, said: Sequence[Said], names: Sequence[str], standing: Mapping[int, Fact]) -> None:
         self.standing = standing
@@ -277,7 +276,7 @@ _ELSEWHERE = (
 
 
 async def show_own_memory(context: ProcessContext) -> str:
-    """Put the person's list, or where others read along the way to it, below the reply; gives what the prompt says."""
+    """Put the person's list below the reply, or the way to it where others read along. Return what the prompt says."""
     motor, perception = context.motor, context.perception
     if context.cycle.readers.audience.kind is not AudienceKind.DM:
         motor.add_below(f"_{motor.words.say('own_way')}_")
@@ -290,8 +289,6 @@ async def show_own_memory(context: ProcessContext) -> str:
 
 
 LONGEST: Final = 500
-"""Characters of one thing to remember."""
-
 _OF_ONESELF: Final = re.compile(
     r"\b(?:i|i'm|i’m|me|my|mine|we|our|us|ich|mir|mich|mein\w*|wir|uns\w*)\b",  # noqa: RUF001 - as phones write it
     re.IGNORECASE,
@@ -300,7 +297,7 @@ _NOTHING: Final = "You have noted nothing: {why}. Say so, and promise nothing."
 
 
 def own_words(words: str) -> Remembered | None:
-    """A person's own words as something to remember; None where they are no plain statement."""
+    """Return a person's own words as something to remember, None where they are no plain statement."""
     content = one_line(words)[:LONGEST].rstrip(" .")
     if any(not line.strip() for line in words.strip().splitlines()):
         return None  # it asks for something else, too
@@ -313,7 +310,7 @@ def own_words(words: str) -> Remembered | None:
 
 
 async def heed_remembering(context: ProcessContext) -> str:
-    """Note what the newest messages ask to be remembered; gives the result for the prompt."""
+    """Note what the newest messages ask to be remembered, and return the result for the prompt."""
     if context.cycle.paused:
         return _NOTHING.format(why="remembering is paused until they say *resume remembering*")
     try:

@@ -1,4 +1,4 @@
-"""What a whole thought is given, as the typed view of the regions of its prompt (seed 002, *Input*)."""
+"""The input of a whole thought (seed 002), the records, labels and notes of files, and the passing of time."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ _PARTS_OF_DAY: Final = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "
 
 
 def temporal_context(context: ProcessContext) -> TemporalContext:
-    """How long ago the last thought here was and how long the visit lasts, as far as either is known."""
+    """Return the time since the last thought here and the visit's duration, as far as either is known."""
     previous, visit, now_ms = context.cycle.thoughts.previous, context.visit, context.mind.clock.now_ms()
     there = datetime.fromtimestamp(now_ms / 1000, zone_of(context.perception.zone) or UTC)
     return TemporalContext(
@@ -59,13 +59,13 @@ def temporal_context(context: ProcessContext) -> TemporalContext:
 
 
 def with_passing_time(memory: WorkingMemory, context: ProcessContext) -> WorkingMemory:
-    """The memory with what is known of it beside the time of day; the memory itself where nothing is."""
+    """Add what is known about passing time to the time of day. Without any, the memory is unchanged."""
     said = time_in_words(temporal_context(context), silence_before(context.perception, context.visit))
     return memory.with_region(NOW, *memory.region(NOW)[:1], Memory(Role.SYSTEM, said)) if said else memory
 
 
 def time_in_words(time: TemporalContext, silence: str = "") -> str:
-    """What passed, in short sentences; `silence` is the one that the newest words end. Empty where nothing is known."""
+    """Describe passing time in short sentences, empty if unknown. `silence` is the one that the newest words end."""
     return " ".join(_sentences(time, silence))
 
 
@@ -83,7 +83,7 @@ def _sentences(time: TemporalContext, silence: str) -> Iterator[str]:
 
 
 def given_to(context: ProcessContext) -> CognitiveInput:
-    """What the thought of this moment is given: all that its prompt shows beside the earlier talk."""
+    """Return the input of the thought of this moment: all that its prompt shows apart from the earlier talk."""
     previous, now_ms = context.cycle.thoughts.previous, context.mind.clock.now_ms()
     held = held_in(previous)
     return CognitiveInput(
@@ -134,7 +134,7 @@ def _self_model(context: ProcessContext, now_ms: int) -> SelfModel:
 
 
 def _world_model(context: ProcessContext, now_ms: int) -> WorldModel:
-    """What is known of people, and what the soul holds beside it."""
+    """Return what is known of people, and the soul's own view of its world."""
     held = held_world(context.cycle.at_hand.documents, now_ms)
     entities = {name: dict(attributes) for name, attributes in held.entities.items()}
     for one in context.memory.region(PERSON):
@@ -153,7 +153,7 @@ def _where(context: ProcessContext) -> str:
 
 
 LONGEST_LINE: Final = 4_000
-"""Characters of a record's text, which is what is searched and shown."""
+"""The most characters of a record's text, which is searched and shown."""
 
 _Kind = Literal["image", "audio", "document"]
 _TYPES: Final[Mapping[FileKind, _Kind]] = {
@@ -166,7 +166,7 @@ _TYPES: Final[Mapping[FileKind, _Kind]] = {
 def sense_of_file(
     file: SentFile, where: ConversationKey, soul: str, physio: Mapping[str, float], seen: Seen | None
 ) -> Sense:
-    """The record of a file that was read; `seen` is what was seen on a picture, None where no model could see it."""
+    """Build the record of a file that was read. `seen` is a picture's description, None where no model could see it."""
     read = file.read
     assert read is not None  # the caller has read it
     features: dict[str, object] = {"name": file.file.name}
@@ -217,7 +217,7 @@ def _line(file: SentFile, seen: Seen | None) -> str:
 
 
 def _qualia(color_hex: str, seen: Seen | None) -> Qualia:
-    """How it felt; the colour is what was measured, never what a model says."""
+    """Return the qualia of a file. The colour was measured and never comes from a model."""
     color = color_hex or Qualia().color_hex
     if seen is None:
         return Qualia(color_hex=color)
@@ -229,27 +229,25 @@ LABELS: Final = (
     *("an error", "a failed build", "a success", "a deadline", "a meeting", "a measurement", "a warning"),
     *("code", "data", "money", "people", "health", "travel", "food", "weather", "security", "a document"),
 )
-"""Short descriptions of what people and programs tell."""
-
 _NEAREST: Final = 3
-_AT_ONCE: Final = 6  # labels that are embedded in one look, so that no reply waits for all of them
+_AT_ONCE: Final = 6  # labels embedded in one look; a reply must not wait for all
 _MOST_TEXTS: Final = 6
 _LETTERS: Final = 300  # of a text
-_APART: Final = 3.2  # deviations above texts that have nothing to do with it; below that most labels are chance
+_APART: Final = 3.2  # deviations above unrelated texts; below that most labels are chance
 _PATIENCE_S: Final = 0.15
 
 
 class Labels:
-    """Labels texts; gives none without an embedder, and none until the first looks have embedded the list."""
+    """The labeller of texts. There are no labels without an embedder or before the first looks embedded the list."""
 
     def __init__(self, embedder: Embedder | None = None) -> None:
         self._embedder = embedder
         self._known: dict[str, Vector] = {}
 
     async def of(self, texts: Sequence[str]) -> Mapping[str, str]:
-        """The labels of texts, nearest first, as `a; b; c`, empty where none is near; what fails or is slow is missing.
+        """Return the labels of texts, nearest first, as `a; b; c`, empty where none is near.
 
-        Never raises.
+        Texts that fail or take too long are missing. Never raises.
         """
         found: dict[str, str] = {}
         if self._embedder is None or not texts:
@@ -278,8 +276,6 @@ class Labels:
 
 
 def seeing(mind: Mind, pictures: Sequence[Image]) -> Mind:
-    """The mind with these pictures before its eyes."""
-
     def render(memory: WorkingMemory, step: Step[Any]) -> Prompt:
         prompt = mind.render(memory, step)
         return with_pictures(prompt, pictures) if step.sees else prompt
@@ -306,9 +302,9 @@ def with_files(
     again: KnownPicture | None = None,
     earlier: Sequence[SentFile] = (),
 ) -> WorkingMemory:
-    """Put what was read of files, and of those `earlier` in the talk, and the picture that is shown again.
+    """Add what was read of files, and of those `earlier` in the talk, and the picture that is shown again.
 
-    They share a budget of tokens, of which the newest have half where there are both.
+    They share a budget of tokens, half of it for the newest files if there are both.
     """
     notes, shown = list[Memory](), 0
     room = max(0, budget - estimate_tokens(_HEAD) - estimate_tokens(_BELOW)) // (2 if files and earlier else 1)
@@ -334,7 +330,7 @@ def with_files(
 
 
 def with_refusals(reply: str, files: Sequence[SentFile], words: Words = HOUSE_WORDS) -> str:
-    """A reply with one sentence below it for each reason why files were not read."""
+    """Return a reply with one sentence below it for each reason why files were not read."""
     if not reply.strip():
         return reply
     reasons: dict[str, list[str]] = {}

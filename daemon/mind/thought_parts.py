@@ -1,7 +1,4 @@
-"""Which parts of a thought take effect where it is stored: one function for each field, in the order of the thought.
-
-A part is made of the thought and its moment alone, since an admin may allow one long after the cycle that thought it.
-"""
+"""The parts of a thought that take effect when it is stored: one function for each field."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,14 +28,13 @@ from daemon.soul.field_types import Physio
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a thought takes effect (ms, UTC), and the zone of the person whom it answers, empty where it is unknown.
+    """The time of a thought's effect (ms, UTC), and the zone of the person whom it answers, empty if unknown.
 
-    `surprise` (0 to 1) is the greatest among what came otherwise than expected. `values` are those of the soul's
-    soul.toml, `moods` those that it knows, none where that was checked before; half of one is gone after
-    `half_life_minutes`. `mood` is the one before, and `physio` what each is in the body.
-    `wakes`: the soul may think by itself.
-    `promises` is how many things more it may promise the person whom it answers to come back to, None where it may
-    promise nothing here; in `quiet` hours it says nothing unasked.
+    An admin may allow a part long after its cycle. A part therefore depends on the thought and its moment alone.
+    `surprise` (0 to 1) is the greatest among the prediction errors. `values` are those of soul.toml. `moods` are the
+    known ones, empty where they were checked before. A mood has the half-life `half_life_minutes`. `mood` is the one
+    before, and `physio` describes each in the body. `wakes`: the soul may think by itself. `promises` is how many more
+    things it may promise the person, None for none. In `quiet` hours it says nothing unasked.
     """
 
     now_ms: int
@@ -55,7 +51,7 @@ class Moment:
 
 
 def due_by(text: str, moment: Moment) -> int | str:
-    """A time in ms, UTC, as a thought writes it, or the reason why there is none."""
+    """Return a time in ms, UTC, that a thought wrote, or the reason why there is none."""
     try:
         return due_time(text, moment.now_ms, moment.zone)
     except InThePast:
@@ -67,24 +63,20 @@ def due_by(text: str, moment: Moment) -> int | str:
 
 
 def of_self(_moment: Moment, output: CognitiveOutput) -> tuple[SelfModelPatch, ...]:
-    """What it says of itself."""
     patch = SelfModelPatch(**output.self_model_updates.model_dump())
     return (patch,) if patch.size else ()
 
 
 def of_world(_moment: Moment, output: CognitiveOutput) -> tuple[WorldModelPatch, ...]:
-    """What it says of people and things."""
     return (WorldModelPatch(output.world_model_updates),) if output.world_model_updates else ()
 
 
 def of_values(moment: Moment, output: CognitiveOutput) -> tuple[ValuesPatch, ...]:
-    """What it does to its values."""
     changes = tuple(ValueChange(one.action, one.value, one.meaning, one.why) for one in output.value_updates)
     return (ValuesPatch(changes, moment.values),) if changes else ()
 
 
 def of_identity(_moment: Moment, output: CognitiveOutput) -> tuple[IdentityPatch, ...]:
-    """What it does to its own text about itself."""
     update = output.identity_update
     return (IdentityPatch(update.action, update.text, update.why),) if update is not None else ()
 
@@ -94,13 +86,12 @@ _MOST_SIGNIFICANT: Final = 10
 
 
 def expected_of(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
-    """The expectations of a thought, with the moments until which they last."""
     found = tuple(_new(one, moment) for one in output.predictions)
     return (PredictionsMade(found),) if found else ()
 
 
 def weighed(significance: int, surprise: float) -> int:
-    """How significant (1 to 10) what is remembered is, with the surprise of the moment."""
+    """Return the significance (1 to 10) of a memory, raised by a surprising moment."""
     if surprise < SURPRISING:
         return significance
     return min(_MOST_SIGNIFICANT, significance + _WEIGHS)
@@ -114,7 +105,7 @@ def _new(one: Prediction, moment: Moment) -> NewPrediction:
 
 
 def feeling_parts(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
-    """The shift of the mood, and how it feels; none where the thought says nothing of it."""
+    """Return the shift of the mood and its feeling, none where the thought has neither."""
     said = output.emotional_state
     known = {one.casefold(): one for one in moment.moods or (said.mood,)}
     mood = known.get(said.mood.casefold(), "") if said.mood else ""
@@ -136,9 +127,10 @@ _TIMED: Final = ("add", "reprioritize")
 
 
 def goals_of(moment: Moment, output: CognitiveOutput) -> tuple[GoalChanges, ...]:
-    """The changes of a thought's goals, promises first; one whose time can't be meant is refused.
+    """Return the changes of a thought's goals, promises first. A goal with an impossible time is refused.
 
-    Below a reply, a goal with `follow_up` is a promise; where nothing more may be promised it is kept as a plain goal.
+    Below a reply, a goal with `follow_up` is a promise. Where the soul may promise nothing further, it is a plain
+    goal.
     """
     changes, refused = list[GoalChange](), list[str]()
     for one in output.goal_updates:
@@ -157,7 +149,6 @@ def goals_of(moment: Moment, output: CognitiveOutput) -> tuple[GoalChanges, ...]
 
 
 def _why_no_promise(moment: Moment, output: CognitiveOutput, due: int, promised: int) -> str:
-    """The reason why one more thing may not be promised; empty where it may."""
     if moment.promises is None or not output.external_speech:
         return "not_invited"
     if promised >= moment.promises:
@@ -170,7 +161,7 @@ def _change(one: GoalUpdate, due_ms: int, *, promised: bool) -> GoalChange:
 
 
 def intended_of(moment: Moment, output: CognitiveOutput) -> tuple[IntendedInThought, ...]:
-    """What a thought means to do; what has no time, or one that can't be meant, is refused."""
+    """Return what a thought means to do. An item without a possible time is refused."""
     planned, refused = list[ToDo](), list[str]()
     for one in output.memory_ops:
         if one.type != "intend":
@@ -190,12 +181,11 @@ _FIELD: Final = "memory_ops"
 
 
 def wants_noting(output: CognitiveOutput) -> bool:
-    """Whether a thought finds something worth remembering."""
     return any(one.type in _NOTED for one in output.memory_ops)
 
 
 def remembering_parts(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
-    """What a thought notes, and what it looked up or will look up."""
+    """Return what a thought notes, and the number of its looks into memory."""
     tone = output.emotional_state.felt_quality
     notes = tuple(_note(one, tone, moment) for one in output.memory_ops if one.type in (*_NOTED, _JOURNAL))
     looks = sum(one.type == "retrieve" for one in output.memory_ops)
@@ -212,7 +202,7 @@ def _note(one: MemoryOp, tone: str, moment: Moment) -> Remembered | Journaled:
 
 
 def wishes_to_wake(moment: Moment, output: CognitiveOutput) -> tuple[WakeWish, ...]:
-    """When it wants to think again, where it may think by itself at all."""
+    """Return the wish to think again, where the soul may think by itself at all."""
     if output.cycle_rate is None or not moment.wakes:
         return ()
     did = (
@@ -239,7 +229,6 @@ _KINDS: Final[tuple[PartsOf, ...]] = (
 
 
 def moment_of(context: ProcessContext) -> Moment:
-    """The moment of a cycle."""
     soul, now_ms = context.soul, context.mind.clock.now_ms()
     return Moment(
         now_ms,
@@ -257,5 +246,5 @@ def moment_of(context: ProcessContext) -> Moment:
 
 
 def parts_of(moment: Moment, output: CognitiveOutput) -> tuple[ThoughtPart, ...]:
-    """What of a thought takes effect beside its speech, as far as the house's checks let it then."""
+    """Return all parts of a thought that take effect apart from its speech, as far as the daemon's checks allow."""
     return tuple(part for of_field in _KINDS for part in of_field(moment, output))

@@ -1,4 +1,4 @@
-"""The text of an answer that is to be read as JSON: without what no row can hold, and as far as its parts are whole."""
+"""Prepares the text of an answer for reading as JSON, and reads its speech while it streams."""
 
 import re
 from typing import Final
@@ -16,7 +16,7 @@ _SURROGATES: Final = re.compile(
 _PAIR: Final = len(r"\ud83d\ude00")
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|["\[\]{},]', re.DOTALL)
 NOTHING: Final = frozenset(("none", "null", "nil", "undefined", "n/a", '""', "''"))
-"""Words that models write in place of nothing, in lower case."""
+"""The words, in lower case, that models write in place of nothing."""
 _NO_SPEECH: Final = NOTHING | {
     "",
     "(silence)",
@@ -30,17 +30,17 @@ _NO_SPEECH: Final = NOTHING | {
 }
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
 _DEEPEST: Final = 2
-"""Parts stand in the object itself, and in the lists and objects that it holds."""
+"""The deepest level of parts: the object itself, and the lists and objects in it."""
 
 
 def storable_answer(answer: str) -> str:
-    """An answer without NUL and halves of characters, also as JSON escapes them: no column of words may hold these."""
+    """Return an answer without NUL and halves of characters, also as JSON escapes: SQLite stores neither."""
     text = _NUL.sub(r"\1", storable(answer)).replace("\0", "")
     return _SURROGATES.sub(lambda found: found[0] if len(found[2]) == _PAIR else rf"{found[1]}\ufffd", text)
 
 
 def whole_parts(begun: str) -> str:
-    """An answer that was cut off, as far as its parts are whole: no half item of a list, no number that may go on."""
+    """Return the complete parts of an answer that was cut off: no half item of a list, no unfinished number."""
     depth = end = 0
     for token in _TOKEN.finditer(begun):
         match token[0]:
@@ -59,21 +59,21 @@ def whole_parts(begun: str) -> str:
 
 
 def is_misquoted(begun: str) -> bool:
-    """Whether words of JSON end where no words can: at a mark of quotation within them, behind which they go on.
+    """Return whether a JSON string ends at an unescaped quotation mark within the text.
 
-    A reader of partial JSON takes such a place for the end of what was received, and the words for whole.
+    A reader of partial JSON would take it for the end of the input, and the string for complete.
     """
     ends = (found.end() for found in _STRING.finditer(begun))
     return any(end < len(begun) and begun[end] not in ",:}]" for end in ends)
 
 
 def is_no_speech(words: str) -> bool:
-    """Whether the words of a speech only say that there is none."""
+    """Return whether the words of a speech only say that there is none."""
     return words.strip().casefold() in _NO_SPEECH
 
 
 def may_be_no_speech(begun: str) -> bool:
-    """Whether a speech that begins so may yet say only that there is none."""
+    """Return whether a speech with this beginning may still only say that there is none."""
     said = begun.strip().casefold()
     return any(one.startswith(said) for one in _NO_SPEECH)
 
@@ -82,13 +82,12 @@ _SPEECH, _WISH = "external_speech", "calls_for"
 
 
 class SpeechInThought:
-    """A `StreamFilter` over the JSON of a thought: only its first top-level `external_speech` passes, unescaped.
+    """A `StreamFilter` over the JSON of a thought. Only its first top-level `external_speech` passes, unescaped.
 
-    The answer has to begin with its brace: with chatter in front nothing passes. From a second key of any name, a
-    broken place or another object on nothing more passes, so that what passed is always the beginning of what is
-    read at the end, however the answer is cut into pieces. `wish` are the words of `calls_for`, once they are whole;
-    None before, and where the answer begins with anything else. A word for nothing, such as `null`, is no speech: what
-    may still be one is held back.
+    The answer has to begin with its brace, otherwise nothing passes. After a repeated key, a broken place or another
+    object nothing more passes. What passed is therefore always the beginning of the final speech, however the stream
+    is cut. `wish` is the complete text of `calls_for`, None before, and where the answer begins with another field. A
+    word for nothing, such as `null`, is no speech, so text that may become one is held back.
     """
 
     def __init__(self) -> None:
@@ -99,7 +98,7 @@ class SpeechInThought:
         self._ended = False
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return the words that are certainly said now, often ""."""
+        """Take the next piece, and return the words that are certainly said now, often ""."""
         if self._ended:
             return ""
         self._answer += piece
@@ -119,12 +118,11 @@ class SpeechInThought:
         return self._released(found)
 
     def finish(self) -> str:
-        """End the answer; whatever may be shown has been."""
         self._ended = True
         return ""
 
     def _look_for_wish(self, answer: bytes) -> None:
-        """Take the first field that is whole; raises ValueError where the answer is broken."""
+        """Take the first complete field. Raises ValueError where the answer is broken."""
         if self._begun:
             return
         whole = jiter.from_json(answer, partial_mode="on", allow_inf_nan=False)

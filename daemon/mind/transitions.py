@@ -1,13 +1,4 @@
-"""The table of entry conditions: which mental process may be entered from where and when.
-
-How the state of a conversation is decided, in order, for each perception:
-
-1. `state_machine`: a scheduled perception visits the process it names, a decision visits the one that asked for it.
-2. `opening_process`, below: a message that begins a visit enters `greeting` or `returning`.
-3. `daemon.processes`: the process that runs first lets the model answer (`daemon.mind.pipelines.converse`).
-4. `following`: the answer begins with what the message calls for; that leads elsewhere before a word is said.
-5. `why_refused`, below: the state machine checks every entry against TABLE, and records it or its refusal.
-"""
+"""The entry conditions of mental processes, and the wishes that lead to them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +16,7 @@ from daemon.soul import Mode, Soul
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The input of entry conditions: visit, soul, whether autonomous work has anything to do, sessions may be asked."""
+    """The input of entry conditions: visit, soul, and whether there is autonomous work or a session to ask."""
 
     visit: Visit
     soul: Soul
@@ -35,7 +26,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Allowed origins, and a check that returns why entry is refused (empty: allowed)."""
+    """The allowed origins, and a check that returns why entry is refused (empty: allowed)."""
 
     origins: frozenset[str]
     why_refused: Callable[[Situation], str]
@@ -75,7 +66,12 @@ def _refused_liaising(situation: Situation) -> str:
 
 _GETTING_TO_KNOW = 3  # replies after which a first visit is no longer a beginning
 
-# A transition that the table refuses does not happen; the refusal is recorded.
+# The state of a conversation is decided in this order, for each perception:
+# 1. `run_processes`: a scheduled perception visits the process it names, a decision the one that asked for it.
+# 2. `opening_process`: a message that begins a visit enters `greeting` or `returning`.
+# 3. `daemon.processes`: the process that runs first lets the model answer (`daemon.mind.pipelines.converse`).
+# 4. `Lead`: if the answer's first word leads elsewhere, the transition happens before a word is said.
+# 5. `why_refused`: every entry is checked against TABLE. The entry or its refusal is recorded.
 TABLE: Mapping[str, Entry] = MappingProxyType(
     {
         "greeting": Entry(SPOKEN, _refused_greeting),
@@ -96,7 +92,7 @@ TABLE: Mapping[str, Entry] = MappingProxyType(
 
 
 def why_refused(origin: str, target: str, situation: Situation) -> str:
-    """Why a process may not be entered from another one now; empty if it may."""
+    """Return why a process may not be entered from another one now, or an empty string if it may."""
     entry = TABLE.get(target)
     if entry is None:
         return f"there is no process {target!r}"
@@ -108,7 +104,7 @@ def why_refused(origin: str, target: str, situation: Situation) -> str:
 
 
 def opening_process(origin: str, situation: Situation) -> tuple[str, str] | None:
-    """The process that a new visit begins with, and why; None if no visit begins."""
+    """Return the process that a new visit begins with, and why, None if no visit begins."""
     for target, reason in (
         ("greeting", "they have never met here"),
         ("returning", f"visit {situation.visit.number} begins"),
@@ -119,18 +115,17 @@ def opening_process(origin: str, situation: Situation) -> tuple[str, str] | None
 
 
 def situation_of(context: ProcessContext) -> Situation:
-    """The situation in a process's context."""
     return Situation(
         context.visit, context.soul, autonomous=context.autonomous, sessions=context.cycle.put_to_session is not None
     )
 
 
 HANDED_OVER = "handed_over"
-"""Param of a transition: the id of the perception that the target must answer itself, without following a wish."""
+"""The param of a transition with the id of the perception that the target must answer without following a wish."""
 
 
 class Lead:
-    """What one answer begins with, weighed against the table of entries before a word of it is shown."""
+    """The first word of one answer, checked against the table of entries before any text is shown."""
 
     def __init__(self, context: ProcessContext) -> None:
         self._context = context
@@ -142,7 +137,7 @@ class Lead:
         return {word: meaning_of(wish, self._context.soul) for word, wish in self._wishes.items()}
 
     def leads(self, word: str) -> bool:
-        """Whether this word is followed now; why an offered one is not is kept for `settle`."""
+        """Return whether this word is followed now. The reason for refusing an offered word is kept for `settle`."""
         wish = self._wishes.get(word)
         if wish is None or wish.to == self._context.state.process or wish in self._context.followed:
             return False
@@ -151,9 +146,9 @@ class Lead:
         return not refused
 
     def settle(self, calls_for: str | None, *, leads: bool, strays: int = 0) -> Wish | None:
-        """The wish that an answer leads to, by the word that it begins with.
+        """Return the wish that an answer leads to, by the word that it begins with.
 
-        A refused one goes into the path; one without a meaning, or `strays` further down, into the log.
+        A refused wish is written to the path. A word without a meaning, or `strays` further down, are logged.
         """
         for word, refused in self._refused.items():
             self._context.note("refuse", _target(self._context, self._wishes[word]), "model", refused)
@@ -164,7 +159,7 @@ class Lead:
         return self._wishes[calls_for or ""] if leads else None
 
     def _fault(self, calls_for: str | None, strays: int) -> str:
-        """What is wrong with the wish; never in the model's words, which may be private."""
+        """Return the fault of the wish, never in the model's words, which may be private."""
         if calls_for == "":
             return "the element is empty"
         if calls_for not in (None, NOTHING, *self._wishes):
@@ -175,7 +170,7 @@ class Lead:
 
 
 def offered(context: ProcessContext) -> tuple[Wish, ...]:
-    """The wishes that may be followed with this soul, these settings and the sessions that are there, at any moment."""
+    """Return the wishes that may be followed at any moment with this soul, these settings and these sessions."""
     lasting = replace(situation_of(context), visit=Visit())
     places = [place for place in sorted(SPOKEN) if place == "engaged" or not why_refused("engaged", place, lasting)]
 
@@ -188,7 +183,7 @@ def offered(context: ProcessContext) -> tuple[Wish, ...]:
 
 
 def why_not_followed(context: ProcessContext, wish: Wish) -> str:
-    """Why a wish may not be followed now; empty if it may."""
+    """Return why a wish may not be followed now, or an empty string if it may."""
     origin = context.state.process
     modality = context.perception.modality
     if modality is not Modality.WORDS and not (modality is Modality.NOTE and wish.to == "problem_solving"):
@@ -203,14 +198,14 @@ def why_not_followed(context: ProcessContext, wish: Wish) -> str:
 
 
 def follow(context: ProcessContext, wish: Wish) -> Transition:
-    """The transition to the process that a wish leads to."""
+    """Follow a wish: record it, and return the transition to its process."""
     context.followed.append(wish)
     context.motor.annotate(calls_for=wish.word)
     return Transition(context.memory, wish.to, wish.reason, execute_now=True, decided_by="model")
 
 
 def meaning_of(wish: Wish, soul: Soul) -> str:
-    """What the model is told of a wish, with the triggers and hints of the soul's mode."""
+    """Return the meaning of a wish for the model, with the triggers and hints of the soul's mode."""
     mode = soul.mode(wish.mode) if wish.mode else None
     return "\n".join(filter(None, (f"{wish.meaning}.", *(_of_mode(mode) if mode else ()))))
 
@@ -222,12 +217,12 @@ def _of_mode(mode: Mode) -> tuple[str, str]:
 
 
 def may_leave_a_mode(context: ProcessContext) -> bool:
-    """Whether this process has a wish of its own by which it may be left now."""
+    """Return whether a wish that only this process has may be followed now."""
     return any(wish.origins != SPOKEN and not why_not_followed(context, wish) for wish in offered(context))
 
 
 async def confirmed(context: ProcessContext, statement: str) -> bool:
-    """Whether the model judges a statement about the conversation true; False if it fails. Leaves no memory."""
+    """Return whether the model judges a statement true, False if it fails. It leaves no memory."""
     try:
         _, true = await context.mind.run(context.memory, with_soul_creativity(context.soul, mental_query(statement)))
     except ModelError:

@@ -1,4 +1,4 @@
-"""A hard problem: the soul chooses its actions until it can answer, has to ask, or a limit is met (seed 001)."""
+"""The mental processes: functions that answer a perception in one state of the conversation (seeds 000 and 001)."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ _SWITCHED_OFF = "the autonomous loop is not enabled any more"
 
 
 async def problem_solving(context: ProcessContext) -> Outcome:
-    """Work on the problem, or go on with one that waited for an answer or a permission, also after a restart."""
+    """Work on the problem until the soul can answer, has to ask, or meets a limit (seed 001), also after a restart."""
     problem = Problem.resumed(context.state.process_memory, context.soul.display_name)
     problem.keep_for(context.cycle.readers)
     if problem.waits and context.perception.modality in {Modality.TIME, Modality.NOTE}:
@@ -69,7 +69,7 @@ async def problem_solving(context: ProcessContext) -> Outcome:
 
 
 async def _resume(context: ProcessContext, problem: Problem) -> WorkingMemory:
-    """Apply the perception to the problem; choices and time restart at zero, tokens and money do not."""
+    """Apply the perception to the problem. Choices and time restart at zero, tokens and money do not."""
     memory, perception = context.memory, context.perception
     problem.spent, problem.asks = replace(problem.spent, loops=0, seconds=0.0), False
     if perception.modality is not Modality.DECISION or not (problem.asker or context.capabilities.approvers):
@@ -103,7 +103,7 @@ def _machine(context: ProcessContext, problem: Problem, limits: Limits, sources:
 
 
 async def _work(context: ProcessContext, problem: Problem, limits: Limits, memory: WorkingMemory) -> Outcome:
-    """Run the loop; new messages interrupt it, are absorbed and steer it."""
+    """Run the loop. New messages interrupt it, are absorbed and steer it."""
     sources = await sources_of(context)
     machine = _machine(context, problem, limits, sources)
     asked_before = problem.approval
@@ -134,7 +134,7 @@ async def _work(context: ProcessContext, problem: Problem, limits: Limits, memor
 
 
 def _end(context: ProcessContext, memory: WorkingMemory, why: str) -> Outcome:
-    """Back to `engaged`; after a mere visit for a decision the conversation keeps its own process."""
+    """Return to `engaged`. After a mere visit for a decision the conversation keeps its process."""
     visited = context.perception.modality is Modality.DECISION and context.state.params == context.perception.params
     return Stay(memory) if visited else Transition(memory, "engaged", why)
 
@@ -158,7 +158,7 @@ async def _show(context: ProcessContext, event: LoopEvent, task: Task | None) ->
 
 
 async def academic(context: ProcessContext) -> Outcome:
-    """Answer as a scholar; when the model says that the person has turned to other matters, `engaged` answers."""
+    """Answer as a scholar. When the model says that the person has turned to other matters, `engaged` answers."""
     mode = context.soul.mode("academic")
     if mode is None:  # its folder was removed while the conversation was in this process
         return Transition(context.memory, "engaged", "the soul has no academic mode any more", execute_now=True)
@@ -173,7 +173,7 @@ _WORTH_SAYING = (
 
 
 async def attending(context: ProcessContext) -> Outcome:
-    """Silence is a proper answer: a model that is in doubt, or fails, says nothing."""
+    """Report a program's event if it is worth saying. A model that is in doubt, or fails, says nothing."""
     if not await confirmed(context, _WORTH_SAYING):
         return Stay(context.memory)
     return Stay(await say(context, external_dialog(context.soul, stance_of(context.soul, "attending"))))
@@ -183,9 +183,9 @@ _ACQUAINTED = 2  # replies after which the user is known, matter or not
 
 
 async def curious(context: ProcessContext) -> Outcome:
-    """Encourage the user; a matter that they are at, or a second reply, leads to `engaged`.
+    """Encourage the user. A matter that they work on, or a second reply, leads to `engaged`.
 
-    Whether there is a matter the soul has noticed by itself: as a topic in its state, or in the check of its reply.
+    The soul notices a matter by itself: as a topic in its state, or in the check of its reply.
     """
     if context.own_state is not None and context.own_state.topic:
         return Transition(context.memory, "engaged", "they are at a matter already", execute_now=True)
@@ -206,10 +206,9 @@ _CAN_MOVE_ON = (
 
 
 async def dormant(context: ProcessContext) -> Outcome:
-    """Silence is the normal answer.
+    """Speak unasked after a silence if something is open. The usual answer is silence.
 
-    No model is called where the soul may not speak first, by its file or in quiet hours, or where its task here says
-    that nothing is open.
+    No model is called in quiet hours, without an open task in the soul's state, or if the soul's file forbids it.
     """
     may_speak = context.soul.presence.speaks_when_dormant and context.cycle.silent_for != "quiet"
     if not may_speak or context.own_state is None or not context.own_state.task:
@@ -222,7 +221,7 @@ async def dormant(context: ProcessContext) -> Outcome:
 async def engaged(context: ProcessContext) -> Outcome:
     """Answer, unless the message calls for another process.
 
-    It keeps count of the exchanges on one matter; `thinks_the_matter_over` adds a thought after the third.
+    It counts the exchanges on one matter, and `thinks_the_matter_over` adds a thought after the third.
     """
     matter = Matter.kept(context.state.process_memory)
     if context.perception.modality is Modality.WORDS:
@@ -232,14 +231,14 @@ async def engaged(context: ProcessContext) -> Outcome:
 
 
 async def exiting(context: ProcessContext) -> Outcome:
-    """Calls no model unless the soul says farewell, which it doesn't in quiet hours."""
+    """Say farewell if the soul does, but not in quiet hours. Otherwise no model is called."""
     if not context.soul.presence.says_farewell or context.cycle.silent_for == "quiet":
         return Stay(context.memory)
     return Stay(await say(context, external_dialog(context.soul, stance_of(context.soul, "exiting"))))
 
 
 async def greeting(context: ProcessContext) -> Outcome:
-    """Welcome the user, then go to `curious`; who comes straight with a wish gets what they came for."""
+    """Welcome the user, then go to `curious`. A wish of the user comes first."""
     reply = await converse(context, stance_of(context.soul, "greeting"))
     return reply if isinstance(reply, Transition) else Transition(reply, "curious", "they have been welcomed")
 
@@ -248,7 +247,7 @@ _LONGEST_PROPOSAL = 500  # characters of words that a model proposes
 
 
 async def liaising(context: ProcessContext) -> Outcome:
-    """Put what they want to the session, or say why not, and go back to `engaged`."""
+    """Put the user's words to the session, or say why not, and go back to `engaged`."""
     if context.cycle.put_to_session is None or context.perception.modality is not Modality.WORDS:
         reply = await converse(context, stance_of(context.soul, "liaising"))
         return reply if isinstance(reply, Transition) else Transition(reply, "engaged", "no session may be asked here")
@@ -259,7 +258,7 @@ async def liaising(context: ProcessContext) -> Outcome:
 
 
 async def _put(context: ProcessContext) -> str:
-    """What is said of it. Raises StoreError."""
+    """Return the sentence about the result. Raises StoreError."""
     put, sessions = context.cycle.put_to_session, [one for one in context.cycle.at_work if one.may_be_asked]
     try:
         _, asked = await context.mind.run(with_those_to_ask(context.memory, sessions), liaise())
@@ -278,13 +277,12 @@ async def _put(context: ProcessContext) -> str:
 
 
 def _unclear(context: ProcessContext) -> str:
-    """What is said where it can't be made out: how to type it, and which sessions there are."""
     say = context.motor.words.say
     return f"{say('ask_unclear')}\n\n{listed(context.cycle.at_work, context.motor.words)}"
 
 
 def _proposal(context: ProcessContext, command: Command, asked: SessionRequest) -> str:
-    """Words that are not the person's own go to no session: they are shown, so that the person can say them."""
+    """Show words that are not the person's own, for them to type. Such words go to no session."""
     proposed = shortened(remove_keys(words_aloud(asked.words)), _LONGEST_PROPOSAL)
     typed = code_block(plain_sight(f"{command} {asked.session}: {proposed}"))
     return f"{context.motor.words.say('ask_own_words')}\n\n{typed}"
@@ -294,7 +292,7 @@ _NEW, _MENDED, _SPOKEN_OF, _ATTENTION = "a new piece", "the piece changed", "a w
 
 
 async def poetic(context: ProcessContext) -> Outcome:
-    """Reply as the poet, in the one call of any reply; what was made is kept, so that it can be mended and explained.
+    """Reply as the poet, in the one call of any reply. The poem is kept, to mend and explain it later.
 
     When the model says that the person has turned to other matters, `engaged` answers.
     """
@@ -314,7 +312,7 @@ async def poetic(context: ProcessContext) -> Outcome:
 
 
 async def _step_by_step(context: ProcessContext) -> Step[str]:
-    """Where each step is a call of its own, what they want is decided first; a model that fails there composes."""
+    """Decide first, in a separate call, what the user wants. A model that fails there composes."""
     asked = decision("What does the person want of the poet now?", (_NEW, _MENDED, _SPOKEN_OF, _ATTENTION))
     try:
         _, wanted = await context.mind.run(context.memory, with_soul_creativity(context.soul, asked))
@@ -334,14 +332,13 @@ _NOBODY = (
 
 
 async def ready(context: ProcessContext) -> Outcome:
-    """Name the contacts that fit, then go back to `engaged`."""
     contacts = "\n".join(f"- {one.name}: {one.can}" for one in context.soul.contacts) or _NOBODY
     reply = await converse(context, stance_of(context.soul, "ready", contacts=contacts))
     return reply if isinstance(reply, Transition) else Transition(reply, "engaged", "the way has been shown")
 
 
 async def reflecting(context: ProcessContext) -> Outcome:
-    """Think one whole thought, with what it looks up; the first one ever is about the soul itself."""
+    """Think one whole thought, with what it looks up. The first thought ever is about the soul itself."""
     first = occasion_of(context.perception) == "awakening"
     stance = awakening_of(context.soul) if first else stance_of(context.soul, "reflecting")
     return Stay(await reflect(context, stance))
@@ -353,7 +350,7 @@ _DAY = 24
 async def returning(context: ProcessContext) -> Outcome:
     """Welcome the user back, then go to `engaged`.
 
-    The pause is the user's own: in a channel each mention may begin a new thread, which has no silence behind it.
+    The pause is the user's own, since in a channel each mention may begin a new thread without a silence.
     """
     visit = context.visit
     facts = {"number": str(visit.number), "pause": _pause(visit.away or visit.silence)}
@@ -362,7 +359,6 @@ async def returning(context: ProcessContext) -> Outcome:
 
 
 def _pause(seconds: float) -> str:
-    """The length of the pause in words; less than an hour, or one that is not known, counts as a while."""
     hours = round(seconds / 3600)
     if hours < 1:
         return "a while"

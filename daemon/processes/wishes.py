@@ -1,4 +1,4 @@
-"""What a person's words may call for besides a reply: each wish, its word for the model, and where it leads."""
+"""The wishes that a person's words may express apart from a reply: the word for the model, and the target."""
 
 from daemon.mind.acts import heed_reminders
 from daemon.mind.extended_steps import knows_of_sessions, show_who_works
@@ -71,4 +71,4 @@ WISHES = (
         origins=frozenset({"academic", "poetic"}),
     ),
 )
-"""Those that are carried out stand first: the message may still lead elsewhere then."""
+"""The wishes that are carried out come first, since the message may still lead elsewhere then."""

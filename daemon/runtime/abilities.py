@@ -1,4 +1,4 @@
-"""What the soul can really do here and now for the person who is answered: by settings, scopes, tools and readers."""
+"""The abilities of the soul for the person who is answered, and the look into memory before a reply."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,23 +36,22 @@ _CLAUSES: Final[Mapping[str, str]] = {
     "help_sessions": "say who works on what",
     "help_souls": "hand the thread to {souls}",
 }
-"""The abilities that the prompt names, as a clause each."""
+"""The clause of each ability that the prompt names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ability:
-    """One thing that it can do: its sentence in the table, and the names in it."""
+    """One ability of the soul: its sentence in the table, and the names in it."""
 
     key: str
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def said(self, words: Words) -> str:
-        """The sentence for people."""
         return words.say(self.key, **{fact: _listed(names, words) for fact, names in self.names.items()})
 
 
 async def abilities(cycle: Cycle) -> tuple[Ability, ...]:
-    """All that holds before those who read here, for the author of the newest message. Raises StoreError."""
+    """Return all abilities before these readers, for the author of the newest message. Raises StoreError."""
     services, newest = cycle.services, cycle.newest
     paused = bool(await services.standing.paused([newest.author]))
     found = [Ability("help_talk"), Ability("help_paused" if paused else "help_remember")]
@@ -69,7 +68,7 @@ async def abilities(cycle: Cycle) -> tuple[Ability, ...]:
 
 
 def _of_work(cycle: Cycle) -> list[Ability]:
-    """What it looks up and does, as its autonomous loop may do it here."""
+    """Return what the soul may look up and do in its autonomous loop here."""
     services = cycle.services
     soul, usable = cycle.soul, services.capabilities.before(cycle.readers)
     if (limits := services.limits(soul)) is None:
@@ -85,7 +84,7 @@ def _of_work(cycle: Cycle) -> list[Ability]:
 
 
 async def _among_others(cycle: Cycle) -> list[Ability]:
-    """What it can do with sessions and other souls, and who reads along. Raises StoreError."""
+    """Return the abilities with sessions and other souls, and whether outsiders read along. Raises StoreError."""
     services, readers, found = cycle.services, cycle.readers, list[Ability]()
     if readers.members_only and not readers.apart and await services.asking.living.seen():
         found.append(Ability("help_sessions"))
@@ -97,7 +96,6 @@ async def _among_others(cycle: Cycle) -> list[Ability]:
 
 
 def for_prompt(found: Iterable[Ability]) -> str:
-    """The abilities as the prompt has them."""
     clauses = "; ".join(_clause(one) for one in found if one.key in _CLAUSES)
     return f"For them, here: {clauses}. Offer nothing else; *help* lists it for them."
 
@@ -115,7 +113,7 @@ def _of_tools(known: Iterable[Tool], *, writes: bool) -> list[Ability]:
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names as they may stand in a sentence: no markup, none too long."""
+    """Return names that are safe in a sentence: no markup, none too long."""
     return tuple(name for one in sorted(names) if (name := _ODD.sub(" ", one).strip()[:_LONGEST_NAME]))
 
 
@@ -132,12 +130,10 @@ _MOST_FOUND: Final = 2 * SNIPPETS
 async def look_up(
     cycle: Cycle, soul: Soul, transcript: Transcript, known: RecalledFacts, memory: WorkingMemory
 ) -> WorkingMemory:
-    """Working memory with what surfaces; the cycle keeps it for the sources of the reply and for *why*.
+    """Add the memories that surface, which the cycle keeps for the sources of the reply and for *why*.
 
-    For that it also keeps which facts about people stand in the prompt.
-
-    What the prompt shows anyway, in its transcript or around it, is left out. The cycle's readers decide what may be
-    found.
+    The cycle also keeps the ids of the facts about people in the prompt. Text that the prompt shows anyway is left
+    out. The cycle's readers decide what may be found.
     """
     cycle.known_facts = facts_shown(memory, *known.people.values())
     asks = {Modality.WORDS, Modality.NOTE}
@@ -161,7 +157,7 @@ async def look_up(
 
 
 async def look_again(cycle: Cycle, soul: Soul, memory: WorkingMemory, queries: Sequence[str]) -> WorkingMemory:
-    """The memory with what is found for some queries behind what surfaced before; each passage keeps its mark."""
+    """Add what is found for some queries after what surfaced before. Each passage keeps its mark."""
     if cycle.newest.author in cycle.paused:
         return memory
     found = list(cycle.found)
@@ -178,7 +174,6 @@ async def look_again(cycle: Cycle, soul: Soul, memory: WorkingMemory, queries: S
 
 
 def _in_the_prompt(cycle: Cycle) -> frozenset[str]:
-    """The ids of the records that the prompt shows anyway: facts about its people, and files of the talk."""
     return frozenset((*cycle.known_facts, *(one.record for one in cycle.earlier_files)))
 
 
@@ -194,7 +189,6 @@ def _learned(cycle: Cycle, found: tuple[Passage, ...]) -> tuple[Passage, ...]:
 
 
 def _on_its_mind(transcript: Transcript, known: RecalledFacts) -> tuple[str, ...]:
-    """What the soul thought last before these readers, and the matter that it works on or looks out for with them."""
     state = known.own_state
     on_hand = (state.topic, state.task) if state else ()
     matter = " ".join(filter(None, (*on_hand, focus_of(known.thoughts))))
@@ -216,7 +210,6 @@ async def _documents(cycle: Cycle, query: str, around: Sequence[str]) -> tuple[P
 
 
 def _shown_from(transcript: Transcript, soul: Soul, process: str) -> int | None:
-    """The seq of the first turn that the prompt shows; None where it shows none."""
     turns = transcript.turns
     shown = shown_turns([as_memory(turn) for turn in turns], talk_budget(soul, process), soul.budgets.turn)
     return turns[-len(shown)].seq if shown else None

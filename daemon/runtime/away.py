@@ -1,4 +1,4 @@
-"""The one line with which a conversation learns that older messages in it are not answered."""
+"""The line about older messages that are not answered, and the silence or reaction in place of a reply."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from daemon.soul import Soul
 
 
 def away_note(cycle: Cycle) -> AwayNote | None:
-    """The note for messages that became too old, None if there are none or an earlier note speaks of all of them."""
+    """Return the note for messages that became too old, None if an earlier note covers all of them."""
     if not cycle.unanswered:
         return None
     services, newest = cycle.services, cycle.unanswered[-1].perception
@@ -28,14 +28,14 @@ def away_note(cycle: Cycle) -> AwayNote | None:
 
 
 def away_turn(cycle: Cycle, note: AwayNote) -> Turn:
-    """The note as a turn, so that the soul takes part in the thread when the user says it again."""
+    """Return the note as a turn: the soul then takes part in the thread when the user writes again."""
     soul = cycle.soul
     newest = cycle.unanswered[-1].perception
     return Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, note.text, kind=TurnKind.APOLOGY)
 
 
 def away_line(now_ms: int, stale_after: float, words: Words, *, several_readers: bool) -> str:
-    """What is said; times are UTC, with the date where it is not today's."""
+    """Return the line. Times are UTC, with the date where it is not today's."""
     now = datetime.fromtimestamp(now_ms / 1000, UTC)
     before = now - timedelta(seconds=stale_after)
     shown = f"{before:%H:%M}"
@@ -48,9 +48,9 @@ _QUESTION: Final = re.compile(r"[?？؟][\"'”»)\]*_!]*(?=\s|\Z)")  # noqa: RU
 
 
 def silence_of(cycle: Cycle, soul: Soul) -> Silence:
-    """What becomes of it when the soul says nothing to the messages of a cycle.
+    """Return what a silence of the soul to the messages of a cycle means.
 
-    No nod answers a question: a model that forgets its words is asked for them, whatever it thought of the message.
+    No nod answers a question. A model that forgets its words is asked for them, whatever it thought of the message.
     """
     newest = cycle.newest
     if newest.asks_nothing:
@@ -65,7 +65,7 @@ def silence_of(cycle: Cycle, soul: Soul) -> Silence:
 
 
 def nod_of(cycle: Cycle, soul: Soul) -> Nod | None:
-    """The reaction that answers the newest message meant for the soul; None where none can be shown."""
+    """Return the reaction that answers the newest message meant for the soul, None where none can be shown."""
     asked = [one.perception for one in cycle.messages if one.addressed and one.perception.has_message]
     if not asked or not soul.presence.nod or Speaks.of(asked[-1].author) is not Speaks.PERSON:
         return None

@@ -1,4 +1,4 @@
-"""Looks through what is remembered while nobody speaks: each slot once, audience by audience, within a budget."""
+"""Consolidates memory while no user speaks: each slot once, audience by audience, within a budget."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ POLL_S: Final = 2.0
 """Seconds between two looks for a slot, or for an order of another process."""
 
 QUIET_MS: Final = 30 * 60_000
-"""How long nobody may have spoken before a slot begins, or goes on with the next audience."""
+"""Milliseconds without a word of any user before a slot begins, or goes on with the next audience."""
 
 _LOOK_S: Final = 0.5
-_LEARNING_S: Final = 300.0  # that it waits for what was said last to be looked through
+_LEARNING_S: Final = 300.0  # the longest wait for the learning jobs
 _FULL_DISK_S: Final = 60.0
-_MISSED_MS: Final = 86_400_000  # of missed slots, the newest of the last day stands for all
+_MISSED_MS: Final = 86_400_000  # of missed slots only the newest of the last day is done
 _TRIES: Final = 3
 _AGAIN_MS: Final = 10 * 60_000
 
@@ -38,7 +38,7 @@ MakesMind = Callable[[Soul, Callable[[LLMCall], None], Charge, Sequence[Audience
 
 @dataclass(frozen=True, slots=True)
 class NightPlan:
-    """When it is done (a crontab, or `off`; an IANA zone, '' for where most people live), and for how many tokens."""
+    """The schedule (a crontab, or `off`), its IANA zone ('' for where most people live), and the token budget."""
 
     every: str
     zone: str
@@ -47,11 +47,11 @@ class NightPlan:
 
 @dataclass(slots=True)
 class Consolidator:
-    """Consolidates the memory of one soul; several daemons may share one memory.db, and one of them does a slot.
+    """The consolidator of the memory of one soul. Daemons that share one memory.db do each slot once.
 
-    `mind` makes a mind as `CycleServices.mind` does. `sweep` ends visits that fell silent (ms) and queues the look
-    at all that waits to be looked through; `learn` does the next job by which something is learned, and is False when
-    none is due. `has_room`: the disk has space for more than people's words.
+    `mind` makes a mind as `CycleServices.mind` does. `sweep` ends visits that fell silent (ms) and queues all pending
+    looks. `learn` does the next learning job, and is False when none is due. `has_room`: the disk has space for more
+    than people's words.
     """
 
     clock: Clock
@@ -72,7 +72,7 @@ class Consolidator:
             await self.clock.sleep(await self.look())
 
     async def look(self) -> float:
-        """Do what is due; gives the seconds until the next look. Raises StoreError."""
+        """Do what is due, and return the seconds until the next look. Raises StoreError."""
         newest = await self.stores.slots.newest()
         due = await self._due(newest)
         if due is None or not newest.free:
@@ -92,7 +92,7 @@ class Consolidator:
         return POLL_S
 
     async def _due(self, newest: Newest) -> tuple[int, bool] | None:
-        """The time of the slot to begin or to go on with, and whether it was ordered; None for none."""
+        """Return the time of the next slot to work on, and whether it was ordered, None for none."""
         now, every = self.clock.now_ms(), self.plan.every
         if newest.ordered_ms is not None:
             return newest.ordered_ms, True
@@ -105,7 +105,7 @@ class Consolidator:
         if due > now:
             return None
         later = next_slot(every, max(due, now - _MISSED_MS) + 1, zone)
-        while later <= now:  # those that were missed count as one
+        while later <= now:  # missed slots count as one
             due, later = later, next_slot(every, later + 1, zone)
         return due, False
 
@@ -130,7 +130,7 @@ class Consolidator:
             error = await self._consolidate(night)
             failed += bool(error or night.faults)
             down = down or bool(error)
-        again = down and slot.tries + 1 < _TRIES  # what was counted against memories waits for another night
+        again = down and slot.tries + 1 < _TRIES  # faults of memories wait for another night
         await slots.release(slot, done=not again, wait_ms=_AGAIN_MS * 2**slot.tries if again else 0, again=again)
         self.emit("consolidation.done", slot=slot.at_ms, failed=failed, again=again)
 
@@ -144,7 +144,7 @@ class Consolidator:
             await clock.sleep(_LOOK_S)
 
     async def _may_go_on(self, slot: Slot) -> bool:
-        """Whether the next audience may be looked at: people come first. What an admin ordered waits for them here."""
+        """Return whether the next audience may be looked at. People come first, also before an admin's order."""
         while slot.by_hand and not await self.stores.slots.quiet(0):
             await self.clock.sleep(_LOOK_S)
         return self._room() and (slot.by_hand or await self.stores.slots.quiet(QUIET_MS))
@@ -161,7 +161,7 @@ class Consolidator:
         return room
 
     async def _consolidate(self, night: Night) -> str:
-        """All parts for one audience; gives why one failed, which stops no other part and no other audience."""
+        """Do all parts for one audience, and return why one failed. A failure does not stop the rest."""
         error, cut = "", ""
         for name, part in self.parts.items():
             try:

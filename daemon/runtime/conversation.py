@@ -50,14 +50,14 @@ _RESTLESS = 3  # cycles that an edit voided, after which a message is not though
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds from a message's arrival to its end, and that a claim lives without renewal."""
+    """Seconds from a message's arrival to its end, and seconds that a claim lives without renewal."""
 
     cycle: float
     lease: float
 
 
 class ConversationHandler:
-    """Handles claims; a claim guarantees that one conversation is handled by one call at a time."""
+    """The handler of claims. A claim guarantees that one conversation is handled by one call at a time."""
 
     def __init__(
         self, services: CycleServices, deadlines: Deadlines, interrupts: Interrupts, slots: Slots | None = None
@@ -70,10 +70,10 @@ class ConversationHandler:
         self._refusing = asyncio.Lock()  # or two refusals at once would each be the first of the day
 
     async def handle(self, claim: Claim) -> Delivery | None:
-        """Answer, refuse or apologise, and commit; returns the first post, claimed for sending.
+        """Answer, refuse or apologise, and commit. Return the first post, claimed for sending.
 
-        None: this daemon has nothing to send (no reply is due, the claim was lost, or it was given back for a retry).
-        Raises StoreError when memory.db fails and CancelledError after giving the claim back.
+        Return None for nothing to send: no reply is due, the claim was lost, or it was given back for a retry. Raises
+        StoreError when memory.db fails and CancelledError after giving the claim back.
         """
         cycle = Cycle(self._services, claim, new_trace())
         try:
@@ -113,7 +113,7 @@ class ConversationHandler:
             return await self._think(cycle)
 
     async def _pass_on(self, cycle: Cycle) -> Delivery | None:
-        """Say what became of a question to a session; where others read by now, or may, the claim is given back."""
+        """Report on a question to a session. Give the claim back if the readers changed or are unknown."""
         try:
             return await pass_on(cycle)
         except LostLease as lost:
@@ -127,7 +127,7 @@ class ConversationHandler:
             raise
 
     async def _triage(self, cycle: Cycle) -> Triaged:
-        """Ask the gate about the messages, and who reads the reply. Raises what they raise, and LostLease."""
+        """Ask the gate about the messages, and find the readers of the reply. Raises what they raise, and LostLease."""
         claim = cycle.claim
         for row in claim.unreadable:
             self._services.emit("inbox.dead", row=row, reason="the row can't be read")
@@ -141,9 +141,9 @@ class ConversationHandler:
         return triaged
 
     async def park(self, claim: Claim, error: Exception) -> None:
-        """Give a claim back whose handling failed in a way that was not foreseen, and park its messages at last.
+        """Give a claim back whose handling failed unexpectedly, and finally park its messages.
 
-        What the machine lacks is counted against no message.
+        A fault of the machine counts against no message.
         """
         services = self._services
         if of_machine(error):
@@ -192,7 +192,6 @@ class ConversationHandler:
             return await self._end_failed(cycle, error)
 
     async def _end_failed(self, cycle: Cycle, error: Exception) -> Delivery | None:
-        """Say what has to be said in place of the reply that an error prevents."""
         if cycle.is_tick:
             return await self._skip_tick(cycle, "budget" if isinstance(error, CapMet) else "breaker", error)
         if isinstance(error, CapMet):
@@ -205,7 +204,6 @@ class ConversationHandler:
         return await self._apologise(cycle, *apology_for(error))
 
     async def _skip_tick(self, cycle: Cycle, why: Skipped, error: Exception) -> Delivery | None:
-        """End an unasked thought that could not be thought."""
         fields = {"kind": type(error).__name__, **_as_fields(error)}
         self._services.emit("tick.skipped", trace=cycle.trace_id, why=why, **fields)
         dismissal = Dismissal(why, alone=isinstance(error, TickBudgetMet) and error.alone)
@@ -213,7 +211,7 @@ class ConversationHandler:
         return await self._commit_words(cycle, *await words_for_promises(cycle))
 
     async def _think_in_time(self, cycle: Cycle, left: float) -> Delivery | None:
-        """Run the cycle for at most `left` seconds; how it ends tells the slots how the model does."""
+        """Run the cycle for at most `left` seconds, and report the model's health to the slots."""
         try:
             async with (
                 time_limit(self._services.clock, left),
@@ -229,7 +227,7 @@ class ConversationHandler:
         return delivery
 
     def _why_not_think(self, cycle: Cycle, left: float) -> tuple[Sentence, ...] | None:
-        """The apology for messages that are not thought about (again); None when there is time to."""
+        """Return the apology for messages that are not thought about (again), None when there is time to."""
         if any(one.attempts > _CRASHES for one in cycle.messages):
             return (Sentence("what_stumbled"),)
         if left < self._deadlines.cycle / 3 and any(one.voided >= _RESTLESS for one in cycle.messages):
@@ -237,11 +235,11 @@ class ConversationHandler:
         return (Sentence("what_too_much"),) if left <= 0 else None
 
     def _seconds_left(self, cycle: Cycle) -> float:
-        """Seconds until the oldest of the messages has to end.
+        """Return the seconds until the oldest message's deadline.
 
-        They count from its arrival here, from the end of a pause in which the gate could not be asked, or from the
-        start of this daemon. Those of a message read after a gap count from now: its author waits since long before;
-        unless edits voided its cycles, so that those end too.
+        They count from the message's arrival, the end of a pause of the gate, or the start of this daemon. A message
+        read after a gap counts from now, since its author has waited long anyway. If edits voided its cycles it counts
+        as the others, to end some day.
         """
         now = self._services.clock.now_ms()
         waited = [0] + [now - self._counts_from(one) for one in cycle.messages if _counts_at_all(one)]
@@ -265,16 +263,16 @@ class ConversationHandler:
             return None
 
     async def _put_off(self, cycle: Cycle) -> Delivery | None:
-        """Too many conversations of the user wait already: say so, in each further one, without a model call."""
+        """Say, without a model call, that too many conversations of the user wait already."""
         reason = "too many conversations of the user waited"
         cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(reason) for one in cycle.messages}}
         self._services.emit("inbox.crowded", conversation=str(cycle.claim.conversation), author=cycle.newest.author)
         return await self._commit_words(cycle, cycle.words.say("crowded"), ())
 
     async def _end_without_thought(self, cycle: Cycle, triaged: Triaged) -> Delivery | None:
-        """No message may be answered: commit a refusal where one is due, and an end for an open draft.
+        """Commit a refusal where one is due, and an end for an open draft: no message may be answered.
 
-        An approved action whose approver may not be answered, or whose approval is too old, is reported as not done.
+        An approved action is reported as not done if its approver may not be answered, or it is too old.
         """
         if (paused := await pause_refused(cycle)) is not None:
             return paused.delivery
@@ -287,7 +285,7 @@ class ConversationHandler:
             return await self._commit_words(cycle, refusal or "".join(outcomes).strip() or gone, ())
 
     async def _is_refused_quietly(self, claim: Claim, triaged: Triaged, said: str) -> bool:
-        """Show a refusal to its user alone, and in a room only once a day: the others need not read it each time."""
+        """Show a refusal to its user alone, and in a room only once a day, to spare other users."""
         refused = [one for one in claim.messages if one.id in triaged.dismissed]
         if not triaged.refusal or not refused or claim.draft is not None:
             return False
@@ -310,9 +308,9 @@ class ConversationHandler:
         return await self._end_unanswered(cycle, apology, what)
 
     async def _end_unanswered(self, cycle: Cycle, sorry: str, why: str) -> Delivery | None:
-        """Reply with these words and the text of a due event; for a silence timer and a program there is none.
+        """Reply with these words and the text of a due event. A silence timer and a program get no reply.
 
-        Where there is nothing to say, the messages are kept as said.
+        Without words to say, the messages are kept as said.
         """
         newest, words = cycle.newest, cycle.words
         if newest.asks_nothing:
@@ -337,9 +335,9 @@ class ConversationHandler:
         return f"\n\n_({status_sentence(known, words)})_" if known is not None else ""
 
     async def _commit_words(self, cycle: Cycle, say: str, turns: tuple[Turn, ...]) -> Delivery | None:
-        """Commit words of the daemon's own; without a message left to answer they end the open draft.
+        """Commit words of the daemon's own. Without a message left to answer they end the open draft.
 
-        What they quote of a scheduled event is the soul's text, so that they are filtered as a reply is.
+        They may quote the soul's text of a scheduled event, so they are filtered as a reply is.
         """
         parts = cycle.channel.split(say, cycle.claim.conversation, cycle.hosts) if say else ()
         effect = effect_of_words(cycle, parts, turns)
@@ -375,5 +373,5 @@ def _counts_at_all(message: InboxMessage) -> bool:
 
 
 def _as_fields(error: Exception) -> dict[str, object]:
-    """An error as fields of an event: our own as its reason, any other whole, which the log shortens."""
+    """Return an error as fields of an event: our own as its reason, any other whole, which the log shortens."""
     return {"reason": str(error)} if isinstance(error, DaemonError) else {"error": error}

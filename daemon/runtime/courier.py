@@ -1,4 +1,4 @@
-"""Sends posts from the outbox, each exactly once: an uncertain one is looked up before it is sent again."""
+"""Sends posts from the outbox, each exactly once: an uncertain post is looked up before it is sent again."""
 
 import asyncio
 from collections.abc import Callable
@@ -26,19 +26,19 @@ from daemon.memory.queues.stops import STOPPED
 from daemon.memory.records import Delivery
 
 _LONGEST_PAUSE = 60.0
-_MANY = 10  # attempts after which pauses grow no more
-_NOTE_SECONDS = 7 * 86_400.0  # a note about a post waits for its first chance as long as this
-_DRAFT_TRIES = 10  # tries to finish a draft that the platform answered but did not do, or
-_DRAFT_SECONDS = 600.0  # the age of a draft with one such try, after which its text is posted anew
+_MANY = 10  # attempts after which pauses stop growing
+_NOTE_SECONDS = 7 * 86_400.0  # the longest wait of a note about a post
+_DRAFT_TRIES = 10  # the most tries to finish a draft that the platform answered in vain
+_DRAFT_SECONDS = 600.0  # the age of a draft with one such try, after which its text is posted again
 
 
 class Courier:
-    """Sends claimed posts.
+    """The sender of claimed posts.
 
     A post that may have been sent is looked up after `in_doubt` seconds. A post older than `stale_after` seconds
-    expires instead of being sent. A claim older than a quarter of its `lease` is not used any more; one request may
-    take half of the lease. `words_in` gives the words of a language for buttons and for the daemon's own notes, which
-    wait in English.
+    expires instead of being sent. A claim older than a quarter of its `lease` is not used any more. One request may
+    take half of the lease. `words_in` returns the words of a language for buttons and for the daemon's own notes,
+    which wait in English.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class Courier:
         self._in_doubt = in_doubt
         self._stale_after = stale_after
         self._lease = lease
-        self._alarmed = False  # whether the admin was told that the platform takes no post without their help
+        self._alarmed = False  # whether the admin was alerted that posting needs their help
 
     async def deliver(self, delivery: Delivery) -> bool:
-        """Try a claimed post once; True when it is settled, False when it is tried again later.
+        """Try a claimed post once. Return True when it is settled, False when it is tried again later.
 
-        A failure of any kind ends nothing else: one that was not foreseen is counted, and the third parks the post.
-        Raises StoreError, and what says that the machine lacks something, alone.
+        An unexpected failure is counted, and the third parks the post. Only StoreErrors and faults of the machine are
+        raised.
         """
         try:
             return await self._guarded(delivery)
@@ -107,7 +107,7 @@ class Courier:
         return replace(post, words=words, body=body)
 
     async def _prepared(self, delivery: Delivery) -> Post | None:
-        """The post to send now; None when it was sent already, is too old, or has lost its words."""
+        """Return the post to send now, None when it was sent already, is too old, or has lost its words."""
         post = delivery.post
         if post.revises is None and (delivery.doubtful or (post.draft_lost and post.draft is None)):
             if not delivery.doubtful and self._is_hopeless(delivery):
@@ -123,7 +123,7 @@ class Courier:
         return await self._still_due(delivery, post)
 
     async def _still_due(self, delivery: Delivery, post: Post) -> Post | None:
-        """A post that was surely not sent, as it is to be sent now; None when it is not to be sent any more."""
+        """Return a post that was surely not sent, as it should be sent now, None if it should not be sent."""
         if post.withdrawn:
             return await self._withdrawn(delivery, post)
         if delivery.emptied and post.nod is None:
@@ -141,7 +141,7 @@ class Courier:
         return await self._unless_quiet(delivery, post)
 
     async def _unless_quiet(self, delivery: Delivery, post: Post) -> Post | None:
-        """A post that nobody asked for, unless quiet hours began meanwhile: a promised one waits for their end."""
+        """Return the post, unless quiet hours have begun. Then drop an unasked post, and postpone a promised one."""
         now = self._clock.now_ms()
         if (over := delivery.quiet.over(now)) <= now:
             return post
@@ -197,7 +197,7 @@ class Courier:
         return False
 
     async def _refused(self, delivery: Delivery, post: Post, refusal: ChannelRefused) -> bool:
-        """A refused draft or revision is posted anew at once; a post is dead, and a note stands in its place."""
+        """Post a refused draft or revision as a new message. Replace any different refused post by a note."""
         if _changes_a_message(post):
             await self._anew(delivery, post, refusal.message)
             await self._outbox.postpone(delivery, 0, doubtful=False, reason=refusal.message)
@@ -218,9 +218,9 @@ class Courier:
         return False
 
     async def _still_in_doubt(self, delivery: Delivery, doubt: DeliveryUncertain) -> bool:
-        """The platform's history is unreadable: try again later, and at last settle the post as unknown.
+        """Try again later while the platform's history is unreadable, and finally settle the post as unknown.
 
-        A post that was surely not sent, of which only a draft may be visible, is posted without it in the end.
+        If only a draft of the post may be visible, the post is finally sent without the draft.
         """
         closed = isinstance(doubt, HistoryClosed)
         if not delivery.doubtful:
@@ -236,7 +236,7 @@ class Courier:
         return True
 
     async def _give_up(self, delivery: Delivery, state: str, reason: str, note: Note) -> None:
-        """Settle a post that won't be sent, with a note in its place; without one where no one waits for it."""
+        """Settle a post that won't be sent, with a note in its place if a user waits for it."""
         if delivery.unasked:
             await self._outbox.drop(delivery, reason)
         else:
@@ -252,7 +252,7 @@ class Courier:
         return tries >= _DRAFT_TRIES or (tries > 0 and self._age(delivery) >= _DRAFT_SECONDS)
 
     def _is_too_old(self, delivery: Delivery) -> bool:
-        """Whether a post is not sent any more; one that waited for the end of quiet hours has its time after them."""
+        """Return whether a post is too old to send. Its time begins after the quiet hours that it waited for."""
         lives_ms = (max(self._stale_after, _NOTE_SECONDS) if delivery.note else self._stale_after) * 1000
         until = delivery.created_ms + lives_ms
         over = delivery.quiet.over(int(until))

@@ -27,14 +27,14 @@ from daemon.runtime.sensing import tell_others, with_notes_heard
 from daemon.soul_engine import turns_read
 
 _MAY_BE_SILENT = frozenset({Modality.TIME, Modality.EVENT, Modality.SENSE})
-"""Perceptions that nobody waits to be answered."""
+"""The perceptions that no user expects an answer to."""
 
 
 async def run_cycle(cycle: Cycle) -> Delivery | None:
-    """Recall, think, speak, commit; returns the first post, claimed for sending.
+    """Recall, think, speak and commit. Return the first post, claimed for sending.
 
-    Raises ModelError when the mind fails, LostLease, Superseded or ReadersChanged when the commit is refused; nothing
-    is stored then.
+    Raises ModelError when the mind fails, and LostLease, Superseded or ReadersChanged when the commit is refused.
+    Nothing is stored then.
     """
     services = cycle.services
     if (brought_up := await bring_up_apart(cycle)) is not None:
@@ -92,7 +92,7 @@ async def _in_parts(cycle: Cycle, motor: Motor) -> tuple[tuple[str, ...], tuple[
 
 
 async def _tell_of_memory(cycle: Cycle, motor: Motor) -> None:
-    """Say below a person's first reply in a direct message that the soul remembers, and how to stop it."""
+    """Say below a person's first reply in a DM that the soul remembers, and how to stop it."""
     newest, services = cycle.newest, cycle.services
     if not (
         services.tells_of_memory and newest.place is Place.DM and newest.modality is Modality.WORDS and motor.reply
@@ -128,7 +128,7 @@ def _tell_of_thoughts(cycle: Cycle, effect: CycleEffect) -> None:
 
 
 def _require_visible(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> None:
-    """Raises MalformedReply where people who wait for words would see nothing."""
+    """Raise MalformedReply where people who wait for words would see nothing."""
     may_be_silent = motor.silence is not Silence.REFUSED or cycle.newest.modality in _MAY_BE_SILENT
     if not (parts and _is_visible(motor.reply)) and (motor.reply or not may_be_silent):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
@@ -139,7 +139,7 @@ def _is_visible(reply: str) -> bool:
 
 
 def _speech(cycle: Cycle) -> Speech | None:
-    """A new draft of the reply; None where an earlier attempt left one open, which the courier finishes instead."""
+    """Begin a draft of the reply. Return None where one is open already, which the courier finishes."""
     if cycle.claim.draft is not None:
         return None
     conversations, newest = cycle.services.conversations, cycle.newest

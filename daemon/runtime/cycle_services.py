@@ -47,28 +47,27 @@ from daemon.soul import Soul
 from daemon.soul_engine import build_prompt
 
 _KEPT: Final = 2_000
-_ASKED: Final = 10  # ids of one prompt, the newest; each may be one more question to the platform, whoever wrote it
+_ASKED: Final = 10  # newest ids of one prompt; each may cost one question to the platform
 
 
 class PromptNames:
-    """Names as they were last learned, for all prompts of this daemon."""
+    """The names of users and channels as they were last learned, for all prompts of this daemon."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._names = Lru[str, str](_KEPT)
 
     async def learn(self, texts: Iterable[str]) -> None:
-        """Ask the platform for the names in texts; what it doesn't say in a moment stays as it is known."""
+        """Ask the platform for the names in texts. Names that take longer than a moment stay as they are known."""
         wanted = ids_in(texts)[-_ASKED:]
         if wanted:
             self._names.update(await self._channel.names_of(wanted))
 
     def in_reply(self, reply: str) -> str:
-        """A reply in which known names stand for the ids that a model wrote: they read well, and call no one."""
+        """Replace the ids in a reply by known names, which are readable and notify no user."""
         return with_names(reply, self._names)
 
     def shown(self, prompt: Prompt) -> Prompt:
-        """A prompt in which names stand for ids."""
         return replace(
             prompt,
             system=tuple(replace(one, text=with_names(one.text, self._names)) for one in prompt.system),
@@ -82,7 +81,7 @@ MONOLOGUE = "internal_monologue"
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Ms of silence after which a visit ends, dormancy begins, and it learns; and the cap on scheduled intentions."""
+    """The milliseconds of silence that end a visit or begin dormancy or learning, and the cap on intentions."""
 
     visit_timeout_ms: int
     dormancy_timeout_ms: int
@@ -94,19 +93,16 @@ class Timing:
 class CycleServices:
     """One soul's model, channels, clock, log, mental processes and stores.
 
-    `limits` gives the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
-    `link_hosts`. `surfacing` finds what may be remembered before a
-    reply, and when somebody looks for something; `reasons` leads from a reply back to it.
-    `contexts` are what souls share; all souls of this daemon know the `shared_keys`; `news` tells of a change;
-    `at_work` shows them what the soul does, `notes` are those between it and them, `wake` has their souls look for one;
-    `events` are those of programs; `asking` are the sessions of Claude Code that people run, and the questions to them,
-    `pairings` the codes by which their machines get keys, `names` those of people and channels that prompts show for
-    ids.
-    `known` and `standing` are what is known of people and what they decided of it; `forgetting` forgets them. `wishes`
-    are what a message may call for besides a reply. `tells_of_memory`: people learn in their first direct message that
-    the soul remembers. `doubts` are the messages for which it is not known yet who reads the answer. `till` pays for
-    model calls; `tick_budget` is for unasked ones, None where the soul makes none. In people's `quiet_hours` nothing is
-    said unasked. `labels` say in three words what a percept is about.
+    `limits` returns the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
+    `link_hosts`. `surfacing` finds memories before a reply and for a search, and `reasons` leads from a reply back to
+    them. `contexts` are what souls share under the `shared_keys`, and `news` signals a change. `at_work` shows what
+    this soul does. `notes` are those between souls, and `wake` makes the dispatchers look for one. `events` are those
+    of programs. `asking` are people's sessions of Claude Code and the questions to them. `pairings` are the codes by
+    which their machines get keys. `names` replaces ids in prompts. `known` and `standing` are what is known of people
+    and what they decided about it. `forgetting` erases people. `wishes` are what a message may call for apart from a
+    reply. `tells_of_memory`: people learn in their first DM that the soul remembers. `till` pays for model calls,
+    `tick_budget` for unasked ones, None where the soul makes none. In people's `quiet_hours` nothing is said unasked.
+    `labels` describe a percept in three labels.
     """
 
     llm: LLM
@@ -168,15 +164,14 @@ class CycleServices:
         audiences: Sequence[Audience],
         nonce: str,
     ) -> Mind:
-        """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded.
+        """Make a mind for one cycle or job. Prompts keep the soul's budgets, and each call is logged and recorded.
 
-        `charge` says for whom it thinks, who is charged for it. `audiences` are whose words the prompts hold, the
-        conversation's own first; `nonce` is the code of its fences.
-        Raises StoreError.
+        `charge` names the payer. The prompts hold words of `audiences`, the conversation's own first. `nonce` is the
+        code of its fences. Raises StoreError.
         """
         audience, *rooms = audiences
         models = {model for role in ModelRole for model in self.llm.candidates(role, audience)}
-        models |= {self.llm.model_for(role) for role in ModelRole}  # one that is down may be asked again meanwhile
+        models |= {self.llm.model_for(role) for role in ModelRole}  # a model that is down may be tried again
         steps = self.llm.step_models()
         models |= set(steps.values())
         habits = await self.model_habits.of(*sorted(models))
@@ -202,7 +197,7 @@ class CycleServices:
 
 
 def log_call(call: LLMCall, emit: Emit) -> None:
-    """Log a finished model call; the log level decides how much of its text is shown (seed 000)."""
+    """Log a finished model call. The log level decides how much of its text is shown (seed 000)."""
     if call.step == MONOLOGUE:
         emit("monologue.thought", trace=call.trace_id, monologue=call.response)
     emit(
@@ -226,7 +221,6 @@ def log_call(call: LLMCall, emit: Emit) -> None:
 
 
 def log_standby(call: LLMCall, first: str, emit: Emit) -> None:
-    """Log that a second model answered for a role or a step in place of its first one."""
     if call.model != first and call.outcome == "ok":
         emit("model.stood_in", role=call.role, model=call.model, instead_of=first, step=call.step, trace=call.trace_id)
 

@@ -1,4 +1,4 @@
-"""One claimed conversation on its way through a cycle: the messages to answer and the model calls made for them."""
+"""The state of one claimed conversation in a cycle: the messages to answer and the model calls made for them."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -41,31 +41,28 @@ from daemon.soul_engine import integrate
 
 
 class ReadersUnknown(NotDelivered):
-    """It is not known just now who reads along; the message waits as it does for the gate."""
+    """The readers are unknown at the moment. The message waits as it does for the gate."""
 
 
 @dataclass(slots=True)
 class Cycle:
-    """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
+    """A claim with the messages that the gate let in, oldest first, and the dismissed ones, by row id.
 
-    `unanswered` are those of the dismissed that became too old while the daemon was away.
-    `dates` are the times (ms, UTC) that the daemon shows in the reply, by how they read in the asker's zone.
-    A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
-    so that their cost is stored however the cycle ends. `hosts` are those that the reply may link to. `outsider_spoke`:
-    a user who isn't a full member wrote in this conversation, now or ever, so that its readers are never again taken
-    for members alone. `found` is what a search found for this reply, which may cite it. `show_status` changes what is
-    shown while the soul thinks, `does` what others see it do.
-    `nonce` fences others' words in prompts. `paused` are those of its people of whom
-    nothing is to be remembered. `tells`: this reply is the first that says to its reader that they are remembered.
+    A running process may absorb new messages: then the claim and its messages grow. `unanswered` are the dismissed
+    messages that became too old while the daemon was away. `calls` collects the model calls, to store their cost
+    however the cycle ends. `hosts` are those that the reply may link to. `outsider_spoke`: a user who isn't a full
+    member wrote here, now or ever. The readers then never count as members alone. `found` is what a search found for
+    this reply, which may cite it. `show_status` changes the status shown to users, `does` what the soul is shown to
+    do. `nonce` fences others' words in prompts. `paused` are people here of whom nothing may be remembered. `tells`:
+    this reply is the first that says to its reader that they are remembered.
+
     `files` came with its messages, `earlier_files` earlier in the talk. `known_facts` are the ids of the facts about
-    people that its prompt holds.
-    `memory_read_at` is the newest change of words before memory was read for a whole thought, `saw` are the ids of all
-    that stands in its prompts from elsewhere; `at_hand` is what the soul holds there. `holds_earlier`: earlier words
-    there were said to fewer than read it now, so that nothing that is thought on them is kept for these.
-    `used_tools` are the names of the tools that it used with success.
-    `cap_shown_day` is the day of a cap of which this cycle speaks.
-    `linked` are the messages that its
-    words link to. `speech` shows the reply while it grows. `soul` is as its files were when the cycle began.
+    people in its prompt. `memory_read_at` is the newest change of words before memory was read for a whole thought.
+    `saw` are the ids of all that its prompts hold from elsewhere. `at_hand` is what the soul holds there.
+    `holds_earlier`: earlier words there had fewer readers, so the present readers get no thoughts about them.
+    `used_tools` are the names of successful tools. `dates` are the times (ms, UTC) in the daemon's lines, by their
+    text in the asker's zone. `cap_shown_day` is the day of a cap of which this cycle speaks. `linked` are the messages
+    that its words link to. `speech` shows the reply while it grows. `soul` is as its files were when the cycle began.
     """
 
     services: CycleServices
@@ -157,15 +154,15 @@ class Cycle:
             await self.speech.show(task)
 
     async def show_done(self, sentence: str, count: int) -> None:
-        """Show as a count alone what was found for the answer, since its readers may not know all of it; 0: nothing."""
+        """Show only the number of findings, since the readers may not know all of them. Show nothing for 0."""
         if count:
             await self.show(Task(sentence, self.words.say(sentence, count=count), TaskState.COMPLETE))
 
     async def find_readers(self) -> None:
-        """Ask who reads here, and give the claim the audience that is true now. Raises LostLease.
+        """Ask for the readers here, and correct the audience of the claim. Raises LostLease.
 
-        Where more may read by now, as in a channel that was private, words that are said there again give the talk to
-        them; no timer, and no thought of the soul's own.
+        If more people may read now, as in a channel that was private, new words give the talk to them. Timers and
+        unasked thoughts don't.
         """
         self._readers = await self._ask_readers()
         audience, before = self._readers.audience, self.claim.audience
@@ -176,7 +173,7 @@ class Cycle:
             self.claim = await self.services.conversations.correct_audience(self.claim, audience)
 
     async def require_same_readers(self) -> None:
-        """Raises ReadersChanged when somebody reads along by now who may not know what this cycle has gathered."""
+        """Raise ReadersChanged when a new reader may not know what this cycle has gathered."""
         now = await self._ask_readers()
         if now.exclude_what(self.readers):
             raise ReadersChanged(
@@ -184,7 +181,7 @@ class Cycle:
             )
 
     def require_known_readers(self) -> None:
-        """Raises ReadersUnknown while the platform can't say who reads here."""
+        """Raise ReadersUnknown while the platform can't say who reads here."""
         if self.readers.unproven:
             raise ReadersUnknown("the platform can't say just now who reads there")
 
@@ -194,14 +191,14 @@ class Cycle:
         return found.before_outsiders() if self.outsider_spoke else found
 
     def usage(self) -> tuple[int, float]:
-        """Tokens and US dollars spent so far; a call of unknown price counts with the most that it can have cost."""
+        """Return the tokens and US dollars spent so far. An unknown price counts as the highest possible."""
         return sum(one.tokens_in + one.tokens_out for one in self.calls), sum(one.cost_usd or 0 for one in self.calls)
 
     async def absorb_new_messages(self, memory: WorkingMemory) -> WorkingMemory:
-        """Add the messages that arrived meanwhile and pass the gate.
+        """Add the new messages that pass the gate, and return the memory with them.
 
-        Returns the memory with the new perceptions; to an unasked thought nothing is added, as it answers no one and is
-        cut by words. Raises LostLease, and ReadersChanged as `require_same_readers`.
+        An unasked thought gets none, since it answers no message and is cut by words. Raises LostLease, and
+        ReadersChanged as `require_same_readers`.
         """
         if self.is_tick:
             return memory
@@ -226,7 +223,7 @@ class Cycle:
 
 
 def new_trace() -> str:
-    """A short id that ties a cycle's rows, log lines and apologies together."""
+    """Return a short id that ties a cycle's rows, log lines and apologies together."""
     return secrets.token_hex(6)
 
 
@@ -234,7 +231,7 @@ _RAN: Final = ("stay", "move", "return")  # acts by which a process that ran end
 
 
 def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcript) -> CycleThoughts | None:
-    """The thoughts of a cycle with all that they saw; None where it thought nothing."""
+    """Return the thoughts of a cycle with all that they saw, None where it thought nothing."""
     thoughts = motor.thoughts
     if not thoughts or not thoughts[-1].spoke:  # it only looked something up, and another step spoke
         thoughts += _of_another_step(cycle, motor, run)
@@ -252,26 +249,23 @@ def thoughts_of(cycle: Cycle, motor: Motor, run: ProcessRun, transcript: Transcr
 
 
 def stale_goals_shown(cycle: Cycle) -> tuple[StaleShown, ...]:
-    """What is to be noted where a thought or an answer had a prompt that showed goals that were long untouched."""
     stale = tuple(one.id for one in cycle.at_hand.goals if one.stale)
     answered = stale and (cycle.is_tick or cycle.newest.modality is Modality.WORDS)
     return (StaleShown(cycle.claim.conversation.soul, stale),) if answered else ()
 
 
 def intentions_come_back(cycle: Cycle) -> tuple[IntentionsCameBack, ...]:
-    """What is to be noted where a prompt showed what the soul had meant to do by now: it is told once."""
     ids = tuple(one.id for one in cycle.at_hand.intended)
     return (IntentionsCameBack(ids),) if ids and cycle.newest.modality is Modality.WORDS else ()
 
 
 def readings_perceived(cycle: Cycle) -> tuple[ReadingsPerceived, ...]:
-    """What is to be noted where a prompt showed what reached the senses: it is perceived once."""
     sensed = cycle.at_hand.sensed
     return (ReadingsPerceived(sensed, cycle.trace_id),) if sensed.readings or sensed.dropped else ()
 
 
 def _of_another_step(cycle: Cycle, motor: Motor, run: ProcessRun) -> tuple[NewThought, ...]:
-    """A reply's private thought, a poem, or what a run of the autonomous loop said, in the form of a whole thought."""
+    """Return a reply's private thought, a poem, or what the autonomous loop said, in the form of a whole thought."""
     monologue = motor.annotations.get(MONOLOGUE)
     inner = monologue.strip() if isinstance(monologue, str) else ""
     if not (inner or motor.said):
@@ -291,6 +285,6 @@ def _of_another_step(cycle: Cycle, motor: Motor, run: ProcessRun) -> tuple[NewTh
 
 
 def thinking_process(run: ProcessRun) -> str:
-    """The mental process in which a perception was thought about last, also where it hands back or moves on then."""
+    """Return the mental process that thought about a perception last, even if it handed back or moved on then."""
     ran = (one.origin for one in reversed(run.path) if one.act in _RAN)
     return next(ran, run.state.process)

@@ -33,11 +33,10 @@ _PAUSE_AFTER_FAILURE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Lane(Generic[Row, Result]):
-    """One queue of one soul: how a row is claimed, when the next one is due (ms), and what is done with it.
+    """One queue of one soul: how a row is claimed, when the next one is due (ms), and its work.
 
     `work` occupies one of the `slots`. When it ends, `bell` and the bells in `wakes` ring, since there may be more to
-    do; then `after` takes its result, without a slot. `park` takes a row whose work failed in a way that was not
-    foreseen.
+    do. Then `after` takes its result, without a slot. `park` takes a row whose work failed unexpectedly.
     """
 
     name: str
@@ -69,12 +68,12 @@ def lanes_of_soul(
     may_tick: Callable[[], bool] = lambda: False,
     quiet: QuietHours = NEVER_QUIET,
 ) -> tuple[AnyLane, ...]:
-    """One soul's conversations (as many at once as there are `slots`), those that are overdue, posts, jobs and titles.
+    """Return one soul's lanes: conversations, overdue ones, posts, jobs, titles and ticks.
 
-    What it thinks by itself, while it `may_tick`, takes none of those slots, and waits in `quiet` hours to say it.
-
-    `deadline` is the number of seconds that a message may wait for a slot; then it ends without one. `bell` rings when
-    a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something.
+    As many conversations run at once as there are `slots`. Unasked thoughts (ticks) run while the soul `may_tick`,
+    take none of those slots, and wait in `quiet` hours. `deadline` is the number of seconds that a message may wait
+    for a slot before it ends without one. `bell` rings when a message arrives. `alarm` rings when a conversation ends,
+    which may have scheduled something.
     """
     waiting, outbox = store.conversations, store.outbox
     posts = Lane("posts", outbox.claim_next, outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
@@ -82,7 +81,7 @@ def lanes_of_soul(
     jobs = Lane("jobs", store.jobs.claim_next, store.jobs.next_due_ms, do_job, asyncio.Semaphore(_JOBS))
 
     async def send(delivery: Delivery | None) -> None:
-        """Send the parts of a reply one after the other; parts that have to wait are left to the outbox's lane."""
+        """Send the parts of a reply one after the other. Parts that have to wait are left to the outbox's lane."""
         try:
             while delivery is not None and await courier.deliver(delivery) and not delivery.post.last:
                 delivery = await store.outbox.claim_next(str(delivery.post.conversation))
@@ -115,7 +114,7 @@ def lanes_of_soul(
 
 
 def _ticks(store: Store, handler: ConversationHandler, may_tick: Callable[[], bool], quiet: QuietHours) -> AnyLane:
-    """What the soul thinks by itself, one at a time; while it may not, what it promised before."""
+    """Return the lane of unasked thoughts, one at a time. While the soul may not tick, only promises are kept."""
     return Lane(
         "ticks",
         lambda: store.ticks.claim_next(quiet, owed_alone=not may_tick()),
@@ -127,13 +126,12 @@ def _ticks(store: Store, handler: ConversationHandler, may_tick: Callable[[], bo
 
 
 def ring(lanes: Iterable[AnyLane]) -> None:
-    """Have lanes look for work now."""
     for lane in lanes:
         lane.bell.ring()
 
 
 class Dispatcher:
-    """Serves all lanes of all souls of one daemon."""
+    """The server of all lanes of all souls of one daemon."""
 
     def __init__(self, lanes: Sequence[AnyLane], clock: Clock, emit: Emit) -> None:
         self._lanes = lanes
@@ -145,16 +143,15 @@ class Dispatcher:
         self._stopping = False
 
     async def run(self) -> None:
-        """Work until cancelled. No error of a row's work ends anything, except one that ends the daemon."""
+        """Work until cancelled. Only an error that ends the daemon ends this; other errors of a row's work don't."""
         async with alongside(*(self._serve(lane) for lane in self._lanes[1:])):
             await self._serve(self._lanes[0])
 
     def look_again(self) -> None:
-        """Have every lane look for work now."""
         ring(self._lanes)
 
     async def drain(self, seconds: float) -> bool:
-        """Claim nothing more and wait for active work; True when all of it ended in time."""
+        """Claim nothing more and wait for active work. Return True when all of it ended in time."""
         self._stopping = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -177,13 +174,11 @@ class Dispatcher:
         return due is not None and not self._stopping and due <= self._clock.now_ms()
 
     def _until(self, due: int | None) -> float:
-        """Seconds to wait for the next row that falls due."""
         if due is None or self._stopping:
             return POLL
         return min(POLL, max(0.005, (due - self._clock.now_ms()) / 1000))
 
     async def _start_next(self, lane: AnyLane, group: asyncio.TaskGroup) -> bool:
-        """Claim a row once a slot is free and start its work; False when there was none."""
         row = await self._with_slot(lane)
         if row is not None:
             self._began()
@@ -191,7 +186,7 @@ class Dispatcher:
         return row is not None
 
     async def _with_slot(self, lane: Lane[Row, Result]) -> Row | None:
-        """Take a slot and claim a row; the slot stays taken only if there is one."""
+        """Take a slot and claim a row. The slot stays taken only if there is one."""
         await lane.slots.acquire()
         row = None
         try:
@@ -210,9 +205,9 @@ class Dispatcher:
             self._ended()
 
     async def _guarded(self, lane: Lane[Row, Result], row: Row) -> None:
-        """Do a row's work; when memory.db fails, the lease runs out and the row is claimed again.
+        """Do a row's work. When memory.db fails, the lease runs out and the row is claimed again.
 
-        The last line for rows: any other error is told, and the row counts it or is parked.
+        Any other error is reported, and the row counts it or is parked.
         """
         try:
             try:

@@ -1,4 +1,4 @@
-"""Builds the one value that a cycle commits: turns, posts, states, intentions, jobs."""
+"""Builds the one value that a cycle commits (turns, posts, states, intentions, jobs), and the words of apologies."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import transcript_window
 
 MOODS_EVERY = 3
-"""Replies without checks of their own from one question about the soul's mood to the next."""
+"""The number of replies without checks from one question about the soul's mood to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Thinking:
 def effect_of_cycle(
     cycle: Cycle, thinking: Thinking, parts: tuple[str, ...], files: tuple[ReplyFile, ...] = ()
 ) -> CycleEffect:
-    """The effect of a cycle that thought; `parts` are its reply, cut to the channel's size, `files` come behind."""
+    """Build the effect of a cycle that thought, with its reply in `parts`, followed by `files`."""
     soul, motor, claim, newest = thinking.soul, thinking.motor, cycle.claim, cycle.newest
     turns = turns_of(cycle)
     if turns and newest.modality is Modality.WORDS:
@@ -128,7 +128,7 @@ def effect_of_cycle(
 
 
 def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...]) -> CycleEffect:
-    """The effect of a cycle that ends with these words and thought nothing; without words it ends an open draft.
+    """Build the effect of a cycle that thought nothing and ends with these words. Without words it ends an open draft.
 
     The conversation's state stays as it is, and the visit goes on where there are turns.
     """
@@ -169,7 +169,6 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
 
 
 def _permissions_lapse(cycle: Cycle, turns: tuple[Turn, ...]) -> tuple[PermissionLapses, ...]:
-    """What was allowed by decisions that end in an apology, before anything was done."""
     if all(turn.kind is not TurnKind.APOLOGY for turn in turns):
         return ()
     allowed = (one for one in cycle.perceptions if one.modality is Modality.DECISION and one.params.get("approved"))
@@ -177,12 +176,11 @@ def _permissions_lapse(cycle: Cycle, turns: tuple[Turn, ...]) -> tuple[Permissio
 
 
 def _note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
-    """What is known of the visit; where no person speaks there is none."""
     return NO_NOTE if cycle.paused or _unposted(cycle) else note_of_visit(cycle, soul, state)
 
 
 def _unposted(cycle: Cycle) -> bool:
-    """Whether no platform shows this conversation: a reply to a soul is a note, an inner room is silent."""
+    """Return whether no platform shows this conversation: a reply to a soul is a note, an inner room is silent."""
     return among_souls(cycle) or is_inner(cycle.claim.conversation)
 
 
@@ -192,13 +190,11 @@ def _spoken_by(calls: Sequence[LLMCall]) -> str:
 
 
 def _private(cycle: Cycle, motor: Motor) -> JSONObject:
-    """What is stored privately with the reply; with a thought, before whom it was thought."""
     readers = thought_for(cycle.heard_by) if MONOLOGUE in motor.annotations else {}
     return {**motor.annotations, **readers}
 
 
 def turns_of(cycle: Cycle) -> tuple[Turn, ...]:
-    """The messages of a cycle as turns, of users and of sessions."""
     words = [one for one in cycle.perceptions if one.modality is Modality.WORDS]
     return tuple(
         Turn(Speaks.of(one.author), one.author, one.name, one.ts, one.content, passing=one.author in cycle.paused)
@@ -207,7 +203,7 @@ def turns_of(cycle: Cycle) -> tuple[Turn, ...]:
 
 
 def newer_than(perception: Perception) -> str:
-    """A platform ts that is surely older than the reply; an event without a message has a ts of our own clock."""
+    """Return a platform ts surely older than the reply. Events without a message have a ts of our clock."""
     if perception.has_message:
         return perception.ts
     return f"{max(0.0, float(perception.ts) - CLOCKS_DIFFER_S):.6f}"
@@ -222,7 +218,7 @@ def _visit_state(
 
 
 def _asked_for(motor: Motor, perceptions: Sequence[Perception]) -> tuple[NewIntention, ...]:
-    """The new intentions, each with the ts of the messages that asked for it: deleting one cancels the intention."""
+    """Return the new intentions with the ts of the messages that asked for them: deleting one cancels the intention."""
     messages = [one.ts for one in perceptions if one.modality is Modality.WORDS]
     return tuple(replace(one, params={**one.params, ASKED_IN: messages}) for one in motor.intentions)
 
@@ -230,7 +226,7 @@ def _asked_for(motor: Motor, perceptions: Sequence[Perception]) -> tuple[NewInte
 def _idle(
     soul: Soul, timing: Timing, visit_state: VisitState, newest: Perception, now_ms: int
 ) -> tuple[NewIntention, ...]:
-    """The timer for the next silence: dormancy after a message, the end of the visit after dormancy."""
+    """Return the timer for the next silence: dormancy after a message, the end of the visit after dormancy."""
     if newest.modality in {Modality.NOTE, Modality.EVENT, Modality.SENSE}:
         return ()
     if newest.modality is not Modality.TIME:
@@ -247,9 +243,9 @@ def _idle(
 
 
 def _jobs(thinking: Thinking, turns: Sequence[Turn]) -> tuple[str, ...]:
-    """The soul's subprocesses that have work, in its order; the reply's own checks spare the others a model call.
+    """Return the soul's subprocesses that have work, in its order. The reply's checks save the others a model call.
 
-    Where a reply carries none, the subprocesses ask; about the soul's own mood, which seldom changes, now and then.
+    Without checks the subprocesses ask the model, about the soul's rarely changing mood only now and then.
     """
     checks, soul = thinking.motor.annotations, thinking.soul
     mood = checks.get("soul_state_check", bool(turns) and thinking.visit.exchanges % MOODS_EVERY == MOODS_EVERY - 1)
@@ -266,7 +262,6 @@ def _jobs(thinking: Thinking, turns: Sequence[Turn]) -> tuple[str, ...]:
 
 
 def _with_look(cycle: Cycle, jobs: tuple[str, ...]) -> tuple[str, ...]:
-    """The jobs, after a look at the files where some came."""
     return (LOOK, *jobs) if cycle.files else jobs
 
 
@@ -296,14 +291,14 @@ _APOLOGIES: tuple[tuple[type[Exception], tuple[Sentence, Sentence]], ...] = (  #
 
 
 def apology_for(error: Exception) -> tuple[Sentence, Sentence]:
-    """The apology's reason and advice; the details are in the log under the reference."""
+    """Return the apology's reason and advice. The details are in the log under the reference."""
     return next((words for kind, words in _APOLOGIES if isinstance(error, kind)), _BROKEN)
 
 
 def cap_words(cycle: Cycle, met: CapMet) -> str:
-    """The sentence about a cap; empty where the conversation has read one today, and the message is kept in silence.
+    """Return the sentence about a cap, or an empty string if the conversation has read one today.
 
-    It is said again where a reply was begun, and to a program, which waits for an answer to each message.
+    The sentence is repeated where a reply was begun, and to a program, which waits for each answer.
     """
     services, claim, newest = cycle.services, cycle.claim, cycle.newest
     today = services.till.day().date
@@ -320,7 +315,7 @@ def cap_words(cycle: Cycle, met: CapMet) -> str:
 
 
 class ShownSpeech:
-    """Implements `Speech`; the soul speaks once it has said a word."""
+    """The implementation of `Speech` that shows the soul as speaking once it has said a word."""
 
     def __init__(self, speech: Speech, does: Callable[[Doing], None]) -> None:
         self._speech = speech
@@ -342,7 +337,7 @@ class ShownSpeech:
 
 
 def shown_solving(processes: Mapping[str, MentalProcess], does: Callable[[Doing], None]) -> Mapping[str, MentalProcess]:
-    """The mental processes, of which that for hard problems says that the soul solves one."""
+    """Wrap the process for hard problems, to show that the soul solves one."""
     if DECISION_PROCESS not in processes:
         return processes
     solve = processes[DECISION_PROCESS]
@@ -358,7 +353,7 @@ def shown_solving(processes: Mapping[str, MentalProcess], does: Callable[[Doing]
 
 
 def noting_tools(capabilities: Capabilities, note: Callable[[str], None]) -> Capabilities:
-    """The same capabilities; `note` is given the name of each tool that was used."""
+    """Wrap the toolbox: `note` is called with the name of each tool that was used."""
     toolbox = capabilities.toolbox
     return capabilities if toolbox is None else replace(capabilities, toolbox=_NotingToolbox(toolbox, note))
 

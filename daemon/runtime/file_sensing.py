@@ -1,4 +1,4 @@
-"""Fetches and reads the files that messages show, each once; what fails concerns that file alone."""
+"""Fetches and reads the files that messages show, each once; a failure concerns that file alone."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _AT_ONCE: Final = 2  # files of all conversations together; each may take a proc
 
 
 class FileSensing:
-    """Reads files from a channel into the store; those that are kept nowhere, into memory alone."""
+    """The reader of files from a channel into the store, or into memory alone for files that are kept nowhere."""
 
     def __init__(self, channels: Channels, read: ReadBytes, senses: Senses, emit: Emit) -> None:
         self._channels, self._read_bytes, self._senses, self._emit = channels, read, senses, emit
@@ -28,7 +28,7 @@ class FileSensing:
         self._kept = Lru[tuple[str, SharedFile], SentFile](_KEPT)
 
     async def read(self, conversation: ConversationKey, files: Sequence[SentFile]) -> list[SentFile]:
-        """The files with what was found in each; those that wait are fetched and read first. Raises StoreError."""
+        """Return the files with their contents. Waiting files are fetched and read first. Raises StoreError."""
         return [await (self._read if one.seq else self._once)(conversation, one) for one in files]
 
     async def _once(self, conversation: ConversationKey, file: SentFile) -> SentFile:
@@ -71,7 +71,7 @@ class FileSensing:
 
 
 async def admit(channels: Channels, events: SourceEvents, perception: Perception) -> GateDecision:
-    """Ask a person's channel; a program counts as no member, and no longer than the soul is in its room.
+    """Ask a person's channel. A program is never a member, and admitted only while the soul is in its room.
 
     Raises NotDelivered when the platform is unreachable.
     """

@@ -1,4 +1,4 @@
-"""Runs the subprocess that a job names after a reply; a newer message ends it."""
+"""Background jobs after replies: a soul's subprocesses, titles of sessions, and notes and sweeps of visits."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -41,11 +41,11 @@ from daemon.soul import Soul
 
 _LACKING_PAUSE_MS = 60_000
 _MOST_OUT_OF_MEMORY = 5
-"""How often a job may run out of memory before that counts as its own fault; a restart counts anew."""
+"""The number of times that a job may run out of memory before this counts as the job's fault. A restart resets it."""
 
 
 class JobRunner:
-    """Runs jobs of one soul; `services` and `jobs` are that soul's, `interrupts` signals newer messages."""
+    """The runner of one soul's jobs. `interrupts` signals newer messages."""
 
     def __init__(
         self, services: CycleServices, jobs: Jobs, subprocesses: Mapping[str, Subprocess], interrupts: Interrupts
@@ -59,9 +59,7 @@ class JobRunner:
     async def do(self, job: Job) -> None:
         """Run a claimed job to its end, until a newer message arrives, or until it fails and is retried later.
 
-        One for which nothing may be spent any more today waits for the next day.
-
-        Raises StoreError when the outcome can't be stored.
+        A job whose cap is met waits for the next day. Raises StoreError when the outcome can't be stored.
         """
         services, calls = self._services, list[LLMCall]()
         try:
@@ -120,7 +118,7 @@ class JobRunner:
         )
 
     async def _keep_lease(self, job: Job) -> None:
-        """Renew the claim until cancelled, so that no daemon claims a job that runs. Raises LostLease."""
+        """Renew the claim until cancelled, which keeps other daemons from claiming the job. Raises LostLease."""
         while True:
             await self._services.clock.sleep(self._jobs.renew_every)
             try:
@@ -148,7 +146,7 @@ _PAUSE = 60.0  # seconds until the next try, where the platform names none
 
 
 class Titler:
-    """Sets titles that are due; `words_in` gives the soul's words in a language, for what has no words of its own."""
+    """The setter of due titles. `words_in` returns the soul's words in a language, for threads without words."""
 
     def __init__(self, titles: SessionTitles, channels: Channels, emit: Emit, words_in: Callable[[str], Words]) -> None:
         self._titles = titles
@@ -157,7 +155,7 @@ class Titler:
         self._words_in = words_in
 
     async def title(self, due: DueTitle) -> None:
-        """Try a claimed title once. What the platform refuses stays without one. Raises StoreError alone."""
+        """Try a claimed title once. A refused title is dropped. Raises StoreError alone."""
         if not due.words:  # deleted, or its author is forgotten
             await self._titles.end(due)
             return
@@ -181,7 +179,7 @@ _LAST: Final = "exiting"
 
 
 def note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
-    """Place, process and role make the situation; silence and the last process its end."""
+    """Build the note of a visit: place, process and role are its situation, silence and the last process its end."""
     claim, services = cycle.claim, cycle.services
     words = [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]
     silent_ms = services.clock.now_ms() - claim.visit_state.spoken_ms
@@ -214,7 +212,7 @@ _EVERY_S: Final = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class VisitSweep:
-    """Looks for one soul; `on_due` is called when there is work.
+    """The sweep of one soul's visits. `on_due` is called when there is work.
 
     With a `tick_budget` the soul thinks about the visits that end.
     """
@@ -232,7 +230,7 @@ class VisitSweep:
             await clock.sleep(_EVERY_S)
 
     async def once(self, silent_ms: int) -> None:
-        """End the visits that are silent for so long, and have all looked through that waits. Raises StoreError."""
+        """End the visits that are silent for so long, and queue all pending looks. Raises StoreError."""
         soul = self.soul()
         wakes = self.tick_budget(soul) is not None
         for name in AFTER_A_VISIT:

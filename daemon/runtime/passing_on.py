@@ -1,7 +1,4 @@
-"""Says where a session was asked what became of it: what its owner decided, its answer word for word, its end.
-
-No model is called and no deadline holds: what people wait for is passed on however late it is.
-"""
+"""Passes on the news about a question to a session: the owner's decision, the answer word for word, the end."""
 
 import asyncio
 from dataclasses import replace
@@ -34,10 +31,10 @@ _SENTENCES: Final = {
 
 
 async def pass_on(cycle: Cycle) -> Delivery | None:
-    """Say it and commit, or commit what an owner decided; returns the first post, claimed for sending.
+    """Pass on the news, or commit an owner's decision. Return the first post, claimed for sending.
 
-    Raises StoreError, LostLease, ReadersChanged where others read along by now, and ReadersUnknown while that is not
-    known.
+    No model is called and no deadline holds: news are passed on however late they are. Raises StoreError, LostLease,
+    ReadersChanged if the readers changed, and ReadersUnknown while they are unknown.
     """
     services, newest = cycle.services, cycle.newest
     if newest.modality is not Modality.DECISION:
@@ -62,7 +59,7 @@ def _decided(cycle: Cycle) -> CycleEffect:
 async def _said(cycle: Cycle) -> CycleEffect:
     newest, services = cycle.newest, cycle.services
     found = await services.asking.with_answer(str(newest.params.get(NOTE_PARAM, "")))
-    if found is None:  # forgotten meanwhile
+    if found is None:  # the question was forgotten
         return effect_of_words(cycle, (), ())
     question, answer, session = found
     if question.kind is NoteKind.SAID and (cycle.claim.bound is None or cycle.claim.bound.session != question.sender):
@@ -79,9 +76,9 @@ async def _said(cycle: Cycle) -> CycleEffect:
 
 
 def _is_thought_about(cycle: Cycle, question: SharedMessage, turns: tuple[Turn, ...]) -> bool:
-    """Whether the soul thinks about an answer by itself: it was asked for here, and is to be remembered.
+    """Return whether the soul thinks about an answer by itself: it was asked for here, and is kept.
 
-    In a thread that is bound to the session its people speak with that one, and the soul is no part of it.
+    In a thread that is bound to the session people speak with the session, and the soul takes no part.
     """
     asked_here = question.kind in (NoteKind.QUESTION, NoteKind.TASK) and not question.bound
     services = cycle.services
@@ -112,7 +109,7 @@ def _owner(cycle: Cycle, session: CodeSession | None) -> str:
 
 
 async def _turn(cycle: Cycle, question: SharedMessage, answer: str, session: CodeSession | None) -> Turn:
-    """What the session said, as its own words: so they are fenced in prompts, and no evidence about people."""
+    """Return the session's answer as the session's turn: it is fenced in prompts, and no evidence about people."""
     author = KeyOwner(session.key if session else "").author
     paused = await cycle.services.standing.paused([question.behalf, question.owner, author])
     name = f"{_owner(cycle, session)}'s session {question.called}".strip()

@@ -1,4 +1,4 @@
-"""What a soul promises to come back to: said below the reply that promises it, and kept in words."""
+"""A soul's promises to come back to something: said below the reply that makes them, and kept in words."""
 
 from collections.abc import Iterator
 
@@ -15,9 +15,9 @@ from daemon.soul import Soul
 
 
 async def room_for_promises(cycle: Cycle, soul: Soul) -> int | None:
-    """How many things more the soul may promise the person who is answered; None where it may promise nothing.
+    """Return how many more things the soul may promise the person who is answered, None where it may promise nothing.
 
-    It does so where it thinks by itself, to people, in a conversation that it can go on with. Raises StoreError.
+    It may where it thinks by itself, to people, in a conversation that it can continue. Raises StoreError.
     """
     newest, services, where = cycle.newest, cycle.services, cycle.claim.conversation
     if services.tick_budget(soul) is None or newest.modality is not Modality.WORDS or newest.bot or cycle.holds_earlier:
@@ -38,13 +38,11 @@ def tell_of_promises(cycle: Cycle, motor: Motor) -> None:
 
 
 def acts_of_promises(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
-    """What is stored of promises with a reply of these parts."""
     said = (PromisesTold(cycle.claim.key(len(parts) - 1)),) if parts and any(_promised(motor)) else ()
     return (*said, *promises_kept(cycle, parts))
 
 
 def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
-    """What is stored where these parts are words that were promised."""
     if not parts or not cycle.is_tick:
         return ()
     due = owed_by_now(cycle.newest, cycle.at_hand)
@@ -54,7 +52,7 @@ def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]
 
 
 async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:
-    """What the house says where the soul can't think about what it promised, and its turn; none where nothing is due.
+    """Return the daemon's sentence about promises that the soul can't think about, and its turn, empty if none is due.
 
     Raises StoreError.
     """

@@ -50,9 +50,9 @@ from daemon.soul_engine import integrate, seen_in, with_abilities, with_room
 
 
 async def follow_links(cycle: Cycle, memory: WorkingMemory) -> WorkingMemory:
-    """Working memory with what is linked to, as far as its author and the cycle's readers may know it.
+    """Add the linked messages, as far as their author and the cycle's readers may know them.
 
-    `cycle.linked` keeps it until the reply is committed. Raises StoreError.
+    `cycle.linked` keeps them until the reply is committed. Raises StoreError.
     """
     said = [one for one in cycle.perceptions if one.modality is Modality.WORDS]
     found = [one for each in said for one in await cycle.channel.linked(each, cycle.readers)]
@@ -63,7 +63,7 @@ async def follow_links(cycle: Cycle, memory: WorkingMemory) -> WorkingMemory:
 
 
 async def _without_forgotten(cycle: Cycle, one: LinkedMessages) -> LinkedMessages:
-    """The same without words of people who were forgotten, and then without the soul's own, which may repeat them."""
+    """Drop the words of forgotten people, and then also the soul's own, which may repeat them."""
     said = [(message.author, message.ts) for message in one.messages if not message.own]
     forgotten = await cycle.services.standing.forgotten(said)
 
@@ -77,15 +77,15 @@ async def _without_forgotten(cycle: Cycle, one: LinkedMessages) -> LinkedMessage
 
 
 _JOURNAL = 1  # lines of the journal
-_KNOWN_PEOPLE = 3  # of the users who wrote since the last reply, how many the soul has in mind while it answers
+_KNOWN_PEOPLE = 3  # the most users since the last reply whose models are recalled
 
 
 async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, motor: Motor) -> ProcessContext:
-    """Working memory with everything recalled and every perception integrated. Raises StoreError."""
+    """Build the context: working memory with everything recalled and every perception integrated. Raises StoreError."""
     services = cycle.services
     thread, aside = await _thread_before(cycle, transcript), await _aside(cycle, transcript)
     if cycle.claim.conversation.thread or transcript.aside:
-        await cycle.find_readers()  # again, since whoever wrote in the thread before, or aside, is among them
+        await cycle.find_readers()  # again, since earlier authors of the thread are readers, too
     claim, readers = cycle.claim, cycle.readers
     known = await _known(cycle, soul, thread, aside)
     now = services.clock.now_ms()
@@ -140,7 +140,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
 
 
 async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -> CurrentCycle:
-    """What a mental process may ask of the cycle. Raises StoreError."""
+    """Return the services of the cycle for a mental process. Raises StoreError."""
     services, readers = cycle.services, cycle.readers
 
     async def recollect(query: str, limit: int) -> tuple[Passage, ...]:
@@ -190,7 +190,7 @@ async def _labels(cycle: Cycle, soul: Soul) -> Mapping[str, str]:
 
 
 def _limits(cycle: Cycle, soul: Soul) -> Limits | None:
-    """The limits of autonomous work here; for a note, which is no person's word, it only reads."""
+    """Return the limits of autonomous work here. For a note, which is no person's word, it only reads."""
     limits = cycle.services.limits(soul)
     by_note = cycle.newest.modality is Modality.NOTE
     return replace(limits, reads_only=True) if limits is not None and by_note else limits
@@ -205,7 +205,7 @@ async def _visit(cycle: Cycle, soul: Soul, known: RecalledFacts, transcript: Tra
 
 
 async def _is_on_alert(cycle: Cycle) -> bool:
-    """Whether what was felt last in this visit puts the soul on the alert. Raises StoreError."""
+    """Return whether the last feeling in this visit puts the soul on the alert. Raises StoreError."""
     services = cycle.services
     since = services.clock.now_ms() - services.timing.visit_timeout_ms
     return is_alarming(await services.qualia.newest(cycle.claim.conversation, since))
@@ -214,7 +214,7 @@ async def _is_on_alert(cycle: Cycle) -> bool:
 async def _known(
     cycle: Cycle, soul: Soul, thread: Sequence[ThreadMessage], aside: Sequence[ThreadMessage]
 ) -> RecalledFacts:
-    thoughts = await _last_thoughts(cycle, soul)  # first: it says of which moment all else is at the earliest
+    thoughts = await _last_thoughts(cycle, soul)  # first, since it sets the time from which memory is read
     cycle.memory_read_at, cycle.holds_earlier = thoughts.read_at, cycle.holds_earlier or thoughts.holds_earlier
     here, holds = cycle.claim.conversation, soul.mind == "cycle" and not cycle.paused
     speaking = [one.author for one in cycle.perceptions] if holds else None
@@ -237,7 +237,6 @@ async def _last_thoughts(cycle: Cycle, soul: Soul) -> LastThoughts:
 
 
 async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
-    """What may be known here of the users who wrote last, by user, the newest first."""
     people = dict.fromkeys(one.author for one in reversed(cycle.perceptions))
     models, claim = cycle.services.user_models, cycle.claim
     known = [person for person in list(people)[:_KNOWN_PEOPLE] if person not in cycle.paused]
@@ -245,10 +244,10 @@ async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
 
 
 async def _own_state(cycle: Cycle, soul: Soul, thoughts: LastThoughts) -> SoulState | None:
-    """The soul's mood, topic and task here; what concerns the whole workspace is for its members alone.
+    """Return the soul's mood, topic and task here. What concerns the whole workspace is for its members alone.
 
-    Topic, task and question are kept up after replies in words alone, so that one that thinks whole thoughts has none.
-    Such a one knows how it feels in words where it may have the thought in mind that said so.
+    Topic, task and question are only kept by replies in words, so a soul that thinks whole thoughts has none. Such a
+    soul gets the words of its feeling if it may have the thought in mind that said so.
     """
     audience = cycle.readers.audience
     if audience not in cycle.readers.may_know(cycle.claim.conversation.workspace):
@@ -261,9 +260,9 @@ async def _own_state(cycle: Cycle, soul: Soul, thoughts: LastThoughts) -> SoulSt
 
 
 async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[JournalEntry, ...]]:
-    """What earlier visits here left to do, and the soul's journal of them: before exactly these readers alone.
+    """Return what earlier visits here left to do, and the soul's journal of them, before exactly these readers alone.
 
-    Nothing while one of those who are answered has remembering paused.
+    Return nothing while one of the users who are answered has remembering paused.
     """
     conversation, readers = cycle.claim.conversation, cycle.readers
     if cycle.paused or not readers.members_only:
@@ -283,10 +282,10 @@ async def _find_zone(cycle: Cycle) -> None:
 
 
 async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMessage, ...]:
-    """The thread before the soul was asked in, as the platform shows it today; the transcript holds the rest.
+    """Return the thread before the soul was asked in, as the platform shows it today. The transcript holds the rest.
 
-    Each reply reads it again, so that a message deleted meanwhile is forgotten. The platform still shows the words of a
-    person who was forgotten; they are left out, and with them all that the soul said there, which may repeat them.
+    Each reply reads it again, which forgets deleted messages. The platform still shows the words of a forgotten
+    person. They are left out, as are all that the soul said there, which may repeat them.
     """
     first = transcript.turns[0].ts if transcript.turns else cycle.perceptions[0].ts
     thread = await cycle.channel.thread_before(replace(cycle.perceptions[0], ts=first), THREAD_MESSAGES_READ)
@@ -295,7 +294,7 @@ async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMe
 
 
 async def _aside(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMessage, ...]:
-    """What admitted users said to each other since the soul last answered (P42)."""
+    """Return what admitted users said to each other since the soul last answered (P42)."""
     aside = []
     for one in (message.perception for message in transcript.aside):
         try:

@@ -1,7 +1,4 @@
-"""Moves scheduled work from memory.db into the inbox as it falls due, and what became of questions to sessions.
-
-What was expected by then is scored, which wakes nobody.
-"""
+"""Scheduled work: moves due rows into the inbox, watches alarms, and decides on awakening and unasked thoughts."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -41,9 +38,10 @@ _SHORTEST_WAIT = 0.05
 
 
 class Scheduler:
-    """Moves due intentions and expired questions into the inbox and then calls `on_due`; scores what is over.
+    """The mover of due intentions and expired questions into the inbox, which also scores predictions that are over.
 
-    `alarm` rings when something was scheduled. Several schedulers may share one memory.db: each row is moved once.
+    `on_due` is called after a move, not after a score. `alarm` rings when something was scheduled. Several schedulers
+    may share one memory.db: each row is moved once.
     """
 
     def __init__(
@@ -69,11 +67,10 @@ class Scheduler:
         self._on_due = on_due
 
     async def run(self) -> None:
-        """Move due rows until cancelled. After a failure it goes on; a row that can't be moved is parked at last."""
+        """Move due rows until cancelled, also after failures. A row that can't be moved is finally parked."""
         await self._last_line.keep("scheduler", self._move_all)
 
     def look_again(self) -> None:
-        """Have it look for what is due now."""
         self._alarm.ring()
 
     async def _move_all(self) -> None:
@@ -88,7 +85,7 @@ class Scheduler:
         return planned, asked, await self._predictions.next_due_ms()
 
     async def _move_due_rows(self, planned: int | None, asked: int | None, expected: int | None) -> bool:
-        """Whether any row was moved."""
+        """Move the due rows, and return whether there were any."""
         fired = await self._intentions.fall_due() if self._is_due(planned) else 0
         if fired:
             self._announce("schedule.due", fired)
@@ -110,9 +107,9 @@ class Scheduler:
         return due is not None and due <= self._clock.now_ms()
 
     def _until(self, planned: int | None, asked: int | None, expected: int | None) -> float:
-        """Seconds until the next row falls due, at most POLL.
+        """Return the seconds until the next row falls due, at most POLL.
 
-        An expectation whose time is over already waits for what is still to be answered there, and is no hurry.
+        A prediction whose time is over waits for open messages of its conversation, and is not urgent.
         """
         dues = (planned, asked, None if self._is_due(expected) else expected)
         due = min((one for one in dues if one is not None), default=None)
@@ -122,17 +119,17 @@ class Scheduler:
 
 
 EVERY_S: Final = 60.0
-_REFUSED_MS: Final = 86_400_000  # for which the ops channel counts as closed after it refused a post
+_REFUSED_MS: Final = 86_400_000  # the ops channel counts as closed for this long after a refusal
 _FAR_AHEAD_MS: Final = 86_400_000
 _MOST_ADMINS: Final = 5
 
 AlarmSource = Callable[[], Awaitable[Sequence[str]]]
-"""Gives the names of the alarms that it sees now. May raise StoreError; any other error is its own alone."""
+"""A function that returns the names of its current alarms. It may raise StoreError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addressees:
-    """Where alarms go: the id of the ops channel, empty for none, and those of the admins; `find_room` asks Slack."""
+    """The addressees of alarms: the ops channel's id, empty for none, and the admins. `find_room` asks Slack."""
 
     channel: str
     admins: Sequence[str]
@@ -143,7 +140,7 @@ class Addressees:
 
 
 class AlarmWatch:
-    """Looks at each of `sources` once a minute; `on_due` is called when a post waits. `turn` is whose duty it is."""
+    """The watch that asks each of `sources` once a minute. `on_due` is called when a post waits."""
 
     def __init__(  # noqa: PLR0917 - one of each
         self,
@@ -177,7 +174,7 @@ class AlarmWatch:
             await self._clock.sleep(min(EVERY_S, wait or EVERY_S))
 
     async def _seen_by(self, source: AlarmSource) -> Sequence[str]:
-        """One source that fails hides no other."""
+        """Return the alarms of one source. A source that fails does not hide the others."""
         try:
             return await source()
         except StoreError:
@@ -191,19 +188,19 @@ class AlarmWatch:
             self._emit("alarm.raised", name=name, says=sentence_of(name))
 
     async def _tell(self) -> None:
-        """Post what no post says yet; the alarm about the ops channel goes to the admins alone."""
+        """Post unannounced alarms. The alarm about the ops channel goes to the admins alone."""
         known = await self._alarms.open()
         unsaid = await self._alarms.unsaid(known)
         if not self._to or not (unsaid or any(one.name == OPS for one in known)):
             return
         to = await self._addressees()
-        unsaid = await self._alarms.unsaid(await self._alarms.open())  # the ops channel may be one of them by now
+        unsaid = await self._alarms.unsaid(await self._alarms.open())  # the alarm about the ops channel may be new
         if to and unsaid and await self._alarms.tell(unsaid, to, alarm_post([one.name for one in unsaid])):
             self._emit("alarm.announced", names=[one.name for one in unsaid], rooms=len(to))
             self._on_due()
 
     async def _heal(self, now: int) -> None:
-        """Forget what was not seen for a while before this look began; a line says so where it was posted."""
+        """Heal alarms that were not seen for a while before this look began, with a line where they were posted."""
         quiet = [one for one in await self._alarms.open() if _is_quiet(one, now)]
         healed = await self._alarms.heal(quiet) if quiet else ()
         for one in healed:
@@ -212,7 +209,7 @@ class AlarmWatch:
             self._on_due()
 
     async def _addressees(self) -> list[Addressee]:
-        """Who hears of alarms now: the ops channel if it takes posts, else each admin who can be written to."""
+        """Return the addressees now: the ops channel if it takes posts, else each admin whom the soul can write to."""
         if self._to.channel:
             room, code = await self._room(self._to.channel)
             closed_since = self._clock.now_ms() - _REFUSED_MS
@@ -225,7 +222,7 @@ class AlarmWatch:
         return [Addressee(room, admin) for admin, room in found if room is not None]
 
     async def _room(self, contact: str) -> tuple[Room | None, str]:
-        """Where to post for a channel or a person; None where that is not known now, or refused with a code."""
+        """Return the room of a channel or a person, None where it is unknown now, or refused with a code."""
         try:
             return await self._to.find_room(contact), ""
         except ChannelError as error:
@@ -234,7 +231,7 @@ class AlarmWatch:
 
 
 def _is_quiet(alarm: Alarm, now: int) -> bool:
-    """Whether it was not seen for a while, or was seen by a clock that was far ahead."""
+    """Return whether an alarm was not seen for a while, or was seen by a clock that was far ahead."""
     return now - alarm.seen_ms >= QUIET_MS or alarm.seen_ms - now >= _FAR_AHEAD_MS
 
 
@@ -242,7 +239,7 @@ AWAKENING_EVERY_S: Final = 30.0
 
 
 class Awakener:
-    """Looks at one soul in one workspace; `may_tick`: it thinks by itself. `on_due` is called when it is to awaken."""
+    """The awakener of one soul. `may_tick`: the soul thinks by itself. `on_due` is called when it should awaken."""
 
     def __init__(
         self,
@@ -278,9 +275,9 @@ _ASKS_FOR_MS = 14 * 24 * 60 * MINUTE_MS
 
 
 async def why_silent(cycle: Cycle, *, promised: bool) -> WhySilent:
-    """Why nothing may be said unasked by now.
+    """Return why nothing may be said unasked now.
 
-    Of what was promised, and of what is said into a silence, quiet hours alone are a reason. Raises StoreError.
+    Only quiet hours hold back promises and words into a silence. Raises StoreError.
     """
     newest, services = cycle.newest, cycle.services
     if not cycle.speaks_first:
@@ -290,7 +287,7 @@ async def why_silent(cycle: Cycle, *, promised: bool) -> WhySilent:
 
 
 async def waits_for_the_day(cycle: Cycle) -> bool:
-    """Whether an unasked thought would have to be said in quiet hours, which began meanwhile: it is thought afterwards.
+    """Return whether quiet hours have begun for an unasked thought, which is then thought after them.
 
     Raises StoreError.
     """
@@ -301,9 +298,9 @@ async def waits_for_the_day(cycle: Cycle) -> bool:
 
 
 def waits_for_readers(cycle: Cycle) -> bool:
-    """Whether an unasked thought has to wait since it can't be found out just now who reads, or their private rooms.
+    """Return whether an unasked thought has to wait because its readers, or their private rooms, are unknown now.
 
-    It would know less than was known when something was promised there. It is thought a minute later where it was.
+    It would know less than was known when something was promised there. It is tried again a minute later.
     """
     if not cycle.is_tick or not (cycle.readers.unproven or cycle.readers.rooms_unproven):
         return False
@@ -313,7 +310,7 @@ def waits_for_readers(cycle: Cycle) -> bool:
 
 
 async def ask_for_invitation(cycle: Cycle, context: ProcessContext, motor: Motor) -> None:
-    """Ask once below a reply in direct messages whether the soul may write unasked, with two buttons.
+    """Ask once below a reply in a DM whether the soul may write unasked, with two buttons.
 
     Raises StoreError.
     """
@@ -353,16 +350,16 @@ def _may_ask(cycle: Cycle, context: ProcessContext, motor: Motor) -> bool:
 
 
 class WordsCame(LostLease):
-    """A person wrote while the soul thought by itself; the thought that answers them takes its place."""
+    """A person wrote during an unasked thought. The thought that answers them takes its place."""
 
 
 def shown_thinking(cycle: Cycle) -> AbstractAsyncContextManager[Callable[[str], None]]:
-    """Shows people that the soul thinks, and how; not where it does so unasked."""
+    """Show people that the soul thinks, and how, except for an unasked thought."""
     return nullcontext(lambda _: None) if cycle.is_tick else cycle.channel.thinking(cycle.newest)
 
 
 async def unless_words_come(cycle: Cycle, running: Coroutine[object, object, Delivery | None]) -> Delivery | None:
-    """The result of a cycle. Raises WordsCame where it was unasked and a person writes meanwhile."""
+    """Return the result of a cycle. Raises WordsCame if it was unasked and a person writes during it."""
     if not cycle.is_tick:
         return await running
     try:

@@ -1,8 +1,4 @@
-"""The files of the messages that a cycle answers, those earlier in the talk, and the picture that they may ask about.
-
-What a file said stays at hand while the talk goes on. Those of a thread from before the soul was asked in are read as
-its messages are: for this reply, and kept nowhere.
-"""
+"""The files and pictures of a talk, and what souls, programs and sessions share with a cycle."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -40,10 +36,11 @@ _LATELY_MS: Final = 15 * 60_000
 async def sense_files(
     cycle: Cycle, soul: Soul, transcript: Transcript, thread: Sequence[ThreadMessage], memory: WorkingMemory
 ) -> tuple[WorkingMemory, tuple[Image, ...]]:
-    """Working memory with what the files of the newest messages and of the talk hold, and the pictures to be shown.
+    """Add the files of the newest messages and of the talk, and return the pictures to show.
 
-    `thread` is what was said before the soul was asked in. It costs no model call and never a reply: where it fails,
-    the reply is made without it. `cycle.files` and `cycle.earlier_files` keep them.
+    `thread` is what was said before the soul was asked in. Its files are read for this reply and kept nowhere. It
+    costs no model call and never a reply: after a failure the reply is made without files. `cycle.files` and
+    `cycle.earlier_files` keep them.
     """
     newest = [one for one in cycle.perceptions if one.modality is Modality.WORDS]
     if not newest:
@@ -68,12 +65,12 @@ async def sense_files(
 
 
 async def files_of_talk(cycle: Cycle, transcript: Transcript) -> tuple[SentFile, ...]:
-    """The files of the talk of which the store knows what they say, newest first. Raises StoreError."""
+    """Return the files of the talk whose content the store knows, newest first. Raises StoreError."""
     return tuple(await cycle.services.senses.of_talk(cycle.claim.conversation, _begun_ms(cycle, transcript)))
 
 
 async def _read_earlier(cycle: Cycle, transcript: Transcript, thread: Sequence[ThreadMessage]) -> None:
-    """Read the files of a thread, beside those of the talk; what can't be read is told below the first reply there."""
+    """Read the files of a thread, apart from those of the talk. Unreadable ones are named below the first reply."""
     services, conversation = cycle.services, cycle.claim.conversation
     newest = {(one.ts, one.file.id) for one in cycle.files}
     found = {key: one for one in cycle.earlier_files if (key := (one.ts, one.file.id)) not in newest}
@@ -94,7 +91,7 @@ async def _read_earlier(cycle: Cycle, transcript: Transcript, thread: Sequence[T
 
 
 def _begun_ms(cycle: Cycle, transcript: Transcript) -> int:
-    """When the talk began, at the earliest: a thread is one talk, a timeline has a pause between two."""
+    """Return the earliest beginning of the talk: a thread is one talk, a timeline has a pause between two."""
     if cycle.claim.conversation.thread:
         return 0
     begun, pause = cycle.services.clock.now_ms(), cycle.services.timing.visit_timeout_ms
@@ -139,7 +136,7 @@ async def _picture(cycle: Cycle, digest: str, read: object) -> Image | None:
 
 
 async def _asked_about(cycle: Cycle, transcript: Transcript, query: str) -> KnownPicture | None:
-    """The one earlier picture that the newest words may be about; only of this room and of what everybody may know."""
+    """Return the earlier picture that the newest words may be about, from this room and what all users may know."""
     services, conversation = cycle.services, cycle.claim.conversation
     lately = [turn.ts for turn in transcript.turns if turn.speaker is Speaks.PERSON][-_FOLLOWS:]
     shown = await services.senses.latest_picture(conversation, lately) if lately else None
@@ -155,9 +152,9 @@ _Shared = tuple[list[ContextState], list[SharedMessage], tuple[SourceEvent, ...]
 
 
 async def what_is_shared(cycle: Cycle, soul: Soul) -> _Shared:
-    """The contexts that the readers may know, the notes sent from here, and programs' events here.
+    """Return the contexts that the readers may know, the notes sent from here, and programs' events here.
 
-    None where they can't be read.
+    Return nothing where they can't be read.
     """
     keys, where = shared_keys(cycle, soul), cycle.claim.conversation
     heard = cycle.readers.may_know(where.workspace)
@@ -174,9 +171,9 @@ async def what_is_shared(cycle: Cycle, soul: Soul) -> _Shared:
 
 
 async def with_notes_heard(cycle: Cycle, transcript: Transcript) -> Transcript:
-    """The transcript of a conversation with another soul with that soul's notes, which are no turns. Raises StoreError.
+    """Add another soul's notes to the transcript of a conversation with that soul. Raises StoreError.
 
-    So they are never taken for what a person said.
+    The notes are no turns in the store, and are never taken for a person's words.
     """
     heard = await cycle.services.notes.heard_before(cycle.claim.conversation)
     if not heard:
@@ -186,7 +183,7 @@ async def with_notes_heard(cycle: Cycle, transcript: Transcript) -> Transcript:
 
 
 async def correspondence(cycle: Cycle, soul: Soul) -> Correspondence | None:
-    """What the soul may do with notes here; None where it may not act, or outsiders read. Raises StoreError."""
+    """Return what the soul may do with notes here, None where it may not act, or outsiders read. Raises StoreError."""
     services, newest = cycle.services, cycle.newest
     limits = services.limits(soul)
     if limits is None or limits.reads_only or newest.author in cycle.paused:
@@ -206,9 +203,9 @@ async def _can_answer_there(cycle: Cycle, soul: str) -> bool:
 
 
 async def why_not_there(cycle: Cycle, soul: str) -> str:
-    """The sentence by which a soul can't answer in the thread, since its app is not there; empty where it can.
+    """Return the sentence by which a soul's app is missing in the thread, or an empty string.
 
-    Raises StoreError, and NotDelivered while it can't be asked.
+    Raises StoreError, and NotDelivered while the platform can't be asked.
     """
     services, newest, say = cycle.services, cycle.newest, cycle.words.say
     apps = (await services.notes.other_apps(cycle.claim.conversation)).get(soul)
@@ -222,26 +219,24 @@ async def why_not_there(cycle: Cycle, soul: str) -> str:
 
 
 async def let_go_unheard(cycle: Cycle) -> None:
-    """Dismiss a note that may not be used before those who read by now. Raises StoreError."""
+    """Dismiss a note that may not be used before the present readers. Raises StoreError."""
     if cycle.messages and (why := await cycle.services.notes.why_not_heard(cycle.newest, cycle.readers)):
         cycle.dismissed = {**cycle.dismissed, cycle.newest.id: Dismissal(why)}
         cycle.messages = ()
 
 
 def said_to_souls(cycle: Cycle, parts: tuple[str, ...]) -> tuple[SaidToSoul, ...]:
-    """What becomes of a reply where the soul hears another one."""
     if not cycle.messages or not among_souls(cycle):
         return ()
     return cycle.services.notes.said(cycle.newest, "\n\n".join(parts))
 
 
 def among_souls(cycle: Cycle) -> bool:
-    """Whether a cycle belongs to a conversation in which the soul hears another one."""
     return cycle.claim.conversation.channel == SOUL_CHANNEL
 
 
 async def who_is_at_work(cycle: Cycle) -> tuple[CodeSession, ...]:
-    """The sessions that run now, before full members alone; none where that fails."""
+    """Return the sessions that run now, before full members alone, and none after a failure."""
     if not cycle.readers.members_only:
         return ()
     try:
@@ -252,18 +247,18 @@ async def who_is_at_work(cycle: Cycle) -> tuple[CodeSession, ...]:
 
 
 def shared_keys(cycle: Cycle, soul: Soul) -> tuple[str, ...]:
-    """The keys that a soul knows of: those of the settings and its own."""
+    """Return the keys that a soul knows of: those of the settings and its own."""
     return tuple(dict.fromkeys((*cycle.services.shared_keys, *soul.shared_contexts)))
 
 
 async def require_shareable(cycle: Cycle, key: str, change: Change) -> None:
-    """Raises ContextRefused where a change of what is shared would be refused by the commit now, and StoreError."""
+    """Raise ContextRefused if the commit would now refuse a change of what is shared, and StoreError."""
     writer = Writer(cycle.claim.conversation.soul, cycle.claim.audience)
     await cycle.services.contexts.require_allowed(key, change, writer)
 
 
 def tell_others(cycle: Cycle, effect: CycleEffect, *, changed: bool = False) -> None:
-    """Tell those who wait, once an effect is committed that holds notes or a handoff, or what is shared `changed`."""
+    """Notify those who wait, after the commit of notes, of a handoff, or if shared data has `changed`."""
     asks = any(isinstance(act, PutToSession | Decided | AskedToBind | DecidedToBind) for act in effect.acts)
     if changed or asks:  # a session may wait for it
         cycle.services.news.tell()

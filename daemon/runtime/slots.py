@@ -1,9 +1,4 @@
-"""How many conversations a soul works on at once: many, since they mostly wait for the model; fewer when it struggles.
-
-A model that is overloaded, rate limited or too slow halves the number, at most once in ten seconds; each reply that
-succeeds gives a part of a slot back, so that the old number is reached again after a few rounds. A quarter of the slots
-is kept for DMs, so that a flood in channels leaves them room.
-"""
+"""The number of conversations that a soul works on at once, and the end of a stopped reply."""
 
 import asyncio
 from dataclasses import replace
@@ -24,7 +19,11 @@ _HALVED_AT_MOST_EVERY = 10.0  # seconds; a burst of failures is one sign, not ma
 
 
 class Slots:
-    """At most `most` at once; behaves as a semaphore."""
+    """A semaphore with at most `most` slots, and fewer while the model struggles.
+
+    A model that is overloaded, rate limited or too slow halves the number, at most once in ten seconds. Each reply
+    that succeeds gives a part of a slot back. A quarter of the slots is kept for DMs, against a flood in channels.
+    """
 
     def __init__(self, most: int, clock: Clock) -> None:
         self._most = most
@@ -40,40 +39,36 @@ class Slots:
         return int(self._limit)
 
     def only_for_dms(self, *, holding: int = 0) -> bool:
-        """Whether no slot is left but those kept for DMs, for a caller that holds so many of the taken ones."""
+        """Return whether only the slots for DMs are left, for a caller that holds so many of the taken ones."""
         kept = self.limit // 4
         return kept > 0 and self._taken - holding >= self.limit - kept
 
     async def acquire(self) -> None:
-        """Take a slot; waits for a free one."""
         while self._taken >= self.limit:
             self._freed.clear()
             await self._freed.wait()
         self._taken += 1
 
     def release(self) -> None:
-        """Give a slot back."""
         self._taken -= 1
         self._freed.set()
 
     def went_well(self) -> None:
-        """A reply was made."""
         self._limit = min(float(self._most), self._limit + 2 / self._limit)
         self._freed.set()
 
     def struggled(self) -> None:
-        """The model was overloaded, unreachable or too slow."""
         now = self._clock.monotonic()
         if now - self._halved_at >= _HALVED_AT_MOST_EVERY:
             self._halved_at = now
             self._limit = max(float(self._fewest), self._limit / 2)
 
 
-_CENT = 0.01  # US dollars; what costs less is told in tokens alone
+_CENT = 0.01  # US dollars; a lower cost is shown in tokens alone
 
 
 async def watch_for_stop(cycle: Cycle) -> None:
-    """Look into memory.db at each news of the conversation, until cancelled. Raises Stopped."""
+    """Read memory.db at each news of the conversation, until cancelled. Raises Stopped."""
     while True:
         try:
             stopped = await cycle.services.conversations.stopped_messages(cycle.claim.conversation)
@@ -86,14 +81,13 @@ async def watch_for_stop(cycle: Cycle) -> None:
 
 
 def is_stopped(cycle: Cycle) -> bool:
-    """Whether a person wants no answer any more to messages that were claimed only now, as after a crash."""
     return any(one.stopped for one in cycle.messages)
 
 
 async def end_stopped(cycle: Cycle, outcome: str = "") -> Delivery | None:
-    """Commit the end of a stopped cycle; messages that came meanwhile go back and are answered.
+    """Commit the end of a stopped cycle. Messages that came in between go back and are answered.
 
-    `outcome` says what became of something that had been allowed. Raises StoreError and LostLease.
+    `outcome` reports on an action that had been allowed. Raises StoreError and LostLease.
     """
     services = cycle.services
     stopped = await services.conversations.stopped_messages(cycle.claim.conversation)
@@ -107,7 +101,7 @@ async def end_stopped(cycle: Cycle, outcome: str = "") -> Delivery | None:
 
 
 def _is_due(cycle: Cycle, shown: str) -> bool:
-    """Whether somebody waits for words: not who stopped it, nor where the soul speaks of itself into a silence."""
+    """Return whether words are due: not after a mere stop, nor after an unasked thought of which nothing was shown."""
     newest = cycle.newest
     silence = newest.asks_nothing and newest.modality is not Modality.EVENT
     silence = silence or all(means_stop(one.perception.content) for one in cycle.messages)
@@ -129,7 +123,7 @@ def _effect(cycle: Cycle, parts: tuple[str, ...], shown: str) -> CycleEffect:
     if shown:
         said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, shown, kind=TurnKind.CUT)
         turns = (*turns, replace(said, passing=bool(cycle.paused)))
-    if state.process == DECISION_PROCESS:  # a problem that waited is given up, too, and what it asked with it
+    if state.process == DECISION_PROCESS:  # a waiting problem and its question are given up, too
         lapses = tuple(filter(None, (str(state.process_memory.get("approval", "")),)))
         state = ProcessState("engaged", state.process)
     effect = effect_of_words(cycle, parts, turns)

@@ -1,8 +1,4 @@
-"""Pays for the model calls of one soul: reserves what a call can cost at most, and settles it to what it did cost.
-
-No lock is held over a call. A call that fits under a cap only once others have been settled waits for them for a
-while. What was finished is settled together with the next reservation, or a moment later where none follows.
-"""
+"""Payment for the model calls of one soul: reserves the highest cost, and settles it to the actual cost."""
 
 import secrets
 from collections.abc import Callable
@@ -23,7 +19,7 @@ from daemon.memory.spending.reservations import (
 )
 
 PATIENCE_S: Final = 20.0
-"""For how long a call waits for others to be settled; work in the background does not wait, but is tried again."""
+"""Seconds that a call waits for others to be settled. Work in the background does not wait, but is tried again."""
 
 _FIRST_LOOK_S: Final = 0.05
 _LONGEST_LOOK_S: Final = 1.0
@@ -34,9 +30,9 @@ _AGAIN_MS: Final = 300_000  # after which work in the background looks whether o
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The cost of a finished call, the most that one to come can cost, the caps, and the zone of their days.
+    """The cost of a finished call, the highest cost of a future one, the caps, and the zone of their days.
 
-    `tokens` gives the most tokens that a call to come can take.
+    `tokens` returns the most tokens that a future call can take.
     """
 
     cost: Callable[[Completion], Cost | None]
@@ -47,7 +43,11 @@ class Terms:
 
 
 class Till:
-    """The payments of one soul in one workspace; `terms` hold for each call anew."""
+    """The payments of one soul in one workspace. `terms` are read for each call.
+
+    No lock is held during a call. A call that fits under a cap only after others are settled waits for them for a
+    while. Finished calls are settled with the next reservation, or a moment later.
+    """
 
     def __init__(self, reservations: Reservations, terms: Terms, clock: Clock, emit: Emit) -> None:
         self.terms = terms
@@ -58,15 +58,13 @@ class Till:
         self._finished = Bell()
 
     def day(self, at_ms: int | None = None) -> Day:
-        """The day of the caps at a moment, or now."""
         return day_at(self._clock.now_ms() if at_ms is None else at_ms, self.terms.zone)
 
     def payer(self, charge: Charge) -> Payer:
-        """Who pays for some work."""
         return replace(self._reservations.payer, person=charge.person, room=charge.room)
 
     async def reserve(self, charge: Charge, prompt: Prompt) -> str:
-        """Set aside what a call can cost; gives the id under which it is settled, empty where no cap concerns it.
+        """Set aside what a call can cost, and return the id for settling, empty where no cap concerns the call.
 
         Raises CapMet where a cap leaves no room for it, TickBudgetMet where the budget of the charge doesn't, and
         StoreError.
@@ -131,7 +129,7 @@ class Till:
         )
 
     def charged(self, call: LLMCall, charge: Charge) -> LLMCall:
-        """A finished call with who pays for it; one that was reserved is settled from here on."""
+        """Add the payer to a finished call, and queue a reserved one for settlement."""
         paid = replace(call, payer=self.payer(charge), day=self.day(call.started_ms).date)
         if paid.reservation:
             self._settlements.calls.append(paid)
@@ -147,7 +145,7 @@ class Till:
             await self._reservations.count(paid)
 
     async def run(self) -> None:
-        """Settle what was finished until cancelled, and what was forgotten. Raises StoreError."""
+        """Settle finished and forgotten calls until cancelled. Raises StoreError."""
         while True:
             if lost := await self._reservations.settle_forgotten():
                 self._emit("cap.lost_calls", calls=lost)
@@ -156,7 +154,7 @@ class Till:
             await self.settle()
 
     async def settle(self) -> None:
-        """Settle what was finished. Raises StoreError; it is tried again then."""
+        """Settle finished calls. A StoreError is raised, and the calls are tried again later."""
         if not self._settlements:
             return
         settling = self._settlements.taken()
@@ -168,7 +166,7 @@ class Till:
             raise
 
     async def close(self) -> None:
-        """Settle what is left; what can't be counts with the most that it can have cost."""
+        """Settle the rest. Calls that can't be settled count with their highest possible cost."""
         try:
             await self.settle()
         except StoreError as error:

@@ -14,10 +14,10 @@ from daemon.memory.queues.typed_commands import MESSAGE, TYPED
 from daemon.memory.records import Dismissal, InboxMessage
 
 Admit = Callable[[Perception], Awaitable[GateDecision]]
-"""The authorizer; it raises NotDelivered when the platform is unreachable."""
+"""The function that authorizes. It raises NotDelivered when the platform is unreachable."""
 
 IDLE = ("dormant", "exiting", REFLECTING)
-"""Processes that only a silence or the soul itself enters; a new message cancels them."""
+"""The processes that only a silence or the soul itself enters. A new message cancels them."""
 
 _UNSAID = frozenset({Modality.TIME, Modality.SENSE})
 _TOLD_WITHIN_S = 86_400.0  # a message that is older still is dismissed without a word and without asking the gate
@@ -29,9 +29,8 @@ class Triaged:
     """Claimed messages after the gate: those to answer, with complete perceptions, and those dismissed, by row id.
 
     A message in neither waits for the next claim. `refusal` is the sentence for a user whom the gate turned away,
-    `language` the tag of that user's language.
-    `outsider_spoke`: the author of one of them isn't known to be a full member of the workspace.
-    `unanswered` are dismissed messages that would have been answered, had they not become too old.
+    `language` the tag of that user's language. `outsider_spoke`: the author of one of them isn't known to be a full
+    member of the workspace. `unanswered` are dismissed messages that were only too old.
     """
 
     messages: tuple[InboxMessage, ...] = ()
@@ -43,7 +42,7 @@ class Triaged:
 
 
 class Triage:
-    """Asks the gate about each message; a message older than `stale_after` seconds is dismissed as stale."""
+    """The sorter that asks the gate about each message. A message older than `stale_after` seconds is stale."""
 
     def __init__(self, admit: Admit, clock: Clock, emit: Emit, *, stale_after: float) -> None:
         self._admit = admit
@@ -52,7 +51,7 @@ class Triage:
         self.stale_after = stale_after
 
     async def sort(self, messages: Sequence[InboxMessage], bound: BoundThread | None = None) -> Triaged:
-        """Sort claimed messages; `bound` is the session to which the thread belongs.
+        """Sort claimed messages. `bound` is the session to which the thread belongs.
 
         Raises NotDelivered when the platform can't be asked about a user just now.
         """
@@ -81,7 +80,7 @@ class Triage:
         return Triaged(tuple(admitted), dismissed, refusal, language, outsider_spoke, tuple(unanswered))
 
     async def _to_be_told(self, message: InboxMessage, age: float) -> list[InboxMessage]:
-        """A stale message, if its author may hear that it is not answered. Raises NotDelivered."""
+        """Return a stale message if its author may learn that it is not answered. Raises NotDelivered."""
         perception = message.perception
         if perception.modality is not Modality.WORDS or age > self.stale_after + _TOLD_WITHIN_S:
             return []
@@ -91,7 +90,7 @@ class Triage:
 
 
 def _age(message: InboxMessage, now: int) -> float:
-    """Seconds since a backfilled message was written, or since a live one arrived."""
+    """Return the seconds since a backfilled message was written, or since a live one arrived."""
     perception = message.perception
     began = float(perception.ts) if message.source is Source.BACKFILL else perception.received_ms / 1000
     return now / 1000 - began
@@ -106,9 +105,9 @@ def _no_longer_idle(messages: Sequence[InboxMessage]) -> dict[str, Dismissal]:
 
 
 def before_one_alone(messages: Sequence[InboxMessage], bound: BoundThread | None) -> Sequence[InboxMessage]:
-    """The messages up to the first one that the soul doesn't think about, which gets an answer of its own.
+    """Return the messages before the first one that gets a separate answer without a thought of the soul.
 
-    So it is with a phrase that is obeyed without a model, and with what goes to the session of a bound thread.
+    These are phrases that are obeyed without a model, and messages to the session of a bound thread.
     """
     alone = (
         number
@@ -121,9 +120,9 @@ def before_one_alone(messages: Sequence[InboxMessage], bound: BoundThread | None
 
 
 def _of_one_kind(messages: Sequence[InboxMessage], bound: BoundThread | None) -> Sequence[InboxMessage]:
-    """The messages that one reply can answer: all words, else one decision, else events of programs, else one.
+    """Return the messages that one reply can answer: all words, else one decision, else events of programs, else one.
 
-    Those that a person stopped come first, since their reply has only to be ended.
+    Messages that a person stopped come first, since their reply only has to be ended.
     """
     if stopped := [one for one in messages if one.stopped]:
         return stopped

@@ -1,4 +1,4 @@
-"""The kinds of fields that a soul's files are made of, with their bounds and the words of their refusals."""
+"""The types of a soul's fields, with their bounds and the words of their refusals, and the reading of stances."""
 
 import difflib
 import re
@@ -22,13 +22,13 @@ def _pairs(value: object) -> object:
 
 
 class SoulSection(BaseModel):
-    """A part of a soul: it can't be changed, and holds no field that it doesn't know."""
+    """A part of a soul, which is immutable and refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 def matching(pattern: str, expected: str) -> AfterValidator:
-    """A check against a pattern; its error says in words what was expected."""
+    """Return a check against a pattern, whose error says in words what was expected."""
     compiled = re.compile(pattern)
 
     def check(value: str) -> str:
@@ -40,7 +40,7 @@ def matching(pattern: str, expected: str) -> AfterValidator:
 
 
 def one_line(value: str) -> str:
-    """A text without spaces around it. Raises ValueError unless it is one line of text."""
+    """Strip a text. Raises ValueError unless it is one line of text."""
     invisible = any(unicodedata.category(char) in {"Cc", "Zl", "Zp"} for char in value)
     if invisible or not value.strip():
         raise ValueError("must be one line of text")
@@ -48,14 +48,14 @@ def one_line(value: str) -> str:
 
 
 def no_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
-    """The values themselves. Raises ValueError where one stands twice."""
+    """Return the values. Raises ValueError if one occurs twice."""
     if repeated := repeated_in(values):
         raise ValueError(f"names {repeated!r} twice")
     return values
 
 
 def repeated_in(values: Iterable[str]) -> str | None:
-    """The first value that stands there a second time, or None."""
+    """Return the first value that occurs a second time, or None."""
     seen: set[str] = set()
     for value in values:
         if value in seen:
@@ -70,7 +70,7 @@ Word = Annotated[
     str, Field(max_length=40), matching(r"[^\W\d_][\w' -]*", "must be a word, or a few, beginning with a letter")
 ]
 Words = Annotated[tuple[Word, ...], Field(min_length=1, max_length=24, strict=False)]
-PrivateVerb = Annotated[  # one word, so that the first word of a text shows that it is a private thought
+PrivateVerb = Annotated[  # one word: the first word of a text marks a private thought
     str, Field(max_length=40), matching(r"[^\W\d_][\w'-]*", "must be a single word, beginning with a letter")
 ]
 PrivateVerbs = Annotated[tuple[PrivateVerb, ...], Field(max_length=24, strict=False)]
@@ -102,8 +102,8 @@ Physio = Annotated[tuple[tuple[str, _Levels], ...], BeforeValidator(_pairs)]
 class Budgets(SoulSection):
     """The most tokens, by our own estimate, of each part of a prompt.
 
-    `message` bounds the message being answered, `turn` any earlier one, `other` a region without a budget of its own.
-    All parts together keep to `prompt`, but for what `daemon.soul_engine.prompt` names.
+    `message` bounds the message being answered, `turn` any earlier one, `other` a region without a separate budget.
+    All parts together keep to `prompt`, except for what `daemon.soul_engine.prompt` names.
     """
 
     personality: Tokens = Field(1200, description="The text of soul.md; a longer one is refused.")
@@ -142,7 +142,6 @@ class Budgets(SoulSection):
     other: Tokens = Field(600, description="Any part without a budget of its own.")
 
     def of(self, region: str) -> int:
-        """The budget of a region."""
         return int(getattr(self, region)) if region in type(self).model_fields else self.other
 
 
@@ -155,7 +154,7 @@ class Contact(SoulSection):
 
 
 class SuggestedPrompt(SoulSection):
-    """A beginning that a person is shown where they open the talk with the soul."""
+    """A first message that a person is offered where they open the talk with the soul."""
 
     title: Annotated[Line, Field(max_length=LONGEST_LABEL)] = Field(description="What is on the button.")
     message: Annotated[Line, Field(max_length=LONGEST)] = Field(description="The message that it sends.")
@@ -167,7 +166,7 @@ class SuggestedPrompt(SoulSection):
 
 
 def suggestions_for(all_of_them: Sequence[SuggestedPrompt], language: str) -> tuple[Suggestion, ...]:
-    """Those for a language tag such as `de-AT`: its own, else those of `de`, else everybody's, else none."""
+    """Return the prompts for a language tag such as `de-AT`: its own, else those of `de`, of all, or none."""
     tag = language.lower().replace("_", "-")
     while not (found := [one for one in all_of_them if one.language == tag]) and tag:
         tag = tag.rpartition("-")[0]
@@ -175,7 +174,7 @@ def suggestions_for(all_of_them: Sequence[SuggestedPrompt], language: str) -> tu
 
 
 class Models(SoulSection):
-    """Prefixed model ids that this soul uses instead of those in the settings; empty for the settings' own."""
+    """The prefixed model ids that this soul uses instead of those in the settings. Empty means the settings'."""
 
     persona: str = Field("", description="The model that speaks, such as `anthropic/…`; empty: the settings'.")
     thinking: str = Field("", description="The model that thinks in silence; empty: the settings'.")
@@ -197,7 +196,7 @@ class Models(SoulSection):
 
 
 class SpeakingFirst(SoulSection):
-    """Whether the soul speaks without a message to answer, and how it shows that it read one and says nothing."""
+    """The soul's ways to speak without a message to answer, and to answer without words."""
 
     speaks_when_dormant: bool = Field(False, description="Whether it may say something into a silence.")
     says_farewell: bool = Field(False, description="Whether it takes its leave aloud when a visit ends.")
@@ -212,10 +211,10 @@ class SpeakingFirst(SoulSection):
 PLACEHOLDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"returning": ("pause", "number"), "ready": ("contacts",)}
 )
-"""What a stance may hold in braces, by the mental process; the process puts the fact in its place."""
+"""The placeholders in braces that a stance may hold, by mental process. The process fills in the facts."""
 
 NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType({"ready": ("contacts",)})
-"""Those without which the stance can't do its work."""
+"""The placeholders without which a stance can't do its work."""
 
 MOST_FILES = 64
 
@@ -225,9 +224,9 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 def read_states(
     root: Path, folder: Path, processes: Collection[str] | None
 ) -> tuple[tuple[tuple[str, str], ...], list[str]]:
-    """The stances of a soul's folder by mental process, and their faults. Raises SoulError for unreadable files.
+    """Return the stances of a soul's folder by mental process, and their faults.
 
-    Without `processes` any name is taken for that of a mental process.
+    Without `processes` any name counts as that of a mental process. Raises SoulError for unreadable files.
     """
     files, states, faults = state_files(folder), list[tuple[str, str]](), list[str]()
     if len(files) > MOST_FILES:
@@ -244,7 +243,7 @@ def read_states(
 
 
 def filled(stance: str, facts: Mapping[str, str]) -> str:
-    """A stance with the facts in place of its placeholders; braces around anything else stay."""
+    """Fill in the facts for a stance's placeholders. Braces around anything else stay."""
     return _PLACEHOLDER.sub(lambda found: facts.get(found[1], found[0]), stance)
 
 

@@ -1,4 +1,4 @@
-"""Reads the files of a soul's folder: only regular, small UTF-8 files that lie in it themselves; no links."""
+"""Reads the files of a soul's folder: only regular, small UTF-8 files that lie in it themselves, and no links."""
 
 import os
 import re
@@ -17,10 +17,8 @@ MODE_MANIFEST = "mode.toml"
 PLAYBOOK = "playbook.md"
 AWAKENING = "awakening.md"
 STATES = "states"
-"""The folder of the soul's stances; it is never a mode."""
+"""The folder of the soul's stances. It is never a mode."""
 SIZE_CAP = 256 * 1024
-"""The most bytes of a file in a soul's folder."""
-
 SHAPE_HINT = "compare it with souls/plain, the smallest complete example"
 _MODE_FILES = (MODE_MANIFEST, PERSONALITY)
 
@@ -29,7 +27,7 @@ Stamp = tuple[str, int, int, int]
 
 
 def read_text(root: Path, path: Path) -> str:
-    """The text of a regular file inside `root`, to which no link leads. Raises SoulError."""
+    """Return the text of a regular file inside `root`, to which no link leads. Raises SoulError."""
     try:
         handle = open_inside(root, path.relative_to(root).parts)
         with os.fdopen(_regular(handle, path), "rb") as file:
@@ -56,13 +54,13 @@ def _regular(handle: int, path: Path) -> int:
 
 
 def _through_a_link(root: Path, path: Path) -> bool:
-    """Why a file could not be opened; too late to be more than an explanation."""
+    """Return whether a link kept a file from being opened. This is too late to be more than an explanation."""
     inside = path.relative_to(root).parts
     return any(root.joinpath(*inside[:count]).is_symlink() for count in range(1, len(inside) + 1))
 
 
 def mode_folders(folder: Path) -> tuple[Path, ...]:
-    """The folders in a soul's folder that hold a mode: those with a soul.md or a mode.toml. Raises SoulError."""
+    """Return the folders in a soul's folder that hold a mode: those with a soul.md or a mode.toml. Raises SoulError."""
     try:
         inside = sorted(path for path in folder.iterdir() if path.is_dir() and path.name != STATES)
         return tuple(path for path in inside if any(os.path.lexists(path / file) for file in _MODE_FILES))
@@ -73,7 +71,7 @@ def mode_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def state_files(folder: Path) -> tuple[Path, ...]:
-    """What lies in the folder of stances but hidden files, whatever it is called; nothing where there is no folder.
+    """Return all paths in the folder of stances except hidden files, none without that folder.
 
     Raises SoulError.
     """
@@ -87,9 +85,9 @@ def state_files(folder: Path) -> tuple[Path, ...]:
 
 
 def signature(folder: Path) -> tuple[Stamp, ...]:
-    """A value that changes whenever one of the soul's files is changed, added or removed.
+    """Return a value that changes whenever one of the soul's files is changed, added or removed.
 
-    It is asked for many times a message, so it works on strings rather than on paths.
+    It is called many times a message, so it works on strings instead of paths.
     """
     folders, states = _inside(str(folder), folders=True), _inside(f"{folder}/{STATES}", folders=False)
     files = [f"{folder}/{file}" for file in (MANIFEST, PERSONALITY, PLAYBOOK, AWAKENING)]
@@ -130,11 +128,11 @@ class Manifest:
         self.file, self.text, self.data = file, text, data
 
     def fault(self, place: Place, message: str) -> str:
-        """`FILE:LINE FIELD: MESSAGE` for a place in the data."""
+        """Return `FILE:LINE FIELD: MESSAGE` for a place in the data."""
         return f"{self.file}{self._line(place)} {'.'.join(map(str, place))}: {message}"
 
     def faults(self, error: ValidationError) -> list[str]:
-        """A message for each fault that pydantic found; an empty personality is reported for its own file."""
+        """Return a message for each fault that pydantic found. An empty personality is reported for its own file."""
         messages = []
         for found in error.errors(include_input=False, include_url=False):
             if found["loc"] == ("personality",):
@@ -148,7 +146,7 @@ class Manifest:
         return f"{folder}{slash}{file}"
 
     def _named(self, place: Place) -> Place:
-        """The place with a table's keys, where the schema holds the table as numbered pairs."""
+        """Return the place with a table's keys, where the schema holds the table as numbered pairs."""
         named: list[int | str] = []
         here: object = self.data
         parts = iter(place)
@@ -164,7 +162,6 @@ class Manifest:
         return tuple(named)
 
     def _line(self, place: Place) -> str:
-        """`:LINE` of the field or of the innermost table or array around it, or nothing."""
         best, length = "", 0
         for number, path in _paths(self.text):
             if len(path) > length and path == place[: len(path)]:
@@ -181,7 +178,7 @@ def _toml_positions_inside(here: object, part: int | str) -> object:
 
 
 def _paths(text: str) -> Iterable[tuple[int, Place]]:
-    """Each line that opens a table or sets a key, with its number and the full place that it sets."""
+    """Yield each line that opens a table or sets a key: its number, and the full place that it sets."""
     section: Place = ()
     counted: dict[Place, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):

@@ -1,4 +1,4 @@
-"""Reads and checks a soul's folder: `soul.toml`, its texts and its modes; reports all faults at once, with lines."""
+"""Reads a soul's folder (`soul.toml`, texts and modes), reports all faults at once, and reloads it after edits."""
 
 import difflib
 import tomllib
@@ -38,9 +38,9 @@ _NAME_HINT = "use lower-case letters, digits, - and _"
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """The names of all mental processes and subprocesses; a soul's file may name no others.
+    """The names of all mental processes and subprocesses, to which a soul's file is limited.
 
-    `why_not` says of an extension why it can't be used; empty if it can.
+    `why_not` returns why an extension can't be used, or an empty string.
     """
 
     processes: Collection[str]
@@ -48,7 +48,7 @@ class KnownNames:
     why_not: Callable[[str], str] = lambda name: f"nothing brings the action {name!r}"
 
     def unknown_in(self, soul: Soul) -> list[tuple[Place, str]]:
-        """Every unknown name in a soul: its place, and the name that was perhaps meant."""
+        """Return every unknown name in a soul: its place, and the name that was perhaps meant."""
         known = (*self.processes,)
         named: list[tuple[Place, str, tuple[str, ...], Collection[str]]] = [
             (("processes",), "process", soul.processes, known),
@@ -103,7 +103,7 @@ def load_soul(directory: Path, name: str, known: KnownNames | None = None) -> So
 
 
 def load_souls(find: Callable[[str], Path], names: Iterable[str], known: KnownNames | None = None) -> tuple[Soul, ...]:
-    """Read the souls that one daemon hosts; `find` gives the directory that holds a soul's folder.
+    """Read the souls that one daemon hosts. `find` returns the directory that holds a soul's folder.
 
     Raises SoulError for a fault in any of them, and if two name the same channel.
     """
@@ -113,7 +113,7 @@ def load_souls(find: Callable[[str], Path], names: Iterable[str], known: KnownNa
 
 
 def channels_of(souls: Iterable[Soul]) -> dict[str, str]:
-    """The soul that answers in each channel, by channel id. Raises SoulError if two name the same channel."""
+    """Return the soul that answers in each channel, by channel id. Raises SoulError if two name the same channel."""
     owners: dict[str, str] = {}
     for soul in souls:
         for channel in soul.channels:
@@ -135,7 +135,6 @@ def _manifest(root: Path, path: Path, called: str) -> Manifest:
 
 
 def _text(root: Path, file: Path) -> str:
-    """The text of a file that may be missing; then it is empty. Raises SoulError."""
     return read_text(root, file).strip() if file.is_symlink() or file.exists() else ""
 
 
@@ -194,7 +193,7 @@ def _checked(manifest: Manifest, texts: dict[str, object], known: KnownNames | N
 
 
 def _contradictions(soul: Soul) -> Iterable[tuple[Place, str]]:
-    """What is well formed by itself but at odds with another field."""
+    """Yield what is well formed by itself but contradicts another field."""
     for state, _ in soul.verbs.when:
         if state not in soul.emotional_states:
             yield ("verbs", "when", state), f"{state!r} is none of emotional_states: {', '.join(soul.emotional_states)}"
@@ -229,7 +228,7 @@ _DISTRIBUTION = "soul-daemon"
 
 
 class ReloadingSoul:
-    """One soul, reloaded after an edit of its files; the last valid version stays in use while an edit is broken."""
+    """One soul, reloaded after an edit of its files. The last valid version stays in use while an edit is broken."""
 
     def __init__(self, directory: Path, name: str, emit: Emit, known: KnownNames | None = None) -> None:
         """Read the soul. Raises SoulError, since there is no earlier valid version."""
@@ -239,7 +238,7 @@ class ReloadingSoul:
         self._reported = ""
 
     def current(self) -> Soul:
-        """The soul as its files are now, or the last valid version.
+        """Return the soul as its files are now, or the last valid version.
 
         Emits `soul.reloaded` after a valid edit and `soul.broken` once for each distinct fault.
         """
@@ -262,13 +261,13 @@ class ReloadingSoul:
 class Souls:
     """All souls that one daemon hosts: the main one, and others for the channels that they name.
 
-    Of those that other daemons host it knows the channels.
+    It also knows the channels of souls that other daemons host.
     """
 
     def __init__(
         self, find: Callable[[str], Path], main: str, others: Sequence[str], emit: Emit, known: KnownNames | None = None
     ) -> None:
-        """Read all souls; `find` gives the directory that holds a soul's folder. Raises SoulError."""
+        """Read all souls. `find` returns the directory that holds a soul's folder. Raises SoulError."""
         self._emit = emit
         self._souls = {name: ReloadingSoul(find(name), name, emit, known) for name in dict.fromkeys((main, *others))}
         self.main = main  # answers in all channels that no other soul names
@@ -282,22 +281,20 @@ class Souls:
         return tuple(self._souls)
 
     def current(self, name: str) -> Soul:
-        """The soul of that name, reloaded if edited. Raises SoulError for a name that is not hosted."""
+        """Return the soul of that name, reloaded if edited. Raises SoulError for a name that is not hosted."""
         if name not in self._souls:
             raise SoulError(f"the soul {name!r} is not hosted here", hint="name it in SOUL_NAME or SOUL_SOULS")
         return self._souls[name].current()
 
     def hosted(self, name: str) -> Soul:
-        """The soul of that name, or the main one where another daemon hosts it. Raises nothing."""
+        """Return the soul of that name, or the main one where another daemon hosts it."""
         return self.current(name if name in self._souls else self.main)
 
     def for_channel(self, channel: str) -> str:
-        """The soul that answers in a channel, by the channel's id: the one that names it, else the main one.
+        """Return the soul that answers in a channel, by the channel's id: the one that names it, else the main one.
 
-        A soul that is hosted here comes before one that another daemon hosts.
-
-        An edit after which two souls name the same channel emits `soul.broken`; until it is corrected the channels keep
-        their souls.
+        A soul that is hosted here comes before one that another daemon hosts. An edit by which two souls name the same
+        channel emits `soul.broken`. The channels keep their souls until it is corrected.
         """
         souls = self._all()
         if any(now is not before for now, before in zip(souls, self._routed, strict=True)):
@@ -309,7 +306,7 @@ class Souls:
         return self._owners.get(channel) or self._elsewhere.get(channel, self.main)
 
     def heed(self, elsewhere: Mapping[str, str]) -> None:
-        """Take which souls other daemons host, by the channels that they name.
+        """Set the souls that other daemons host, by the channels that they name.
 
         A channel that one of them and a soul hosted here both name emits `soul.broken`, once.
         """
@@ -326,7 +323,7 @@ class Souls:
 
 
 def find_souls_directory(explicit: Path | None, home: Path, name: str) -> Path:
-    """The directory that holds the soul `name`: the explicit one, `souls` beside the data, or the ones shipped.
+    """Return the directory that holds the soul `name`: the explicit one, `souls` next to the data, or the shipped one.
 
     Raises SoulError with the directories that were searched.
     """
@@ -340,7 +337,6 @@ def find_souls_directory(explicit: Path | None, home: Path, name: str) -> Path:
 
 
 def _shipped() -> list[Path]:
-    """Possible directories of the souls that are shipped: beside the package, or where it was installed."""
     found = [Path(__file__).resolve().parents[2] / "souls"]
     try:
         files = metadata.files(_DISTRIBUTION) or []

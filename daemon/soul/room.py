@@ -1,4 +1,4 @@
-"""How much of a prompt a soul's own texts take, and what they leave for the talk; in tokens, by our own estimate."""
+"""The tokens (by our own estimate) of a prompt that a soul's texts take, and those left for the talk."""
 
 from collections.abc import Iterable
 
@@ -7,13 +7,13 @@ from daemon.soul.files import MANIFEST, PERSONALITY
 from daemon.soul.schema import Mode, Soul
 
 BESIDE = 500
-"""Kept for what changes with every turn: a message of the usual length, the summary, mood, moment and stance."""
+"""The tokens kept for what changes every turn: a message of usual length, the summary, mood, moment and stance."""
 
 HOUSE = 790
-"""The most that the house's rules and the form of an answer take, but for a soul's own verbs, triggers and hints."""
+"""The most tokens of the daemon's rules and the form of an answer, without a soul's own words."""
 
 TALK_STEP = 200
-"""By which the talk's share changes, so that the first turn shown stays the same for a while."""
+"""The step of the talk's share, which keeps the first turn shown the same for a while."""
 
 _LEAD_IN = 8  # before the triggers of a mode, and before its hints
 _FOR_NOW = 25  # before the text of a mode
@@ -22,7 +22,7 @@ _LEAST_TALK = 200
 
 
 def standing(soul: Soul, mode: str = "") -> int:
-    """What stands in every prompt while the soul is in a mode: its texts, the house's rules, the form of an answer."""
+    """Return the tokens in every prompt of a soul in a mode: its texts, the rules, the form of an answer."""
     named = soul.mode(mode)
     own = estimate_tokens(soul.personality) + (estimate_tokens(named.personality) + _FOR_NOW if named else 0)
     verbs = estimate_tokens(", ".join((*soul.verbs.named_speech, *soul.verbs.named_thought)))
@@ -30,18 +30,17 @@ def standing(soul: Soul, mode: str = "") -> int:
 
 
 def talk_budget(soul: Soul, mode: str = "") -> int:
-    """The most recent turns that a prompt in a mode surely shows; older ones belong into the summary."""
+    """Return the tokens of recent turns that a prompt in a mode surely shows. Older turns belong in the summary."""
     left = soul.budgets.prompt - standing(soul, mode) - BESIDE
     return min(soul.budgets.transcript, max(_LEAST_TALK, left // TALK_STEP * TALK_STEP))
 
 
 def least_talk_budget(soul: Soul) -> int:
-    """The talk budget of the mode that leaves least."""
     return min(talk_budget(soul, mode) for mode in ("", *(one.name for one in soul.modes)))
 
 
 def overfull(soul: Soul) -> Iterable[str]:
-    """A sentence for each mode, and for the soul without one, whose texts leave no room in the whole prompt."""
+    """Yield a sentence for each mode, and for the soul without one, whose texts leave no room in the prompt."""
     allowed = soul.budgets.prompt
     for mode in ("", *(one.name for one in soul.modes)):
         if (size := standing(soul, mode)) > allowed - _LEAST:

@@ -34,25 +34,24 @@ from daemon.soul.field_types import (
 from daemon.soul.words import WordsByLanguage, words_in
 
 FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""The names that a soul or a mode may have, since both are folders."""
+"""The pattern of names for a soul or a mode, since both are folders."""
 
 _ICON = re.compile(r"(?::[\w+'-]{1,100}:){1,2}|https://[^\s<>|\"]{3,}")
 
 
 def _fitting(lines: tuple[str, ...], left: int) -> tuple[str, ...]:
-    """The first of these lines, as many as fit into so many tokens."""
     sizes = accumulate(estimate_tokens(line) for line in lines)
     return tuple(line for line, size in zip(lines, sizes, strict=True) if size <= left)
 
 
 NAMED_TRIGGERS, NAMED_HINTS = 120, 40
-"""Tokens of a mode's triggers, and of its hints, that the model reads in every call."""
+"""The most tokens of a mode's triggers, and of its hints, that the model reads in every call."""
 
 _NAMED = 4  # verbs of each kind
 
 
 class VerbsInMood(SoulSection):
-    """The verbs of one mood; an empty list stands for the general ones."""
+    """The verbs of one mood. An empty list means the general ones."""
 
     speech: OptionalWords = Field((), description="How it speaks in this mood; empty: as always.")
     thought: Annotated[PrivateVerbs, AfterValidator(no_repeats)] = Field(
@@ -64,7 +63,7 @@ class VerbsInMood(SoulSection):
 
 
 class Verbs(SoulSection):
-    """How this soul speaks and thinks, as verbs in the past tense; suggestions for the model, not a closed list.
+    """The verbs of the soul's speech and thought, in the past tense: suggestions for the model, not a closed list.
 
     `when` holds pairs of an emotional state and its verbs.
     """
@@ -95,7 +94,7 @@ class Verbs(SoulSection):
 class Mode(SoulSection):
     """A second personality for some kinds of work: a folder `souls/<soul>/<name>/` with soul.md and maybe mode.toml.
 
-    `personality` is the text of its soul.md. The poetic mode of seed 000 has all three lists; others may have none.
+    `personality` is the text of its soul.md. The poetic mode of seed 000 has all three lists, others may have none.
     """
 
     name: Annotated[str, matching(FOLDER_NAME.pattern, "use lower-case letters, digits, - and _")]
@@ -122,7 +121,7 @@ class Mode(SoulSection):
 
 
 class IsmLimits(SoulSection):
-    """The limits of this soul's autonomous loop (seed 001); None leaves a limit to the settings."""
+    """The limits of this soul's autonomous loop (seed 001). None leaves a limit to the settings."""
 
     enabled: bool | None = Field(
         None, description="Whether hard problems may be solved by its own choice of actions; unset: as in the settings."
@@ -146,7 +145,7 @@ class IsmLimits(SoulSection):
 
 
 class InnerLife(SoulSection):
-    """The soul's inner life beside its replies (seed 002): it may only lower what the settings allow."""
+    """The limits of the soul's unasked thoughts (seed 002), which may only lower those of the settings."""
 
     enabled: bool | None = Field(
         None,
@@ -168,7 +167,7 @@ class InnerLife(SoulSection):
 
 
 class Mood(SoulSection):
-    """How an emotional state fades to the soul's rest."""
+    """The fading of an emotional state to the soul's rest."""
 
     half_life_minutes: Annotated[float, Field(gt=0, le=100_000)] = Field(
         120.0, description="Minutes after which half of a mood is gone."
@@ -176,7 +175,7 @@ class Mood(SoulSection):
 
 
 class Notes(SoulSection):
-    """How the soul keeps notes about users: the gates of seed 000's `modelsTheVisitor`."""
+    """The rules for notes about users: the gates of seed 000's `modelsTheVisitor`."""
 
     min_interactions: Annotated[int, Field(ge=0, le=1000)] = Field(
         2, description="Messages from a person before anything is noted about them, unless they ask what is known."
@@ -201,20 +200,19 @@ class AgentRole(SoulSection):
 
 
 class Extensions(SoulSection):
-    """What other packages bring, by the names of their entry points; nothing else of them is loaded."""
+    """The extensions from other packages, by the names of their entry points. No others are loaded."""
 
     actions: ProcessNames = Field((), description="Actions of the autonomous loop (`soul_daemon.actions`).")
 
 
 class Soul(SoulSection):
-    """A soul; everything but the texts of its folder is in soul.toml.
+    """A soul. Everything but the texts of its folder is in soul.toml.
 
-    The texts are `personality`, `modes`, `playbook` (empty for the house's), `awakening` (empty: it has no first
-    thought of its own) and `states`, pairs of a mental process and the stance in it. `words` is read by
-    `daemon.soul.words`.
-    `creativity` gives sampling temperatures by step name in place of the steps' own. `pipeline` is `unified` (one call
-    whose tagged answer holds thought and reply) or `split` (one call per step). Names of processes and subprocesses are
-    not checked here; the loader compares them with `KnownNames`.
+    The texts are `personality`, `modes`, `playbook` (empty for the daemon's), `awakening` (empty for none) and
+    `states`. `states` are pairs of a mental process and the stance in it. `words` is read by `daemon.soul.words`.
+    `creativity` overrides sampling temperatures by step name. `pipeline` is `unified` (one call whose tagged answer
+    holds thought and reply) or `split` (one call per step). Names of processes and subprocesses are not checked here:
+    the loader compares them with `KnownNames`.
     """
 
     name: str = Field(description="The folder's name.")
@@ -324,19 +322,17 @@ class Soul(SoulSection):
         return self.emotional_states[0]
 
     def creativity_of(self, step: str, default: float | None) -> float | None:
-        """The soul's own temperature for a step, or the default."""
         return dict(self.creativity).get(step, default)
 
     def mode(self, name: str) -> Mode | None:
-        """The mode of that name, or None."""
         return next((mode for mode in self.modes if mode.name == name), None)
 
     def physio_in(self, state: str) -> dict[str, float]:
-        """What a mood is in the body, as `[physio]` says; empty where it says nothing."""
+        """Return the bodily levels of a mood from `[physio]`, empty without any."""
         return dict(dict(self.physio).get(state, ()))
 
     def verbs_in(self, state: str) -> Verbs:
-        """The verbs of a mood; the general ones where the mood has none."""
+        """Return the verbs of a mood, or the general ones where the mood has none."""
         coloured = dict(self.verbs.when).get(state, VerbsInMood())
         return Verbs(
             speech=coloured.speech or self.verbs.speech,
@@ -350,21 +346,18 @@ class Soul(SoulSection):
         return tuple(dict.fromkeys((*self.verbs.thought, *coloured)))
 
     def role_in(self, process: str) -> tuple[str, AgentRole] | None:
-        """The name of the role that the soul has in a mental process, and the role; None for none."""
+        """Return the name of the role that the soul has in a mental process, and the role, None without one."""
         return next((one for one in self.roles if process in one[1].processes), None)
 
     def stance(self, process: str) -> str:
-        """The soul's own instruction for a mental process, with its placeholders; empty for the house's."""
+        """Return the soul's own instruction for a mental process, with its placeholders, empty for the daemon's."""
         return dict(self.states).get(process, "")
 
     def suggestions_in(self, language: str) -> tuple[Suggestion, ...]:
-        """What a person with this language is shown to begin with, `de-AT`."""
         return suggestions_for(self.suggestions, language) or house_suggestions(self.words_in(language))
 
     def words_in(self, language: str) -> HouseWords:
-        """What the daemon says in this soul's name to somebody whose language has this tag, such as `de-DE`."""
         return words_in(self.words, language)
 
     def may_be(self, process: str) -> bool:
-        """Whether this soul takes part in a mental process."""
         return not self.processes or process in self.processes

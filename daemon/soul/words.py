@@ -1,4 +1,4 @@
-"""Reads `[words]` of a soul: what the daemon itself says, in the soul's own words, for everybody and by language."""
+"""Reads `[words]` of a soul: the daemon's sentences in the soul's own words, for all users and by language."""
 
 import difflib
 import re
@@ -8,7 +8,7 @@ from daemon.core.sentences import LABELS, LONGEST, LONGEST_LABEL, SENTENCES, Wor
 from daemon.soul.files import Place
 
 WordsByLanguage = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-"""Pairs of a language and its sentences by key; the empty language is everybody's."""
+"""Pairs of a language and its sentences by key. The empty language is for all users."""
 
 MOST_LANGUAGES = 40
 
@@ -17,7 +17,7 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 
 
 def read_words(section: object) -> tuple[WordsByLanguage, list[tuple[Place, str]]]:
-    """The words of a manifest's section, and its faults with their places."""
+    """Return the words of a manifest's section, and its faults with their places."""
     if section is None:
         return (), []
     if not isinstance(section, Mapping):
@@ -31,7 +31,7 @@ def read_words(section: object) -> tuple[WordsByLanguage, list[tuple[Place, str]
 
 
 def words_in(all_words: WordsByLanguage, language: str) -> Words:
-    """The words for a language tag such as `de-AT`: its own, else those of `de`, else everybody's, else English."""
+    """Return the words for a language tag such as `de-AT`: its own, else those of `de`, of all, or English."""
     tag, known, own = language.lower().replace("_", "-"), dict(all_words), dict[str, str]()
     parts = tag.split("-")
     for one in ("", *("-".join(parts[:count]) for count in range(1, len(parts) + 1))):

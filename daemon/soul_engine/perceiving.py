@@ -10,7 +10,7 @@ from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.queues.intention_rows import CUE, SILENCE
 
 NOTE = "note"
-"""The kind, in a memory's metadata, of data that nobody says here and that is fenced as a note."""
+"""The kind, in a memory's metadata, of data without a speaker here, which is fenced as a note."""
 
 _DUE = """\
 (What you meant to bring up here has fallen due. Nobody has said anything just now: bring it up, to whom it is for. \
@@ -36,7 +36,7 @@ asked you anything, and what it says of people proves nothing about them.)"""
 def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
     """Add a perception as the newest memory: a user's message, or a sentence of the daemon's own (seed 000).
 
-    A late message carries how late it is. A time event without content leaves no memory.
+    A late message says how late it is. A time event without content leaves no memory.
     """
     name = clean_name(perception.name)
     match perception.modality:
@@ -75,7 +75,7 @@ def _reported(perception: Perception) -> tuple[str, str]:
 
 
 def _decision(perception: Perception) -> str:
-    """The decision, without the decider's name: users choose their names, and this text is not fenced."""
+    """Return the decision, without the decider's name: users choose their names, and this text is not fenced."""
     if perception.params.get("expired"):
         return "(Nobody answered in time what you asked to be allowed: you may not do it.)"
     allowed = "allowed" if perception.params.get("approved") else "refused"

@@ -1,4 +1,4 @@
-"""The one prompt builder: what stays equal from turn to turn stands first, users' words are fenced, budgets kept."""
+"""The one prompt builder: constant parts come first for the provider's cache, users' words are fenced, budgets kept."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ from daemon.soul_engine.regions import (
 )
 
 WITHIN = 600
-"""Tokens that count of the message being answered, a poem to be mended, a stance with its list of contacts.
+"""The tokens that count of a message being answered, a poem to be mended, or a stance with contacts.
 
 These are needed whole, and a long one is no reason to forget the talk.
 """
@@ -50,28 +50,26 @@ _TRIES = 5
 _LEAST = 30  # tokens below which a region says nothing
 
 Rendering = Callable[[int], str]
-"""Renders a region within a budget for its content; fences and heading come on top."""
+"""A function that renders a region within a budget for its content. Fences and heading come on top."""
 
 
 def size(texts: Iterable[str]) -> int:
-    """The tokens of texts that stand on their own."""
     return sum(estimate_tokens(text) + _PER_MESSAGE for text in texts if text)
 
 
 def room(budgets: Budgets, fixed: Iterable[str], *long: Iterable[str]) -> int:
-    """What is left of the whole prompt beside its fixed parts and those parts that may be long."""
+    """Return the rest of the whole prompt after its fixed parts and the parts that may be long."""
     return budgets.prompt - _FRAME - size(fixed) - sum(min(WITHIN, size(part)) for part in long)
 
 
 def talk_share(budgets: Budgets, left: int) -> int:
-    """What the recent turns may take of what is left."""
     return max(0, min(budgets.transcript, left // TALK_STEP * TALK_STEP))
 
 
 def within(render: Rendering, budget: int, left: int, *, steady: bool = False) -> str:
-    """A region with its heading in what is left, shortened where it has to be; empty where nothing useful fits.
+    """Return a region with its heading in what is left, shortened if needed, empty where nothing useful fits.
 
-    A `steady` one stands before the talk: its length changes by steps, so that the prefix stays the same for a while.
+    A `steady` region comes before the talk. Its length changes by steps, which keeps the prefix the same for a while.
     """
     left = max(0, left // TALK_STEP * TALK_STEP if steady else left)
     budget = min(budget, left)
@@ -87,10 +85,10 @@ def within(render: Rendering, budget: int, left: int, *, steady: bool = False) -
 
 
 TURN_OVERHEAD = 20
-"""Tokens that a fence costs around one turn of a user's, or around a note."""
+"""The tokens that a fence costs around one turn of a user's, or around a note."""
 
 CUT_TURN = 2_000
-"""The most tokens that the prompt gives to a turn that met the output limit, most of them to its end."""
+"""The most tokens given to a turn that met the output limit, most of them to its end."""
 
 _OWN_OVERHEAD = 26  # around a turn of the soul's own: the elements of its form with verb and wish
 _BESIDE_CUT = 140  # around a turn that was cut, the question before it, and the note behind it
@@ -116,10 +114,10 @@ def transcript_window(
 
 
 def shown_turns(turns: Sequence[Memory], budget: int, turn_budget: int = Budgets().turn) -> tuple[Memory, ...]:
-    """The recent turns that a prompt shows; they fit the budget.
+    """Return the recent turns that a prompt shows. They fit the budget.
 
-    Where not all fit, a quarter of the budget more is left out at once. So the first turn shown stays the same for a
-    while as the talk goes on, and each prompt begins as the one before it.
+    If not all fit, a quarter of the budget more is left out at once. The first turn shown then stays the same for a
+    while, and each prompt begins as the one before it.
     """
     older, recent = transcript_window(turns, budget, turn_budget)
     if not older:
@@ -135,15 +133,15 @@ def shown_turns(turns: Sequence[Memory], budget: int, turn_budget: int = Budgets
 
 
 def turns_read(budgets: Budgets) -> int:
-    """How many of the newest turns have to be read so that all that fit are among them, with their first in place.
+    """Return how many of the newest turns to read: twice what fits.
 
-    Twice what fits: while a summary is late, the turns read begin at the same one all the same.
+    While a summary is late, the turns read then still begin at the same one.
     """
     return 2 * (budgets.transcript // TURN_OVERHEAD + 1)
 
 
 def shown_of(turn: Memory, budget: int, turn_budget: int) -> int:
-    """The most tokens of a turn that a prompt shows; one that was cut off leaves room for the question before it."""
+    """Return the most tokens of a turn that a prompt shows. A cut turn leaves room for the question before it."""
     if "cut" not in turn.metadata:
         return turn_budget
     return min(CUT_TURN, max(budget // 2, budget - turn_budget - _BESIDE_CUT))
@@ -177,11 +175,11 @@ _LONG = {
 def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonce: str) -> Prompt:
     """Render working memory and a step's command as a prompt (seed 000).
 
-    First stands what is equal from turn to turn, so that a provider reads it from its cache: personality and rules, a
-    standing command, the mode; then the summary and the talk so far. Behind the newest message stands what changes, in
-    one <context-…> element: mood, people, thoughts, memories, the clock, the stance; then the command. SYSTEM memories
-    are the daemon's own words and are not fenced; anything else is data and is. The whole keeps to `budgets.prompt`, as
-    `daemon.soul_engine.prompt` says.
+    Constant parts come first, for the provider's cache: personality and rules, a constant command, the mode. Then come
+    the summary and the talk so far. What changes comes after the newest message, in one <context-…> element: mood,
+    people, thoughts, memories, the clock, the stance. The command is last. SYSTEM memories are the daemon's own words
+    and are not fenced. All others are data and are fenced. The whole keeps to `budgets.prompt`, except for the parts
+    that count as `WITHIN`.
     """
     command = step.command if isinstance(step.command, str) else step.command(memory)
     closing = "\n\n".join(part for part in ("" if step.standing else command, step.cue) if part)
@@ -201,7 +199,7 @@ def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonc
 
 
 def with_pictures(prompt: Prompt, pictures: Sequence[Image]) -> Prompt:
-    """The prompt with pictures at its last message, which is the user's; it is no part of what the next one repeats."""
+    """Add pictures to the last message, which is the user's and is not repeated by the next prompt."""
     if not pictures:
         return prompt
     *before, last = prompt.messages
@@ -209,7 +207,6 @@ def with_pictures(prompt: Prompt, pictures: Sequence[Image]) -> Prompt:
 
 
 def _system(memory: WorkingMemory, step: Step[T], command: str) -> Iterator[str]:
-    """The parts of the system prompt; a gate has no personality and no mode."""
     regions = (HOUSE_RULES,) if step.last_turns else (PERSONALITY, HOUSE_RULES)
     yield "\n\n".join(one.content for region in regions for one in memory.region(region)) or DATA_RULE
     if step.standing:
@@ -219,7 +216,7 @@ def _system(memory: WorkingMemory, step: Step[T], command: str) -> Iterator[str]
 
 
 class _Chat:
-    """Renders the messages of one prompt."""
+    """The renderer of the messages of one prompt."""
 
     def __init__(self, memory: WorkingMemory, step: Step[T], budgets: Budgets, nonce: str) -> None:
         self._memory, self._budgets, self._nonce = memory, budgets, nonce
@@ -228,9 +225,9 @@ class _Chat:
         self._newest = budgets.turn if step.unasked else budgets.message
 
     def messages(self, closing: str, standing: Sequence[str]) -> tuple[Message, ...]:
-        """The talk with roles alternating, begun and ended by the user; the message being answered is always shown.
+        """Return the talk with alternating roles, begun and ended by the user, with the message being answered.
 
-        `standing` are the parts of the system prompt. A cache mark stands behind the last message that the next prompt
+        `standing` are the parts of the system prompt. A cache mark follows the last message that the next prompt
         repeats.
         """
         turns = self._memory.region(DEFAULT_REGION)
@@ -274,7 +271,6 @@ class _Chat:
         return f"<context-{self._nonce}>\n{inside}\n</context-{self._nonce}>" if inside else ""
 
     def _fitting(self, regions: Sequence[str], left: int) -> dict[str, str]:
-        """Those of these regions that the step is shown, as far as there is room, the first before the others."""
         texts = dict[str, str]()
         for region in regions:
             if region in self._shown() and self._memory.region(region):
@@ -289,7 +285,7 @@ class _Chat:
         return f"## {heading(region)}\n\n{self._region(region, memories, budget)}" if memories else ""
 
     def _region(self, region: str, memories: tuple[Memory, ...], left: int) -> str:
-        """The memories that fit: talk drops its oldest, any other region its last; the first is cut, never dropped."""
+        """Render the memories that fit: talk drops its oldest, other regions their last. The first is cut instead."""
         newest_first = region in _CHAT_LIKE
         shown: list[str] = []
         for one in reversed(memories) if newest_first else memories:
@@ -332,7 +328,7 @@ class _Chat:
 
 
 def _alternating(spoken: Sequence[tuple[Speaker, str]]) -> tuple[Message, ...]:
-    """Merge neighbours of one speaker; begin and end with the user, as chat models require; no message is blank."""
+    """Merge neighbours of one speaker. Chat models require the user first and last, and no blank message."""
     messages: list[Message] = []
     for speaker, text in spoken:
         if not text.strip():
@@ -349,7 +345,6 @@ def _alternating(spoken: Sequence[tuple[Speaker, str]]) -> tuple[Message, ...]:
 
 
 def _marked(before: Sequence[Message], messages: tuple[Message, ...], *, marks: bool) -> tuple[Message, ...]:
-    """A cache mark behind the last message of the soul that stood before the newest words."""
     own = [place for place, one in enumerate(before) if one.speaker is Speaker.ASSISTANT]
     if not marks or not own:
         return messages

@@ -18,9 +18,10 @@ from daemon.mind.process import ProcessContext
 
 
 def actions_for(context: ProcessContext, problem: Problem, sources: Sources) -> tuple[Action, ...]:
-    """The actions for a problem in a conversation; each handler works on `problem` and through the motor.
+    """Return the actions offered for a problem in a conversation.
 
-    Only those are offered that can do something. The reading half neither sets reminders nor hands anything on.
+    Each handler works on `problem` and through the motor. An action is left out where it could do nothing. Work that
+    only reads neither sets reminders nor hands anything on.
     """
     limits = context.cycle.limits
     acts = limits is not None and not limits.reads_only

@@ -1,4 +1,4 @@
-"""Ask: a clarifying question, after which the problem waits for the answer, as long as the visit lasts."""
+"""The action Ask: a clarifying question, after which the problem waits for the answer while the visit lasts."""
 
 from daemon.core.phrase_words import short_answers_in
 from daemon.ism.actions.respond import answer
@@ -9,7 +9,7 @@ from daemon.mind.process import ProcessContext, Stay
 
 
 def ask(context: ProcessContext, problem: Problem) -> Action:
-    """The input says what has to be known."""
+    """Build the action. Its input says what has to be known."""
 
     async def handle(use: ActionUse) -> Stay:
         want = ' What you need to know stands under "Aim".' if use.input else ""

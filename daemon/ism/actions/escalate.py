@@ -1,4 +1,4 @@
-"""Escalate: hand the problem to the expert process or, with permission, to a contact who can act."""
+"""The action Escalate: hand the problem to the expert process or, with permission, to a contact who can act."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,10 @@ _SUMMARY = (
 
 
 def escalate(context: ProcessContext, problem: Problem) -> Action | None:
-    """The input names a contact of the soul, or the expert process where it may be entered; None without either."""
+    """Build the action, or return None without anyone to escalate to.
+
+    Its input names a contact or the expert process.
+    """
     soul = context.soul
     expert = _expert(context)
     known = [f"{one.name} ({one.can})" for one in soul.contacts] + ([_EXPERT] if expert else [])

@@ -1,4 +1,4 @@
-"""Handoff: give this thread to another soul, which knows what was said here and answers from now on (seed 003)."""
+"""The action Handoff: give this thread to another soul, which answers from now on (seed 003)."""
 
 from daemon.core.perception import Modality, Place
 from daemon.core.soul_names import shown_names, souls_named, unclear
@@ -7,7 +7,7 @@ from daemon.mind.process import ProcessContext
 
 
 def handoff(context: ProcessContext) -> Action | None:
-    """The input is a soul's name; None where no other soul can answer, and where no person speaks in a thread."""
+    """Build the action, or return None without another soul or a person's thread. Its input is a soul's name."""
     notes, perception = context.cycle.notes, context.perception
     if notes is None or not notes.hands_to or perception.modality is not Modality.WORDS:
         return None

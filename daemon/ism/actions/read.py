@@ -1,4 +1,4 @@
-"""Read: open a passage that Research found, and read on in its document."""
+"""The action Read: open a passage that Research found, and read on in its document."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"[0-9]{1,6}")
 
 
 def read(context: ProcessContext, problem: Problem) -> Action:
-    """The input is the number of a passage, then that of a page; only what was found in this problem is opened."""
+    """Build the action for passages found in this problem. Its input is the number of a passage, then of a page."""
 
     async def handle(use: ActionUse) -> Recurse:
         number, page = number_and_page(use.input)
@@ -34,13 +34,13 @@ def read(context: ProcessContext, problem: Problem) -> Action:
 
 
 def number_and_page(words: str) -> tuple[int, int]:
-    """The first two numbers in an input: of a passage, zero without any, and of a page, one without a second."""
+    """Return the numbers of a passage (0 without any) and of a page (1 without any) from an input."""
     given = [int(one) for one in _NUMBER.findall(words)]
     return (given[0] if given else 0), (given[1] if given[1:] else 1)
 
 
 async def _opened(context: ProcessContext, problem: Problem, number: int, page: int) -> str:
-    """A page of what begins with a passage, or one sentence on why there is none. Raises StoreError."""
+    """Return a page that begins with a passage, or one sentence on why there is none. Raises StoreError."""
     passage = problem.found[number - 1]
     following = await _following(context, passage)
     if not following:

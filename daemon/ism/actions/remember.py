@@ -1,4 +1,4 @@
-"""Remember: note something of the soul's own, inferred from what was said and found."""
+"""The action Remember: note a conclusion that the soul drew from what was said and found."""
 
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.ism.machine import Action, ActionUse, Recurse
@@ -9,7 +9,7 @@ _LONGEST = 300  # characters
 
 
 def remember(context: ProcessContext) -> Action:
-    """The input says what to note."""
+    """Build the action. Its input says what to note."""
 
     async def handle(use: ActionUse) -> Recurse:
         content = remove_keys(words_aloud(use.input))[:_LONGEST].strip()

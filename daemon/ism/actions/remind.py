@@ -1,4 +1,4 @@
-"""Remind: bring something up in this conversation later."""
+"""The action Remind: bring something up in this conversation later."""
 
 import hashlib
 
@@ -11,7 +11,7 @@ from daemon.mind.reply import words_aloud
 
 
 def remind(context: ProcessContext) -> Action:
-    """The input says when and what."""
+    """Build the action. Its input says when and what."""
 
     async def handle(use: ActionUse) -> Recurse:
         due, _, rest = use.input.partition(": ")

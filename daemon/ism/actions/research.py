@@ -1,4 +1,4 @@
-"""Research: search earlier conversations, the admin's folders, and use the tools of MCP servers."""
+"""The action Research: search earlier conversations and the admin's folders, and use the tools of MCP servers."""
 
 import json
 
@@ -25,7 +25,7 @@ _REWORD = (
 
 
 def research(context: ProcessContext, problem: Problem, sources: Sources) -> Action:
-    """The input says what to look for; the passages found are numbered, so that Read opens and the reply cites them."""
+    """Build the action. Its input says what to look for. Read opens passages by number, and the reply cites them."""
 
     async def handle(use: ActionUse) -> Recurse | Stay:
         chosen = await _choose_tool(context, use)
@@ -68,7 +68,7 @@ async def _search(context: ProcessContext, query: str) -> list[Passage]:
 
 
 async def _search_reworded(context: ProcessContext, use: ActionUse) -> tuple[list[Passage], str]:
-    """Search documents again with other words, since they may use other terms (Open Souls' RAG); gives these too."""
+    """Search documents again with other words (Open Souls' RAG). Return the passages and these words."""
     library = context.capabilities.library
     if not use.input or library is None or not library.folders:
         return [], ""
@@ -83,7 +83,6 @@ async def _search_reworded(context: ProcessContext, use: ActionUse) -> tuple[lis
 
 
 async def _choose_tool(context: ProcessContext, use: ActionUse) -> ToolUse | None:
-    """The tool the model chooses, None for none; without tools no model is called."""
     tools = await tools_of(context)
     if not tools:
         return None
@@ -94,9 +93,10 @@ async def _choose_tool(context: ProcessContext, use: ActionUse) -> ToolUse | Non
 
 
 async def _ask_for_tool(context: ProcessContext, problem: Problem, use: ActionUse, chosen: ToolUse) -> Stay | Recurse:
-    """Ask those who may allow it; what may destroy something is asked of approvers that the admin named, or of no one.
+    """Ask the users who may allow the tool.
 
-    Without them it is not done, and a line below the reply says so.
+    A destructive tool is asked of the approvers that the admin named. Without such approvers it is not used, and a
+    line below the reply says so.
     """
     approvers = chosen.tool.approvers or context.capabilities.approvers
     if chosen.tool.destroys and not approvers:

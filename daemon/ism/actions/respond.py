@@ -1,4 +1,4 @@
-"""Respond: answer with what was found and its sources, and end the work."""
+"""The action Respond: answer with what was found and its sources, and end the work."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ _CITE = (
 
 
 def respond(context: ProcessContext, problem: Problem) -> Action:
-    """The input says what matters in the answer."""
+    """Build the action. Its input says what matters in the answer."""
 
     async def handle(use: ActionUse) -> Stay:
         dwell = ' Dwell on what stands under "Aim".' if use.input else ""
@@ -29,7 +29,7 @@ def respond(context: ProcessContext, problem: Problem) -> Action:
 async def answer(
     context: ProcessContext, problem: Problem, memory: WorkingMemory, instructions: str, *, below: str = ""
 ) -> WorkingMemory:
-    """Say something, with its sources and `below` under it; gives the memory afterwards. Raises ModelError."""
+    """Say something, with its sources and `below` under it, and return the memory afterwards. Raises ModelError."""
     cite = f" {_CITE}" if problem.found else ""
     memory = await say(replace(context, memory=memory), external_dialog(context.soul, f"{instructions}{cite}"))
     words = context.motor.words

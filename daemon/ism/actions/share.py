@@ -1,4 +1,4 @@
-"""Share: change what souls and people share under a key (seed 003)."""
+"""The action Share: change what souls and people share under a key (seed 003)."""
 
 import json
 
@@ -9,7 +9,7 @@ from daemon.mind.process import ProcessContext
 
 
 def share(context: ProcessContext) -> Action | None:
-    """The input is a key, a colon and a JSON merge patch; None where the soul shares nothing here."""
+    """Build the action, or return None without shared keys. Its input is a key, a colon and a JSON merge patch."""
     keys = context.cycle.shared_keys
     if not keys:
         return None
@@ -41,7 +41,7 @@ def share(context: ProcessContext) -> Action | None:
 
 
 def _changes(patch: str) -> JSONObject:
-    """Raises ContextRefused."""
+    """Parse a JSON merge patch. Raises ContextRefused."""
     try:
         changes = json.loads(remove_keys(patch))
     except (ValueError, RecursionError) as error:

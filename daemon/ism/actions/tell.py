@@ -1,4 +1,4 @@
-"""Tell: send another soul a note; its answer is perceived in this conversation (seed 003)."""
+"""The action Tell: send another soul a note, whose answer is perceived in this conversation (seed 003)."""
 
 from daemon.core.notes import NoteRefused, checked_words
 from daemon.core.soul_names import shown_names, souls_named, unclear
@@ -9,7 +9,7 @@ from daemon.mind.reply import words_aloud
 
 
 def tell(context: ProcessContext) -> Action | None:
-    """The input is a soul's name, a colon and the note; None where there is no other soul to send one to."""
+    """Build the action, or return None without another soul. Its input is a soul's name, a colon and the note."""
     notes = context.cycle.notes
     if notes is None or not notes.souls:
         return None

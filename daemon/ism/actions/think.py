@@ -1,4 +1,4 @@
-"""Think: reason about the problem without saying anything."""
+"""The action Think: reason about the problem without saying anything."""
 
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.ism.problem import with_input
@@ -8,7 +8,7 @@ from daemon.mind.steps.internal_monologue import internal_monologue
 
 
 def think(context: ProcessContext) -> Action:
-    """The input says what to think about."""
+    """Build the action. Its input says what to think about."""
 
     async def handle(use: ActionUse) -> Recurse:
         about = ' Begin with what stands under "Aim".' if use.input else ""

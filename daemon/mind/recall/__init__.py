@@ -57,9 +57,9 @@ _ACTUAL: Final = {Outcome.HIT: "it came true", Outcome.MISS: "it did not come tr
 
 
 def with_expected(memory: WorkingMemory, expected: Expected, soul: Soul, now_ms: int, zone: str) -> WorkingMemory:
-    """Put it as data: its words may be those of a person. The greatest surprise stands first, before all else.
+    """Add predictions as data, since they may hold a person's words. The greatest surprise comes first.
 
-    One line says how well a soul foresees that thinks whole thoughts. The memory itself where there is nothing.
+    One line tells a soul that thinks whole thoughts how well it predicts. Without predictions the memory is unchanged.
     """
     surprises = [_scored(one) for one in expected.errors if one.surprise >= SURPRISING]
     as_expected = [_scored(one) for one in expected.errors if one.surprise < SURPRISING]
@@ -75,7 +75,6 @@ def with_expected(memory: WorkingMemory, expected: Expected, soul: Soul, now_ms:
 
 
 def what_came(one: ScoredPrediction) -> str:
-    """What became of it, in words."""
     return _ACTUAL[one.outcome]
 
 
@@ -94,9 +93,9 @@ _STALE: Final = "What is stale was untouched for two weeks; it is shown for the 
 
 
 def with_goals(memory: WorkingMemory, held: AtHand, now_ms: int, zone: str) -> WorkingMemory:
-    """Put what was meant to be done by now, and the goals, as data: their words may be those of a person.
+    """Add past intentions and the goals as data, since they may hold a person's words.
 
-    The memory itself where there are none.
+    Without any the memory is unchanged.
     """
     goals = held.goals
     meant = [
@@ -109,17 +108,16 @@ def with_goals(memory: WorkingMemory, held: AtHand, now_ms: int, zone: str) -> W
 
 
 def _about(goal: Goal, now_ms: int, zone: str) -> str:
-    """What the house says of a goal: its id, when it is due, and whether it is stale."""
     due = f"due {'since' if goal.due_ms <= now_ms else 'at'} {time_in(goal.due_ms, zone)}" if goal.due_ms else ""
     return ", ".join(filter(None, (f"your {'stale ' if goal.stale else ''}goal {goal.id}", due)))
 
 
-_LONGEST: Final = 1_200  # characters of the inner speech of the last thought here
+_LONGEST: Final = 1_200  # characters of the last thought's inner speech
 _SHORTEST: Final = 300  # of each of the others
 
 
 def held_in(thought: KeptThought | None) -> CognitiveOutput | None:
-    """What a kept thought holds in effect; None for none, and for one that is not of today's form."""
+    """Return the effective output of a kept thought, or None without a thought and for one of another form."""
     try:
         held = CognitiveOutput.model_validate_json(thought.output) if thought is not None else None
     except ValidationError:
@@ -129,12 +127,12 @@ def held_in(thought: KeptThought | None) -> CognitiveOutput | None:
 
 
 def allowed_of(thoughts: LastThoughts) -> CognitiveOutput:
-    """What thoughts here proposed and an admin allowed since the last one, as one thought that holds nothing else."""
+    """Return one thought with all that thoughts here proposed and an admin allowed since the last thought."""
     allowed = CognitiveOutput(inner_speech="")
     found: dict[str, object] = {"inner_speech": ""}
     for one in thoughts.settled:
         if one.allowed and one.value:
-            # what can't be read, is too many together, or of another day's form: the others stand
+            # skip a field that is unreadable, has too many items, or of an older form
             with suppress(ValueError, RecursionError):
                 value, before = json.loads(one.value), found.get(one.field)
                 together = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
@@ -144,7 +142,7 @@ def allowed_of(thoughts: LastThoughts) -> CognitiveOutput:
 
 
 def settled_lines(thoughts: LastThoughts) -> tuple[str, ...]:
-    """What an admin decided of what thoughts here proposed, for the thought that perceives it first."""
+    """Return an admin's decisions on proposals of thoughts here, for the thought that perceives them first."""
     return tuple(
         f"{'Allowed' if one.allowed else 'Declined'} by an admin: {one.field} {shortened(one.value, _SHORTEST)}".strip()
         for one in thoughts.settled
@@ -152,9 +150,9 @@ def settled_lines(thoughts: LastThoughts) -> tuple[str, ...]:
 
 
 def thoughts_in_mind(thoughts: LastThoughts, now_ms: int) -> tuple[str, ...]:
-    """Recent thoughts in short, and whole the last one of the conversation itself; oldest first.
+    """Return recent thoughts in short, and the conversation's own last thought whole, oldest first.
 
-    Those of another day say how old they are; of the last one here the prompt says so beside the time.
+    Thoughts of another day are dated. The prompt dates the last thought itself.
     """
     recent = [
         dated(shortened(held.inner_speech, _SHORTEST), one.at_ms, now_ms)
@@ -169,12 +167,12 @@ def thoughts_in_mind(thoughts: LastThoughts, now_ms: int) -> tuple[str, ...]:
 
 
 def left_out(thought: KeptThought | None) -> tuple[str, ...]:
-    """Which parts of a thought did not take effect and why, such as "goal_updates: duplicate"; each once."""
+    """Return the parts of a thought without effect and the reason, such as "goal_updates: duplicate", each once."""
     return () if thought is None else tuple(dict.fromkeys(f"{part}: {reason}" for part, reason in thought.refused))
 
 
 def focus_of(thoughts: LastThoughts) -> str:
-    """What the last thought of the conversation said to look out for, or wanted to look up; empty for nothing."""
+    """Return what the last thought of the conversation wanted to look out for or look up, or an empty string."""
     sought = [one for one in (held_in(thoughts.previous), allowed_of(thoughts)) if one is not None]
     focus = (words for one in sought for words in one.attention.focus_on)
     return " ".join((*focus, *(op.query for one in sought for op in one.memory_ops if op.query)))
@@ -197,16 +195,16 @@ def _line(what: str, words: str) -> str:
 
 
 SENSE: Final = "sense"
-"""The key in a memory's metadata of the sense that it reached."""
+"""The metadata key of a memory for the sense that it reached."""
 
-_SENSED_LONGEST: Final = 120  # tokens of one line, so that one doesn't take the room of all
+_SENSED_LONGEST: Final = 120  # tokens of one line
 
 
 def with_sensed(memory: WorkingMemory, sensed: Sensed, thoughts: LastThoughts, soul: Soul, zone: str) -> WorkingMemory:
-    """Put as much of it as its budget has room for, as data, and say how much isn't shown.
+    """Add as many sensed readings as the budget has room for, as data, and the number of those left out.
 
-    The memory itself where nothing was sensed. What the last thought here looked out for stands first, and what it did
-    not care for last; of equals the newest first.
+    Readings on which the last thought here focused come first, those it deprioritized last, and newer before older.
+    Without readings the memory is unchanged.
     """
     if not (sensed.readings or sensed.dropped):
         return memory
@@ -247,22 +245,22 @@ def _left_out(hidden: int, dropped: int) -> Sequence[Memory]:
 
 
 MONOLOGUE, READERS = "monologue", "readers"
-"""Keys of what is stored privately with a reply: the thought, and who read along when it was thought."""
+"""The keys of what is stored privately with a reply: the thought, and its readers at that time."""
 
 DEGRADED = "degraded"
-"""The key that says that a whole thought was asked for, and none could be read."""
+"""The key that marks a reply for which a whole thought was asked and none could be read."""
 
 _SHOWN = 2
 _THOUGHTS_LONGEST = 400  # characters of a thought that is shown again
 
 
 def thought_for(readers: Readers) -> Mapping[str, object]:
-    """What has to be stored with a thought so that `last_thoughts` can tell before whom it may be thought again."""
+    """Return the readers to store with a thought, by which `last_thoughts` judges later readers."""
     return {READERS: kept_readers(readers)}
 
 
 def last_thoughts(turns: Sequence[Turn], readers: Readers) -> tuple[str, ...]:
-    """The last two thoughts, oldest first, that came before no narrower readers than these (`may_think_again`)."""
+    """Return the last two thoughts, oldest first, whose readers were not fewer than these (`may_think_again`)."""
     known = [
         text
         for turn in turns[-THOUGHT_TURNS:]
@@ -278,7 +276,7 @@ def _shortened(text: str) -> str:
 
 
 THREAD_MESSAGES_READ = 30
-"""Earlier messages of a thread that are read when the soul is mentioned in it."""
+"""The most earlier messages of a thread that are read when the soul is mentioned in it."""
 
 
 _UNANSWERED = "(You could not answer this: something failed. They were told so.)"
@@ -287,12 +285,12 @@ _TAKEN_BACK = "(What you said here was taken back; it counts as not said.)"
 
 @dataclass(frozen=True, slots=True)
 class RecalledFacts:
-    """What may be known before a conversation's `readers`: user models by platform id, and the soul's own state.
+    """The facts that may be known before a conversation's `readers`: user models by platform id, and the soul's state.
 
-    `thread` are messages from before the soul was asked into the thread, `aside` what users said to each other since
-    its last reply, both of admitted users alone; the transcript holds what was meant for the soul. `workflow` is what
-    the visits here have left to do, `journal` what the soul wrote for itself of visits before this audience. `thoughts`
-    are the last ones of a soul that thinks whole thoughts, `at_hand` what it holds in force beside them.
+    `thread` are messages from before the soul was asked into the thread. `aside` is what users said to each other
+    since its last reply. Both hold words of admitted users alone. `workflow` is what the visits here have left to do.
+    `journal` is what the soul wrote for itself of visits before this audience. `thoughts` and `at_hand` are what a
+    soul that thinks whole thoughts has in mind.
     """
 
     readers: Readers
@@ -306,7 +304,6 @@ class RecalledFacts:
     at_hand: AtHand = NOTHING_AT_HAND
 
     def of(self, person: str) -> tuple[UserModel, ...]:
-        """The models of a user; empty if there are none."""
         return self.people.get(person, ())
 
 
@@ -318,7 +315,7 @@ def recall(
     known: RecalledFacts,
     now_ms: int,
 ) -> WorkingMemory:
-    """Working memory before the perception: the soul, its state, time and place, the users, and the earlier turns."""
+    """Build the working memory before the perception: the soul, its state, time, place, users and earlier turns."""
     peopled = perception.conversation.channel not in {SOUL_CHANNEL, INNER}
     memory = with_now(begin(soul), now_ms, perception.place, perception.zone, peopled=peopled)
     where = perception.conversation
@@ -346,7 +343,7 @@ def _as_written(line: JournalEntry, soul: Soul, now_ms: int) -> str:
 
 
 def as_memory(turn: Turn) -> Memory:
-    """A turn of the transcript as a memory; an apology is none of the soul's words, so only the fact is remembered."""
+    """Return a turn of the transcript as a memory. Of an apology only the fact is remembered, not the words."""
     if turn.speaker is not Speaks.SOUL:
         note = turn.thought.get(NOTE_PARAM)  # of another soul, and no turn of the store
         metadata = saw(note) if isinstance(note, str) else {}
@@ -369,7 +366,7 @@ nothing has to be done. Think what you think of this.)"""
 
 
 def awakening_of(soul: Soul) -> str:
-    """The instruction for the first thought; its soul.md, values and rules stand in the prompt as always."""
+    """Return the instruction for the first thought. The soul.md, values and rules are in the prompt as always."""
     return _FIRST.format(page=soul.awakening).strip()
 
 
@@ -378,7 +375,7 @@ _ABOUT = "sessions of Claude Code that run now"
 
 
 def with_sessions(memory: WorkingMemory, sessions: Sequence[CodeSession], tokens: int) -> WorkingMemory:
-    """Put the sessions as a note that takes at most these tokens with its heading and its fence."""
+    """Add the sessions as a note of at most these tokens, its heading and its fence included."""
     if not sessions:
         return memory
     ids = [name for one in sessions for name in (session_id(one.id), author_id(one.workspace, one.person))]

@@ -1,8 +1,4 @@
-"""What surfaced from memory before the reply, in the prompt's region `memories`, and its sources below the reply.
-
-The snippets are data: words of users, of documents, or the soul's own, which prove nothing. Each has a mark by which
-the reply cites it; the marks are no plain numbers, which belong to the results of autonomous work.
-"""
+"""Memories that surfaced before the reply, in the prompt's region `memories`, with their marks and sources."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,10 +23,8 @@ from daemon.soul import Soul
 from daemon.soul_engine import IDENTITY, MEMORIES, SELF_MODEL, TURN_OVERHEAD, WORLD_MODEL
 
 SNIPPETS: Final = 6
-"""The most snippets in a prompt."""
-
 SIGNIFICANCE, TONE, WHEN = "significance", "tone", "when_ms"
-"""The keys of a snippet's metadata that say what memory knows of it."""
+"""The keys of a snippet's metadata."""
 
 _OF_BEST: Final = 0.4  # the share of the best snippet's fit below which one of a document is no help
 _LEAST: Final = 0.01  # fit; a chance hit has none
@@ -44,9 +38,9 @@ _MARKS: Final = Citations(r"m\d{1,2}")
 
 
 def lanes_of(newest: Sequence[str], before: Sequence[str], mind: Sequence[str]) -> tuple[str, ...]:
-    """The texts that memory is searched by, each by itself: the newest words first, then what is on the soul's `mind`.
+    """Return the texts by which memory is searched, one by one: the newest words first, then the topics on `mind`.
 
-    Where the newest words say little, the user's last ones before are searched by, too. None where nothing was said.
+    Where the newest words say little, the user's last words before them are searched too. Nothing said gives no text.
     """
     query = "\n".join(newest).strip()
     if not query:
@@ -57,9 +51,9 @@ def lanes_of(newest: Sequence[str], before: Sequence[str], mind: Sequence[str]) 
 
 
 def best_of(talk: Sequence[Passage], documents: Sequence[Passage], query: str) -> tuple[Passage, ...]:
-    """The passages that are worth their place in the prompt: memories in their order, documents where they fit best.
+    """Return the best passages: memories in their order, each document before the first memory that fits less.
 
-    No document that says no more than the query does.
+    A document that says no more than the query is left out.
     """
     asked = frozenset(words_of(query))
     best = max((one.fit for one in (*talk, *documents)), default=0.0)
@@ -75,7 +69,7 @@ def best_of(talk: Sequence[Passage], documents: Sequence[Passage], query: str) -
 
 
 def with_memories(memory: WorkingMemory, found: Sequence[Passage], query: str, budget: int) -> WorkingMemory:
-    """Put what was found, as windows around the words of the query that share a budget of tokens."""
+    """Add the passages found, as windows around the words of the query that share a budget of tokens."""
     terms = terms_of(query)
     left = budget - estimate_tokens(_HEAD)
     shown: list[Memory] = []
@@ -88,17 +82,17 @@ def with_memories(memory: WorkingMemory, found: Sequence[Passage], query: str, b
 
 
 def marked(found: Sequence[Passage]) -> dict[str, Passage]:
-    """The passages by their marks."""
+    """Number the passages by marks such as `m1`. Plain numbers belong to the results of autonomous work."""
     return {f"m{number}": one for number, one in enumerate(found, 1)}
 
 
 def source_id(passage: Passage) -> str:
-    """The id by which a thought that saw a passage is followed: that of its memory, or of its whole document."""
+    """Return the id by which a thought that saw a passage is followed: its memory's, or its whole document's."""
     return document_id(passage.document) if passage.document else passage.id or UNFOLLOWED
 
 
 def with_sources(reply: str, found: Sequence[Passage], words: Words = HOUSE_WORDS) -> str:
-    """A reply with the sources that it cites below it, and without marks that stand for nothing that was found."""
+    """Return a reply with its cited sources below it, and without unknown marks."""
     text, cited = _MARKS.checked(reply, {mark: one.source for mark, one in marked(found).items()})
     return "\n\n".join(filter(None, (text, listed(cited, words))))
 
@@ -119,12 +113,12 @@ def _note(mark: str, passage: Passage, terms: Sequence[Term], tokens: int) -> Me
 
 
 CAUSAL: Final = frozenset({"causes", "caused_by", "because", "leads_to", "prevents", "depends_on"})
-"""Attributes of an entity that say why: they are its causal beliefs."""
+"""The attributes of an entity that are causal beliefs."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldSelf:
-    """What a soul holds of itself, the readers' own words before the workspace's; what is old says how old it is."""
+    """The soul's view of itself, from the readers' own words before the workspace's. Old entries are dated."""
 
     current_state: str = ""
     recent_growth: str = ""
@@ -134,7 +128,7 @@ class HeldSelf:
 
 @dataclass(frozen=True, slots=True)
 class HeldWorld:
-    """What a soul holds of its world: attributes by entity, the newest first; where it is; what it believes."""
+    """The soul's view of its world: attributes by entity, the newest first, its surroundings, and its beliefs."""
 
     entities: Mapping[str, Mapping[str, str]]
     context: str = ""
@@ -143,7 +137,7 @@ class HeldWorld:
 
 
 def held_self(documents: Documents, now_ms: int) -> HeldSelf:
-    """The self model in force at a moment (ms, UTC)."""
+    """Return the self model in force at a moment (ms, UTC)."""
     held = _of(documents, MindDocument.SELF_MODEL)
     said = {one.part: _dated(one, now_ms) for one in held if one.part != UNCERTAINTIES}
     doubts = {one.attribute: _dated(one, now_ms) for one in reversed(held) if one.part == UNCERTAINTIES}
@@ -153,7 +147,7 @@ def held_self(documents: Documents, now_ms: int) -> HeldSelf:
 
 
 def held_world(documents: Documents, now_ms: int) -> HeldWorld:
-    """The world model in force at a moment (ms, UTC)."""
+    """Return the world model in force at a moment (ms, UTC)."""
     held = _of(documents, MindDocument.WORLD_MODEL)
     around = {one.attribute: _dated(one, now_ms) for one in held if one.part == SURROUNDINGS}
     entities, beliefs = dict[str, dict[str, str]](), list[str]()
@@ -168,12 +162,11 @@ def held_world(documents: Documents, now_ms: int) -> HeldWorld:
 
 
 def active_values(soul: Soul, documents: Documents) -> tuple[SoulValue, ...]:
-    """The values that a soul holds now."""
     return tuple(one for one in values_in_force(soul.values, documents.values) if one.active)
 
 
 def with_documents(memory: WorkingMemory, soul: Soul, documents: Documents, now_ms: int) -> WorkingMemory:
-    """Put what a soul holds to, of itself and of its world: data, since it may quote people."""
+    """Add the soul's values, self model and world model, as data, since they may quote people."""
     if soul.mind != "cycle":
         return memory
     about, world = held_self(documents, now_ms), held_world(documents, now_ms)
@@ -214,7 +207,6 @@ def _of(documents: Documents, document: MindDocument) -> list[HeldPart]:
 
 
 def _dated(one: HeldPart, now_ms: int) -> str:
-    """The words of a part; what was said months ago is not told as if it were said today."""
     return dated(one.words, one.at_ms, now_ms)
 
 

@@ -1,4 +1,4 @@
-"""The soul's state in the prompt: a mood that fades and colours its verbs; topic, task and question as data."""
+"""The soul's mood, topic, task and question in the prompt, and linked messages, visits, people and shared contexts."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ _WANING = 0.75  # below it the mood is described as fading
 
 
 def current_mood(state: SoulState | None, now_ms: int, soul: Soul) -> str:
-    """The emotional state now: after the soul's half-life it gives way to rest.
+    """Return the emotional state now. After the soul's half-life it gives way to rest.
 
     A state that soul.toml does not list (any more) counts as rest.
     """
@@ -40,7 +40,7 @@ def current_mood(state: SoulState | None, now_ms: int, soul: Soul) -> str:
 
 
 def felt_now(state: SoulState | None, now_ms: int, soul: Soul) -> EmotionalState:
-    """What is left on the three axes by now, and how it feels, as long as half of it is left."""
+    """Return the remaining feeling on the three axes, with its quality while at least half of it is left."""
     if state is None:
         return EmotionalState()
     left = faded(state.moved_ms, now_ms, soul.mood.half_life_minutes)
@@ -50,7 +50,7 @@ def felt_now(state: SoulState | None, now_ms: int, soul: Soul) -> EmotionalState
 
 
 def state_in_words(state: SoulState | None, soul: Soul, now_ms: int) -> str:
-    """The mood and its verbs as a sentence for the prompt; empty if the mood is rest without verbs of its own."""
+    """Return the mood and its verbs as a sentence for the prompt, empty at rest with the general verbs."""
     mood = current_mood(state, now_ms, soul)
     verbs = soul.verbs_in(mood)
     if mood == soul.rest_state and verbs == soul.verbs_in(""):
@@ -61,9 +61,9 @@ def state_in_words(state: SoulState | None, soul: Soul, now_ms: int) -> str:
 
 
 def status_of(state: SoulState | None, now_ms: int, soul: Soul, *, language: str, turn: int) -> str:
-    """What the soul is shown to be doing while it thinks, in the words of its mood, other ones with each `turn`.
+    """Return the status that users see while the soul thinks, in the words of its mood, varied with each `turn`.
 
-    Moods have no words in further languages: where `[words]` says it in a user's own, that is shown.
+    Moods have no words in further languages, so a `[words]` entry in the user's language comes first.
     """
     said = soul.words_in(language).say("thinking")
     if said != SENTENCES["thinking"]:
@@ -75,9 +75,9 @@ def status_of(state: SoulState | None, now_ms: int, soul: Soul, *, language: str
 def with_state(
     memory: WorkingMemory, state: SoulState | None, soul: Soul, now_ms: int, where: ConversationKey | None = None
 ) -> WorkingMemory:
-    """Put the mood as the daemon's own words, the rest as data: it derives from what users said.
+    """Add the mood as the daemon's own words, and the rest as data, since it derives from what users said.
 
-    Topic and task come from the turns of the conversation `where` it is shown, the question from all of its room.
+    Topic and task come from the turns of the conversation `where`, the question from all of its room.
     """
     room = saw(question_id(where.workspace, where.channel)) if where else {}
     derived = [
@@ -97,7 +97,7 @@ def with_state(
 
 
 def with_workflow(memory: WorkingMemory, workflow: WorkflowState) -> WorkingMemory:
-    """Add what is being worked on here, and what is left of it, to the soul's state, as data: of visits here alone."""
+    """Add what visits here are working on and what is left of it to the soul's state, as data."""
     left = [
         ("what you are working on here since an earlier visit", workflow.current_task),
         ("what is left to do here", "; ".join(workflow.pending_items)),
@@ -118,7 +118,7 @@ A link that leads to nothing here is listed below your reply, by itself: guess n
 
 
 def with_linked(memory: WorkingMemory, linked: Sequence[LinkedMessages], workspace: str = "") -> WorkingMemory:
-    """Put the messages that were linked to, each with its author and origin; a model sees them fenced."""
+    """Add the messages that were linked to, each with its author and origin. A model sees them fenced."""
     read = [one for one in linked if not one.refused]
     notes = [Memory(Role.SYSTEM, _HEAD), *_notes(read, memory.soul_name, workspace)] if read else []
     if len(read) < len(linked):
@@ -127,7 +127,7 @@ def with_linked(memory: WorkingMemory, linked: Sequence[LinkedMessages], workspa
 
 
 def with_unread_links(reply: str, linked: Sequence[LinkedMessages], words: Words = HOUSE_WORDS) -> str:
-    """A reply with one sentence below it for each reason why links lead to nothing."""
+    """Return a reply with one sentence below it for each reason why links could not be read."""
     if not reply.strip():
         return reply
     reasons: dict[str, list[str]] = {}
@@ -152,11 +152,10 @@ _CAME: Final[Mapping[object, str]] = {
     ANSWERED: "A session that was asked from here has answered, and the people here have read its answer above.",
 }
 _SILENCE_S: Final = 3_600.0
-"""From so many seconds without a word on, a silence is perceived."""
+"""The fewest seconds without a word after which a silence is perceived."""
 
 
 def with_occasion(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
-    """The memory with a sentence that says what has happened; the memory itself where nothing has to."""
     sentences = " ".join(_sentences(perception))
     return memory.with_memory(Memory(Role.SYSTEM, f"({sentences})")) if sentences else memory
 
@@ -170,20 +169,19 @@ def _sentences(perception: Perception) -> Iterator[str]:
 
 
 def passed(perception: Perception, visit: Visit) -> tuple[str, ...]:
-    """What time let pass: a silence before these words, and the end of a visit."""
     if occasion_of(perception) == "visit_end":
         return ("the visit has ended",)
     return tuple(filter(None, (silence_before(perception, visit),)))
 
 
 def silence_before(perception: Perception, visit: Visit) -> str:
-    """The silence that these words end, such as "a silence of 2 hours"; empty where there was none to speak of."""
+    """Return the silence that these words end, such as "a silence of 2 hours", empty if it was short."""
     silent = perception.modality is Modality.WORDS and visit.silence >= _SILENCE_S
     return f"a silence of {span_in_words(visit.silence)}" if silent else ""
 
 
 def day_in_words(when_ms: int, now_ms: int, zone: str) -> str:
-    """A moment as a person in this zone would name it, such as "yesterday, 3:14 PM"; times in ms, UTC."""
+    """Name a moment as a person in this zone would, such as "yesterday, 3:14 PM". Times are in ms, UTC."""
     there = zone_of(zone) or UTC
     when, now = (datetime.fromtimestamp(one / 1000, there) for one in (when_ms, now_ms))
     ago = (now.date() - when.date()).days
@@ -195,9 +193,9 @@ _HEADINGS = {AudienceKind.WORKSPACE: "noted in the open:", AudienceKind.DM: "not
 
 
 def person_notes(models: Sequence[UserModel], budget: int, *, whispers: bool = True) -> tuple[str, ...]:
-    """Texts about one user, most important first: notes made here, notes for the workspace, whispers.
+    """Return texts about one user, most important first: notes made here, notes for the workspace, whispers.
 
-    All together fit `budget` tokens: the newest lines of the notes, whispers only whole. They are data.
+    All together fit `budget` tokens: the newest lines of the notes, and whispers only whole. They are data.
     """
     texts = []
     for model in models:
@@ -213,7 +211,7 @@ def person_notes(models: Sequence[UserModel], budget: int, *, whispers: bool = T
 
 
 def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel], workspace: str = "") -> WorkingMemory:
-    """Put the notes about each user; `UserModels.known` gives the models of one user, most important first."""
+    """Add the notes about each user. `UserModels.known` returns the models of one user, most important first."""
     known = [models for models in people if models]
     share = soul.budgets.person // max(1, len(known))
     return memory.with_region(
@@ -227,7 +225,6 @@ def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel],
 
 
 def facts_shown(memory: WorkingMemory, *people: Sequence[UserModel]) -> tuple[str, ...]:
-    """The ids of the facts about users whose lines stand in a prompt that `with_people` made."""
     lines = {line for one in memory.region(PERSON) for line in one.content.splitlines()}
     return tuple(fact for models in people for fact in _facts_in(lines, models))
 
@@ -271,9 +268,9 @@ def with_shared(
     sent: Sequence[SharedMessage] = (),
     events: Sequence[SourceEvent] = (),
 ) -> WorkingMemory:
-    """Put the contexts that hold anything, the soul's own notes to others, and the events of programs in the room.
+    """Add the contexts that hold anything, the soul's own notes to souls, and the events of programs in the room.
 
-    All as notes; a model sees them fenced.
+    All are notes, which a model sees fenced.
     """
     notes = [
         Memory(Role.USER, "\n".join(plain_lines(one.data)), name=_about(one), metadata=saw(context_id(one.key)))

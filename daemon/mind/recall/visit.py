@@ -1,4 +1,4 @@
-"""Visits: exchanges ended by the visit timeout; they decide whether a user is greeted or welcomed back."""
+"""Visits: exchanges ended by the visit timeout, which decide whether a user is greeted or welcomed back."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from daemon.memory.records import VisitState
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """The visit that a perception belongs to; a configurable silence ends a visit.
+    """The visit that a perception belongs to. A configurable silence ends a visit.
 
-    `number` counts this user's visits here from one; `exchanges` counts the replies already given in this visit.
-    `silence` is the seconds since the last message of any user in the conversation, zero at its beginning; `away` those
-    since this user last spoke with the soul anywhere that this audience may know of, zero for never. `met` says that
-    the soul knows the user, as far as this audience may know; `fresh` that the user's visit begins with this message.
-    `begun_ms` (UTC) is when the visit began of a soul that thinks whole thoughts, 0 where that is unknown.
+    `number` counts this user's visits here from one, `exchanges` the replies already given in this visit. `silence` is
+    the seconds since the last message of any user in the conversation, zero at its beginning. `away` is the seconds
+    since this user last spoke with the soul, as far as this audience may know, zero for never. `met`: the soul knows
+    the user, as far as this audience may know. `fresh`: the user's visit begins with this message. `begun_ms` (UTC) is
+    when the visit began, for a soul that thinks whole thoughts, 0 if unknown.
     """
 
     number: int = 1
@@ -39,7 +39,7 @@ def visit_of(
     now_ms: int,
     silence_ms: int,
 ) -> Visit:
-    """The visit of messages that arrive at `now_ms`; `silence_ms` is the visit timeout."""
+    """Return the visit of messages that arrive at `now_ms`. `silence_ms` is the visit timeout."""
     silent_ms = now_ms - visit_state.spoken_ms if visit_state.spoken_ms else 0
     over = not visit_state.spoken_ms or silent_ms > silence_ms
     seen_ms = max((one.seen_ms for one in models), default=0)

@@ -1,1 +1,1 @@
-"""What was seen, heard and read becomes part of a prompt, and later a record."""
+"""The senses: files, words and readings that become part of a prompt, and later a record."""

@@ -1,4 +1,4 @@
-"""The senses: what a thought perceives, for those who read in its conversation, since the last thought there."""
+"""The senses: the percepts of a thought since the last thought in its conversation, for those who read there."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -15,7 +15,7 @@ _SOURCE: Final = "source"  # a key of the metadata of what people said
 
 
 def _language(context: ProcessContext) -> tuple[Percept, ...]:
-    """What people and souls wrote since the soul's last reply, oldest first; the house's sentences are internal."""
+    """Return what people and souls wrote since the soul's last reply, oldest first."""
     turns = context.memory.region(DEFAULT_REGION)
     replies = [place for place, one in enumerate(turns) if one.role is Role.ASSISTANT]
     return tuple(
@@ -42,7 +42,6 @@ def _reports(context: ProcessContext) -> tuple[Percept, ...]:
 
 
 def _acts(context: ProcessContext) -> tuple[Percept, ...]:
-    """What of the last thought did not take effect, and what an admin decided of what was proposed."""
     thoughts = context.cycle.thoughts
     came = (*left_out(thoughts.previous), *settled_lines(thoughts))
     return tuple(Percept(modality=_ACTS, content=one) for one in came)
@@ -66,4 +65,4 @@ SENSES: Final[Mapping[str, Callable[[ProcessContext], tuple[Percept, ...]]]] = {
     _ACTS: _acts,
     _TIME: _time,
 }
-"""All senses by the modality of their percepts. Words come first: they are addressed to the soul."""
+"""The senses by the modality of their percepts. Words come first: they are addressed to the soul."""

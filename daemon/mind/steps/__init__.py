@@ -1,1 +1,1 @@
-"""Cognitive steps: one module each, one pure function that returns a Step; no model is needed to test any of them."""
+"""The cognitive steps: each a pure function that returns a Step and is testable without a model."""

@@ -1,4 +1,4 @@
-"""Come up with several different ideas (seed 000, creativity 0.9)."""
+"""The step that comes up with several different ideas (seed 000, creativity 0.9)."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ class _Ideas(BaseModel):
 
 
 def brainstorm(topic: str, *, count: int = 5) -> Step[tuple[str, ...]]:
-    """One to `count` different ideas. Raises ValueError for a count below one."""
+    """Build the step for one to `count` different ideas. Raises ValueError for a count below one."""
     if count < 1:
         raise ValueError("a brainstorm needs room for at least one idea")
     json_schema, read_ideas = structured(_Ideas)

@@ -1,4 +1,4 @@
-"""Choose the next actions of autonomous work, or say that the goal is reached (seed 001, creativity 0.4)."""
+"""The step that chooses the next actions of autonomous work, or ends it (seed 001, creativity 0.4)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ from daemon.core.working_memory import Memory, thought
 from daemon.mind.reply import structured
 
 DONE = "DONE"
-"""The reserved choice: the goal is reached."""
+"""The reserved choice for a goal that is reached."""
 
 MOST = 4
-"""Actions carried out from one choice."""
+"""The most actions carried out from one choice."""
 
 NAME_CAP, INPUT_CAP, REASONING_CAP = 80, 2_000, 600
-"""Characters kept of a name, an input and the reasoning in a choice."""
+"""The most characters kept of a name, an input and the reasoning in a choice."""
 
 _COMMAND = """\
 Work towards the goal that stands under "Goal", guided by the playbook. You act only by choosing actions; what each is \
@@ -34,7 +34,7 @@ Answer with JSON, the names word for word: {{"reasoning": "…", "actions": [{{"
 
 @dataclass(frozen=True, slots=True)
 class ChosenAction:
-    """One action to carry out: `name` is an action's own name, or the model's text if no action has that name."""
+    """An action to carry out. `name` is an action's own name, or the model's text if no action has that name."""
 
     name: str
     input: str = ""
@@ -60,7 +60,6 @@ class _Named(BaseModel):
     @field_validator("input", mode="before")
     @classmethod
     def _as_text(cls, given: object) -> str:
-        """Arguments given as JSON values become JSON text."""
         if given is None or isinstance(given, str):
             return given or ""
         return json.dumps(given, ensure_ascii=False)
@@ -73,22 +72,21 @@ class _Answer(BaseModel):
     @field_validator("actions", mode="before")
     @classmethod
     def _as_list(cls, given: object) -> object:
-        """A bare name is an action without input (seed 001), and one action alone is a list of one."""
+        """Accept a bare name as an action without input (seed 001), and one action alone as a list of one."""
         listed = given if isinstance(given, list) else [given]
         return [{"name": one} if isinstance(one, str) else one for one in listed]
 
     @field_validator("reasoning", mode="before")
     @classmethod
     def _as_words(cls, given: object) -> str:
-        """Reasoning is only for the log; anything but text counts as none."""
         return given if isinstance(given, str) else ""
 
 
 def choose_actions(names: Sequence[str], *, most: int = MOST) -> Step[Choice]:
-    """Choose up to `most` of the actions with these names, whose descriptions stand in working memory.
+    """Build the step that chooses up to `most` of the actions with these names, described in working memory.
 
-    Names match regardless of case. Unknown names are kept, so that the model can be told of them. Raises ValueError
-    for no names, equal names or the reserved name.
+    Names match regardless of case. Unknown names are kept, to report them to the model. Raises ValueError for no
+    names, equal names or the reserved name.
     """
     known = {_key(name): name for name in (*names, DONE)}
     if not names or len(known) <= len(names) or "" in known:

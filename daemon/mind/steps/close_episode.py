@@ -1,4 +1,4 @@
-"""Look a visit through once it is over: what came of it, what is left to do, and a line for the soul's own journal."""
+"""The step that looks through a visit once it is over: its outcome, what is left to do, and a journal line."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +14,7 @@ from daemon.mind.reply import structured
 from daemon.soul_engine import TURNS, heading, with_notes
 
 LEFT = "left to do"
-"""The region of what the visit found left to do from the one before it."""
+"""The region of what an earlier visit left to do."""
 
 _LINE: Final = 300  # characters
 _JOURNAL: Final = 500
@@ -43,7 +43,7 @@ _LEFT = ' What was left before stands under "{heading}": keep what still is.'
 
 @dataclass(frozen=True, slots=True)
 class VisitReport:
-    """What a model says of a visit; one line each, without keys, within their lengths."""
+    """A model's report on a visit: one line each, without keys, within the lengths."""
 
     content: str
     action_taken: str
@@ -75,12 +75,12 @@ class _Report(BaseModel):
 
 
 def with_left(memory: WorkingMemory, items: tuple[str, ...]) -> WorkingMemory:
-    """The memory with what the visit found left to do, as data."""
+    """Add what the visit found left to do, as data."""
     return with_notes(memory, LEFT, "\n".join(f"- {one}" for one in items))
 
 
 def close_episode(name: str) -> Step[VisitReport]:
-    """What came of a visit, whose turns stand in the region TURNS. Leaves no memory."""
+    """Build the step that reports on a visit, whose turns are in the region TURNS. It leaves no memory."""
     json_schema, read_report = structured(_Report)
 
     def command(memory: WorkingMemory) -> str:

@@ -1,4 +1,4 @@
-"""Choose exactly one of several options (seed 000, creativity 0.4)."""
+"""The step that chooses exactly one of several options (seed 000, creativity 0.4)."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class _Choice(BaseModel):
 
 
 def decision(question: str, options: Sequence[str]) -> Step[str]:
-    """The value is one of `options`, unchanged. Raises ValueError for fewer than two options or equal ones."""
+    """Build the step. Its value is one of `options`. Raises ValueError for fewer than two or equal options."""
     known = {option.strip().casefold(): option for option in options}
     if len(known) < max(len(options), 2):
         raise ValueError("a decision needs at least two options, all different")

@@ -1,4 +1,4 @@
-"""Tell the members of a channel in short what was said there since the last time."""
+"""The step that sums up for the members of a channel what was said there since the last digest."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -23,7 +23,7 @@ _MOST_CHARACTERS = 16_000
 
 
 def talk_of_room(name: str, said: Sequence[ThreadMessage]) -> WorkingMemory:
-    """The memory that `digest` runs on: what was said, one line each, the newest where there is much."""
+    """Build the memory that `digest` runs on: what was said, one line each, the newest where there is much."""
     lines, length = list[str](), 0
     for one in reversed(said):
         line = f"{clean_name(one.name)}: {one_line(one.text)}"
@@ -35,7 +35,7 @@ def talk_of_room(name: str, said: Sequence[ThreadMessage]) -> WorkingMemory:
 
 
 def digest(soul: Soul, *, words: int = 180) -> Step[str]:
-    """The digest as it is posted; an answer that begins as a private thought is malformed. Leaves no memory."""
+    """Build the step for the digest as it is posted. A private thought is malformed. It leaves no memory."""
     return Step(
         name="digest",
         command=_COMMAND.format(name=soul.display_name, turns=heading(TURNS), words=words),

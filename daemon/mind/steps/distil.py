@@ -1,4 +1,4 @@
-"""Distil what several visits, or several such distillates, come to, so that they can be remembered as one."""
+"""The step that distils several visits, or several such distillates, into one memory."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,8 +16,6 @@ from daemon.mind.reply import structured
 from daemon.soul_engine import heading, with_notes
 
 VISITS: Final = "what you remember of these visits"
-"""The region of the notes that are distilled."""
-
 _LINE: Final = 300  # characters
 _CLAIMS: Final = 4
 _TAG, _TAGS = 40, 5
@@ -55,12 +53,12 @@ class _Distillate(BaseModel):
 
 
 def with_visits(memory: WorkingMemory, notes: Sequence[str]) -> WorkingMemory:
-    """The memory with what is to be distilled, oldest first, as data."""
+    """Add the notes for distilling, oldest first, as data."""
     return with_notes(memory, VISITS, "\n".join(f"{number}. {one_line(text)}" for number, text in enumerate(notes, 1)))
 
 
 def distil(name: str, count: int) -> Step[Distillate]:
-    """One memory made of the `count` notes in the region VISITS, for the store to decide on. Leaves no memory."""
+    """Build the step that makes one memory of the `count` notes in the region VISITS. It leaves no memory."""
     json_schema, read_distillate = structured(_Distillate)
 
     def read(answer: str) -> Distillate:

@@ -1,4 +1,4 @@
-"""The persona speaks, streamed; a prefix such as `Name said: "…"` is never shown (seed 000)."""
+"""The step in which the persona speaks, streamed and without a prefix such as `Name said: "…"` (seed 000)."""
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports.services import ModelRole
@@ -15,7 +15,7 @@ around them."""
 
 
 def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Step[str]:
-    """The spoken text; an answer that begins as a private thought is malformed."""
+    """Build the step for the spoken text. An answer that begins as a private thought is malformed."""
 
     def read(answer: str) -> str:
         return read_spoken(soul, answer)
@@ -34,12 +34,11 @@ def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Ste
 
 
 def spoken_text(soul: Soul) -> SpokenText:
-    """The filter of what a soul says."""
     return SpokenText(soul.display_name, (*PRIVATE_VERBS, *soul.private_verbs))
 
 
 def read_spoken(soul: Soul, answer: str) -> str:
-    """What an answer says aloud. Raises MalformedReply for a private thought, and for nothing."""
+    """Return what an answer says aloud. Raises MalformedReply for a private thought, and for nothing."""
     spoken = spoken_text(soul)
     text = spoken.feed(answer) + spoken.finish()
     if spoken.is_thought or not text.strip():

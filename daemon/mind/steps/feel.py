@@ -1,4 +1,4 @@
-"""Find the soul's mood and how it feels, topic, task and question after an exchange (creativity 0.5)."""
+"""The step that finds the soul's mood, its feeling, topic, task and question after an exchange (creativity 0.5)."""
 
 import json
 import re
@@ -18,10 +18,8 @@ from daemon.soul import Soul
 from daemon.soul_engine import SOUL_STATE, heading
 
 TOPIC_CAP, TASK_CAP, QUESTION_CAP = 120, 160, 160
-"""The most characters of each."""
-
 WORD_CAP = 60
-"""The most characters of each part of how it feels."""
+"""The most characters of each part of a feeling."""
 
 _COLOR = re.compile("#[0-9a-f]{6}")
 
@@ -46,7 +44,7 @@ Nobody can tell {name} how to feel. Answer with JSON: {{"emotional_state": "…"
 class Feeling:
     """One of the soul's emotional states, and on one line each the topic, the task and the question.
 
-    `qualia` are how the state feels; None where the model did not say.
+    `qualia` describe how the state feels, None where the model did not say.
     """
 
     emotional_state: str
@@ -77,7 +75,7 @@ class _Feeling(BaseModel):
 
 
 def feel(soul: Soul, current: str) -> Step[Feeling]:
-    """Mood, topic, task and question after the newest turns; `current` is the mood before them. Leaves no memory."""
+    """Build the step for the newest turns. `current` is the mood before. It leaves no memory."""
     json_schema, read_feeling = structured(_Feeling)
     known = {state.casefold(): state for state in soul.emotional_states}
     listed = ", ".join(soul.emotional_states)
@@ -113,7 +111,7 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
 
 
 def qualia_in(words: str) -> Qualia | None:
-    """What a whole thought says of it, divided by commas: colour, texture, soundscape, temperature, intensity."""
+    """Read the qualia of a whole thought, divided by commas: colour, texture, soundscape, temperature, intensity."""
     said = [part.strip() for part in words.replace("|", ",").split(",")]
     said = ["", *said] if said[0] and not said[0].startswith("#") else said
     color, texture, soundscape, temperature, intensity = (*said, "", "", "", "")[:5]

@@ -1,4 +1,4 @@
-"""Carry out one free instruction of the daemon; the result is remembered and not said (Open Souls' `instruction`)."""
+"""The step that carries out one free instruction, whose result is not said (Open Souls' `instruction`)."""
 
 from daemon.core.errors import MalformedReply
 from daemon.core.step import Step
@@ -12,9 +12,9 @@ Do just this and answer with the result alone, without a word before or after it
 
 
 def instruction(text: str, *, name: str, verb: str = "concluded") -> Step[str]:
-    """The result of what `text` says, done as the soul called `name`; an empty answer is malformed.
+    """Build the step that does what `text` says, as the soul called `name`. An empty answer is malformed.
 
-    It is remembered as a thought under `verb`, so that it does not look like something that was said.
+    The result is remembered as a thought under `verb`, not as speech.
     """
 
     def read(answer: str) -> str:

@@ -1,4 +1,4 @@
-"""Read a request to set or drop reminders from a user's messages."""
+"""The step that reads a request to set or drop reminders from a user's messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ REMINDERS = "reminders"
 """The region of pending reminders: data, since users worded them."""
 
 HERE: Final = frozenset({"", "here", "thread"})
-"""What a model says for the conversation itself."""
+"""The words of a model for the conversation itself."""
 
 _COMMAND = """\
 What reminder does the person who spoke last want set or dropped, in what they said since the last reply? For \
@@ -66,12 +66,12 @@ class _Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ReminderRequest:
-    """`what` to bring up, and when, all empty for nothing; the numbers to `drop`.
+    """A request: `what` to bring up, and when, all empty for nothing, and the numbers to `drop`.
 
-    `when` and `until` are as `timeframes.due_time` reads them, `times` is how often, 0 unless they say so. `unanswered`
-    ones come up only if no one has answered by then. `every` is a rule as `Recurrence` reads it, `where` is empty for
-    here, `me`, `channel` for this one or the name of another; a `digest` is wanted of what is said there.
-    `unknown_zone` is a time zone of which the model says that it does not exist.
+    `when` and `until` are as `timeframes.due_time` reads them, `times` is the number of repetitions, 0 for no number.
+    An `unanswered` reminder appears only if no reply came before. `every` is a rule as `Recurrence` reads it. `where`
+    is empty for here, `me`, `channel` for this one, or another channel's name. A `digest` sums up what is said there.
+    `unknown_zone` is a time zone that, as the model says, does not exist.
     """
 
     when: str = ""
@@ -99,12 +99,12 @@ class ReminderRequest:
 
 
 def with_reminders(memory: WorkingMemory, waiting: Sequence[str]) -> WorkingMemory:
-    """Working memory with the pending reminders, one numbered line each, as data."""
+    """Add the pending reminders, one numbered line each, as data."""
     return with_notes(memory, REMINDERS, "\n".join(f"{number}. {line}" for number, line in enumerate(waiting, 1)))
 
 
 def intend(now: str, waiting: int) -> Step[ReminderRequest]:
-    """The request in the last messages, beside `waiting` reminders prepared by `with_reminders`; leaves no memory."""
+    """Build the step for the last messages, with `waiting` reminders from `with_reminders`. It leaves no memory."""
     json_schema, read_answer = structured(_Answer)
 
     def read(answer: str) -> ReminderRequest:

@@ -1,4 +1,4 @@
-"""A private thought: it stays in working memory and is never said (seed 000, creativity 0.7)."""
+"""The step for a private thought, which stays in working memory and is never said (seed 000, creativity 0.7)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ Below it write your private thought, in one to four sentences, and nothing more.
 
 @dataclass(frozen=True, slots=True)
 class LedThought:
-    """A thought, and the word for what the message calls for; None where the model forgot it."""
+    """A thought, and the word for what the message calls for, None where the model forgot it."""
 
     text: str
     calls_for: str | None = None
 
 
 def internal_monologue(name: str, instructions: str, *, verb: str = "thought") -> Step[str]:
-    """The thought as text, remembered under `verb`; an empty answer is malformed."""
+    """Build the step for a thought, remembered under `verb`. An empty answer is malformed."""
 
     def read(answer: str) -> str:
         spoken = SpokenText(name, private_verbs=())
@@ -57,9 +57,9 @@ def internal_monologue(name: str, instructions: str, *, verb: str = "thought") -
 
 
 def led_monologue(name: str, instructions: str, wishes: Mapping[str, str]) -> Step[LedThought]:
-    """A thought that says on its first line what the message calls for; `wishes` are the words with their meanings.
+    """Build the step for a thought whose first line says what the message calls for.
 
-    A model that forgets that line has thought all the same.
+    `wishes` are the words with their meanings. A thought without that line counts all the same.
     """
     plain = internal_monologue(name, instructions)
 

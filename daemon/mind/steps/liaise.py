@@ -1,4 +1,4 @@
-"""Read from a user's messages what is to be put to which session of Claude Code."""
+"""The step that reads which session of Claude Code a user wants to ask what."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from daemon.shared.who_works import in_short
 from daemon.soul_engine import AT_WORK, with_notes
 
 SESSIONS: Final = "sessions"
-"""The region of the sessions that can be asked: data, since people named what is in it."""
+"""The region of the sessions that can be asked: data, since people wrote their names."""
 
 _MOST_TOKENS: Final = 800
 _LONGEST_NAME: Final = 80
@@ -42,9 +42,9 @@ class _Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SessionRequest:
-    """The session by a name that a model gave, which proves nothing, and the words for it, empty where there are none.
+    """The session's name as a model gave it, which proves nothing, and the words for the session, empty for none.
 
-    `task`: something is to be done there.
+    `task`: the user wants something done there.
     """
 
     session: str
@@ -53,12 +53,12 @@ class SessionRequest:
 
 
 def with_those_to_ask(memory: WorkingMemory, sessions: Sequence[CodeSession]) -> WorkingMemory:
-    """Working memory with the sessions that can be asked, a line each, as data, in place of the shorter list."""
+    """Add the sessions that can be asked, a line each, as data, in place of the shorter list."""
     return with_notes(memory.without_regions(AT_WORK), SESSIONS, in_short(sessions, _MOST_TOKENS))
 
 
 def liaise() -> Step[SessionRequest]:
-    """What is to be put to which of the sessions prepared by `with_those_to_ask`; leaves no memory."""
+    """Build the step for sessions prepared by `with_those_to_ask`. It leaves no memory."""
     json_schema, read_answer = structured(_Answer)
 
     def read(answer: str) -> SessionRequest:

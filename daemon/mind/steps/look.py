@@ -1,4 +1,4 @@
-"""Look at pictures that users sent: what is on them, what is written there, how they feel (one call for all)."""
+"""The step that looks at pictures from users: their content, their text, and how they feel (one call for all)."""
 
 import json
 from dataclasses import dataclass
@@ -16,8 +16,6 @@ from daemon.mind.reply import structured
 DESCRIPTION_CAP: Final = 600
 VISIBLE_CAP: Final = 2_000
 WORD_CAP: Final = 60
-"""The most characters of each part of an answer."""
-
 _COMMAND = """\
 Look at the {count} beside this message, which they sent a moment ago, in their order. Tell of each, as \
 plainly as you can:
@@ -35,7 +33,7 @@ Answer with JSON: {{"pictures": [{{"description": "…", "visible_text": "…", 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen on one picture; `intensity` is between 0 and 1."""
+    """The description of one picture. `intensity` is between 0 and 1."""
 
     description: str
     visible_text: str = ""
@@ -63,7 +61,7 @@ class _Pictures(BaseModel):
 
 
 def look(count: int) -> Step[tuple[Seen, ...]]:
-    """What is on `count` pictures, in their order. Leaves no memory; a model without eyes raises CannotSee."""
+    """Build the step for `count` pictures, in their order. A model that sees no pictures raises CannotSee."""
     json_schema, read_pictures = structured(_Pictures)
 
     def read(answer: str) -> tuple[Seen, ...]:

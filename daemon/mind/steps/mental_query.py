@@ -1,4 +1,4 @@
-"""Is this statement true? A near-deterministic gate (seed 000, creativity 0.2)."""
+"""The step that decides whether a statement is true: a near-deterministic gate (seed 000, creativity 0.2)."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -16,7 +16,7 @@ Weigh this statement in the light of the conversation: {statement}
 Answer with JSON: {{"holds": true}} if it is true, {{"holds": false}} if it isn't or you can't tell."""
 
 GATE_TURNS = 6
-"""The newest turns that a gate is shown; it is shown neither personality nor notes."""
+"""The newest turns that a gate is shown. It is shown neither personality nor notes."""
 
 
 _EXCHANGE = """\
@@ -35,7 +35,7 @@ class _Verdict(BaseModel):
 
 
 def _as_text(value: object) -> str:
-    """A value that a model wrote in another form than asked for, which is no reason to ask again."""
+    """Accept a value that a model wrote in another form than asked for, which is no reason to ask again."""
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
@@ -54,7 +54,7 @@ class _Exchange(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """Whether the statement is true, and how the newest message was heard and the reply to it stated."""
+    """The verdict on the statement, how the newest message was heard, and how the reply to it was stated."""
 
     holds: bool
     heard: Heard
@@ -62,7 +62,7 @@ class Weighed:
 
 
 def mental_query(statement: str) -> Step[bool]:
-    """Whether a statement is true of the conversation; doubt counts as no."""
+    """Build the step that decides whether a statement is true of the conversation. Doubt counts as no."""
     json_schema, read_verdict = structured(_Verdict)
 
     def read(answer: str) -> bool:
@@ -84,7 +84,7 @@ def mental_query(statement: str) -> Step[bool]:
 
 
 def weigh_exchange(statement: str) -> Step[Weighed]:
-    """The same, for a reply that said nothing of itself: what its elements would have told comes along."""
+    """Build the step of `mental_query` that also fills in the fields that the reply left out."""
     asked = mental_query(statement)
     json_schema, read_exchange = structured(_Exchange)
 

@@ -1,4 +1,4 @@
-"""Read what a person asks to be remembered from their messages."""
+"""The step that reads what a person asks to be remembered from their messages."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from daemon.mind.quotation import SaidAs
 from daemon.mind.reply import structured
 
 LONGEST_LINE, MOST_TAGS, LONGEST_TAG = 300, 5, 40
-"""Characters of what is noted, the most tags, and the characters of a tag and of the tone."""
+"""The most characters of a note, the most tags, and the most characters of a tag and of the tone."""
 
 _COMMAND = """\
 What does the person who spoke last want remembered, in what they said since the last reply?
@@ -36,7 +36,7 @@ class _Note(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class AskedToRemember:
-    """What to note and the words that say it; `line` is empty for nothing."""
+    """The line to note and the user's words that say it. `line` is empty for nothing."""
 
     line: str
     quote: str
@@ -47,7 +47,7 @@ class AskedToRemember:
 
 
 def note_down() -> Step[AskedToRemember]:
-    """What the last messages ask to be remembered; leaves no memory."""
+    """Build the step that reads what the last messages ask to be remembered. It leaves no memory."""
     json_schema, read_note = structured(_Note)
 
     def read(answer: str) -> AskedToRemember:

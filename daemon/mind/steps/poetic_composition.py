@@ -1,4 +1,4 @@
-"""Compose a poem: the persona speaks in a register, with images from one domain (seed 000, creativity 0.9)."""
+"""The step that composes a poem in a register, with images from one domain (seed 000, creativity 0.9)."""
 
 from dataclasses import replace
 
@@ -18,11 +18,10 @@ _PLACEHOLDER = "I'm only a placeholder so far:\nno language model hums in here,\
 def poetic_composition(
     soul: Soul, request: str, *, register: str = "", image_domain: str = "", verb: str = "recited"
 ) -> Step[str]:
-    """A spoken poem; `request` says in a sentence what to do.
+    """Build the step for a spoken poem. `request` says in a sentence what to do.
 
-    `register` and `image_domain` are words from the soul's poetic mode, empty to leave them open.
-
-    All three texts must be the daemon's own words. The answer streams and is refused as in `external_dialog`.
+    `register` and `image_domain` are words from the soul's poetic mode, empty to leave them open. All three texts must
+    be the daemon's own words. The answer streams and is refused as in `external_dialog`.
     """
     form = (
         f"Its register: {register}." if register else "",

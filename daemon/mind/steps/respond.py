@@ -25,7 +25,7 @@ from daemon.mind.tagged_output import REPLY_TAG, WISH_TAG, Element, LeadingEleme
 from daemon.soul import Soul
 
 NOTHING = "nothing"
-"""The word of the first element where the words call for no more than a reply."""
+"""The word of the first element where a message calls for a plain reply."""
 
 _COMMAND = """\
 # How to answer
@@ -66,12 +66,12 @@ _AROUND = " \t\r\n.,:;!\"'`*"
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The parts of a tagged answer; `user_model` and `soul_state` are None when the model did not answer the check.
+    """The parts of a tagged answer. `user_model` and `soul_state` are None when the model did not answer the check.
 
-    `calls_for` is the word that the answer begins with, None for none. Where it `leads` elsewhere there is nothing
-    else. `stray_wishes` counts such elements further down, which mean nothing. `made_piece` tells the
-    register and the images of a reply that is a poem. `cut` says that the reply met the output
-    limit. `heard` and `stated` are what the message and the reply say of themselves. `answers` are offered as buttons.
+    `calls_for` is the word that the answer begins with, None for none. If it `leads` elsewhere, the other parts are
+    empty. `stray_wishes` counts such elements further down, which mean nothing. `made_piece` names the register and
+    the images of a reply that is a poem. `cut`: the reply met the output limit. `heard` and `stated` describe the
+    message and the reply. `answers` are offered as buttons.
     """
 
     reply: str
@@ -99,12 +99,12 @@ def respond(
     more: str = "",
     opening: Callable[[Mapping[str, str]], str] | None = None,
 ) -> Step[Response]:
-    """What is called for, thought and reply in one streamed call; only the reply is visible and remembered.
+    """Build the step for what is called for, thought and reply in one streamed call. Only the reply is visible.
 
-    `wishes` are the words that the first element may hold besides `nothing`, each with its meaning; they have to stay
-    the same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. `more` is a sentence
-    about an element that only this reply may have. `opening` judges the reply's opening tag, see `Step`. The repair of
-    a malformed answer is plain speech, and knows nothing of elements: a model that can't keep the form can still speak.
+    `wishes` are the words, apart from `nothing`, that the first element may hold, each with its meaning. They have to
+    stay the same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. `more` is a
+    sentence about an element that only this reply may have. `opening` checks the reply's opening tag, see `Step`. A
+    malformed answer is repaired in plain speech, for models that can't keep the form.
     """
     verbs = soul.verbs
 
@@ -146,17 +146,16 @@ def respond(
 
 
 def listed_wishes(wishes: Mapping[str, str]) -> str:
-    """The words for what a message may call for, each with its meaning on a line of its own; `nothing` is the first."""
     return "\n".join((f"- {_NOTHING_ELSE}", *(f"- {word}: {meaning}" for word, meaning in wishes.items())))
 
 
 def wish_word(element: str) -> str:
-    """The word in the text of a `calls_for` element, in lower case and without marks around it; "" for none."""
+    """Return the word of a `calls_for` element, in lower case and without marks around it, or an empty string."""
     return element.strip(_AROUND).casefold()
 
 
 def _plain(soul: Soul) -> Step[Response]:
-    """The same reply in plain speech, without thought and checks."""
+    """Build the step for the reply in plain speech, without thought and checks."""
     plain = external_dialog(soul, REPLY)
     return Step(
         name=plain.name,
@@ -173,7 +172,6 @@ def _plain(soul: Soul) -> Step[Response]:
 
 
 def _as_elements(text: str, turn: Mapping[str, str]) -> str:
-    """An earlier reply in the form asked for, with what its message was found to call for and no tag inside."""
     wish, verb = turn.get("calls_for", ""), turn.get("verb") or "said"
     word = wish if _WORD.fullmatch(wish) else NOTHING
     reply = f'<{REPLY_TAG} verb="{clean_name(verb)}">{_OWN_TAG.sub("&lt;", text)}</{REPLY_TAG}>'
@@ -185,7 +183,7 @@ def _spoken_response(soul: Soul, response: Response) -> Response:
 
 
 def read_response(answer: str, *, cut: bool = False) -> Response:
-    """The parts of a tagged answer. Raises MalformedReply unless it holds exactly one unambiguous reply.
+    """Read the parts of a tagged answer. Raises MalformedReply unless it holds exactly one unambiguous reply.
 
     The reply of an answer that was `cut` off may be unfinished.
     """

@@ -1,4 +1,4 @@
-"""Which of the lines about a person say the same? A model may only say so of pairs that the daemon asks about."""
+"""The step that decides which of the given pairs of lines about a person say the same."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -30,7 +30,7 @@ class _Same(BaseModel):
 
 
 def with_pairs(memory: WorkingMemory, pairs: Sequence[tuple[str, str]]) -> WorkingMemory:
-    """The memory with numbered pairs of lines, as data."""
+    """Add numbered pairs of lines, as data."""
     numbered = (
         f"{number}. {note_line(first)}\n   {note_line(second)}" for number, (first, second) in enumerate(pairs, start=1)
     )
@@ -38,9 +38,9 @@ def with_pairs(memory: WorkingMemory, pairs: Sequence[tuple[str, str]]) -> Worki
 
 
 def same_lines(number: int) -> Step[frozenset[int]]:
-    """The places, from 0, of those of the `number` pairs in the region NOTES that say the same. Leaves no memory.
+    """Build the step that returns the indexes, from 0, of the pairs in the region NOTES that say the same.
 
-    `read` raises MalformedReply where all that is named is no pair.
+    It leaves no memory. `read` raises MalformedReply where all that is named is no pair.
     """
     json_schema, read_same = structured(_Same)
 

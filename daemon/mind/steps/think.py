@@ -1,4 +1,4 @@
-"""Think one whole thought, whose speech is the reply (seed 002): the step of a soul with `mind = "cycle"`."""
+"""The step for one whole thought, whose speech is the reply (seed 002), of a soul with `mind = "cycle"`."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -81,18 +81,18 @@ _PLACEHOLDER: Final = json.dumps(
 _NOTHING: Final = json.dumps(bare_thought(calls_for="nothing", epistemic_mode=PLAINLY_STATED.epistemic_mode))
 
 LONGEST_ALONE: Final = 1_536
-"""Tokens of a thought that nobody reads."""
+"""The most tokens of an unasked thought."""
 
 LONGEST_ANSWER: Final = 6_144
-"""Tokens: a reply of the length that `respond` allows, and a thought around it."""
+"""The most tokens of a thought with a reply: what `respond` allows, and a thought around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Considered:
     """A thought that was read, with its reply as it may be said.
 
-    One that `leads` elsewhere has no more than `calls_for`; a reply that is `cut` met the output limit. One without a
-    reply looks something up first, or says nothing.
+    A thought that `leads` elsewhere only has `calls_for`. A reply that is `cut` met the output limit. A thought
+    without a reply looks something up first, or says nothing.
     """
 
     read: ThoughtRead
@@ -110,9 +110,9 @@ class Considered:
 
     @property
     def is_chosen_silence(self) -> bool:
-        """Whether it says nothing because it has nothing to say: the field is there, and nothing was to be looked up.
+        """Return whether the thought chose silence: the field is there, and nothing was to be looked up.
 
-        A model that forgets the field, or that is still looking when it has to answer, has chosen nothing.
+        A model that forgets the field, or that still looks when it has to answer, has chosen nothing.
         """
         return "external_speech" in self.output.model_fields_set and not self.output.external_speech and not self.looks
 
@@ -131,11 +131,10 @@ class Considered:
 
 
 MayBeSilent = Callable[[Considered], bool]
-"""Whether a thought without words may stay so."""
+"""A function that returns whether a thought without words may stay silent."""
 
 
 def queries_of(output: CognitiveOutput) -> tuple[str, ...]:
-    """What a thought wants to be looked up in memory."""
     return tuple(one.query for one in output.memory_ops if one.type == "retrieve")
 
 
@@ -149,13 +148,13 @@ def think(
     tools: Sequence[str] = (),
     alone: bool = False,
 ) -> Step[Considered]:
-    """One whole thought in one streamed call; only its speech is visible and remembered.
+    """Build the step for one whole thought in one streamed call. Only its speech is visible and remembered.
 
-    `wishes` are the words that `calls_for` may hold besides `nothing`, each with its meaning; they have to stay the
-    same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. The other parts are
+    `wishes` are the words, apart from `nothing`, that `calls_for` may hold, each with its meaning. They have to stay
+    the same from turn to turn. A word that `leads` elsewhere ends the call before a word is shown. The other parts are
     judged one by one, see `daemon.mind.thought.reading`. A thought without words to say is malformed, unless it
-    `may_look` into memory or use one of the `tools`, and does, or it `may_be_silent` here. One that is thought `alone`
-    is short, and its model is the one that the soul names for such thoughts.
+    `may_look` and does, or it `may_be_silent` here. A look is a query of memory or one of the `tools`. A thought that
+    is `alone` (unasked) is short, and the soul names its model.
     """
     meanings = "\n".join(f"- {word}: {meaning}" for word, meaning in (wishes or {}).items())
 
@@ -200,7 +199,7 @@ def _considered(
     may_look: bool = False,
     may_be_silent: MayBeSilent = lambda _: False,
 ) -> Considered:
-    """A thought with its speech as it may be said. Raises MalformedReply where nothing of it may."""
+    """Return a thought with its speech as it may be said. Raises MalformedReply where nothing of it may."""
     aloud = words_aloud(read.output.external_speech or "")
     if not aloud:
         silent = Considered(read)

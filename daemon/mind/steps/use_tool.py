@@ -1,4 +1,4 @@
-"""Choose a tool and its arguments, or none of the tools."""
+"""The step that chooses a tool and its arguments, or none of the tools."""
 
 import json
 import re
@@ -16,13 +16,13 @@ from daemon.mind.reply import structured
 from daemon.soul_engine import with_notes
 
 MOST = 24
-"""Tools shown for one choice: those whose descriptions have most words in common with what is wanted."""
+"""The most tools shown for one choice: those whose descriptions share most words with what is wanted."""
 
 WANTED = "wanted"
 """The region of what is wanted: a model's words, which may quote any user."""
 
 TOOLS = tuple(f"tool_{number}" for number in range(1, MOST + 1))
-"""The regions of the tools' descriptions, each with a budget of its own: data, since third parties wrote them."""
+"""The regions of the tools' descriptions, each with a separate budget: data, since third parties wrote them."""
 
 _DESCRIPTION, _SCHEMA = 300, 1_500  # characters shown of each
 _NONE = "none"
@@ -43,7 +43,7 @@ class _Call(BaseModel):
     @field_validator("arguments", mode="before")
     @classmethod
     def _as_values(cls, given: object) -> object:
-        """Arguments given as JSON text are parsed; missing ones count as none."""
+        """Parse arguments given as JSON text. Missing arguments count as none."""
         if given is None or given == "":
             return {}
         try:
@@ -54,14 +54,11 @@ class _Call(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool and the arguments to call it with."""
-
     tool: Tool
     arguments: Mapping[str, object]
 
 
 def with_tools(memory: WorkingMemory, want: str, tools: Sequence[Tool]) -> WorkingMemory:
-    """Working memory with what is wanted and the descriptions of the tools that may serve it."""
     memory = with_notes(memory, WANTED, want)
     for region, tool in zip(TOOLS, _fitting(want, tools), strict=False):
         memory = with_notes(memory, region, _described(tool))
@@ -69,7 +66,7 @@ def with_tools(memory: WorkingMemory, want: str, tools: Sequence[Tool]) -> Worki
 
 
 def use_tool(want: str, tools: Sequence[Tool]) -> Step[ToolUse | None]:
-    """The chosen tool use, None for none; run it on a memory prepared by `with_tools`."""
+    """Build the step that chooses a tool use, None for none. Run it on a memory prepared by `with_tools`."""
     known = {tool.name: tool for tool in _fitting(want, tools)}
     json_schema, read_call = structured(_Call)
 
@@ -96,7 +93,6 @@ def use_tool(want: str, tools: Sequence[Tool]) -> Step[ToolUse | None]:
 
 
 def _fitting(want: str, tools: Sequence[Tool]) -> Sequence[Tool]:
-    """At most MOST tools, in the order of the servers; of more, those with most words in common with `want`."""
     if len(tools) <= MOST:
         return tools
     wanted = _words(want)

@@ -1,4 +1,4 @@
-"""Revise the notes about a user by changes only, each with the user's own words for it (seed 000, creativity 0.5)."""
+"""The step that revises the notes about a user by proven changes only (seed 000, creativity 0.5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +17,9 @@ from daemon.mind.steps.visitor_whispers import whisper_lines
 from daemon.soul_engine import NOTES, PERSON, with_notes
 
 MOST_LINES = 40
-"""Lines of notes about one user; at the cap nothing is added until a line is retired."""
+"""The most lines of notes about one user. At the cap nothing is added until a line is retired."""
 
 LINE_CAP = 240
-"""Characters of one line."""
-
 _COMMAND = """\
 You keep notes about {person}, so that you can serve them better next time. {standing}{focus}
 
@@ -100,7 +98,7 @@ class _WholeChange(_Change, _Inner):
 
 @dataclass(frozen=True, slots=True)
 class NewLine:
-    """A line that the model proposes, with the words that are to prove it; nothing of it is checked yet."""
+    """A line that the model proposes, with the words that should prove it. Nothing of it is checked yet."""
 
     text: str
     quote: str
@@ -113,7 +111,7 @@ class NewLine:
 
 @dataclass(frozen=True, slots=True)
 class NotesChange:
-    """Proposed changes to numbered notes, the first being 1; all empty when nothing was learned.
+    """Proposed changes to numbered notes, the first being 1, all empty when nothing was learned.
 
     `retire` maps the number of a line to the quotation that ends it. `thought` and `whispers` are empty unless they
     were asked for.
@@ -127,7 +125,7 @@ class NotesChange:
 
 
 def visitor_notes(current: Sequence[str], *, person: str, focus: str = "", whole: bool = False) -> Step[NotesChange]:
-    """The changes to the `current` notes about a user; run it on a memory prepared by `with_current_notes`.
+    """Build the step for the `current` notes about a user. Run it on a memory prepared by `with_current_notes`.
 
     `focus` names what to look at above all, in the daemon's own words. `whole`: thought and whispers are asked for in
     the same answer. Nothing of the value is proved yet: see `daemon.mind.taking_effect`.
@@ -157,16 +155,16 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "", whole
 
 
 def with_current_notes(memory: WorkingMemory, current: Sequence[str]) -> WorkingMemory:
-    """The memory with the numbered notes, with a whole message's budget, in place of the PERSON region.
+    """Replace the PERSON region by the numbered notes, with a whole message's budget.
 
-    They are fenced as data, so that nothing in them passes for an instruction.
+    They are fenced as data, which keeps them from passing for an instruction.
     """
     numbered = "\n".join(f"{number}. {note_line(text)}" for number, text in enumerate(current, start=1))
     return with_notes(memory.without_regions(PERSON), NOTES, numbered)
 
 
 def note_line(text: str) -> str:
-    """A text on one line without invisible characters and bullets, cut at its cap with an ellipsis."""
+    """Return a text on one line without invisible characters and bullets, cut at its cap with an ellipsis."""
     return shortened(visible_line(text[: 8 * LINE_CAP]).strip(_BULLETS), LINE_CAP)
 
 

@@ -1,4 +1,4 @@
-"""Sense what a user may be leaving unsaid: intuition, never fact (seed 000's daimonic sense, creativity 0.85)."""
+"""The step that senses what a user may leave unsaid: intuition, never fact (seed 000, creativity 0.85)."""
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
@@ -22,7 +22,7 @@ _MARKS = "-*•—> \t\"“”'"
 
 
 def visitor_whispers(person: str, context: str = "") -> Step[str]:
-    """One to three lines of at most 240 characters; `context`, which may be empty, is what to keep in view."""
+    """Build the step for one to three lines of at most 240 characters. `context` says what to keep in view."""
     name = clean_name(person)
     return Step(
         name="visitor_whispers",
@@ -44,7 +44,7 @@ def _read(answer: str) -> str:
 
 
 def whisper_lines(text: str) -> str:
-    """At most three lines of a text, each cleaned and short."""
+    """Return at most three lines of a text, each cleaned and short."""
     lines = [cleaned for line in text.splitlines() if (cleaned := one_line(line).strip(_MARKS))]
     return "\n".join(line[:_LINE_CAP].rstrip() for line in lines[:_MOST_LINES])
 

@@ -1,8 +1,4 @@
-"""The streaming parser of the fixed pipeline's XML-like tags: releases the reply, and only it, while it streams.
-
-Structure decides, never a search for the first match. An ambiguous answer has no reply, and the Mind asks the model
-to repair it: private thought must never reach users.
-"""
+"""The streaming parser of the fixed pipeline's XML-like tags, and the reader of the leading `calls_for` element."""
 
 import re
 from collections.abc import Mapping
@@ -44,18 +40,20 @@ _HIDING = ("<!-", "<![")  # a comment or CDATA section may hide a tag
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A well-formed top-level element: its stripped text, its attributes by lower-case name."""
+    """A well-formed top-level element: its stripped text, and its attributes by lower-case name."""
 
     content: str
     attributes: Mapping[str, str] = field(default_factory=dict)
 
 
 class TaggedOutput:
-    """Parses one answer of a model, piece by piece.
+    """The parser of one answer of a model, piece by piece. It streams the reply, and only the reply.
 
-    Released text is a prefix of `reply` when there is one, and the same for every cut of the stream. Of equal elements
-    the first counts. It gets answers without the marks of inline reasoning. With `wary`, an answer that begins with
-    other words than an element is released only at its end: they may be reasoning that no mark has ended yet.
+    Structure decides, never a search for the first match. Private thought must never reach users. An ambiguous answer
+    therefore has no reply, and the Mind asks the model to repair it. Released text is a prefix of `reply` when there
+    is one, and the same for every cut of the stream. Of equal elements the first counts. The input has no marks of
+    inline reasoning. With `wary`, an answer that begins outside an element is released only at its end, since it may
+    be reasoning.
     """
 
     def __init__(self, *, wary: bool = False) -> None:
@@ -80,13 +78,13 @@ class TaggedOutput:
     # -- the caller's side --------------------------------------------------------------------------------------------
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return reply text that may be shown now, often ""."""
+        """Take the next piece, and return reply text that may be shown now, often ""."""
         if not self._lost:
             self._tokens.feed(piece)
         return "" if self._held_back else self._handed_out()
 
     def finish(self) -> str:
-        """End the input; return what may still be shown. Text held back as a possible tag is never shown."""
+        """End the input, and return what may still be shown. Text held back as a possible tag is never shown."""
         for name in self._frames:
             self._fault("unclosed", name)
         if not self.reply_met:
@@ -173,7 +171,7 @@ class TaggedOutput:
             self.reply_met = True
 
     def _stray_text(self, text: str) -> None:
-        """Text between a private element and the reply: a quoted closing tag may have ended the element too early."""
+        """Judge text between a private element and the reply: a quoted tag may have closed the element too early."""
         seen = self._outside_tail + text
         self._outside_tail = seen[-2:]
         if self._wary and not self._elements and not text.isspace():
@@ -186,7 +184,7 @@ class TaggedOutput:
             self._doubt("hidden", "comment")
 
     def _stray_close(self, name: str) -> None:
-        """A closing tag that closes nothing: the element before it may have been part of a private one."""
+        """Judge a closing tag that closes nothing: the element before it may have been part of a private one."""
         if name == REPLY_TAG and self.reply_met:
             self._fault("stray", name)
         else:
@@ -227,7 +225,7 @@ class TaggedOutput:
             self._content.append(token.raw)
 
     def _close_private(self, name: str) -> None:
-        """Close the innermost element; a tag that was only mentioned may stay open (fault `overlapping`)."""
+        """Close the innermost element. A tag that was only mentioned may stay open (fault `overlapping`)."""
         if name != self._frames[-1]:
             if self._in_reply:
                 self._lose("mismatched", name)
@@ -268,7 +266,7 @@ class TaggedOutput:
         self._space = text[start + len(body) :][:_LONGEST_SPACE]
 
     def _tail(self) -> str:
-        """The last characters of the reply so far: no piece is empty, so that the last pieces hold them."""
+        """Return the last characters of the reply so far. No piece is empty, so the last pieces contain them."""
         return "".join(self._released[-_TAIL:] + self._fresh[-_TAIL:])[-_TAIL:]
 
     def _handed_out(self) -> str:
@@ -284,12 +282,12 @@ class TaggedOutput:
         self._faults[f"{kind} {name}"] = None
 
     def _doubt(self, kind: str, name: str) -> None:
-        """The reply can no longer be distinguished from private text; other elements still can."""
+        """Stop trusting the reply, which may now be private text. Other elements still count."""
         self._fault(kind, name)
         self._doubtful = True
 
     def _lose(self, kind: str, name: str) -> None:
-        """Nothing after this point can be distinguished: all of it is private."""
+        """Treat all that follows as private, since nothing can be distinguished after this point."""
         self._doubt(kind, name)
         self._lost = True
 
@@ -298,9 +296,9 @@ _LONGEST = 200  # characters of the element's text, or of the space before it; a
 
 
 class LeadingElement:
-    """Reads `calls_for` where it is the very first element, at any cut of the stream.
+    """The reader of `calls_for` where it is the very first element, at any cut of the stream.
 
-    Anything but space before it, and any tag within it, makes it none: a wish that is quoted or forged further down
+    Anything but space before it, and any tag within it, makes it none. A wish that is quoted or forged further down
     never counts.
     """
 
@@ -314,13 +312,12 @@ class LeadingElement:
 
     @classmethod
     def of(cls, answer: str) -> "LeadingElement":
-        """The one of a whole answer."""
         element = cls()
         element.feed(answer)
         return element
 
     def feed(self, text: str) -> None:
-        """Take the next piece; `content` is set once the element is closed, `others` counts equal tags elsewhere."""
+        """Take the next piece. `content` is set once the element is closed, `others` counts equal tags elsewhere."""
         self._tokens.feed(text)
 
     def _take(self, token: Token) -> None:

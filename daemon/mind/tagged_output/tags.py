@@ -1,4 +1,4 @@
-"""Cuts a stream of text into plain text and tags of known names, at any cut of the stream, in linear time."""
+"""The tokenizer of a text stream into plain text and tags of known names, in linear time."""
 
 import html
 import re
@@ -23,8 +23,6 @@ _FIRST_LETTERS = 2  # a tag whose first letters begin no known name is foreign; 
 
 
 class Kind(Enum):
-    """What a token is."""
-
     TEXT = "text"
     OPEN = "open"
     CLOSE = "close"
@@ -34,7 +32,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A part of the input as written in `raw`; SUSPECT is no valid tag but looks like one of the known ones."""
+    """A part of the input as written in `raw`. SUSPECT is no valid tag but looks like one of the known ones."""
 
     kind: Kind
     raw: str
@@ -51,7 +49,7 @@ class _Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The known tag names, recognised in any case and disguise; with `misspelt`, long ones with typing errors too."""
+    """The known tag names, recognised in any case and disguise. `misspelt`: long names match with typing errors."""
 
     names: Mapping[str, str]
     misspelt: bool
@@ -60,18 +58,17 @@ class Vocabulary:
 
     @classmethod
     def of(cls, names: Sequence[str], *, misspelt: bool) -> "Vocabulary":
-        """A vocabulary of these names."""
         squeezed = {squeeze(name): name for name in names}
         starts = frozenset(name[:size] for name in squeezed for size in range(1, _FIRST_LETTERS + 1))
         return cls(squeezed, misspelt, starts, max(map(len, squeezed)) + NEAR + 1)
 
     def is_like(self, skeleton: str) -> bool:
-        """Whether folded letters that are not exactly a name read as one."""
+        """Return whether folded letters that are not exactly a name read as one."""
         return reads_as(skeleton, self.names) if self.misspelt else skeleton in self.names
 
 
 class Probe:
-    """Follows one `<`, or a lookalike of it, until it is known as a tag, a lookalike of one, or other text."""
+    """The state of one `<`, or a lookalike, until it is known as a tag, like a tag, or other text."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -86,7 +83,6 @@ class Probe:
         self.closing = False
 
     def take(self, character: str) -> _Verdict:
-        """Take the next character of the input."""
         self.raw.append(character)
         return self._phase(character)
 
@@ -163,12 +159,11 @@ class Probe:
         return _Verdict.MAYBE
 
     def _judge(self) -> _Verdict:
-        """The name has ended and is not exactly a known one."""
         alike = self._opened and self._vocabulary.is_like(self._skeleton)
         return _Verdict.SUSPECT if alike else _Verdict.FOREIGN
 
     def token(self) -> Token:
-        """The finished tag; attribute names are in lower case, the first of equal names counts."""
+        """Return the finished tag. Attribute names are in lower case, and the first of equal names counts."""
         kind = Kind.CLOSE if self.closing else Kind.EMPTY if self._last == "/" else Kind.OPEN
         return _tag(kind, "".join(self.raw), self.name)
 
@@ -182,7 +177,7 @@ def _tag(kind: Kind, raw: str, tag: str) -> Token:
 
 
 class Tokenizer:
-    """Feeds tokens to `sink` as soon as they are certain; what is uncertain at the end is never fed."""
+    """A tokenizer that feeds `sink` as soon as a token is certain. Uncertain text at the end is never fed."""
 
     def __init__(self, vocabulary: Vocabulary, sink: Callable[[Token], None]) -> None:
         self._vocabulary = vocabulary
@@ -190,7 +185,6 @@ class Tokenizer:
         self._probe: Probe | None = None
 
     def feed(self, text: str) -> None:
-        """Take the next piece of the input."""
         position = 0
         while position < len(text):
             if self._probe is None:

@@ -1,4 +1,4 @@
-"""One whole structured thought (seed 002): what it is given, what it holds, and how it is read out of an answer."""
+"""The whole structured thought (seed 002): the schema of its answer, its occasion, and its fields in effect."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -100,7 +100,7 @@ _NOTHING: Final[Mapping[object, object]] = {"string": "", "number": 0, "integer"
 
 
 def bare_thought(**said: object) -> dict[str, object]:
-    """An answer of this form with nothing in it but what is given; each choice is the first of its words."""
+    """Return an answer of this form that is empty except for the given fields. Each choice is its first word."""
     return _blank_fields(WIRE_SCHEMA) | said
 
 
@@ -118,7 +118,7 @@ def _blank(form: Mapping[str, Any]) -> object:
 
 
 def without(output: CognitiveOutput, fields: Collection[str]) -> CognitiveOutput:
-    """A thought that says nothing in some of its fields."""
+    """Return a thought that says nothing in some of its fields."""
     if not fields:
         return output
     kept = {name: getattr(output, name) for name in CognitiveOutput.model_fields if name not in fields}
@@ -126,7 +126,7 @@ def without(output: CognitiveOutput, fields: Collection[str]) -> CognitiveOutput
 
 
 def in_effect(output: CognitiveOutput, authority: Authority) -> CognitiveOutput:
-    """A thought without the fields whose functions may do nothing by themselves."""
+    """Return a thought without the fields whose functions may do nothing by themselves."""
     return without(output, [name for name in FUNCTION_OF if not authority.allows(name)])
 
 
@@ -158,7 +158,7 @@ _END_OF_VISIT: Final = "exiting"
 
 
 def occasion_of(perception: Perception) -> Occasion:
-    """The occasion of a thought about a perception; a tick names its own."""
+    """Return the occasion of a thought about a perception. A tick names its occasion."""
     if perception.process == REFLECTING:
         return next((kind for kind in KINDS if kind == perception.params.get(OCCASION)), "due")
     if perception.modality is Modality.TIME and perception.process == _END_OF_VISIT:

@@ -1,7 +1,4 @@
-"""What a thought holds (seed 002, *Output*), and the bounds of each of its parts.
-
-Only `inner_speech` has to be there. `external_speech` None is silence, which is lawful.
-"""
+"""The fields of a thought's output and input (seed 002), and the bounds of each."""
 
 import json
 from typing import Annotated, Final, Literal, Self
@@ -15,9 +12,8 @@ MOST_PREDICTIONS: Final = 3
 MOST_OF_A_KIND: Final = 8
 """The most parts of any other list in one thought."""
 LONGEST_ARGUMENTS: Final = 10_000
-"""The most characters of a tool's arguments as JSON."""
 DEEPEST_ARGUMENTS: Final = 32
-"""The most objects and lists of a tool's arguments within each other: JSON that is deeper can't be read back."""
+"""The deepest nesting of a tool's arguments: deeper JSON can't be read back."""
 
 Words = Annotated[str, Field(min_length=1, max_length=600)]
 Label = Annotated[str, Field(min_length=1, max_length=80)]
@@ -32,7 +28,7 @@ class _Part(BaseModel):
 
 
 def _need(value: object, name: str) -> None:
-    """Raises PydanticCustomError of the type `empty`."""
+    """Raise PydanticCustomError of the type `empty` without a value."""
     if not value:
         raise PydanticCustomError("empty", "{name} is needed here", {"name": name})
 
@@ -45,10 +41,11 @@ def _is_deeper(value: JsonValue, levels: int) -> bool:
 
 
 class PredictionCheck(_Part):
-    """What a prediction is scored by: a plain rule over what was perceived, never a model's opinion.
+    """The check that scores a prediction: a plain rule over what was perceived, never a model's opinion.
 
-    `reply` waits for words of `who` (anybody if empty), `mention` for any of `words`, `silence` for none; `goal` for
-    the goal `id` to be completed, `tool` and `sense` for what has that `name`; `none` only a person can score.
+    `reply` waits for words of `who` (any user if empty), `mention` for any of `words`, `silence` for none. `goal`
+    waits for the goal `id` to be completed, `tool` and `sense` for one with that `name`. Only a person can score
+    `none`.
     """
 
     kind: Literal["reply", "mention", "silence", "goal", "tool", "sense", "none"]
@@ -66,7 +63,7 @@ class PredictionCheck(_Part):
 
 
 class Prediction(_Part):
-    """What is expected, how sure the soul is of it, by when ("in 2h", "next few exchanges"), and what decides it."""
+    """An expectation, the soul's confidence, its time ("in 2h", "next few exchanges"), and the deciding check."""
 
     what: Words
     confidence: Share
@@ -75,8 +72,6 @@ class Prediction(_Part):
 
 
 class Attention(_Part):
-    """What to look for next, and what to leave aside."""
-
     focus_on: Annotated[tuple[Words, ...], Field(max_length=MOST_OF_A_KIND)] = ()
     deprioritize: Annotated[tuple[Words, ...], Field(max_length=MOST_OF_A_KIND)] = ()
 
@@ -99,7 +94,7 @@ class MemoryOp(_Part):
 
 
 class SelfModelUpdates(_Part):
-    """What the soul now holds about itself, in its own words."""
+    """The soul's changed view of itself, in its own words."""
 
     current_state: Maybe = ""
     new_uncertainty: Maybe = ""
@@ -130,8 +125,6 @@ class GoalUpdate(_Part):
 
 
 class ThoughtToolCall(_Part):
-    """A tool to use, with its arguments."""
-
     tool: Label
     arguments: dict[str, JsonValue] = {}
 
@@ -148,7 +141,7 @@ class ThoughtToolCall(_Part):
 
 
 class EmotionalReport(_Part):
-    """How the soul feels now, in its own words, how far that moved it on each axis, and its qualia (seed 004)."""
+    """The soul's feeling in its own words, the shift on each axis, and its qualia (seed 004)."""
 
     felt_quality: Annotated[str, Field(max_length=200)] = ""
     valence_shift: Shift = 0.0
@@ -159,14 +152,14 @@ class EmotionalReport(_Part):
 
 
 class TrainingPair(_Part):
-    """What the soul would have itself learn: in such a case, such an answer."""
+    """The answer that the soul would like to learn for such a context."""
 
     context: Maybe = ""
     desired_response: Maybe = ""
 
 
 class GrowthReflection(_Part):
-    """Whether this moment is worth learning from; kept with the thought."""
+    """The soul's opinion on learning from this moment, kept with the thought."""
 
     worth_learning: bool = False
     what_to_learn: Maybe = ""
@@ -174,7 +167,7 @@ class GrowthReflection(_Part):
 
 
 class ValueUpdate(_Part):
-    """A value that is adopted, read in another way, or no longer held; none is ever deleted."""
+    """A value that is adopted, read in another way, or dropped. No value is ever deleted."""
 
     action: Literal["adopt", "reinterpret", "deactivate"]
     value: Label
@@ -191,14 +184,14 @@ class IdentityUpdate(_Part):
 
 
 class CycleRate(_Part):
-    """When the soul wishes to think again by itself, in seconds."""
+    """The soul's wish to think again by itself, in seconds."""
 
     seconds: Annotated[float, Field(ge=2, le=86_400, allow_inf_nan=False)]
     why: Maybe = ""
 
 
 class CognitiveOutput(_Part):
-    """One whole thought. `calls_for` is the wish that leads; the seed's names, and below `growth_reflection` ours."""
+    """One whole thought in the seed's names and, below `growth_reflection`, ours. Only `inner_speech` is required."""
 
     calls_for: Annotated[str, Field(max_length=40)] = ""
     inner_speech: str
@@ -235,15 +228,13 @@ class _Given(BaseModel):
 
 
 class PreviousThought(_Given):
-    """The last thought of the same conversation."""
-
     inner_speech: str = ""
     predictions_made: tuple[Prediction | str, ...] = ()
     self_model_snapshot: dict[str, JsonValue] = {}
 
 
 class Percept(_Given):
-    """One thing that was perceived since; `source` is who or what it came from, `embedding_summary` three labels."""
+    """One perception since then. `source` is its author or origin, `embedding_summary` has three labels."""
 
     modality: str
     content: str
@@ -252,7 +243,7 @@ class Percept(_Given):
 
 
 class PredictionError(_Given):
-    """What was expected, what came instead, and how surprising that is, from 0 to 1."""
+    """The expectation, the actual event, and how surprising it is, from 0 to 1."""
 
     predicted: str
     actual: str
@@ -260,7 +251,7 @@ class PredictionError(_Given):
 
 
 class SurfacedMemory(_Given):
-    """A memory that bears on this moment; `significance` is from 1 to 10, `when` in words."""
+    """A memory that bears on this moment. `significance` is from 1 to 10, `when` in words."""
 
     content: str
     significance: int = Field(default=1, ge=1, le=10)
@@ -269,7 +260,7 @@ class SurfacedMemory(_Given):
 
 
 class EmotionalState(_Given):
-    """How the soul feels, on three axes from -1 to 1, and in its own words."""
+    """The soul's feeling on three axes from -1 to 1, and in its own words."""
 
     valence: Polar = 0.0
     arousal: Polar = 0.0
@@ -278,7 +269,7 @@ class EmotionalState(_Given):
 
 
 class TemporalContext(_Given):
-    """When this moment is, in words that a person would use."""
+    """The time of this moment, in words that a person would use."""
 
     time_since_last_thought: str = ""
     session_duration: str = ""
@@ -287,7 +278,7 @@ class TemporalContext(_Given):
 
 
 class SelfModel(_Given):
-    """What the soul holds about itself; `active_goals` are lines such as "G3 find out why the import is slow"."""
+    """The soul's view of itself. `active_goals` are lines such as "G3 find out why the import is slow"."""
 
     current_state: str = ""
     recent_growth: str = ""
@@ -297,14 +288,14 @@ class SelfModel(_Given):
 
 
 class Environment(_Given):
-    """Where the thought is thought."""
+    """The surroundings of the thought."""
 
     context: str = ""
     safety: str = ""
 
 
 class WorldModel(_Given):
-    """What the soul holds about others: by name, then by attribute."""
+    """The soul's view of others: by name, then by attribute."""
 
     entities: dict[str, dict[str, str]] = {}
     environment: Environment = Environment()
@@ -312,8 +303,6 @@ class WorldModel(_Given):
 
 
 class CognitiveInput(_Given):
-    """All that one thought is given."""
-
     previous_thought: PreviousThought | None = None
     new_percepts: tuple[Percept, ...] = ()
     prediction_errors: tuple[PredictionError, ...] = ()

@@ -1,8 +1,4 @@
-"""Reads a thought out of a model's answer, part by part.
-
-Speech and inner speech have to be sound. Every other part is judged alone: what is unknown, out of range, too much or
-empty is left out with its reason, and the rest stands.
-"""
+"""Reads a thought from a model's answer, part by part."""
 
 import json
 import re
@@ -72,14 +68,14 @@ _REASONS: Final[Mapping[str, Reason]] = {
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A part that was left out: the field it stood in, and why."""
+    """A part that was left out: its field, and the reason."""
 
     field: str
     reason: Reason
 
 
 class NoThought(MalformedReply):
-    """There is no thought in it: `refused` is what is not sound, of the field "" where it is the whole."""
+    """An answer holds no thought. `refused` names the faulty field, or "" for the whole answer."""
 
     def __init__(self, message: str, *, reply: str, hint: str, refused: Refused) -> None:
         super().__init__(message, reply=reply, hint=hint)
@@ -88,16 +84,17 @@ class NoThought(MalformedReply):
 
 @dataclass(frozen=True, slots=True)
 class ThoughtRead:
-    """A thought as it was read, and what of it was left out."""
+    """A thought as it was read, and the parts that were left out."""
 
     output: CognitiveOutput
     refused: tuple[Refused, ...] = ()
 
 
 def read_thought(answer: str) -> ThoughtRead:
-    """The thought in an answer, in the form of the wire or of the seed; a fence around it is ignored.
+    """Read the thought in an answer, in the form of the wire or of the seed. A fence around it is ignored.
 
-    Raises NoThought where the answer is no JSON object, or its speech or inner speech is not sound.
+    Speech and inner speech must be sound. Every other part is judged alone: an unsound part is left out with its
+    reason. Raises NoThought where the answer is no JSON object, or its speech or inner speech is not sound.
     """
     reader, answer = _Reader(), storable_answer(answer)
     try:
@@ -110,7 +107,7 @@ def read_thought(answer: str) -> ThoughtRead:
 
 
 def read_input(text: str) -> tuple[Refused, ...]:
-    """What in a `CognitiveInput` in JSON has not its form; nothing where it can be read whole.
+    """Return the faulty fields of a `CognitiveInput` in JSON, none where it can be read whole.
 
     Raises NoThought where it is no JSON.
     """
@@ -128,7 +125,7 @@ def read_input(text: str) -> tuple[Refused, ...]:
 
 
 def read_thought_cut(answer: str) -> ThoughtRead:
-    """The thought in an answer that met the output limit: what is whole of it, and its speech as far as it goes.
+    """Read the thought in an answer that met the output limit: its complete parts, and its speech so far.
 
     Raises MalformedReply where it was cut off before its speech began.
     """
@@ -154,14 +151,13 @@ def _whole(text: str) -> Refused:
 
 
 def _no_words(inner: object) -> Refused:
-    """Which of the two that have to be words isn't, where one of them is not: the inner speech is looked at first."""
     if isinstance(inner, str):
         return Refused("external_speech", "unknown")
     return Refused("inner_speech", "empty" if inner is None else "unknown")
 
 
 def _ended_behind_speech(answer: str) -> dict[str, object] | None:
-    """What is whole of an answer that ends too early, if its speech is: people may have read it already."""
+    """Return the complete parts of an answer that ends too early, if its speech is complete."""
     try:
         whole = _whole_of(answer[_begin(answer) :])
     except ValueError:
@@ -170,7 +166,7 @@ def _ended_behind_speech(answer: str) -> dict[str, object] | None:
 
 
 def _whole_of(begun: str) -> dict[str, object]:
-    """What is whole of an object that was cut off. Raises ValueError where it is broken before."""
+    """Return the complete parts of an object that was cut off. Raises ValueError where it is broken before."""
     if is_misquoted(begun):
         raise ValueError("it goes on behind the end of words")
     whole = jiter.from_json(whole_parts(begun).encode(), partial_mode="on", catch_duplicate_keys=True)
@@ -178,7 +174,6 @@ def _whole_of(begun: str) -> dict[str, object]:
 
 
 def _begin(answer: str) -> int:
-    """Where the object begins: behind nothing but space and the mark of a code block."""
     found = _BEFORE.match(answer)
     return found.end() if found else 0
 
@@ -252,7 +247,7 @@ class _Reader:
         return kept
 
     def _attributes(self, name: str, value: Mapping[str, object]) -> object:
-        """An object without those of its attributes that are not sound; None where nothing of it can stand."""
+        """Return an object without its unsound attributes, None where nothing is left."""
         left = dict(value)
         while True:
             try:
@@ -277,7 +272,7 @@ class _Reader:
             return None
 
     def _world(self, value: object) -> dict[str, dict[str, str]]:
-        """Attributes by entity, each judged alone."""
+        """Return attributes by entity, each judged alone."""
         kept: dict[str, dict[str, str]] = {}
         for entity, attribute, words in islice(self._pairs(value), _LOOKED_AT):
             if not isinstance(entity, str) or not isinstance(attribute, str):
@@ -315,7 +310,7 @@ class _Reader:
             self._refuse(_WORLD, "unknown")
 
     def _refuse(self, name: str, reason: Reason) -> None:
-        """Leave a part out; a name that is the model's own is not repeated."""
+        """Leave a part out. A name that is the model's own is not repeated."""
         known = name if name in CognitiveOutput.model_fields else ""
         if len(self.refused) < _MOST_REFUSED:
             self.refused.append(Refused(known, reason))
@@ -332,7 +327,7 @@ _ENTITIES: Final[TypeAdapter[dict[str, dict[str, str]]]] = TypeAdapter(
 
 
 def _kept(words: str) -> str:
-    """Words as they can be stored: an escape in JSON may stand for half a character, or for NUL."""
+    """Return words as they can be stored: an escape in JSON may be half a character, or NUL."""
     return storable(words).replace("\0", "").strip()
 
 
@@ -345,7 +340,7 @@ def _reason_of(kind: str) -> Reason:
 
 
 def _plain(name: str, value: object) -> object:
-    """A part without what stands for none: zeros, objects that say nothing, and the words that models write for it."""
+    """Return a part without values that mean none: zeros, empty objects, and the words that models write for none."""
     value = value if name == _WORLD else _without_nothings(value)
     if value in ("", 0) and not isinstance(value, bool):
         return None

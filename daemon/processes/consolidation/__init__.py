@@ -1,4 +1,4 @@
-"""What is done with memories while nobody speaks: one module a part, each named by a present-tense sentence."""
+"""Consolidation of memories while no user speaks: each part is named by a present-tense sentence."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -13,7 +13,7 @@ from daemon.soul_engine import begin
 
 
 async def merges_facts(night: Night) -> None:
-    """Compare the facts that are new since the last look with the others about their person.
+    """Compare facts that are new since the last look with the other facts about their person.
 
     Raises BudgetSpent, ModelError and StoreError.
     """
@@ -27,7 +27,7 @@ def _new_in(lines: Sequence[Line]) -> list[str]:
 
 
 async def _merge_group(night: Night, lines: Sequence[Line]) -> None:
-    """The facts about one person by one claimant."""
+    """Merge the facts about one person by one claimant."""
     same = same_pairs(lines)
     await _merge(night, same, lines, lossy=False)
     waits = set[str]()
@@ -42,7 +42,7 @@ async def _merge_group(night: Night, lines: Sequence[Line]) -> None:
 
 
 async def _merge(night: Night, pairs: Sequence[Pair], lines: Sequence[Line], *, lossy: bool) -> set[str]:
-    """Merge pairs; gives the ids of the new lines of those that have to wait, since too much would be lost at once."""
+    """Merge pairs. Return the ids of new lines that have to wait, since too much would be lost at once."""
     by_gone = {pair.goes.id: pair for pair in pairs}
     waits = set[str]()
     merge = partial(
@@ -59,4 +59,4 @@ async def _merge(night: Night, pairs: Sequence[Pair], lines: Sequence[Line], *, 
 
 
 PARTS: Final[Parts] = MappingProxyType({"merges_facts": merges_facts, "distils": distils})
-"""In the order in which they are done."""
+"""The parts in the order of execution."""

@@ -1,4 +1,4 @@
-"""What a part of consolidation may use: one audience, in one slot, within the budget of tokens."""
+"""The means of a part of consolidation, within one slot's token budget, and the part that distils."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,21 +28,21 @@ _WITH_REPAIR = 2  # calls that one step may cost
 
 @dataclass(slots=True)
 class Outage:
-    """How often in a row no model could be reached in a slot; after three times none is asked again."""
+    """The number of times in a row that no model could be reached in a slot. After three times none is asked again."""
 
     failures: int = 0
 
 
 class BudgetSpent(DaemonError):
-    """What is left of the budget of tokens does not suffice for the next model call."""
+    """The rest of the token budget does not suffice for the next model call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """The work for one audience of one soul; `paused` are people of whom nothing is to be remembered now.
+    """The work for one audience of one soul. `paused` are people of whom nothing may be remembered now.
 
-    `mind` collects its calls in `calls`. `budget` is the number of tokens that all audiences of the slot may use.
-    `outage` is shared by them. `faults` are the reasons for which work was left, by part.
+    `mind` collects its calls in `calls`. `budget` is the number of tokens that all audiences of the slot may use. They
+    also share `outage`. `faults` are the reasons for unfinished work, by part.
     """
 
     soul: Soul
@@ -65,8 +65,8 @@ class Night:
     async def think(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
         """Run a step for this audience and charge it to the budget.
 
-        Raises BudgetSpent before a call that the budget or a cap can't bear, StoreError, and what `Mind.run` raises;
-        ModelUnavailable without a call after three in a row that reached no model.
+        Raises BudgetSpent before a call that exceeds the budget or a cap, StoreError, and what `Mind.run` raises.
+        After three calls in a row that reached no model it raises ModelUnavailable without a call.
         """
         if self.outage.failures >= FAULTS:
             raise ModelUnavailable("no model could be reached", hint="the next night goes on")
@@ -98,8 +98,8 @@ class Night:
     async def each(self, part: str, ids: Iterable[str], work: Callable[[str], Awaitable[object]]) -> None:
         """Do some work on one record after the other.
 
-        A failure that was not foreseen, or lies in the record itself, is counted against it and stops no other one; the
-        record is parked at last. Raises DaemonError alone.
+        An unexpected failure, or one of the record itself, is counted against the record and does not stop the rest.
+        Finally the record is parked. Raises DaemonError alone.
         """
         wanted = tuple(ids)
         parked = await self.stores.items.parked(part, wanted) if wanted else frozenset()
@@ -114,7 +114,7 @@ class Night:
                 await self.stumble(part, (one,), in_short(error))
 
     async def stumble(self, part: str, ids: Sequence[str], reason: str) -> None:
-        """Count a failure against the records that it was about, once a slot; after three slots they are parked."""
+        """Count a failure against its records, once a slot. After three slots they are parked."""
         self.faults.append(f"{part}: {reason}")
         for one in ids:
             dead = await self.stores.items.count_fault(part, one, reason, self.run.slot.at_ms)
@@ -128,10 +128,10 @@ class Night:
         ids_of: Callable[[T], Sequence[str]],
         work: Callable[[T], Awaitable[object]],
     ) -> None:
-        """Work on one group of records after the other; what a model can't answer about one stops no other.
+        """Work on one group of records after the other. A failed model call about one does not stop the rest.
 
-        An answer that can't be used counts against the records of its group; after three failures it goes no further.
-        Raises the last ModelUnavailable or NoAccess in the end, and anything else at once.
+        An unusable answer counts against the records of its group. The work ends after three failures. Raises the last
+        ModelUnavailable or NoAccess in the end, and any different error at once.
         """
         failures, down = 0, None
         for group in groups:
@@ -151,7 +151,7 @@ class Night:
 
 
 Part = Callable[[Night], Awaitable[None]]
-"""Looks for work by itself, and makes no call and no row where there is none; may be killed anywhere and begun again.
+"""A function that looks for work, and makes no call and no row without any. It may be killed anywhere and begun again.
 
 Raises BudgetSpent, ModelError and StoreError.
 """
@@ -160,9 +160,9 @@ Parts = Mapping[str, Part]
 
 
 async def distils(night: Night) -> None:
-    """Distil all that waits for one audience; what comes to nothing is set aside for this night.
+    """Distil all that waits for one audience. A group without a result is set aside for this night.
 
-    After three answers that can't be used it goes no further. Raises BudgetSpent, ModelError and StoreError.
+    The work ends after three unusable answers. Raises BudgetSpent, ModelError and StoreError.
     """
     aside, refused = set[str](), 0
     next_group = night.stores.distilling.next
@@ -179,7 +179,7 @@ async def distils(night: Night) -> None:
 
 
 async def _distilled(night: Night, group: Group) -> bool:
-    """Whether something came of them. Raises MalformedReply, ModelRefused, DistillateRefused for an unusable answer."""
+    """Distil a group, and return whether it has a result. Raises ModelError and DistillateRefused."""
     stores, sources = night.stores.distilling, list[ToDistil]()
 
     async def read(source: str) -> None:
@@ -201,7 +201,6 @@ async def _distilled(night: Night, group: Group) -> bool:
 
 
 async def _refuse(night: Night, group: Group, reason: str) -> None:
-    """Note that what a model made of a group was not taken, and count it against the group."""
     await night.stores.distilling.refuse(night.run, group, reason)
     await night.stumble(PART, group.judged, reason)
     night.emit("memory.distillate_refused", audience=str(night.audience), reason=reason, trace=night.trace_id)

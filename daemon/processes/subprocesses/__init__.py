@@ -1,4 +1,4 @@
-"""The subprocesses that run after a reply; each is named by a present-tense sentence."""
+"""The subprocesses that run after a reply, each named by a present-tense sentence."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -24,4 +24,4 @@ SUBPROCESSES: Final[Mapping[str, Subprocess]] = MappingProxyType(
 )
 
 AFTER_A_VISIT: Final = ("closes_the_visit",)
-"""Those that run once a visit is over instead of after a reply."""
+"""The subprocesses that run after a visit instead of after a reply."""

@@ -1,4 +1,4 @@
-"""Looks a visit through once it is over: one call, or none where nothing was learned and nothing decided."""
+"""Looks through a visit once it is over: one call, or none where nothing was learned and nothing decided."""
 
 from dataclasses import replace
 
@@ -15,10 +15,8 @@ from daemon.soul_engine import begin
 async def closes_the_visit(context: SubprocessContext) -> None:
     """Close each visit of the conversation that has ended, oldest first, and write the soul's journal of it.
 
-    One at which the look fails waits behind the others, and is closed without a look after too many tries.
-
-    What was made of a visit that changed meanwhile, since a message of it was deleted, is dropped: it is looked through
-    again later. Raises ModelError.
+    A visit whose look fails waits behind the others, and is closed without a look after too many tries. If a message
+    is deleted during the look, its result is dropped and a later run looks again. Raises ModelError.
     """
     seen = set[str]()
     while visits := await context.episodes.ended(context.conversation, seen):

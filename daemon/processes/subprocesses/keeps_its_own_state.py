@@ -17,13 +17,13 @@ _READ = 16  # newest turns by which the mood is judged
 
 
 async def keeps_its_own_state(context: SubprocessContext) -> None:
-    """Run `feel` if mood, topic or task changed: the newest reply's check says so, or one query where it has none.
+    """Run `feel` if mood, topic or task changed, by the newest reply's check or else by one query.
 
-    That query also tells how the message was heard and how the reply was stated, where the reply said nothing of it. A
-    state derived from an outdated one is dropped. Raises ModelError.
+    That query also returns how the message was heard and the reply stated, if the reply did not say so. A state
+    derived from an outdated one is dropped. Raises ModelError.
     """
     soul = context.soul
-    # Read before the turns: a message deleted meanwhile makes the state outdated.
+    # Read before the turns: a message deleted during the run makes the state outdated.
     state = await context.soul_states.known(context.audience, context.conversation)
     turns = (await context.turns.transcript(context.conversation, _READ)).turns
     check = _check(turns)
@@ -50,7 +50,7 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
 
 
 def _check(turns: Sequence[Turn]) -> bool | None:
-    """What the newest reply says of itself; None where it carries no check, False where there is no reply."""
+    """Return the check of the newest reply: None where it carries no check, False where there is no reply."""
     newest = next((turn for turn in reversed(turns) if turn.speaker is Speaks.SOUL), None)
     check = newest.thought.get("soul_state_check") if newest else False
     return check if isinstance(check, bool) else None

@@ -16,10 +16,10 @@ _AT_ONCE = 8  # pictures in one look
 
 
 async def looks_at_what_was_shown(context: SubprocessContext) -> None:
-    """Read what is left to be read, look at the pictures once, and store a record of each file.
+    """Read the unread files, look at the pictures once, and store a record of each file.
 
-    A file whose message was deleted meanwhile leaves none. A model without eyes is not asked to guess: the record then
-    says that what is on the picture was not seen. Raises ModelUnavailable and NoAccess: the look is tried again.
+    A file whose message was deleted leaves no record. If the model can't see pictures, the record says so. Raises
+    ModelUnavailable and NoAccess: the look is tried again.
     """
     waiting = await context.senses.unrecorded(context.conversation)
     files = [one for one in await context.read_files(context.conversation, waiting) if one.state == "read"]
@@ -36,7 +36,7 @@ async def looks_at_what_was_shown(context: SubprocessContext) -> None:
 
 
 async def _seen(context: SubprocessContext, files: Sequence[SentFile]) -> dict[int, Seen]:
-    """What was seen on each picture, by the number of its file."""
+    """Return the description of each picture, by the number of its file."""
     found = [(file, await context.senses.picture(file.digest)) for file in files]
     pictures = [(file, image) for file, image in found if image is not None]
     if not pictures:

@@ -18,7 +18,7 @@ from daemon.mind.steps.visitor_whispers import visitor_whispers
 from daemon.mind.taking_effect import Said, TooMuchLost, judged
 from daemon.soul_engine import begin
 
-_LOOKED_AT = 400  # newest turns among whose speakers it looks for what is new
+_LOOKED_AT = 400  # newest turns whose speakers are looked at
 _NEW, _BEFORE = 24, 6  # turns learned from in one call, and earlier turns shown as context
 _ROUNDS = 5  # such calls about one user
 
@@ -44,12 +44,12 @@ class _Said:
 
 
 async def models_the_visitor(context: SubprocessContext) -> None:
-    """Update the model of each user who spoke here, newest speakers first, from what was said first on.
+    """Update the model of each user who spoke here, newest speakers first, from their oldest new words.
 
-    One who has said too little yet is left, unless they asked meanwhile what is known of them. Only the user's own
-    turns and the soul's replies to them count: what others say about a user is not noted. A revision that lost a race,
-    or would lose too many notes, is dropped. A user of whom a model makes nothing keeps it from no other: that error is
-    raised in the end. Raises ModelError.
+    A user who has said too little is left out, unless they asked what is known of them. Only the user's own turns and
+    the soul's replies to them count, not what others say about the user. A revision that lost a race, or would lose
+    too many notes, is dropped. A failed model call about one user does not stop the others, and is raised in the end.
+    Raises ModelError.
     """
     failed: ModelError | None = None
     for person in await context.turns.speakers(context.conversation, _LOOKED_AT):
@@ -66,8 +66,8 @@ async def models_the_visitor(context: SubprocessContext) -> None:
 
 
 async def _looks_through(context: SubprocessContext, person: str) -> bool:
-    """Learn from the first of a user's words that are new; whether there were some, and they are looked through."""
-    # Read before the turns: a message deleted meanwhile makes the model outdated.
+    """Learn from the first new words of a user. Return whether there were some, and they are looked through."""
+    # Read before the turns: a message deleted during the run makes the model outdated.
     model = await context.user_models.model(person, context.audience)
     if model is None:
         return False
@@ -84,7 +84,7 @@ async def _looks_through(context: SubprocessContext, person: str) -> bool:
 
 
 async def _said_by(context: SubprocessContext, person: str, after: int) -> _Said:
-    """What a user said after a turn; a message goes with its reply, which says whether it taught something."""
+    """Return what a user said after a turn, with its replies, which say whether the message taught something."""
     fresh, before = await context.turns.said_with(context.conversation, person, after, fresh=_NEW, before=_BEFORE)
     if len(fresh) == _NEW and fresh[-1].speaker is Speaks.PERSON:
         fresh = fresh[:-1]
@@ -92,7 +92,7 @@ async def _said_by(context: SubprocessContext, person: str, after: int) -> _Said
 
 
 async def _model(context: SubprocessContext, model: UserModel, said: _Said) -> None:
-    """The second gate, then the notes with thought and whispers: one call, or three for a soul that thinks in steps."""
+    """Pass the second gate, then revise notes and whispers: one call, or three for a soul that thinks in steps."""
     memory = with_people(begin(context.soul), context.soul, (model,)).concat(as_memory(turn) for turn in said.turns)
     if not await _anything_learned(context, memory, model, said):
         await _nothing_learned(context, model, said)
@@ -117,7 +117,7 @@ async def _model(context: SubprocessContext, model: UserModel, said: _Said) -> N
 async def _proposed(
     context: SubprocessContext, memory: WorkingMemory, lines: Sequence[str]
 ) -> tuple[WorkingMemory, NotesChange]:
-    """What the model would change, whispers included if the soul has any."""
+    """Return the changes that the model proposes, with whispers if the soul has any."""
     whispers = context.soul.notes.whispers
     if context.soul.pipeline == "unified":
         memory = with_current_notes(memory, lines)
@@ -154,7 +154,7 @@ async def _nothing_learned(context: SubprocessContext, model: UserModel, said: _
 async def _store(
     context: SubprocessContext, memory: WorkingMemory, model: UserModel, said: _Said, learned: Learned
 ) -> None:
-    """Dual persistence (seed 000): first the store, then the region in working memory."""
+    """Store the changes first, then update the region in working memory: dual persistence (seed 000)."""
     kept = await context.learning.revise(
         model.person,
         model.audience,

@@ -1,4 +1,4 @@
-"""Folds turns that no longer fit a prompt into the conversation's summary; the turns themselves are kept."""
+"""Folds turns that no longer fit a prompt into the conversation's summary. The turns themselves are kept."""
 
 from daemon.mind.recall import as_memory
 from daemon.mind.stances import SubprocessContext
@@ -7,14 +7,14 @@ from daemon.soul import talk_budget
 from daemon.soul_engine import transcript_window
 
 _READ = 400  # turns read at once
-_AT_ONCE = 24  # turns folded by one call, so that all of them fit one message
+_AT_ONCE = 24  # turns folded by one call: all must fit one message
 
 
 async def summarizes_the_conversation(context: SubprocessContext) -> None:
-    """Summarize until the rest fits half of the talk's room, so that not every later turn needs a new summary.
+    """Summarize until the rest fits half of the talk's room. Otherwise every later turn would need a new summary.
 
-    A summary that lost a race (a turn was deleted, another daemon was faster) is dropped; the next reply tries again.
-    Raises ModelError.
+    A summary that lost a race (a deleted turn, a faster daemon) is dropped, and the next reply tries again. Raises
+    ModelError.
     """
     soul, turns, conversation = context.soul, context.turns, context.conversation
     kept = await context.process_memories.known(conversation)

@@ -1,4 +1,4 @@
-"""Thinks once, to the ground, about a matter that a conversation has stayed with; the thought steers later answers."""
+"""Thinks once about a matter that a conversation has stayed with. The thought steers later answers."""
 
 from dataclasses import replace
 
@@ -18,12 +18,11 @@ _PONDER = (
 
 
 async def thinks_the_matter_over(context: SubprocessContext) -> None:
-    """Keep the thought in the memory of the process `engaged`; one call for each matter, none where it isn't due.
+    """Keep the thought in the memory of the process `engaged`: one call for each matter, none before it is due.
 
-    A thought that lost a race against a newer turn, or whose words were deleted meanwhile, is dropped.
-    Raises ModelError.
+    A thought that lost a race against a newer turn, or whose words were deleted, is dropped. Raises ModelError.
     """
-    # Read before the turns: a message deleted meanwhile makes what is kept outdated.
+    # Read before the turns: a message deleted during the run makes the memory outdated.
     kept = await context.process_memories.known(context.conversation)
     matter = Matter.kept(kept.memory) if kept is not None else Matter()
     if kept is None or kept.process != "engaged" or not matter.wants_depth:

@@ -1,1 +1,1 @@
-"""Answers what people ask and decide about what is known of them, without a model."""
+"""Answers to what people ask and decide about the facts known of them, without a model."""

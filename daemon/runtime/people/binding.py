@@ -1,7 +1,4 @@
-"""Obeys *bind ada-api here* and *unbind*, and has an owner asked where the admin wants a thread bound.
-
-Who types *bind* has to be the session's owner: their own words are their consent, a key or a token is none.
-"""
+"""Obeys *bind ada-api here*, *unbind* and the pairing of machines, and asks an owner for the admin."""
 
 import secrets
 from dataclasses import replace
@@ -30,9 +27,10 @@ from daemon.runtime.people.sessions import WHERE_ASKED, NotAsked, session_named,
 
 
 async def bind_here(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Bind the thread, or say why not, and commit; returns the first post, claimed for sending.
+    """Bind the thread, or say why not, and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, LostLease, and ReadersChanged where others read along by now, or the session is another.
+    The author must be the session's owner: their own words are their consent, a key or a token is none. Raises
+    StoreError, LostLease, and ReadersChanged if the readers or the session changed.
     """
     try:
         session = await session_named(cycle, phrase.name)
@@ -43,7 +41,7 @@ async def bind_here(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
 
 async def unbind_here(cycle: Cycle) -> Delivery | None:
-    """End the binding of the thread, for whoever says so, and commit; raises as `bind_here` does."""
+    """End the binding of the thread, whatever user asks, and commit. Raises as `bind_here` does."""
     bound = cycle.claim.bound
     if bound is None:
         return await say(cycle, cycle.words.say("bound_not"))
@@ -52,9 +50,9 @@ async def unbind_here(cycle: Cycle) -> Delivery | None:
 
 
 async def ask_to_bind(cycle: Cycle) -> Delivery | None:
-    """Ask the owner of a session whether the thread may be bound, as the admin wants; raises as `bind_here` does.
+    """Ask the owner of a session whether the thread may be bound, as the admin wants. Raises as `bind_here` does.
 
-    Where it can't be bound by now, nothing is said: nobody here asked for it.
+    Where it can't be bound any more, nothing is said, since no user here asked for it.
     """
     session = await _meant(cycle)
     try:
@@ -68,7 +66,7 @@ async def ask_to_bind(cycle: Cycle) -> Delivery | None:
 
 
 async def bind_as_allowed(cycle: Cycle) -> Delivery | None:
-    """Bind the thread as the session's owner allowed, if it still can be; raises as `bind_here` does."""
+    """Bind the thread as the session's owner allowed, if it still can be. Raises as `bind_here` does."""
     session = await _meant(cycle)
     if session is None:
         return await say(cycle, "")
@@ -84,7 +82,7 @@ async def _bind(cycle: Cycle, session: CodeSession, *, everybody: bool) -> Deliv
 
 
 def _require_bindable(cycle: Cycle, session: CodeSession, *, by: str) -> None:
-    """Raises NotAsked where this person can't bind this session here."""
+    """Raise NotAsked where this person can't bind this session here."""
     say, bound = cycle.words.say, cycle.claim.bound
     if not session.person or session.person != by:
         raise NotAsked(say("bound_not_yours", session=session.name))
@@ -93,7 +91,7 @@ def _require_bindable(cycle: Cycle, session: CodeSession, *, by: str) -> None:
 
 
 async def _meant(cycle: Cycle) -> CodeSession | None:
-    """The session of an event that is about binding, if it may be bound here now by its owner."""
+    """Return the session of an event about binding, if its owner may bind it here now."""
     session = await cycle.services.asking.one(str(cycle.newest.params.get(SESSION_PARAM, "")))
     there = await cycle.services.asking.those_to_ask()
     reason = why_none(cycle)
@@ -111,7 +109,6 @@ async def _meant(cycle: Cycle) -> CodeSession | None:
 
 
 async def _not_their_room(cycle: Cycle, session: CodeSession) -> str:
-    """Why a session isn't bound to another person's direct messages; empty where it is not about these."""
     if cycle.newest.place is not Place.DM:
         return ""
     try:
@@ -123,7 +120,7 @@ async def _not_their_room(cycle: Cycle, session: CodeSession) -> str:
 
 
 async def _asks(cycle: Cycle, session: CodeSession, *, everybody: bool) -> AskedOwner:
-    """The question for the owner, in their language: which thread, and who speaks there then. Raises ChannelError."""
+    """Return the question for the owner, in their language: the thread, and its speakers. Raises ChannelError."""
     services, newest, where = cycle.services, cycle.newest, cycle.claim.conversation
     room = await services.capabilities.find_room(session.person)
     words = services.soul().words_in(await services.channels.main.language_of(session.person))
@@ -140,7 +137,7 @@ async def _asks(cycle: Cycle, session: CodeSession, *, everybody: bool) -> Asked
 
 _SENTENCES: Final = {
     Typed.UNKNOWN: "pair_unknown",
-    Typed.WRONG: "pair_unknown",  # nobody learns that one half is right
+    Typed.WRONG: "pair_unknown",  # no user learns that one half is right
     Typed.TAKEN: "pair_taken",
     Typed.TOO_MANY: "pair_too_many",
 }
@@ -148,15 +145,14 @@ _CHOOSE: Final = tuple(f"pair_choose_{act.removeprefix('pair_')}" for act in CHO
 
 
 def decides_on_machine(cycle: Cycle) -> bool:
-    """Whether the newest event is what a person decided on a machine."""
     newest = cycle.newest
     return newest.modality is Modality.DECISION and str(newest.params.get("approval", "")).startswith(BUTTON)
 
 
 async def pair(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer and commit; returns the first post, claimed for sending.
+    """Answer a pairing code or decision and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, LostLease, and ReadersChanged where the code is another thing by now, or others read along.
+    Raises StoreError, LostLease, and ReadersChanged if the code or the readers changed.
     """
     services, newest = cycle.services, cycle.newest
     if newest.modality is Modality.DECISION:
@@ -167,7 +163,7 @@ async def pair(cycle: Cycle, phrase: Phrase) -> Delivery | None:
         effect = await _typed(cycle, phrase.words)
     await cycle.require_same_readers()
     delivery = await services.commits.commit(effect)
-    services.news.tell()  # for the machine that waits
+    services.news.tell()  # wakes the machine that waits
     services.emit("pairing.heard", command=Command.PAIR, trace=cycle.trace_id)
     return delivery
 
@@ -193,7 +189,7 @@ def _question(cycle: Cycle, weighed: WeighedCode) -> str:
 
 
 async def _decided(cycle: Cycle) -> CycleEffect:
-    """The rights are those of the button that the person pressed; any other decision gives none."""
+    """Give a machine the rights of the button that the person pressed. Any other decision gives none."""
     newest, say = cycle.newest, cycle.words.say
     approval = str(newest.params["approval"])
     found = await cycle.services.pairings.asked_by(approval)

@@ -1,7 +1,4 @@
-"""Obeys *follow up on*, *off* and *status*: a person says whether the soul may write to them unasked.
-
-Their home page says how that stands, too, and what was promised to them.
-"""
+"""Obeys *follow up on*, *off* and *status*: a person says whether the soul may write to them unasked."""
 
 from daemon.core.notes import state_of
 from daemon.core.perception import Modality, Place
@@ -16,7 +13,7 @@ from daemon.runtime.people.own_words import say
 
 
 async def heed_following_up(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer and commit; returns the first post, claimed for sending. Raises what `say` raises."""
+    """Answer and commit. Return the first post, claimed for sending. Raises what `say` raises."""
     newest, services, where = cycle.newest, cycle.services, cycle.claim.conversation
     soul, how = cycle.soul, how_decided(cycle)
     if how is None:
@@ -35,7 +32,7 @@ async def heed_following_up(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
 
 def how_decided(cycle: Cycle) -> How | None:
-    """How a person decides: by words or by a click below the question; None where an admin or time ended that."""
+    """Return how a person decided: by words or by a click, None where an admin or time ended the question."""
     newest = cycle.newest
     if newest.modality is not Modality.DECISION:
         return "phrase"
@@ -43,7 +40,7 @@ def how_decided(cycle: Cycle) -> How | None:
 
 
 async def unasked_section(cycle: Cycle) -> HomeSection:
-    """What the home page says of it; nothing where the soul doesn't think by itself. Raises StoreError."""
+    """Return the home page's section about unasked posts, empty without unasked thoughts. Raises StoreError."""
     services, newest, say = cycle.services, cycle.newest, cycle.words.say
     if services.tick_budget(cycle.soul) is None:
         return HomeSection(say("home_unasked"), ())

@@ -14,9 +14,9 @@ _LONGEST_WORDS: Final = 60
 
 
 async def show_help(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Say what it can do, and commit; returns the first post, claimed for sending.
+    """Say what the soul can do, and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
     """
     words, services = cycle.words, cycle.services
     lines = [words.say("help_head"), "", *(f"- {one.said(words)}" for one in await abilities(cycle))]
@@ -31,7 +31,7 @@ async def show_help(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
 
 async def status_of_person(cycle: Cycle) -> str:
-    """How the soul is, as this person may know it, and what waits for them with it. Raises StoreError."""
+    """Return the soul's state, as this person may know it, and what waits for them. Raises StoreError."""
     services, newest, say = cycle.services, cycle.newest, cycle.words.say
     soul, audience = cycle.soul, cycle.readers.audience
     state = None

@@ -1,4 +1,4 @@
-"""The home page of one person: made anew each time it is opened, and after each act there, from what holds then."""
+"""The home page of one person, built again after each opening or act, and the introduction in a channel."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ _MODELS: Final = 5
 
 
 async def house_section(cycle: Cycle) -> HomeSection:
-    """The section for admins. Raises StoreError."""
+    """Return the section for admins. Raises StoreError."""
     services, say = cycle.services, cycle.words.say
     things = services.capabilities.own_things
     house = await things.house(services.clock.now_ms() - _DAY_MS)
@@ -50,7 +50,7 @@ async def house_section(cycle: Cycle) -> HomeSection:
 
 
 async def _money(cycle: Cycle) -> list[str]:
-    """What is left of the soul's cap today, and the models that cost most in the last 24 hours."""
+    """Return the rest of the soul's cap today, and the models that cost most in the last 24 hours."""
     services, say = cycle.services, cycle.words.say
     till, things = services.till, services.capabilities.own_things
     caps, lines = till.terms.caps().known, list[str]()
@@ -67,7 +67,7 @@ async def _money(cycle: Cycle) -> list[str]:
 
 
 async def _days(cycle: Cycle) -> str:
-    """A curve of the last days each, oldest first."""
+    """Return a curve of the last days for each number, oldest first."""
     services, say = cycle.services, cycle.words.say
     now = services.clock.now_ms()
     days = [services.till.day(now - back * _DAY_MS) for back in reversed(range(_DAYS))]
@@ -91,9 +91,9 @@ _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Do what was pressed there, commit, and show the page as it is now.
+    """Do what was pressed on the page, commit, and show the page as it is now.
 
-    Raises StoreError and LostLease; where the platform doesn't take the page, the next opening shows it.
+    Raises StoreError and LostLease. If the platform doesn't take the page, the next opening shows it.
     """
     services, newest = cycle.services, cycle.newest
     act, _, about = phrase.words.partition(" ")
@@ -105,7 +105,7 @@ async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     asker = Asker(newest.author, cycle.claim.conversation, cycle.claim.audience, newest.ts)
     acts = acts or (Shown(tuple(one.id for one in facts)),)
     delivery = await services.commits.commit(replace(effect, acts=acts, asker=asker, rooms=cycle.readers.rooms))
-    if act == "key":  # what waits with it hears that it is ended
+    if act == "key":  # wakes what waits with the key
         services.news.tell()
         services.wake()
     try:
@@ -117,7 +117,7 @@ async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
 
 async def _acts(cycle: Cycle, pressed: str) -> tuple[MemoryAct, ...]:
-    """What a press does that did not take effect when it came; words that were typed have to be heard for it."""
+    """Return the acts of a press. A correction is dropped while the person has paused remembering."""
     act, _, about = pressed.partition(" ")
     author, text = cycle.newest.author, cycle.newest.content.strip()[:_LONGEST]
     if act == "wrong":
@@ -130,7 +130,7 @@ async def _acts(cycle: Cycle, pressed: str) -> tuple[MemoryAct, ...]:
 
 
 async def page_of(cycle: Cycle, first: int = 0) -> HomePage:
-    """All sections; of the facts those from the number `first` on, counted from 0. Raises StoreError."""
+    """Return all sections, with the facts from the number `first` on, counted from 0. Raises StoreError."""
     say = cycle.words.say
     can = "\n".join(f"• {one.said(cycle.words)}" for one in await abilities(cycle))
     command = cycle.channel.offers(cycle.newest.conversation).command
@@ -187,7 +187,7 @@ async def _reminders(cycle: Cycle) -> HomeSection:
 
 
 async def _allowed(cycle: Cycle) -> HomeSection:
-    """The machines that have a key of theirs, and what they allowed to be done once."""
+    """Return the machines that have a key of this person, and the actions that the person allowed once."""
     services, say, newest = cycle.services, cycle.words.say, cycle.newest
     items = [
         HomeItem(
@@ -204,7 +204,7 @@ async def _allowed(cycle: Cycle) -> HomeSection:
 
 
 async def _rooms(cycle: Cycle, command: str) -> HomeSection:
-    """The channels whose form they may open; without any, or where the platform can't say now, no section."""
+    """Return the channels whose form the person may open, no section without any or if Slack can't say now."""
     say = cycle.words.say
     try:
         rooms = await cycle.services.channels.main.managed_rooms(cycle.newest.author)
@@ -230,13 +230,13 @@ _CLAUSES: Final = frozenset(
         *("help_contacts", "help_reminders", "help_sessions", "help_souls"),
     }
 )
-"""The abilities that make a clause; the sentence of each begins with `can` in place of `help`."""
+"""The abilities that make a clause. The sentence of each begins with `can` in place of `help`."""
 
 
 async def introduce(cycle: Cycle, _: Phrase) -> Delivery | None:
-    """Say who it is, once in a channel, and commit; the post is dropped without a word where Slack refuses it.
+    """Introduce the soul, once in a channel, and commit. The post is dropped without a word where Slack refuses it.
 
-    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
     """
     services, where = cycle.services, cycle.claim.conversation
     soul = cycle.soul
@@ -255,7 +255,6 @@ async def introduce(cycle: Cycle, _: Phrase) -> Delivery | None:
 
 
 def introduction(words: Words, name: str, found: Iterable[Ability], command: str) -> str:
-    """The two sentences."""
     clauses = [replace(one, key=f"can_{one.key.partition('_')[2]}").said(words) for one in found if one.key in _CLAUSES]
     *first, last = clauses
     can = words.say("introduction_list", first=", ".join(first), last=last) if first else last

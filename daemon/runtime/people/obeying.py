@@ -1,4 +1,4 @@
-"""Obeys a phrase: one answer without a model; what is about one's own memory is for the person who asks alone."""
+"""Obeys a phrase with one answer, without a model. Answers about a person's memory are for that person alone."""
 
 import hashlib
 import secrets
@@ -50,20 +50,20 @@ from daemon.runtime.people.sessions import ask_session, asks_for_sessions, heed_
 _LONGEST_CORRECTION: Final = 500
 _LONGEST_QUOTED: Final = 100
 _TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
-"""Phrases that mean the one who speaks there, in a bound thread the session, unless they are marked with a `!`."""
+"""The phrases for the speaker of the thread, in a bound thread the session, unless marked with a `!`."""
 _OF_SESSIONS: Final = (
     *(Command.HELP, Command.INTRODUCE, Command.SESSIONS, Command.WORKS_ON),
     *(Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL),
 )
-"""Phrases whose answer names sessions, or says that there are some."""
+"""The phrases whose answer names sessions, or says that there are some."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What is said, and what is stored with it.
+    """An answer, and the acts stored with it.
 
-    `file` is the content of a file, `asks` puts a question with buttons below, `heard` keeps the message itself as a
-    turn, or its own `words` alone, `anew`: the person was forgotten, and the conversation begins as if never begun.
+    `file` is the content of a file. `asks` puts a question with buttons below. `heard` keeps the message as a turn, or
+    only its `words`. `anew`: the person was forgotten, and the conversation starts over.
     """
 
     text: str
@@ -77,7 +77,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """Where the person hears the answer; `here`: in the conversation itself."""
+    """The conversation in which the person reads the answer. `here`: the conversation of the question."""
 
     where: ConversationKey
     audience: Audience
@@ -86,7 +86,7 @@ class _Room:
 
 
 async def phrase_of(cycle: Cycle) -> Phrase | None:
-    """The phrase that the cycle's one message is, or a button or shortcut that says the same. Raises StoreError."""
+    """Return the phrase that the cycle's one message is, or that a button or shortcut means. Raises StoreError."""
     newest = cycle.newest
     if HOME in newest.params:
         return _pressed(cycle)
@@ -100,7 +100,7 @@ async def phrase_of(cycle: Cycle) -> Phrase | None:
 
 
 def _pressed(cycle: Cycle) -> Phrase | None:
-    """What a button, a shortcut or a slash command says."""
+    """Return the phrase of a button, a shortcut or a slash command."""
     params = cycle.newest.params
     if HOME in params:
         return Phrase(Command.HOME, words=str(params[HOME]))
@@ -134,7 +134,6 @@ def _may_note(cycle: Cycle, phrase: Phrase) -> bool:
 
 
 def _what_stopped(cycle: Cycle) -> str:
-    """What a stop did when it was accepted; as a message it comes here only where there was nothing to stop."""
     count = cycle.newest.params.get(STOPS, 0)
     if not count:
         return cycle.words.say("stop_nothing")
@@ -142,10 +141,10 @@ def _what_stopped(cycle: Cycle) -> str:
 
 
 async def obey(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer a phrase and commit; returns the first post, claimed for sending.
+    """Answer a phrase and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, ChannelError when the person's direct messages can't be found now, ReadersUnknown while it is not
-    known before whom sessions are named, and what a commit raises.
+    Raises StoreError, and what a commit raises. Raises ChannelError when the person's DM can't be found now. Raises
+    ReadersUnknown while it is unknown who would read sessions' names.
     """
     if phrase.command in _OF_SESSIONS:
         cycle.require_known_readers()
@@ -204,11 +203,11 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.FOLLOW_UP_OFF: heed_following_up,
     Command.FOLLOW_UP_STATUS: heed_following_up,
 }
-"""What is not about a person's own memory."""
+"""The phrases that do not concern a person's own memory."""
 
 
 async def _room(cycle: Cycle) -> _Room:
-    """The conversation itself where no other user reads, else the person's direct messages."""
+    """Return the conversation itself if the person alone reads it, else the person's DM."""
     claim, newest = cycle.claim, cycle.newest
     if claim.audience.kind is AudienceKind.DM:
         return _Room(claim.conversation, claim.audience, cycle.readers, here=True)
@@ -252,11 +251,11 @@ _WITHOUT_LOOKING: Final[Mapping[Command, tuple[str, tuple[MemoryAct, ...], bool]
     Command.FORGET_LAST: ("own_forgotten_that", (LastForgotten(),), False),
     Command.FORGET_ME: ("own_forget_me", (AskedToForget(),), True),
 }
-"""What is said, what is stored with it, and whether a question with buttons stands below."""
+"""The sentence, the acts stored with it, and whether a question with buttons follows."""
 
 
 async def _forget_that(cycle: Cycle, own: OwnMemory) -> _Answer:
-    """Forget what was said or shown last in this talk: the message, or the fact that it asked for; else ask which."""
+    """Forget what was said or shown last in this talk: the message, or the fact that it asked for. Else ask which."""
     say, now = cycle.words.say, cycle.services.clock.now_ms()
     last = await cycle.services.known.last_said(own.person, cycle.claim.conversation)
     if last.is_newest and not last.is_followed:
@@ -279,7 +278,6 @@ def _forgotten(cycle: Cycle, known: Fact | Belief) -> _Answer:
 
 
 async def _remember(cycle: Cycle, phrase: Phrase) -> _Answer:
-    """Note the person's own words, in the commit that confirms it."""
     noted = own_words(phrase.words)
     if noted is None or cycle.newest.author in await cycle.services.standing.paused([cycle.newest.author]):
         return _Answer(cycle.words.say("own_remember_paused"))
@@ -310,7 +308,7 @@ async def _about_one(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
 
 
 def _about_belief(cycle: Cycle, phrase: Phrase, own: OwnMemory, belief: Belief, shown: tuple[str, ...]) -> _Answer:
-    """Answer about a belief: it is no fact, so there is nothing to correct but to forget it."""
+    """Answer about a belief, which is no fact: it can't be corrected, only forgotten."""
     if phrase.command is Command.WHY:
         answer = own.why_believed(phrase.number, belief, shown)
         return _Answer(answer.text, answer.acts)
@@ -320,7 +318,7 @@ def _about_belief(cycle: Cycle, phrase: Phrase, own: OwnMemory, belief: Belief, 
 
 
 async def _forget(cycle: Cycle) -> _Answer:
-    """Forget the person, now that they confirmed it in time; the answer is the last that is said of it."""
+    """Forget the person, once they confirmed it in time. The answer is the last record of it."""
     services, newest = cycle.services, cycle.newest
     say = cycle.words.say
     if newest.modality is Modality.DECISION and not newest.params.get("approved"):
@@ -365,7 +363,7 @@ def _effect(cycle: Cycle, room: _Room, answer: _Answer) -> CycleEffect:
 
 
 def _heard(cycle: Cycle, room: _Room, answer: _Answer) -> tuple[Turn, ...]:
-    """The person's words and the answer as talk; of a correction the words alone, so that its phrase is no memory."""
+    """Return the person's words and the answer as turns. A correction's phrase is not kept, only its words."""
     soul, newest = cycle.soul, cycle.newest
     said = tuple(replace(one, body=answer.words or one.body) for one in turns_of(cycle))
     passing = newest.author in cycle.paused

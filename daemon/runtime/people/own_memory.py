@@ -1,4 +1,4 @@
-"""What a person reads of what is known of them, in the daemon's own words: the list, and why a line is in it."""
+"""The list of facts known of a person and the proof of each line, in the daemon's own words."""
 
 import datetime as dt
 import json
@@ -19,15 +19,13 @@ _LONGEST_QUOTE: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class OwnAnswer:
-    """An answer, and what is stored with it."""
-
     text: str
     acts: tuple[MemoryAct, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OwnMemory:
-    """What one soul knows of `person`, as far as the readers of the answer may hear it."""
+    """The facts that one soul knows of `person`, as far as the readers of the answer may hear them."""
 
     known: KnownOfPerson
     person: str
@@ -37,7 +35,7 @@ class OwnMemory:
     words: Words
 
     async def listed(self) -> OwnAnswer:
-        """All facts and beliefs, numbered, in groups, dated; what else is kept, and what is not looked through yet."""
+        """List all facts and beliefs (numbered, grouped, dated), what else is kept, and what is not read yet."""
         facts = await self.known.facts(self.person, self.readers, self.where)
         beliefs = await self.known.beliefs(self.person, self.readers, self.where)
         besides = await self.known.besides(self.person, self.readers, self.where)
@@ -66,7 +64,7 @@ class OwnMemory:
         return OwnAnswer("\n".join(lines), (Shown((*(one.id for one in facts), *(one.id for one in beliefs))),))
 
     async def numbered(self, number: int) -> tuple[Fact, tuple[str, ...]] | None:
-        """The fact of that number in the newest list that the person saw, and the list; None if there is none."""
+        """Return the fact of that number in the newest list that the person saw, and the list, or None."""
         shown, _ = await self.known.shown(self.person)
         if not 1 <= number <= len(shown):
             return None
@@ -74,13 +72,13 @@ class OwnMemory:
         return (fact, shown) if fact is not None else None
 
     async def believed(self, number: int) -> tuple[Belief, tuple[str, ...]] | None:
-        """The belief of that number in that list, and the list; None if there is none."""
+        """Return the belief of that number in that list, and the list, or None."""
         shown, _ = await self.known.shown(self.person)
         held = await self._belief(shown[number - 1]) if 1 <= number <= len(shown) else None
         return (held, shown) if held is not None else None
 
     async def last_asked(self) -> tuple[int, Fact | Belief] | None:
-        """What the person asked about last, if they asked since they saw a list, with its number in that list."""
+        """Return what the person asked about since they saw a list, with its number in that list."""
         shown, newest = await self.known.shown(self.person)
         if newest not in shown:
             return None
@@ -89,7 +87,7 @@ class OwnMemory:
         return (number, found[0]) if found is not None else None
 
     async def why(self, number: int, fact: Fact, shown: tuple[str, ...]) -> OwnAnswer:
-        """The words that prove a fact, each with its day and place."""
+        """Return the words that prove a fact, each with its day and place."""
         evidence = await self.known.evidence(fact.id, self.readers, self.where)
         say = self.words.say
         if fact.trust is Trust.INFERRED:
@@ -105,14 +103,13 @@ class OwnMemory:
         return OwnAnswer("\n".join(lines), (Shown(shown, fact.id),))
 
     def why_believed(self, number: int, belief: Belief, shown: tuple[str, ...]) -> OwnAnswer:
-        """That no words prove a belief, and when it fades."""
+        """Say that no words prove a belief, and when it fades."""
         said = self.words.say(
             "own_believed", number=numbered(number), belief=_in_sentence(belief.text), day=self._day(belief.until_ms)
         )
         return OwnAnswer(said, (Shown(shown, belief.id),))
 
     async def exported(self, now_ms: int) -> str:
-        """All of it as JSON text."""
         whole = await self.known.export(self.person, self.readers, self.where)
         made = {"soul": self.where.soul, "made": self._day(now_ms), "times": "milliseconds since 1970, UTC"}
         return json.dumps({**made, **whole}, ensure_ascii=False, indent=1)
@@ -133,12 +130,11 @@ class OwnMemory:
 
 
 def _in_sentence(text: str) -> str:
-    """A line to stand before a full stop."""
     return one_line(text).rstrip(" .…")
 
 
 def day_in(ms: int, zone: str) -> str:
-    """The day of a moment (ms) in a time zone, by its IANA name; in UTC where there is none."""
+    """Return the day of a moment (ms) in a time zone, by its IANA name, or in UTC without one."""
     try:
         where: dt.tzinfo = ZoneInfo(zone) if zone else dt.UTC
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -149,7 +145,6 @@ def day_in(ms: int, zone: str) -> str:
 async def own_memory(
     known: KnownOfPerson, perception: Perception, readers: Readers, words: Words
 ) -> tuple[str, tuple[MemoryAct, ...]]:
-    """The list for the author of a message, and what is stored with it."""
     own = OwnMemory(known, perception.author, readers, perception.conversation, perception.zone, words)
     answer = await own.listed()
     return answer.text, answer.acts

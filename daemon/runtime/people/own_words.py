@@ -1,4 +1,4 @@
-"""Answers with words of the daemon alone, which no model made."""
+"""Answers in the daemon's own words, which no model made, and the explanation of a reply."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,10 +23,10 @@ from daemon.runtime.sensing import tell_others
 
 
 async def say(cycle: Cycle, text: str, *acts: MemoryAct) -> Delivery | None:
-    """Answer in the conversation itself and commit, with what is done; returns the first post, claimed for sending.
+    """Answer in the conversation and commit, with the acts. Return the first post, claimed for sending.
 
-    Without a text nothing is said. Raises StoreError, LostLease, and ReadersChanged where others read along by now, or
-    an act has to be made anew.
+    Without a text nothing is said. Raises StoreError, LostLease, and ReadersChanged if the readers changed or an act
+    has to be made again.
     """
     await cycle.require_same_readers()
     parts = cycle.channel.split(text, cycle.claim.conversation, cycle.hosts) if text else ()
@@ -38,10 +38,10 @@ async def say(cycle: Cycle, text: str, *acts: MemoryAct) -> Delivery | None:
 
 
 async def commit_shown(cycle: Cycle, effect: CycleEffect) -> Delivery | None:
-    """Commit; what a slash command asked for is then shown where it was typed, to its user alone, in place of a post.
+    """Commit. A slash command's answer is then shown where it was typed, as an ephemeral message in place of a post.
 
-    Where that is not known here, and where buttons stand below the answer, it is posted like any other.
-    Raises what a commit raises.
+    It is posted as usual where the command is unknown here, and where buttons follow the answer. Raises what a commit
+    raises.
     """
     services, command = cycle.services, str(cycle.newest.params.get(TYPED, ""))
     if not command or not services.channels.main.waits_for(command):
@@ -56,7 +56,7 @@ async def commit_shown(cycle: Cycle, effect: CycleEffect) -> Delivery | None:
 
 
 MOST_LINKS: Final = 12
-"""How many addresses of messages are asked for in one answer."""
+"""The most addresses of messages that one answer asks for."""
 
 _MOST_SENTENCES: Final = 30
 _SENTENCE, _QUOTE, _NAME = 200, 300, 80  # characters
@@ -64,15 +64,15 @@ _KINDS: Final = {
     RecordKind.FACT: "because_fact",
     RecordKind.SENSE: "because_sense",
     DOCUMENT: "because_document",
-}  # any other is a talk that is remembered as a whole
+}  # other kinds are talks that are remembered as a whole
 
 AddressOf = Callable[[ConversationKey, str], Awaitable[str]]
-"""The address of a message of a conversation, empty for none."""
+"""A function that returns the address of a message of a conversation, empty for none."""
 
 
 @dataclass(slots=True)
 class Because:
-    """Words, the time zone of who asks, and where messages are found; `addresses` are those that the answer names."""
+    """The builder of an explanation in the asker's words and zone. `addresses` are those that the answer names."""
 
     words: Words
     zone: str
@@ -80,7 +80,7 @@ class Because:
     addresses: dict[tuple[str, str], str] = field(default_factory=dict)
 
     async def told(self, said: WhySaid) -> str:
-        """The whole answer about a reply."""
+        """Return the whole answer about a reply."""
         lines = [self.words.say("because_head")]
         for some in _grouped(said.sentences[:_MOST_SENTENCES]):
             lines.append("\n" + "\n".join(f"> {_plain(one.text, _SENTENCE)}" for one in some))
@@ -111,7 +111,6 @@ class Because:
         return [*lines, *(f"  {one}" for one in proofs), *judged]
 
     def _judged(self, judged: Judged) -> list[str]:
-        """What people said of replies that had this memory; no line where they said nothing."""
         if judged == NOT_JUDGED:
             return []
         return [f"  {self.words.say('because_judged', good=judged.good, bad=judged.bad)}"]
@@ -134,7 +133,7 @@ class Because:
 
 
 def _grouped(sentences: Sequence[Explained]) -> Iterator[list[Explained]]:
-    """The sentences one by one; neighbours that nothing bears stand together."""
+    """Yield the sentences one by one, and neighbours without reasons together."""
     group: list[Explained] = []
     for one in sentences:
         alone = one.reasons or one.sources or one.hidden or one.gone
@@ -153,21 +152,21 @@ def _plain(text: str, most: int) -> str:
     return shortened(visible_line(text), most)
 
 
-_MOST_WHISPERED: Final = 3  # parts of an answer that reaches nobody's direct messages
+_MOST_WHISPERED: Final = 3  # parts of an answer to a person without a DM
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What is said here to all who read, and what to the person alone; empty for nothing."""
+    """An answer here to all readers, and one to the person alone, empty for none."""
 
     here: str = ""
     private: str = ""
 
 
 async def explain(cycle: Cycle) -> Delivery | None:
-    """Answer and commit; returns the first post, claimed for sending.
+    """Explain a reply and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
     """
     services, newest = cycle.services, cycle.newest
     clicked = newest.modality is Modality.DECISION
@@ -189,7 +188,7 @@ async def explain(cycle: Cycle) -> Delivery | None:
 
 @dataclass(frozen=True, slots=True)
 class _Private:
-    """The direct messages of the person, and who hears what is said there."""
+    """The DM of the person, and its readers."""
 
     room: Room
     ear: Ear

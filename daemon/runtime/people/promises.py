@@ -1,4 +1,4 @@
-"""Obeys *not now*: a person doesn't want what the soul promised to come back to here, or said unasked."""
+"""Obeys *not now*: a person declines what the soul promised here, or said unasked."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from daemon.runtime.people.own_words import say
 
 
 async def says_what_is_unwanted(cycle: Cycle) -> bool:
-    """Whether the person may mean what the soul promised them here, or said unasked; else *not now* is talk."""
+    """Return whether the person may mean a promise of the soul here, or an unasked post. Else *not now* is talk."""
     newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.minds
     if Speaks.of(newest.author) is not Speaks.PERSON or newest.bot:
         return False
@@ -27,7 +27,7 @@ async def says_what_is_unwanted(cycle: Cycle) -> bool:
 
 
 async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
-    """Answer and commit; returns the first post, claimed for sending. Raises what `say` raises."""
+    """Answer and commit. Return the first post, claimed for sending. Raises what `say` raises."""
     newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.minds
     lines, acts = list[str](), list[MemoryAct]()
     if held := await minds.promised_here(where, newest.author, below := _below(cycle)):
@@ -42,12 +42,12 @@ async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
 
 
 def _below(cycle: Cycle) -> str:
-    """The thread in which *not now* was said, empty where it begins one: then it means the whole talk."""
+    """Return the thread of *not now*, empty where it begins one: then it means the whole talk."""
     thread = cycle.channel.reply_to(cycle.newest)
     return "" if thread == cycle.newest.ts else thread
 
 
 def named(words: Words, goals: Sequence[str]) -> str:
-    """These goals in one sentence, each in the quotation marks of its language."""
+    """Name these goals in one sentence, each in the quotation marks of its language."""
     *several, last = (words.say("promises_named", what=in_short(one)) for one in goals)
     return words.say("promises_and", several=", ".join(several), last=last) if several else last

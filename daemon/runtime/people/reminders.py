@@ -1,7 +1,4 @@
-"""Obeys *my reminders*, *cancel reminder 2*, *move reminder 2 to 9:30* and *resume reminder 2*, without a model.
-
-A person sees and changes their own alone. Where others read along, what is answered names a reminder by its number.
-"""
+"""Obeys phrases about reminders, brings up due ones apart from the soul, and shows a reply in its channel."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -37,9 +34,10 @@ _LONGEST = 200  # characters of a reminder in it
 
 
 async def heed_own_reminders(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer and commit; returns the first post, claimed for sending.
+    """Answer and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    A person sees and changes only their own reminders. Where others read along, the answer names a reminder by its
+    number. Raises StoreError, LostLease, and ReadersChanged if the readers changed.
     """
     services, newest = cycle.services, cycle.newest
     if key_of(newest.author) is not None:  # a session is no person
@@ -58,8 +56,6 @@ async def heed_own_reminders(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What is said, and what is done with it."""
-
     text: str
     acts: tuple[MemoryAct, ...] = ()
 
@@ -69,7 +65,7 @@ def _is_alone(cycle: Cycle) -> bool:
 
 
 async def reminders_of_person(cycle: Cycle) -> str:
-    """All that a person asked to be reminded of, on their own clock. Raises StoreError."""
+    """Return all reminders of a person, in their time zone. Raises StoreError."""
     say = cycle.words.say
     own = await cycle.services.capabilities.own_things.reminders(cycle.newest.author)
     if not own:
@@ -80,13 +76,12 @@ async def reminders_of_person(cycle: Cycle) -> str:
 
 
 async def lines_of(cycle: Cycle, own: Sequence[Intention]) -> list[str]:
-    """A line for each of a person's reminders: its number, its time on their clock, what it is, and where."""
+    """Return a line for each of a person's reminders, with its number, its time in their zone, and its place."""
     names = await cycle.services.channels.main.names_of([_channel(one) for one in own])
     return [_line(cycle, one, _as_written(names.get(_channel(one), ""))) for one in own]
 
 
 def _line(cycle: Cycle, one: Intention, room: str) -> str:
-    """`room` is the name of its channel, if known."""
     say, zone = cycle.words.say, cycle.newest.zone
     moment = time_in(one.due_ms, zone)
     if one.cue:
@@ -134,7 +129,7 @@ async def _lost_room(cycle: Cycle, found: Intention) -> str | None:
 
 
 async def room_name(cycle: Cycle, channel: str) -> str:
-    """What people call a channel; what only its members may know has no name here."""
+    """Return the name of a channel. A channel that only its members may know has no name here."""
     name = (await cycle.services.channels.main.names_of([channel])).get(channel, "")
     return _as_written(name) or cycle.words.say("a_channel")
 
@@ -144,7 +139,6 @@ def _as_written(name: str) -> str:
 
 
 def _time(cycle: Cycle, ms: int) -> str:
-    """A time on the person's own clock, which others who read along see on theirs."""
     shown = time_in(ms, cycle.newest.zone)
     if not _is_alone(cycle):
         cycle.dates[shown] = ms
@@ -171,7 +165,7 @@ def _as_moved(cycle: Cycle, found: Intention, due_ms: int, rule: Recurrence | No
 
 
 def _on_its_day(found: Intention, time: tuple[int, int], now_ms: int, zone: str) -> int:
-    """A time of day on the day for which a reminder is due; once that has passed, the next one. Raises ValueError."""
+    """Return a time of day on the reminder's due day, or the next one if that has passed. Raises ValueError."""
     there = dt.datetime.fromtimestamp(found.due_ms / 1000, zone_of(zone) or dt.UTC)
     text = f"{there:%Y-%m-%d}T{time[0]:02d}:{time[1]:02d}"
     try:
@@ -192,15 +186,15 @@ _ALONE: Final = (Place.DM, Place.TERMINAL)
 
 @dataclass(frozen=True, slots=True)
 class BroughtUp:
-    """What became of a due event that the soul does not think about; `delivery` is its first post, if there is one."""
+    """The outcome of a due event that the soul does not think about. `delivery` is its first post, if there is one."""
 
     delivery: Delivery | None
 
 
 async def bring_up_apart(cycle: Cycle) -> BroughtUp | None:
-    """Pause what may come up no more, or post a digest; None where the soul brings it up in its own words.
+    """Pause a reminder that may not appear any more, or post a digest. Return None where the soul brings it up itself.
 
-    Raises StoreError, ModelError, LostLease, and ReadersChanged where others read along by now.
+    Raises StoreError, ModelError, LostLease, and ReadersChanged if the readers changed.
     """
     due = await _due(cycle, cycle.newest)
     if due is None:
@@ -213,7 +207,7 @@ async def bring_up_apart(cycle: Cycle) -> BroughtUp | None:
 
 
 async def pause_refused(cycle: Cycle) -> BroughtUp | None:
-    """Pause what fell due in a room in which the gate lets no word through; None for anything else."""
+    """Pause a due reminder in a room in which the gate admits no message. Return None for anything else."""
     refused = cycle.claim.messages[-1] if cycle.claim.messages else None
     dismissal = cycle.dismissed.get(refused.id) if refused is not None else None
     if refused is None or dismissal is None or dismissal.reason not in _ROOM_REFUSED:
@@ -245,7 +239,7 @@ async def _why_lost(cycle: Cycle, due: Intention) -> Pause | None:
 
 
 async def _end_cancelled(cycle: Cycle, due: Intention, event: Perception) -> Delivery | None:
-    """What was cancelled comes up no more; of a digest that ended with its message, the person hears so."""
+    """End a cancelled reminder. If a digest ended with its message, the person gets a DM."""
     if WITHDRAWN not in event.params:
         return await _commit(cycle)
     cycle.services.emit("digest.withdrawn", id=due.id)
@@ -259,7 +253,7 @@ async def _pause(cycle: Cycle, due: Intention, why: Pause) -> Delivery | None:
 
 
 async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[MemoryAct, ...]:
-    """What tells the person of it in their direct messages, in their language; nothing where these can't be opened."""
+    """Return the DM that reports it to the person, in their language, nothing where the DM can't be opened."""
     services, claim = cycle.services, cycle.claim
     words = services.soul().words_in(await services.channels.main.language_of(due.behalf))
     text = words.say(sentence, number=due.number, room=await room_name(cycle, claim.conversation.channel))
@@ -280,7 +274,7 @@ async def _commit(cycle: Cycle, *acts: MemoryAct) -> Delivery | None:
 
 
 async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
-    """Post a digest of what was said since the last one; where nothing was, nothing is posted and no model asked."""
+    """Post a digest of what was said since the last one. Without any words nothing is posted and no model asked."""
     services, claim, soul = cycle.services, cycle.claim, cycle.soul
     now = services.clock.now_ms()
     since = due.covers_to or platform_time(due.created_ms)
@@ -312,9 +306,9 @@ _CHANNELS = (Place.PUBLIC_CHANNEL, Place.PRIVATE_CHANNEL)
 
 
 async def show_there(cycle: Cycle, _: Phrase) -> Delivery | None:
-    """Show the last reply of this thread in its channel, and say to the person alone what became of it.
+    """Show the last reply of this thread in its channel, and report the result to the person alone.
 
-    Whoever reads the channel reads its threads, so that nobody learns anything new. Raises what `say` raises.
+    All readers of the channel may read its threads, so no user learns anything new. Raises what `say` raises.
     """
     newest = cycle.newest
     said = cycle.words.say(await _shown(cycle))
@@ -326,7 +320,7 @@ async def show_there(cycle: Cycle, _: Phrase) -> Delivery | None:
 
 
 async def _shown(cycle: Cycle) -> str:
-    """Show it; the key of the sentence that says what became of it. Raises StoreError, ReadersChanged."""
+    """Show it, and return the key of the sentence about the result. Raises StoreError, ReadersChanged."""
     services, newest = cycle.services, cycle.newest
     if newest.place not in _CHANNELS:
         return "there_where"

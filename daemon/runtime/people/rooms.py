@@ -1,7 +1,4 @@
-"""Tells people that an admin has looked at words of theirs: one line in their direct messages, once a day at most.
-
-It waits until their quiet hours are over; what is looked at meanwhile is in the same line.
-"""
+"""Notices that an admin read a person's words, handing a thread over, and a channel's settings."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -28,8 +25,8 @@ from daemon.runtime.people.own_words import say
 from daemon.runtime.sensing import tell_others, why_not_there
 
 _EVERY_S: Final = 15.0
-_AGAIN_S: Final = 600.0  # where the platform can't be asked now
-_REFUSED_S: Final = 86_400.0  # where it refuses: the person left, or is one of those whom the soul may not write to
+_AGAIN_S: Final = 600.0  # while the platform can't be asked
+_REFUSED_S: Final = 86_400.0  # after a refusal: the person left, or the soul may not write to them
 
 
 async def tell_of_readings(
@@ -41,7 +38,10 @@ async def tell_of_readings(
     *,
     quiet: QuietHours,
 ) -> None:
-    """Look every few seconds until cancelled; `on_due` is called when a line waits to be sent. Raises StoreError."""
+    """Send a DM to people whose words an admin has read, once a day at most, until cancelled. Raises StoreError.
+
+    It waits until their quiet hours are over. `on_due` is called when a line waits to be sent.
+    """
     while True:
         now, told = clock.now_ms(), False
         for one in await readings.due():
@@ -68,7 +68,7 @@ async def _tell(
     except NotDelivered as error:
         await readings.put_off(telling, error.retry_after or _AGAIN_S)
         return False
-    except Exception as error:  # noqa: BLE001 - one person's room must not keep the others from being told
+    except Exception as error:  # noqa: BLE001 - a fault of one person's DM must not affect the others
         waits = await readings.put_off(telling, _REFUSED_S)
         emit("memory.not_told", reason=in_short(error), given_up=not waits)
         return False
@@ -76,9 +76,9 @@ async def _tell(
 
 
 async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
-    """Hand the thread over, or say why not, and commit; returns the first post, claimed for sending.
+    """Hand the thread over, or say why not, and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, NotDelivered while it can't be asked who is there, and what a commit raises.
+    Raises StoreError, NotDelivered while the members can't be asked for, and what a commit raises.
     """
     services = cycle.services
     if cycle.newest.place is Place.TERMINAL:
@@ -114,7 +114,7 @@ _CHANNELS = (Place.PUBLIC_CHANNEL, Place.PRIVATE_CHANNEL)
 
 
 async def tell_way(cycle: Cycle, _: Phrase) -> Delivery | None:
-    """Tell all in the channel what was set for it, and by whom; raises what `say` raises."""
+    """Tell all in the channel what was set for it, and by which user. Raises what `say` raises."""
     say_as, way, newest = cycle.words.say, cycle.claim.way, cycle.newest
     name = one_line(newest.name).replace("`", "'") or "…"
     head = say_as("room_cleared" if way.is_plain else "room_set", name=name)
@@ -122,7 +122,7 @@ async def tell_way(cycle: Cycle, _: Phrase) -> Delivery | None:
 
 
 async def show_way(cycle: Cycle, _: Phrase) -> Delivery | None:
-    """Show what is set for the channel, and how it is changed; a slash command has opened the form instead."""
+    """Show the channel's settings, and how to change them. A slash command has opened the form instead."""
     say_as, way = cycle.words.say, cycle.claim.way
     if TYPED in cycle.newest.params:
         return await say(cycle, "")
@@ -135,7 +135,7 @@ async def show_way(cycle: Cycle, _: Phrase) -> Delivery | None:
 
 
 def described(way: RoomWay, words: Words) -> list[str]:
-    """A line for each thing that is set; the instructions as a quotation."""
+    """Return a line for each setting, with the instructions as a quotation."""
     lines = []
     if way.instructions:
         quoted = (line for line in way.instructions.splitlines() if line.strip())

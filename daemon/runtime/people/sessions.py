@@ -1,7 +1,4 @@
-"""Puts *ask ada-api: …* and *hand ada-api: …* to a session, without a model, and plain words likewise.
-
-Only what the owner says in Slack themselves needs no leave: a token or key proves a machine, never a person's will.
-"""
+"""Puts messages to sessions of Claude Code without a model, lists sessions, and obeys phrases about keys."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -34,16 +31,17 @@ _LONGEST_NAME: Final = 60
 
 
 async def ask_session(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer and commit; returns the first post, claimed for sending.
+    """Answer and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, LostLease, and ReadersChanged where others read along by now, or the session is another.
+    Only the owner's own words in Slack need no permission. A token or key proves a machine, never a person's will.
+    Raises StoreError, LostLease, and ReadersChanged if the readers or the session changed.
     """
     text, act = await _put(cycle, phrase)
     return await say(cycle, text) if act is None else await put(cycle, text, act)
 
 
 async def put(cycle: Cycle, text: str, act: PutToSession) -> Delivery | None:
-    """Commit what goes to a session, with what the soul says of it; nothing for an empty text. Raises as above."""
+    """Commit a message to a session, with the soul's answer, empty for none. Raises as `ask_session` does."""
     services, newest = cycle.services, cycle.newest
     cycle.paused = await services.standing.paused([newest.author])
     soul, turns, parts = cycle.soul, turns_of(cycle), tuple[str, ...]()
@@ -64,10 +62,9 @@ async def put(cycle: Cycle, text: str, act: PutToSession) -> Delivery | None:
 
 
 async def means_session(cycle: Cycle, phrase: Phrase) -> bool:
-    """Whether the name in a phrase may be that of a session; else the message is for the soul like any other.
+    """Return whether the name in a phrase may be that of a session. Else the message is for the soul.
 
-    Where others than full members read it counts as one, so that no answer shows which sessions there are. Raises
-    StoreError.
+    For readers who aren't full members every name counts as one, to reveal no session. Raises StoreError.
     """
     if cycle.readers.apart or not cycle.readers.members_only:
         return True
@@ -77,18 +74,18 @@ async def means_session(cycle: Cycle, phrase: Phrase) -> bool:
 def way_to_sessions(
     cycle: Cycle, at_work: Sequence[CodeSession]
 ) -> Callable[[Phrase], Awaitable[tuple[str, PutToSession | None]]] | None:
-    """How plain words are put to one of the sessions at work; None where none may be asked from here."""
+    """Return the function that puts plain words to a session at work, None where none may be asked from here."""
     if why_none(cycle) or not any(one.may_be_asked and one.person for one in at_work):
         return None
     return partial(_put, cycle)
 
 
 class NotAsked(Exception):
-    """Nothing goes to a session; the sentence says why."""
+    """Nothing goes to a session. The sentence says why."""
 
 
 async def _put(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | None]:
-    """What is said, and what goes to the session with it. Raises StoreError."""
+    """Return the soul's answer, and the message for the session. Raises StoreError."""
     text, act = await _answer(cycle, phrase)
     cycle.services.emit("sessions.asked", command=phrase.command, trace=cycle.trace_id, goes=act is not None)
     return text, act
@@ -122,7 +119,7 @@ async def _answer(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | Non
 
 
 def why_none(cycle: Cycle) -> str:
-    """The sentence by which no session is asked from here at all; empty where one may be."""
+    """Return the sentence by which no session may be asked from here at all, or an empty string."""
     say, newest, readers = cycle.words.say, cycle.newest, cycle.readers
     if newest.place is Place.TERMINAL or key_of(newest.author) is not None:
         return say("ask_in_slack")
@@ -130,7 +127,7 @@ def why_none(cycle: Cycle) -> str:
 
 
 async def session_named(cycle: Cycle, name: str) -> CodeSession:
-    """The session that is meant, if it is there for people here. Raises NotAsked."""
+    """Return the session of that name, if it is there for people here. Raises NotAsked."""
     if why := why_none(cycle):
         raise NotAsked(why)
     sessions = await cycle.services.asking.those_to_ask()
@@ -141,14 +138,14 @@ async def session_named(cycle: Cycle, name: str) -> CodeSession:
 
 
 async def require_room(cycle: Cycle, session: CodeSession) -> None:
-    """Raises NotAsked where the session may be asked no more for now."""
+    """Raise NotAsked where the session may not be asked any more for now."""
     if await cycle.services.asking.is_full(session):
         say = cycle.words.say
         raise NotAsked(say("ask_full", session=session.name, waiting=MOST_WAITING, hourly=MOST_HOURLY))
 
 
 async def _session(cycle: Cycle, name: str) -> CodeSession:
-    """The session that is meant, if it may be asked from here now. Raises NotAsked."""
+    """Return the session of that name, if it may be asked from here now. Raises NotAsked."""
     session = await session_named(cycle, name)
     if not session.person:
         raise NotAsked(cycle.words.say("ask_unowned", session=session.name))
@@ -157,7 +154,7 @@ async def _session(cycle: Cycle, name: str) -> CodeSession:
 
 
 def words_for_session(cycle: Cycle, text: str, *, own: bool) -> str:
-    """The words as the session reads them; what another person has to allow can be shown whole. Raises NotAsked."""
+    """Return the words as the session reads them, short enough to be shown for permission. Raises NotAsked."""
     most = LONGEST if own else SHOWN_CAP
     try:
         words = checked_words(remove_keys(text))
@@ -175,7 +172,7 @@ def _unknown(cycle: Cycle, name: str, near: Sequence[str]) -> str:
 
 
 async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> AskedOwner:
-    """The question for the owner, in their language: who asks, where, and exactly what. Raises ChannelError."""
+    """Return the question for the owner, in their language: asker, place and words. Raises ChannelError."""
     services, newest = cycle.services, cycle.newest
     room = await services.capabilities.find_room(session.person)
     words = services.soul().words_in(await services.channels.main.language_of(session.person))
@@ -208,13 +205,13 @@ WHERE_ASKED: Final = {
     Place.PUBLIC_CHANNEL: "place_public",
     Place.PRIVATE_CHANNEL: "place_private",
 }
-"""The sentence that says in what kind of room something was asked."""
+"""The sentence that names the kind of room in which something was asked."""
 
 
 async def show_who_works(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer and commit, where all who read may see it; returns the first post, claimed for sending.
+    """List who works on what, if all readers may see it, and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
     """
     delivery = await say(cycle, await _at_work_answer(cycle, phrase))
     cycle.services.emit("sessions.asked", command=phrase.command, trace=cycle.trace_id)
@@ -222,10 +219,9 @@ async def show_who_works(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
 
 async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
-    """Whether the name in a phrase is a mention, or leads to a session; else it may be anything, as a team or a topic.
+    """Return whether the name in a phrase is a mention, or leads to a session. Else it may be a team or a topic.
 
-    Where others than full members read it counts as one, so that no answer shows which sessions there are. Raises
-    StoreError.
+    For readers who aren't full members every name counts as one, to reveal no session. Raises StoreError.
     """
     if phrase.words.startswith("<@") or not cycle.readers.members_only:
         return True
@@ -242,10 +238,10 @@ async def _at_work_answer(cycle: Cycle, phrase: Phrase) -> str:
 
 
 async def say_to_session(cycle: Cycle, bound: BoundThread) -> Delivery | None:
-    """Put the message to the session and commit; returns the first post, where there is one, claimed for sending.
+    """Put the message to the session and commit. Return the first post, if any, claimed for sending.
 
-    Raises StoreError, LostLease, NotDelivered while Slack can't say who the owner is or who reads along, and
-    ReadersChanged where others read along by now, or the session or the binding is another.
+    Raises StoreError, LostLease, and NotDelivered while Slack can't name the owner or the readers. Raises
+    ReadersChanged if the readers, the session or the binding changed.
     """
     cycle.require_known_readers()
     session = await cycle.services.asking.one(bound.session)
@@ -269,7 +265,7 @@ async def _still_takes(cycle: Cycle, session: CodeSession, bound: BoundThread) -
 
 
 async def _bound_words_put(cycle: Cycle, session: CodeSession) -> tuple[str, PutToSession]:
-    """What the soul says of it, mostly nothing, and what goes to the session. Raises NotAsked."""
+    """Return the soul's answer, mostly empty, and the message for the session. Raises NotAsked."""
     say, newest = cycle.words.say, cycle.newest
     if why := why_none(cycle):
         raise NotAsked(why)
@@ -300,9 +296,9 @@ async def _bound_words_put(cycle: Cycle, session: CodeSession) -> tuple[str, Put
 
 
 async def heed_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer and commit; returns the first post, claimed for sending.
+    """Answer about keys and commit. Return the first post, claimed for sending.
 
-    Raises StoreError, LostLease, and ReadersChanged where others read along by now.
+    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
     """
     services, newest = cycle.services, cycle.newest
     if newest.place is Place.TERMINAL or key_of(newest.author) is not None:
@@ -311,7 +307,7 @@ async def heed_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
         return await say(cycle, cycle.words.say("keys_in_dm"))
     text, acts = _own_keys_answer(cycle, phrase, await services.pairings.keys_of(newest.author))
     delivery = await say(cycle, text, *acts)
-    if acts:  # what waits with such a key hears that it is ended, and so do the threads of its sessions
+    if acts:  # wakes what waits with the keys, and the threads of their sessions
         services.news.tell()
         services.wake()
     services.emit("keys.asked", command=phrase.command, trace=cycle.trace_id)
@@ -321,7 +317,7 @@ async def heed_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 def _own_keys_answer(cycle: Cycle, phrase: Phrase, keys: tuple[OwnKey, ...]) -> tuple[str, tuple[MemoryAct, ...]]:
     words = cycle.words
     if phrase.command is Command.END_KEYS:
-        # Also without any: one that a machine was just allowed is about to be made.
+        # Also without any: a key that was just allowed may be about to be made.
         text = words.say("keys_all_ended", count=len(keys)) if keys else words.say("keys_none")
         return text, (KeysEnded((), all_=True),)
     if phrase.command is Command.END_KEY:
