@@ -1,4 +1,4 @@
-"""What phrases look like in which a name, a number, a time, a code or a person's own words stand."""
+"""Patterns of phrases that hold a name, a number, a time, a code or a user's own words."""
 
 import re
 from typing import Final
@@ -46,7 +46,7 @@ TO_SESSION: Final = re.compile(  # a session's name has a hyphen: *ask yourself:
     r"\s*(?P<words>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-CODE: Final = re.compile(  # one of other letters must look like one: *pair programs* is talk
+CODE: Final = re.compile(  # other letters must look like a code: *pair programs* is talk
     rf"(?:please |bitte )?(?:pair|kopple)(?: code)? (?:(?P<code>[{LETTERS}]{{4}}[- ]?[{LETTERS}]{{4}})"
     r"|(?-i:(?P<odd>[A-Z0-9]{4}-[A-Z0-9]{4})))",
     re.IGNORECASE,

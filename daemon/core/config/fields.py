@@ -1,4 +1,4 @@
-"""Every setting: its name, default, bounds and meaning. `.env.example` and the reference are generated from this."""
+"""The fields of all settings: names, defaults, bounds and descriptions. `.env.example` is generated from them."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ def _alias(name: str) -> AliasChoices:
 
 
 class SettingsFields(BaseSettings):
-    """The fields of `Settings`, which checks and reads them."""
+    """The fields of `Settings`, from Slack to the memory."""
 
     # Slack
     slack_bot_token: SecretStr | None = Field(
