@@ -1,6 +1,6 @@
-"""What a session of Claude Code reads of the soul: who it is, what the workspace shares, who works beside it.
+"""Context of a Claude Code session: the soul, the shared contexts, and the sessions next to it.
 
-What people and memory say stands in fences, as data.
+Words of people and memory are fenced as data.
 """
 
 import datetime as dt
@@ -21,7 +21,7 @@ from daemon.shared.contexts import SharedContexts
 from daemon.shared.looks import Looks, Watched
 
 LONGEST: Final = 8_900
-"""Characters; a client puts more than about 10,000 into a file and shows a preview alone."""
+"""Characters. A client puts more than about 10,000 into a file and shows only a preview."""
 
 _JOINED: Final = (
     "This session has joined the mind of {soul}, the soul that lives in this team's Slack. You remain yourself: the "
@@ -43,7 +43,7 @@ _MOST_NAMED: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is there for a session that begins: the soul, what is shared, its siblings, and what waits for its owner.
+    """The surroundings of a new session: the soul, the shared contexts, its siblings, and waiting work of its owner.
 
     `waiting` are its owner's other sessions that wait for an answer.
     """
