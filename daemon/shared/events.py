@@ -158,7 +158,7 @@ async def send_as_admin(
 
 
 async def require_hosted(store: NoteStore, soul: str) -> None:
-    """Raises NoteRefused if no living daemon hosts a soul, naming the hosted souls; and StoreError."""
+    """Raise NoteRefused, naming the hosted souls, if no living daemon hosts a soul. Raises StoreError too."""
     if soul not in (hosted := await store.hosted()):
         others = f"; hosted now: {', '.join(sorted(hosted))}" if hosted else ""
         raise NoteRefused(

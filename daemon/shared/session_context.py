@@ -58,7 +58,7 @@ class Surroundings:
 
 
 def said_at_start(around: Surroundings) -> str:
-    """The text that a session gets as it begins, and again after its talk was compacted."""
+    """Return the text for a session as it begins, and again after its talk was compacted."""
     nonce = fresh_nonce()
     name = clean_name(around.soul)
     parts = [
@@ -72,7 +72,7 @@ def said_at_start(around: Surroundings) -> str:
 
 
 def said_of_siblings(session: CodeSession, met: Sequence[CodeSession]) -> str:
-    """The text by which a session hears, once, who else works in its repository and branch; empty for none."""
+    """Return a session's one-time text about the other sessions in its repository and branch. Empty for none."""
     if not met:
         return ""
     nonce = fresh_nonce()
@@ -81,17 +81,17 @@ def said_of_siblings(session: CodeSession, met: Sequence[CodeSession]) -> str:
 
 
 def said_of_full(most: int) -> str:
-    """The text by which a session hears, once a day, that no more of what is said in it is kept that day."""
+    """Return a session's daily text that no more of its talk is kept that day."""
     return _FULL.format(most=most)
 
 
 def joined(*parts: str) -> str:
-    """Texts for a session one after the other, those that are empty left out."""
+    """Join the non-empty texts for a session."""
     return _bounded([one for one in parts if one])
 
 
 def _shared(contexts: Sequence[ContextState], nonce: str) -> list[str]:
-    """What is shared, key by key, as far as it fits."""
+    """Return the shared contexts by key, as far as they fit."""
     parts, room = list[str](), _CONTEXTS
     for one in contexts:
         data = json.dumps(one.data, ensure_ascii=False, sort_keys=True)
@@ -112,7 +112,7 @@ def _people(heading: str, sessions: Sequence[CodeSession], around: Surroundings,
 
 
 def _line(one: CodeSession, reader: CodeSession) -> str:
-    """What a session may know of another: never a path, prompt or word; the topic where its owner says so."""
+    """Return what a session may know of another: never a path, prompt or word; the topic if its owner allows that."""
     who = clean_name(one.person_name) if one.person else "the admin"
     mine = " (your own user's)" if one.person == reader.person else ""
     where = f" on {clean_name(one.branch)}" if one.branch else ""
@@ -136,14 +136,15 @@ def _bounded(parts: Sequence[str]) -> str:
 
 
 MOST_BY_KEY: Final = 100
-"""The most contexts whose data is a writer's own until no key of theirs begins another."""
+"""Contexts whose data may be a user's own before that user's keys can begin no further one."""
 
 
 class ContextDoor:
-    """Implements the door's `SharedState`; its programs belong to the audience of the `reader`.
+    """The door's `SharedState`. Its programs belong to the audience of the `reader`.
 
-    The admin writes as such; who comes with a key of their own writes as themselves, where the writers of a context let
-    them, and what they write is for all of the workspace. Sessions of outsiders know none.
+    The admin writes as the admin. A user with a key writes under the user's own name, where the writers of a context
+    allow
+    that, and for all of the workspace. Sessions of outsiders know no context.
     """
 
     def __init__(self, contexts: SharedContexts, reader: Audience) -> None:
@@ -199,7 +200,7 @@ class ContextDoor:
 
 
 def _require_own(owner: KeyOwner, member: str) -> None:
-    """Refuse a person's key that would be present, or leave, under a name of others. Raises ContextRefused."""
+    """Refuse a user's key to be present, or to leave, under another user's name. Raises ContextRefused."""
     if owner.person and member != owner.person and not member.startswith(f"{owner.person}:"):
         raise ContextRefused(
             f"with this key the name of a member is {owner.person}, or begins with {owner.person}:",

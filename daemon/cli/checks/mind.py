@@ -1,4 +1,4 @@
-"""Checks the settings, the souls' files, the models and their keys."""
+"""Checks of the settings, the souls' files, the models and their keys."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ _ADD_KEY = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GR
 
 
 def settings_in_force() -> tuple[Settings | None, list[Finding]]:
-    """The settings, None when they are wrong, with a finding for every fault and every unknown variable."""
+    """Return the settings, None when they are wrong, with a finding for every fault and every unknown variable."""
     try:
         settings = load_settings()
     except ConfigError as error:
@@ -54,7 +54,7 @@ def _extended(soul: Soul) -> list[Finding]:
 
 
 def souls(settings: Settings) -> list[Finding]:
-    """Whether the souls' files are valid and each further soul has channels; a fault names file and line."""
+    """Check the souls' files and the channels of each further soul. A fault names file and line."""
     find = partial(find_souls_directory, settings.souls_dir, settings.home)
     try:
         main, *others = souls_of(settings)
@@ -74,7 +74,7 @@ def souls(settings: Settings) -> list[Finding]:
 
 
 def souls_of(settings: Settings) -> tuple[Soul, ...]:
-    """The souls that the settings name, the main one first. Raises SoulError."""
+    """Return the souls in the settings, the main one first. Raises SoulError."""
     find = partial(find_souls_directory, settings.souls_dir, settings.home)
     return tuple(load_souls(find, (settings.name, *settings.souls), known_names()))
 
@@ -85,13 +85,13 @@ def _crowded(soul: Soul) -> Finding:
 
 
 def research(settings: Settings) -> list[Finding]:
-    """Whether library folders are readable, how much of the loop is on, and whether it fits the deadline."""
+    """Check that library folders are readable, and that the autonomous loop fits the deadline."""
     folders = [_library(folder) for folder in (*settings.library, *settings.library_public)]
     return [*folders, _loop(settings)]
 
 
 def _loop(settings: Settings) -> Finding:
-    """How much of the autonomous loop is on; a soul's own soul.toml can say otherwise."""
+    """Report which part of the autonomous loop is on. A soul's own soul.toml may differ."""
     enabled = settings.ism_enabled
     if enabled is False or (enabled is None and not settings.has_sources):
         why = "ISM_ENABLED=false" if enabled is False else "neither SOUL_LIBRARY nor SOUL_MCP_SERVERS is set"
