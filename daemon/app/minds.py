@@ -119,9 +119,7 @@ async def sinks_of(settings: Settings) -> AsyncIterator[Sinks]:
         metrics, troubles = Metrics(), Troubles(SystemClock())
         sinks: list[Emit] = [telemetry, metrics, troubles]
         if settings.otlp_url:
-            from daemon.core.telemetry.traces import (
-                open_traces,
-            )  # OpenTelemetry is heavy, and most installations do without
+            from daemon.core.telemetry.traces import open_traces  # OpenTelemetry is heavy, and rarely used
 
             secret = settings.otlp_headers
             headers = secret.get_secret_value() if secret else ""
