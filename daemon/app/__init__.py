@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 Doctor = Callable[[Settings], Sequence[str]]
-"""The function that returns the names of failed checks. It may take long, and runs in a thread of its own."""
+"""The function that returns the names of failed checks. It may take long, and runs in a separate thread."""
 
 _NEARLY: Final = 0.95  # of a cap
 _DOCTOR_EVERY_S: Final = 3600.0
@@ -88,9 +88,7 @@ async def _budgets(settings: Settings, database: Database, clock: Clock, souls: 
 
 
 class ConnectionLook:
-    """The check of the platform's connection: a revoked token is an alarm at once, a lost connection after some
-    minutes.
-    """
+    """The check of the connection: a revoked token is an alarm at once, a lost connection after some minutes."""
 
     def __init__(self, channel: Channel, clock: Clock) -> None:
         self._channel = channel
@@ -98,7 +96,6 @@ class ConnectionLook:
         self._lost_at: float | None = None
 
     async def seen(self) -> Sequence[str]:
-        """Return the alarm of the connection, if there is one."""
         if self._channel.healthy():
             self._lost_at = None
             return (SLACK,) if self._channel.trouble() else ()
@@ -133,8 +130,8 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
     """Run until SIGTERM or SIGINT, then drain. A second signal cuts the drain short.
 
     Without Slack tokens the daemon starts the local workspace, joins it and lives by its clock, which can be moved
-    forward. `announce` prints the few lines meant for the admin at the terminal; `doctor` is checked for alarms.
-    Raises ConfigError for wrong tokens or models, SoulError and StoreError.
+    forward. `announce` prints the few lines meant for the admin at the terminal; `doctor` is checked for alarms. Raises
+    ConfigError for wrong tokens or models, SoulError and StoreError.
     """
     supervisor = ServiceEnvironment.read(environment())
     service = ServiceManager(supervisor.notify_socket)
@@ -236,10 +233,7 @@ def _llm_for(soul: Soul, settings: Settings, stack: AsyncExitStack, emit: Emit, 
 
 
 def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "SlackChannel":
-    """Build Slack's channel.
-
-    Each soul answers in its own channels; all but the main one show their own name and icon.
-    """
+    """Build Slack's channel. Each soul has its channels; all but the main one show their own name and icon."""
     from daemon.channels.slack.appearance import Appearance
     from daemon.channels.slack.channel import SlackChannel
 

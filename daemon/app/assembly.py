@@ -111,8 +111,7 @@ async def assemble(
     """Open memory.db and build a daemon. `llm_of` returns the models of a soul by name.
 
     People reach it on `channel`, programs over `http`. `account` and `url` are as in `Hosting`. `troubles` is one of
-    the
-    sinks of `emit`, if failures should be shown. Raises ConfigError, SoulError or StoreError.
+    the sinks of `emit`, if failures should be shown. Raises ConfigError, SoulError or StoreError.
     """
     channels, interrupts = channels_of(channel, http), Interrupts()
     homes = tuple(Home(name, workspace, channels, name) for name in souls.names)
@@ -230,7 +229,6 @@ def _chores(
     meanings: Meanings,
     eyes: Eyes,
 ) -> dict[str, Chore]:
-    """Return the periodic work for all souls together, by its name in the log."""
     prunes = Duty(store.database, clock, "pruning", every_s=PRUNED_EVERY_S)
     kept = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
     return {
@@ -280,7 +278,6 @@ def _services(
     llm: LLM,
     at_work: SoulAtWork,
 ) -> CycleServices:
-    """Build the services for the cycles of one soul in one workspace. `store` is its own there."""
     return CycleServices(
         llm=llm,
         channels=channels,
@@ -332,7 +329,6 @@ def _services(
 def _capabilities(  # noqa: PLR0917 - one of each
     settings: Settings, channel: Channel, store: Store, library: FolderLibrary, toolbox: Toolbox, clock: Clock
 ) -> Capabilities:
-    """Build what one soul may use to solve problems, as the settings allow."""
     return Capabilities(
         library=library,
         toolbox=toolbox,

@@ -1,7 +1,4 @@
-"""The health of this daemon: the lag of its event loop, answers of memory.db, and its reader of files.
-
-Slack is not asked.
-"""
+"""The health of this daemon: its event loop and memory.db; and its reader of files."""
 
 from collections import deque
 from contextlib import AsyncExitStack

@@ -34,7 +34,6 @@ class Home:
 
 
 def souls_in(homes: Iterable[Home]) -> tuple[str, ...]:
-    """Return the names of the souls in these homes."""
     return tuple(dict.fromkeys(one.soul for one in homes))
 
 

@@ -51,10 +51,7 @@ def connect_http(
     *,
     standing_of: Callable[[str], Awaitable[GateDecision]],
 ) -> None:
-    """Connect the HTTP channel to an assembled daemon.
-
-    `standing_of` asks the gate about the owner of a key.
-    """
+    """Connect the HTTP channel to an assembled daemon. || `standing_of` asks the gate about the owner of a key."""
     channel = built.channels.main
     backlog = Backlog(built.store.database, built.clock, soul=souls.main, workspace=workspace)
 
@@ -97,7 +94,6 @@ def sessions_of(
     standing_of: Callable[[str], Awaitable[GateDecision]],
     room_of: Callable[[str], Awaitable[Room]],
 ) -> CodeSessions:
-    """Build the sessions of Claude Code that join the main soul's mind."""
     database, clock = built.store.database, built.clock
     contexts = ContextStore(database, clock, workspace)
 
@@ -132,7 +128,6 @@ def sessions_of(
 
 
 def memory_of(built: Daemon, souls: Souls, workspace: str, sessions: CodeSessions) -> WorkspaceMemory:
-    """Build the main soul's memory for sessions."""
     return WorkspaceMemory(
         built.store.database,
         built.clock,

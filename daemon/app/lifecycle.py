@@ -41,8 +41,7 @@ class Hosting:
     """The souls that this daemon hosts, with their channels, and those that others host.
 
     `account` is the account whose messages they hear on the platform, empty without one: a soul of another account
-    hears
-    its own. `url` returns the address of the HTTP API, empty for none.
+    hears its own. `url` returns the address of the HTTP API, empty for none.
     """
 
     def __init__(self, presence: Presence, souls: Souls, account: str, url: Callable[[], str]) -> None:
@@ -56,10 +55,7 @@ class Hosting:
         await self._presence.beat(state, {**more, **self._detail()})
 
     async def heed(self) -> None:
-        """Accept messages for the souls of other living daemons too, in the channels that they name.
-
-        Raises StoreError.
-        """
+        """Accept messages for the souls of other living daemons too, in their channels. Raises StoreError."""
         elsewhere: dict[str, str] = {}
         for other in await self._presence.others():
             if self._account and other.account == self._account:
@@ -93,8 +89,7 @@ class Daemon:
     """The daemon, ready to work on its channels. `chores` run next to the dispatcher, by name.
 
     `troubles` are reported by its heartbeat, `nights` consolidate each soul's memory. `contexts` are shared by souls
-    and
-    people, in the admin's name. `hosting` knows the other daemons, `surfacing` finds memories.
+    and people, in the admin's name. `hosting` knows the other daemons, `surfacing` finds memories.
     """
 
     settings: Settings
@@ -142,7 +137,7 @@ class Daemon:
         await self.store.presence.leave()
 
     def work(self) -> tuple[Coroutine[object, object, None], ...]:
-        """Return the loops that run for every channel: dispatcher, chores, heartbeat, the checks of its own health."""
+        """Return the loops that run for every channel: dispatcher, chores, heartbeat, health checks."""
         loops: dict[str, Chore] = {
             "heartbeat": self._heartbeat,
             "dispatcher": self._claim,
@@ -312,8 +307,7 @@ async def clock_of(settings: Settings) -> AsyncIterator[Clock]:
     """Yield the machine's clock, or with `SOUL_REHEARSAL_CLOCK` one that follows the local workspace's.
 
     The workspace keeps its time: a daemon that starts again continues from there. Raises ConfigError where Slack's
-    address
-    isn't on this machine, or is none of a local workspace.
+    address isn't on this machine, or is none of a local workspace.
     """
     if not settings.rehearsal_clock:
         yield SystemClock()
@@ -362,10 +356,7 @@ def _headers(settings: Settings) -> dict[str, str]:
 
 
 async def _times(session: ClientSession, url: URL) -> AsyncGenerator[float, None]:
-    """Yield the time of the workspace (seconds since the epoch), at once and whenever it was moved.
-
-    Raises `_NO_TIME`.
-    """
+    """Yield the workspace's time (seconds since the epoch), at once and after each move. Raises `_NO_TIME`."""
     async with session.get(url) as response:
         response.raise_for_status()
         async for line in response.content:

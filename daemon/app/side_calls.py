@@ -90,7 +90,7 @@ class SideCalls:
         self._price = price
 
     async def paid(self, to: SideEndpoint, texts: Sequence[str], call: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of a call, which is counted however it ends.
+        """Return the result of a call, which is always counted.
 
         Raises ModelUnavailable where the cap leaves no room.
         """
@@ -222,7 +222,6 @@ _TO_TELL = 0.05  # of the deadline: an apology must be out in time, too
 def build_lanes(
     settings: Settings, store: Store, services: CycleServices, interrupts: Interrupts, bell: Bell
 ) -> tuple[tuple[AnyLane, ...], Scheduler]:
-    """Build the lanes and the scheduler of one soul. `store` and `services` are that soul's."""
     clock, emit, alarm, asks = services.clock, services.emit, Bell(), services.asking
     slots, deadline = Slots(settings.max_cycles, clock), (1 - _TO_TELL) * settings.deadline
 

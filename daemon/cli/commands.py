@@ -109,9 +109,9 @@ def _service() -> SettingsPlace | None:
 
 class _Soul(LazyGroup):
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command. A failure is printed as two plain lines.
+        """Run a command; a failure is printed as two plain lines.
 
-        Where the folder has no settings of its own, a command reads those of the installed service.
+        Without settings here, use the installed service's.
         """
         with plain_errors(tracebacks=bool(ctx.params["debug"])), settings_from(_service):
             return super().invoke(ctx)

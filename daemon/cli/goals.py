@@ -189,7 +189,7 @@ def _due(text: str, now_ms: int) -> int:
 
 
 async def _words(database: Database, wanted: WordsWanted, found: Sequence[ListedGoal]) -> WordsShown:
-    """Return the words of these goals that may be printed, and record that. Only existing reasons count as words."""
+    """Record and return the words of these goals that may be printed."""
     names = [name for one in found for name in (one.words_of, *([one.reason_of] if one.why else []))]
     return await words_of(database, wanted, "mind goals", names)
 

@@ -18,7 +18,6 @@ class Subcommand:
     members: "Mapping[str, Subcommand]" = field(default_factory=dict)
 
     def load(self, name: str) -> click.Command:
-        """Import the command, or make the group of its members."""
         if self.members:
             return LazyGroup(name, help=self.help, sections={"Commands": self.members})
         module, _, attribute = (self.place or name).partition(":")

@@ -190,7 +190,6 @@ class LogEntry:
     fields: dict[str, str]
 
     def __str__(self) -> str:
-        """Return the form of the log on a terminal."""
         moment = dt.datetime.fromtimestamp(self.at_ms / 1000, dt.UTC).isoformat(timespec="milliseconds")
         return f"{moment.removesuffix('+00:00')}Z {self.severity.name.lower()} {self.text}"
 

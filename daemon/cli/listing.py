@@ -87,8 +87,7 @@ Keys = type | Sequence[str]
 """The keys of an object: their names, or the dataclass that has fields of these names."""
 
 Column = str | tuple[str, str | Callable[[Any, int], object]]
-"""A field, with its name as the heading; or a heading with a field (such as `fact.id`) or a function of row and time.
-"""
+"""A field, named in the heading; or a heading with a field (such as `fact.id`) or a function of row and time."""
 
 
 def names_of(keys: Keys, without: Collection[str] = ()) -> tuple[str, ...]:
@@ -184,10 +183,7 @@ def existing_database(settings: Settings) -> Path:
 
 
 def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do some work on memory.db.
-
-    Raises StoreError, and SchemaMismatch when it has to be migrated first.
-    """
+    """Do some work on memory.db. || Raises StoreError, and SchemaMismatch when it has to be migrated first."""
     path = existing_database(settings)
 
     async def opened() -> T:

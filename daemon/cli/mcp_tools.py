@@ -10,7 +10,6 @@ from daemon.channels.http.mcp_server import INSTRUCTIONS
 
 
 def mcp_reference() -> str:
-    """Return the whole file."""
     tools = [
         {
             "name": one.name,

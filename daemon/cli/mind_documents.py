@@ -125,7 +125,6 @@ def values_of(settings: Settings, name: str) -> tuple[str, ...]:
 
 
 def values_of_each(settings: Settings, names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Return the values of each soul's soul.toml that can be read, by soul."""
     found = dict[str, tuple[str, ...]]()
     for name in names:
         with suppress(SoulError):

@@ -143,7 +143,6 @@ class _Seen:
 
 
 async def _look(store: SessionStore, database: Database, *, ended: bool) -> _Seen:
-    """Return the sessions, living ones first."""
     now = SystemClock().now_ms()
     found = [as_found(one, now) for one in await store.all()]
     ordered = sorted((one for one in found if ended or one.living), key=lambda one: not one.living)

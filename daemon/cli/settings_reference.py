@@ -56,7 +56,6 @@ def _default(field: FieldInfo) -> str:
 
 
 def _bounds(field: FieldInfo) -> str:
-    """Return the bounds of a number in parentheses. Empty if there are none."""
     bounds = []
     for bound in field.metadata:
         match bound:

@@ -234,10 +234,7 @@ def _stopped(unit: ServiceUnit | None) -> Iterator[None]:
 
 
 def _as_it_is(unit: ServiceUnit) -> list[str]:
-    """Return the arguments with which scripts/install writes the same unit.
-
-    Raises ConfigError for another program's unit.
-    """
+    """Return scripts/install's arguments for the same unit. Raises ConfigError for another program's unit."""
     if unit.program and Path(unit.program).parents[2] != checkout():
         raise ConfigError(
             f"the service in {unit.path} runs the program {unit.program}, not this one",
@@ -247,7 +244,7 @@ def _as_it_is(unit: ServiceUnit) -> list[str]:
 
 
 def _soul(*arguments: str) -> str:
-    """Run another command in a process of its own, which acts as the service's account. Raises StoreError."""
+    """Run another command in a separate process, which acts as the service's account. Raises StoreError."""
     command = [sys.executable, "-m", "daemon", *arguments]
     try:
         done = subprocess.run(  # noqa: S603  # this program, without a shell

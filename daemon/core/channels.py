@@ -1,4 +1,4 @@
-"""The channels of one daemon, and which of them a conversation has."""
+"""The channels of one daemon."""
 
 import asyncio
 from collections.abc import Mapping

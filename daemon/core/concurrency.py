@@ -21,10 +21,9 @@ _LOW_PRIORITY = 10  # as `nice` counts
 async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
     """Run coroutines while the body runs, and cancel them when the body ends.
 
-    The first failure is raised bare, not in a group. A coroutine that fails cancels the body.
-    Later failures during the cancellation become notes on the first.
-    Coroutines that fail at the same time are raised as a group, unless all raise the same object.
-    A coroutine that returns ends nothing else.
+    The first failure is raised bare, not in a group. A coroutine that fails cancels the body. Later failures during the
+    cancellation become notes on the first. Coroutines that fail at the same time are raised as a group, unless all
+    raise the same object. A coroutine that returns ends nothing else.
     """
     failure: BaseException | None = None
     failed: BaseExceptionGroup[BaseException] | None = None
@@ -117,10 +116,10 @@ async def set_within(event: asyncio.Event, clock: Clock, seconds: float) -> None
 
 
 async def in_background(work: Callable[[], T]) -> T:
-    """Run blocking work in a thread of its own, at low priority, and return its value or raise its error.
+    """Run blocking work in a separate thread at low priority. Return its value or raise its error.
 
-    The process does not wait for the thread at its end: a file system that hangs delays no stop.
-    When the caller is cancelled, the work ends by itself.
+    The process does not wait for the thread at its end: a file system that hangs delays no stop. When the caller is
+    cancelled, the work ends by itself.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
@@ -160,7 +159,6 @@ class Bell:
         self._event = asyncio.Event()
 
     def ring(self) -> None:
-        """Wake the waiting task, or the next one that waits."""
         self._event.set()
 
     async def wait(self, clock: Clock, seconds: float) -> None:

@@ -1,37 +1,4 @@
-"""The tree of expected errors; each says what happened and carries a hint that says what to do.
-
-    DaemonError
-      ConfigError              a setting is missing or wrong
-      SoulError                a soul's folder is unreadable or invalid
-      StoreError               memory.db
-        StoreBusy              another process held the lock past our deadline
-        StoreFull              the disk is full
-        StoreDamaged           the file is damaged; only a backup helps
-      IndexDamaged             a search met damage in its own index, which is built anew
-        SchemaMismatch         a newer or a foreign program wrote the file
-        LostLease              another claim owns this work; nothing was written
-      ModelError               a language model
-        ModelUnavailable       unreachable, overloaded or too slow
-          StillLoading         its server is up and loads it
-        ModelRefused           it refused, or our request was wrong
-          CannotSee            it was shown a picture, and has no eyes
-        MalformedReply         it answered in the wrong form
-          CutShort             it met its output limit before there was anything to use
-            OnlyThought        its thinking alone took all of that limit
-        CapMet                 it was not asked: what may be spent on a day is spent
-      ChannelError             Slack or another channel
-        NotDelivered           surely not sent; sending again is safe
-          AccessLost           the platform does not accept our token or its scopes; an admin has to act
-        DeliveryUncertain      may or may not have been sent; look before sending again
-          HistoryClosed        the platform refuses for good to show whether it was sent
-        ChannelRefused         the platform refuses, now and later
-      ToolFailed               a tool call failed
-      FileRefused              a file in a message is too large, too strange, or gone
-      DocumentUnreadable       a document is protected, damaged, too large, or holds no text
-      ProcessFailed            mental processes looped or entered a forbidden one
-
-Adapters raise these instead of a library's exceptions, with the original as the cause.
-"""
+"""The tree of expected errors, which adapters raise instead of a library's exceptions, with the original as the cause."""
 
 import errno
 from typing import Final
@@ -88,10 +55,7 @@ class StoreFull(StoreError):
 
 
 class IndexDamaged(DaemonError):
-    """Raised when a full-text index is damaged, but not its source.
-
-    The index is rebuilt while all other work goes on.
-    """
+    """Raised when a full-text index is damaged, but not its source. Its rebuild delays no other work."""
 
 
 class StoreDamaged(StoreError):
@@ -111,10 +75,7 @@ class ModelError(DaemonError):
 
 
 class ModelUnavailable(ModelError):
-    """Raised when a model is unreachable, overloaded or too slow.
-
-    `retry_after` is in seconds, if the provider gave it.
-    """
+    """Raised when a model is unreachable, overloaded or too slow. `retry_after` is in seconds, if given."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -187,10 +148,7 @@ class ChannelError(DaemonError):
 
 
 class NotDelivered(ChannelError):
-    """Raised when a post was surely not sent: sending again is safe.
-
-    `retry_after` is in seconds, if the platform gave it.
-    """
+    """Raised when a post was surely not sent: sending again is safe, after `retry_after` seconds if given."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float = 0.0) -> None:
         super().__init__(message, hint=hint)
@@ -222,10 +180,7 @@ class FileRefused(DaemonError):
 
 
 class DocumentUnreadable(DaemonError):
-    """Raised when a document can't be read.
-
-    `message` says why and calls the document "it"; `why` is the reason's code.
-    """
+    """Raised when a document can't be read. `message` gives the reason and calls it "it"; `why` is its code."""
 
     def __init__(self, message: str, *, hint: str = "", why: str) -> None:
         super().__init__(message, hint=hint)

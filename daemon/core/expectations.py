@@ -29,9 +29,9 @@ class Outcome(StrEnum):
 class Check:
     """The condition that decides an expectation: `reply` waits for words of `who` (anybody if empty).
 
-    `mention` waits for any of `words`, `silence` for no words at all, `goal` for the goal `id` to be completed.
-    `tool` waits for the tool `name`, `sense` for a reading of the sense `name` that holds any of `words`, if given.
-    `none` is decided by a person alone.
+    `mention` waits for any of `words`, `silence` for no words at all, `goal` for the goal `id` to be completed. `tool`
+    waits for the tool `name`, `sense` for a reading of the sense `name` that holds any of `words`, if given. `none` is
+    decided by a person alone.
     """
 
     kind: Kind
@@ -226,7 +226,7 @@ class Spent:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> "Spent":
-        """Read the output of `to_json`. A missing value is zero. Raises ValueError for anything else."""
+        """Read the output of `to_json`. A missing value is zero. Raises ValueError."""
         return TypeAdapter(cls).validate_python(dict(stored))
 
 

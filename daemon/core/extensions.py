@@ -1,7 +1,4 @@
-"""Extensions of other packages, found by their entry points. Only named extensions are imported.
-
-An extension runs inside the daemon with all of its rights: installing a package and naming its extension is trust.
-"""
+"""Extensions of other packages, found by entry point. To install a package and name its extension is to trust it."""
 
 from enum import StrEnum
 from importlib.metadata import EntryPoint, entry_points

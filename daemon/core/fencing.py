@@ -88,7 +88,7 @@ def _shortened(text: str, kept: int, share: float) -> str:
 
 
 class Function(StrEnum):
-    """The functions of the mind, each with a level of its own."""
+    """The functions of the mind, each with its own level."""
 
     INNER_SPEECH = "inner_speech"
     SELF_MODEL = "self_model"

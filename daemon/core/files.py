@@ -22,8 +22,8 @@ class PathBlocked(StoreError):
 def write_file(root: Path, path: str, content: bytes, *, durable: bool = True) -> bool:
     """Write a file below a folder, unless its content is already there. Return true if it was written.
 
-    For many files: pass `durable=False` and call `os.sync` at the end.
-    Raises PathBlocked where a link blocks the path, OSError where the file can't be written.
+    For many files: pass `durable=False` and call `os.sync` at the end. Raises PathBlocked where a link blocks the path,
+    OSError where the file can't be written.
     """
     target = _inside(root, path)
     with suppress(OSError):

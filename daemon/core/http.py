@@ -37,7 +37,7 @@ _LONGEST_BETWEEN = 4
 
 
 class OversizedResponseError(Exception):
-    """Raised when a response or one event of a stream exceeds MAX_RESPONSE_BYTES, or was compressed although not asked."""
+    """Raised when a response, or one event of a stream, exceeds MAX_RESPONSE_BYTES or is compressed unasked."""
 
 
 def bound_responses(
@@ -49,8 +49,8 @@ def bound_responses(
     """Return a response hook for httpx2 that limits each body while it is read. Reading on raises
     OversizedResponseError.
 
-    `on_oversized` gets the reason first. `on_chunk` gets the size of each piece, and may raise.
-    `each_event`: a stream of server-sent events may go on forever, and each event is limited.
+    `on_oversized` gets the reason first. `on_chunk` gets the size of each piece, and may raise. `each_event`: a stream
+    of server-sent events may go on forever, and each event is limited.
     """
 
     def refuse(reason: str) -> None:

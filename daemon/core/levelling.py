@@ -12,9 +12,7 @@ _QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
 
 
 def levelled(text: str) -> str:
-    """Return a text in the form in which phrases are compared: no case, quote marks, commas, emoji or words of
-    courtesy.
-    """
+    """Return a text as phrases are compared: no case, quote marks, commas, emoji or words of courtesy."""
     words = strictly_levelled(text).replace(",", " ").split()
     while len(words) > 1 and words[0] in _COURTESY:
         del words[0]
@@ -24,10 +22,7 @@ def levelled(text: str) -> str:
 
 
 def strictly_levelled(text: str) -> str:
-    """Return a text in the form in which single words are compared: as `levelled`, but with courtesy and commas.
-
-    Single words are more easily meant otherwise.
-    """
+    """Return a text as single words are compared: with courtesy and commas, since they are more easily meant otherwise."""
     shown = "".join(" " if one in _JOINING or unicodedata.category(one) == "So" else one for one in text)
     return plain_words(shown).casefold()
 

@@ -1,7 +1,4 @@
-"""Ids of the sources of a thought, by which the thought follows its sources: edits, deletions, narrower audiences.
-
-Turns, records, notes and thoughts have ids of their own; all other sources get theirs here.
-"""
+"""Ids of a thought's sources, by which the thought follows their edits, deletions and narrower audiences."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -118,8 +115,8 @@ def read_readers(stored: object) -> Readers | None:
 def may_think_again(readers: Readers, then: Readers | None) -> bool:
     """Return true if a thought of the same conversation may be used again: its readers were no narrower than these.
 
-    A thought may hold all that its readers could know: notes of the workspace, earlier talk, and private rooms
-    that its reader may have left since.
+    A thought may hold all that its readers could know: notes of the workspace, earlier talk, and private rooms that its
+    reader may have left since.
     """
     return then is not None and then.audience == readers.audience and not readers.exclude_what(then)
 

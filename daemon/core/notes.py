@@ -34,8 +34,8 @@ class NoteRefused(DaemonError):
 class NoteKind(StrEnum):
     """The kinds of notes. An answer goes back to the conversation that sent the question.
 
-    `QUESTION` and `TASK` go to a session; a question changes nothing there.
-    `SAID` is what a session says of itself in the thread that is bound to it.
+    `QUESTION` and `TASK` go to a session; a question changes nothing there. `SAID` is what a session says of itself in
+    the thread that is bound to it.
     """
 
     NOTE = "note"
@@ -46,8 +46,6 @@ class NoteKind(StrEnum):
 
 
 class NoteState(StrEnum):
-    """The states of a note."""
-
     HELD = "held"
     WAITING = "waiting"
     DELIVERED = "delivered"
@@ -75,14 +73,14 @@ class NoteBudget:
 class SharedMessage:
     """The row of a note in the ledger.
 
-    `sender` and `addressee` are names of souls, `operator` for the admin, or the id of a session.
-    `conversation` is where it was sent from (empty for the admin's), `heard_in` where it is perceived.
-    `audience` may know its words. `hops` counts from the words of the person `behalf`.
-    `answers` is the note that it answers. `how` is the way in which it was perceived.
+    `sender` and `addressee` are names of souls, `operator` for the admin, or the id of a session. `conversation` is
+    where it was sent from (empty for the admin's), `heard_in` where it is perceived. `audience` may know its words.
+    `hops` counts from the words of the person `behalf`. `answers` is the note that it answers. `how` is the way in
+    which it was perceived.
 
-    The fields after `words` are for notes to a session and its answers. `owner` is the session's owner.
-    `called` is the session's name at that time, `asker` the name of the person `behalf`.
-    `reply_to` is the thread of the answer. `bound`: the thread is bound to the session, so no approval was needed.
+    The fields after `words` are for notes to a session and its answers. `owner` is the session's owner. `called` is the
+    session's name at that time, `asker` the name of the person `behalf`. `reply_to` is the thread of the answer.
+    `bound`: the thread is bound to the session, so no approval was needed.
     """
 
     id: str
@@ -181,10 +179,7 @@ class QuietHours:
         return cls(hours[0] * 60 + hours[1], hours[2] * 60 + hours[3])
 
     def over(self, at_ms: int, zone: str) -> int:
-        """Return the first moment (ms, UTC) from `at_ms` on that is not quiet in a zone.
-
-        An unknown zone counts as UTC.
-        """
+        """Return the first moment (ms, UTC) from `at_ms` on that is not quiet in a zone, or UTC if unknown."""
         there = zone_of(zone)
         local = datetime.fromtimestamp(at_ms / 1000, there or UTC)
         minute = local.hour * 60 + local.minute

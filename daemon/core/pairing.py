@@ -60,8 +60,6 @@ CHOICES: Final[Mapping[str, KeyRights]] = MappingProxyType(
 
 
 class PairingState(StrEnum):
-    """The states of a code."""
-
     OPEN = "open"
     ASKED = "asked"
     ALLOWED = "allowed"
@@ -71,7 +69,7 @@ class PairingState(StrEnum):
 
 
 class TooManyCodes(DaemonError):
-    """Raised when no more codes are given out for now."""
+    """Raised when further codes are refused for now."""
 
 
 class NoSuchCode(DaemonError):

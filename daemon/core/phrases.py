@@ -1,13 +1,4 @@
-"""The phrases that are obeyed without a model, in English and German: one table for messages and the slash command.
-
-A message counts only if nothing but the phrase is in it. Case, spaces, quote marks, commas, emoji, *please*, *ok*,
-*thanks* and final punctuation don't matter, except for *why?*, which is a question like any other.
-`#` is a number, or several in some phrases, as in *forget 1 and 3*.
-Words after a colon or *remember that* are the user's own. *what is Ada working on?* and *hand this thread to Rolf*
-hold a name, *move reminder 2 to 9:30* a time, *ask ada-api: …* and *bind ada-api here* a session's name, and
-*pair BCDF-GHJK* the code that a machine shows.
-Single words of the slash command also count in a DM and after a `!`.
-"""
+"""The phrases that are obeyed without a model, in English and German: one table for messages and the slash command."""
 
 import re
 import unicodedata
@@ -269,11 +260,10 @@ _NAMING: Final = {Command.WORKS_ON: WORKING_ON, Command.HAND_OVER: HANDING_OVER}
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """The phrase of a message. `number` is 0, `words` and the session's `name` are empty, where the phrase has none.
+    """The phrase of a message. Unused fields are 0 or empty; `more` are the numbers after the first.
 
-    `more` are the numbers after the first. The `words` of PAIR are the code, in the form that machines show;
-    those of HELP the typed text that is no phrase.
-    `marked`: it came after a `!` or a slash command, which addresses the daemon itself.
+    `words` are the user's own words, a time, the code for PAIR as machines show it, or for HELP the text that is no
+    phrase. `name` is a person, a soul or a session. `marked`: a `!` or a slash command addressed the daemon itself.
     """
 
     command: Command
@@ -285,7 +275,7 @@ class Phrase:
 
 
 def phrase_said(perception: Perception) -> Phrase | None:
-    """Return the phrase that a message is. In a DM one of the WORDS is enough."""
+    """Return the phrase of a message, if nothing else is in it. In a DM one of the WORDS is enough."""
     return phrase_in(perception.content, alone=perception.place in _ALONE)
 
 
@@ -297,7 +287,7 @@ def typed(words: str) -> Phrase:
 
 
 def phrase_in(text: str, *, alone: bool = False) -> Phrase | None:
-    """Return the phrase that a message is, if nothing else is in it. `alone`: it was said to the soul alone."""
+    """Return the phrase of a text, if nothing else is in it. `alone`: it was said to the soul alone."""
     if text.lstrip().startswith(_MARK):
         return _marked(text.strip().removeprefix(_MARK))
     if alone and not _asks(text) and (command := WORDS.get(strictly_levelled(text[:_LONGEST]))) is not None:

@@ -90,8 +90,8 @@ LONGEST_SAID: Final = 4_000
 class BoundThread:
     """A conversation that is bound to a session of `person`, a Slack id; empty for the admin's.
 
-    Words of `person` go to the session, with `everybody` those of others too.
-    `gone_ms` is when the session was reported gone; None while it is there.
+    Words of `person` go to the session, with `everybody` those of others too. `gone_ms` is when the session was
+    reported gone; None while it is there.
     """
 
     conversation: str

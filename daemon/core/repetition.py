@@ -11,9 +11,9 @@ _ENDLESS: Final = 2000  # characters; shorter repetitions have their uses
 
 
 class Repetition:
-    """The filter of a text that passes only two copies of a repeated run, until other words follow.
+    """The filter of a text that passes only two copies of a repeated run, until new words follow.
 
-    `endless`: no other words came for 2,000 characters and eight copies. What was held back is dropped then.
+    `endless`: none came for 2,000 characters and eight copies. What was held back is dropped then.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,6 @@ class Repetition:
         return self._period > 0 and self._repeated >= max(_ENDLESS, (_COPIES - 1) * self._period)
 
     def feed(self, piece: str) -> str:
-        """Take the next piece. Return what may be passed on."""
         passed = []
         for start in range(0, len(piece), _STEP):
             if self.endless:
@@ -71,9 +70,7 @@ def without_repeats(text: str) -> str:
 
 
 def _period_of(text: str, key: int = _KEY) -> int:
-    """Return the distance from a text's end to an earlier copy of its last characters. 0 if there is none, or for a
-    dash line.
-    """
+    """Return the distance from a text's end to an earlier copy of it. 0 if there is none, or for a dash line."""
     found = text.rfind(text[-key:], 0, len(text) - 1) if len(text) > key else -1
     period = len(text) - key - found
     return period if found >= 0 and period > 1 else 0

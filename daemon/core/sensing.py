@@ -28,10 +28,7 @@ JSONObject = Mapping[str, object]
 
 
 class ContextRefused(DaemonError):
-    """Raised when a value may not be written: it doesn't fit, is too large, or its writer may not.
-
-    Nothing was written.
-    """
+    """Raised when a value does not fit, is too large, or its writer may not write it. Nothing was written."""
 
 
 class ContextConflict(DaemonError):
@@ -304,8 +301,8 @@ MOST_THREADS: Final = 3
 class PushedReading:
     """A reading as a program sends it. `room` is a channel or a person, `thread` the ts of a thread, '' for none.
 
-    `soul` perceives it in `workspace`. `source` is the token or secret it came with, `id` the sender's own.
-    `ends`: the source may have been ended.
+    `soul` perceives it in `workspace`. `source` is the token or secret it came with, `id` the sender's own. `ends`: the
+    source may have been ended.
     """
 
     soul: str

@@ -1,8 +1,6 @@
-"""The table of all sentences that the daemon itself says to people, in English; a soul may use words of its own.
+"""The table of all English sentences that the daemon says to people.
 
-A soul's folder gives other words by the keys of SENTENCES, for all users and by language (`[words]` in soul.toml).
-Keys without words of their own are said in English. Sentences of the HTTP API and of commands are for programs and
-admins; they are written where they are used.
+A soul may use other words (`[words]` in soul.toml).
 """
 
 import re

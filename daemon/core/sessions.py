@@ -65,7 +65,7 @@ class Reach(StrEnum):
 
 
 class Lost(StrEnum):
-    """The reasons for a session to count as gone without saying so: its process ended, or it was silent for too long."""
+    """The reasons for a session to count as gone: its process ended, or it was silent for too long."""
 
     PROCESS = "process"
     LEASE = "lease"
@@ -146,10 +146,10 @@ class HookEvent:
     """The data of one hook of a session. Missing texts are empty; missing `root` and `branch` are None.
 
     `sent_ms` is by the client's clock, `lag_ms` the time that the event lay on that machine before it was sent.
-    `received_ms` is by our clock. `process` is its `host/boot/namespace/pid/start`.
-    `prompt` identifies the session's turn, which `goes_on` if a hook continued it. `said` is the session's answer to a
-    note then. `words` are the prompt, the last words of a turn or the summary of the talk, depending on the hook.
-    `note` is the note of the companion with which a turn began.
+    `received_ms` is by our clock. `process` is its `host/boot/namespace/pid/start`. `prompt` identifies the session's
+    turn, which `goes_on` if a hook continued it. `said` is the session's answer to a note then. `words` are the prompt,
+    the last words of a turn or the summary of the talk, depending on the hook. `note` is the note of the companion with
+    which a turn began.
     """
 
     id: str
@@ -234,8 +234,8 @@ class CodeSession:
     """A session; times are ms UTC of our clock, except `sent_ms`, that of the newest event by the client's clock.
 
     `name` is what people call it: person and project, numbered among living ones. `started_ms` is its first known
-    start. `key` is the id of the key with which it came, `person` its owner; both empty for the admin's.
-    `companion` is the daemon at which its companion waits, '' for none; `wakes`: the companion can wake the session.
+    start. `key` is the id of the key with which it came, `person` its owner; both empty for the admin's. `companion` is
+    the daemon at which its companion waits, '' for none; `wakes`: the companion can wake the session.
     """
 
     id: str
@@ -295,8 +295,8 @@ class CodeSession:
 def after(found: CodeSession | None, event: HookEvent, fresh: CodeSession) -> CodeSession | None:
     """Return the session after an event. None if the event belongs to no known session and begins none.
 
-    `fresh` is the row of a new session. An event older than the newest one only fills in what was unknown.
-    The end of another process than the session's is ignored.
+    `fresh` is the row of a new session. An event older than the newest one only fills in what was unknown. The end of
+    another process than the session's is ignored.
     """
     if found is None:
         return _changed(replace(fresh, started_ms=event.happened_ms), event) if event.hook in _KNOWN else None

@@ -61,8 +61,8 @@ NO_TICKS: Final = TickBudget(0, 0, 0.0)
 class Charge:
     """The charge of some work: its trace, and the person and the room that it is done for.
 
-    `background`: no user waits for the work, and it leaves a share of each cap to answers.
-    `tick` is the further budget of an unasked thought.
+    `background`: no user waits for the work, and it leaves a share of each cap to answers. `tick` is the further budget
+    of an unasked thought.
     """
 
     trace_id: str
@@ -86,7 +86,7 @@ class Caps:
         return {paid_by: cap for paid_by, cap in given.items() if cap is not None}
 
     def with_own(self, own: float | None) -> "Caps":
-        """Return the caps for a soul with a cap of its own: the lower one counts."""
+        """Return the caps for a soul with its own cap: the lower one counts."""
         given = [cap for cap in (self.soul, own) if cap is not None]
         return Caps(min(given, default=None), self.person, self.room)
 
@@ -108,10 +108,7 @@ def day_at(now_ms: int, zone: str) -> Day:
 
 
 def nano_of(usd: float) -> int:
-    """Return US dollars as whole nano-dollars, rounded up: no sum of costs is too low.
-
-    The database trigger does the same.
-    """
+    """Return US dollars as nano-dollars, rounded up as the database trigger does: no sum is too low."""
     return math.ceil(usd * NANO - 0.001)  # a number of nano-dollars is no whole number as a float
 
 

@@ -7,9 +7,7 @@ from typing import Final, Literal, get_args
 from daemon.core.sensing import HouseSense
 
 TickKind = Literal["awakening", "due", "surprise", "sense", "result", "visit_end", "wake"]
-"""The kinds of ticks: existence, a due goal, a surprise, a sense's reading, a result, a visit's end, the soul's own
-wish.
-"""
+"""The kinds of ticks: existence, a due goal, a surprise, a reading, a result, a visit's end, the soul's wish."""
 
 KINDS: Final[tuple[TickKind, ...]] = get_args(TickKind)
 """All kinds. The first of those that are due names the occasion."""
@@ -56,8 +54,8 @@ AGAIN_MS: Final = 1_800_000
 def next_pause(kind: TickKind, pause_ms: int, *, open_: bool, said: str, said_before: str) -> int | None:
     """Return the pause (ms) before a tick is thought about again; None drops the tick.
 
-    `open_`: the thought neither closed its goal nor gave it another time. `said` is a digest of the thought:
-    an equal digest drops the tick. All kinds but `due` are thought about once.
+    `open_`: the thought neither closed its goal nor gave it another time. `said` is a digest of the thought: an equal
+    digest drops the tick. All kinds but `due` are thought about once.
     """
     if kind != "due" or not open_ or (said and said == said_before):
         return None

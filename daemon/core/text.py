@@ -26,10 +26,7 @@ def one_line(text: str) -> str:
 
 
 def numbered(number: int) -> str:
-    """Return a number for people to refer to, such as `#3`.
-
-    Markdown doesn't take it for a list item and renumber it.
-    """
+    """Return a number for people to refer to, such as `#3`. Markdown would renumber a list item."""
     return f"#{number}"
 
 
@@ -217,9 +214,7 @@ def squeeze(name: str) -> str:
 
 
 def reads_as(skeleton: str, names: Iterable[str]) -> bool:
-    """Return true if folded text is one of the squeezed names, extends a long one, or is within two typing errors of
-    it.
-    """
+    """Return true if folded text is a squeezed name, extends a long one, or is within two typing errors of it."""
     return any(
         skeleton.startswith(name) or (abs(len(skeleton) - len(name)) <= NEAR and _within(skeleton, name, NEAR))
         if len(name) >= _LONG

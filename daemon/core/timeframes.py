@@ -114,8 +114,8 @@ class Timeframe:
 def timeframe(text: str, now_ms: int, zone: str = "") -> Timeframe:
     """Read a timeframe, such as "in 2h", "next 10 seconds", "by Friday" or "next few exchanges" (three).
 
-    A day, a week and a month end at midnight in `zone`, an IANA name, or in UTC; a morning ends at noon.
-    Unreadable text means a day from now.
+    A day, a week and a month end at midnight in `zone`, an IANA name, or in UTC; a morning ends at noon. Unreadable
+    text means a day from now.
     """
     words = _meant(" ".join(text.casefold().strip(" .!").split()))
     for part, over in _OVER:
@@ -149,7 +149,7 @@ def due_time(text: str, now_ms: int, zone: str = "") -> int:
 
 
 def clock_time(text: str) -> tuple[int, int] | None:
-    """Read hour and minute of a time or a part of a day alone, such as "5pm", "by noon" or "gegen Mittag"; else None."""
+    """Read hour and minute of a time or part of a day alone, such as "5pm", "by noon" or "gegen Mittag"; else None."""
     if (found := _ALONE.fullmatch(text.casefold().strip())) is None:
         return None
     rest = "0:00" if found["time"] in _MIDNIGHT else found["time"]
@@ -291,10 +291,7 @@ def _part_of_day(rest: str) -> tuple[int, int] | None:
 
 
 def _on_day(day: str, part: tuple[int, int], now_ms: int, zone: str, *, alone: bool) -> int:
-    """Return that time on the next day of this name.
-
-    Once an unnamed time is over today, return an hour from now.
-    """
+    """Return that time on the next day of this name. || Once an unnamed time is over today, return an hour from now."""
     there = zone_of(zone) or dt.UTC
     today = dt.datetime.fromtimestamp(now_ms / 1000, there).date()
     ahead = _NEAR[day] if day in _NEAR else (_WEEKDAYS[day] - today.weekday()) % 7

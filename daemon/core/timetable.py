@@ -62,11 +62,11 @@ def when(text: str, now_ms: int, zone: str = "") -> int:
     """Return the time that `text` means, in milliseconds UTC.
 
     `text` is a span (`in 20m`, `2h30m`, `3 days`), an ISO 8601 duration (`PT20M`), an ISO 8601 time
-    (`2026-03-01T09:00+01:00`) or a time of day (`17:30`: today, or tomorrow once it has passed).
-    A time without a zone is read in `zone`, an IANA name. If that is unknown, a date needs its own zone and a time of
-    day is UTC. A time skipped by daylight saving is an hour later; of a repeated one the first in the future counts.
-    Raises ValueError, with a message for the author, for anything else. InThePast and TooFarAhead are for times that
-    are over and for more than a year ahead.
+    (`2026-03-01T09:00+01:00`) or a time of day (`17:30`: today, or tomorrow once it has passed). A time without a zone
+    is read in `zone`, an IANA name. If that is unknown, a date needs its own zone and a time of day is UTC. A time
+    skipped by daylight saving is an hour later; of a repeated one the first in the future counts. Raises ValueError,
+    with a message for the author, for anything else. InThePast and TooFarAhead are for times that are over and for more
+    than a year ahead.
     """
     words = text.strip().lower()
     seconds = _seconds_of(words.removeprefix("in ").strip())

@@ -1,9 +1,4 @@
-"""Words of a text in any language, in one form for comparison, for storing and for searching; sentences with citations.
-
-Scripts without spaces between words (Chinese, Japanese, Thai …) are cut into pairs of neighbouring characters: two
-thirds of Chinese words have two. So is Korean, whose particles cling to words. Any other word loses its case and
-accents. A query finds inflected forms by the beginning of a word: no language needs rules of its own.
-"""
+"""Words of a text in any language, in one form for storing and searching, and its sentences with citations."""
 
 import re
 import unicodedata
@@ -59,7 +54,11 @@ class Term(NamedTuple):
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in order, in their form for comparison: letters, digits and their marks alone."""
+    """Return the words of a text in order, in their form for comparison: letters, digits and their marks alone.
+
+    Scripts without spaces (Chinese, Japanese, Thai …), and Korean, are cut into pairs of neighbouring characters: two
+    thirds of Chinese words have two. A query finds inflected forms by the beginning of a word.
+    """
     found: list[str] = []
     for match in _WORD.finditer(folded(text)):
         if match["run"]:
@@ -172,10 +171,7 @@ def _belong_together(one: str, next_: str) -> bool:
 
 
 def _pairs(run: str) -> list[str]:
-    """Return pairs of neighbours, and each Chinese character, which can be a word.
-
-    A single character is returned as it is.
-    """
+    """Return pairs of neighbours, and each Chinese character, which can be a word."""
     if len(run) == 1:
         return [run]
     return [*(run[place : place + 2] for place in range(len(run) - 1)), *_HAN.findall(run)]
@@ -191,7 +187,7 @@ def _weight(word: str) -> int:
 
 
 def _stem(word: str) -> str:
-    """Return the beginning that the forms of a word share: without its ending, at most five characters, at least three."""
+    """Return the common beginning of a word's forms: three to five characters, without its ending."""
     if len(word) < SHORTEST_STEM or word[0].isdigit() or re.match(f"[{_UNSPACED}]", word):
         return ""
     stem = next(

@@ -1,8 +1,4 @@
-"""A worker program in a process of its own, which answers requests over a pipe, one at a time.
-
-Its imports and memory are not the daemon's, and a crash, such as a SIGSEGV, ends only the worker. The methods block,
-and any thread may call them.
-"""
+"""Worker programs in separate processes, which answer requests over a pipe. Their crashes don't end the daemon."""
 
 import gc
 import os
@@ -37,7 +33,10 @@ class WorkerRefused(WorkerFailed):
 
 
 class WorkerProcess:
-    """The process of the module `program`, whose `main` calls `serve`. `fds` are file handles that it inherits."""
+    """The process of the module `program`, whose `main` calls `serve`. `fds` are file handles that it inherits.
+
+    It answers one request at a time. The methods block, and any thread may call them.
+    """
 
     def __init__(self, program: str, *arguments: str, env: Mapping[str, str], fds: Sequence[int] = ()) -> None:
         """Start the process. Raises WorkerFailed when that fails."""
@@ -69,10 +68,7 @@ class WorkerProcess:
         return self._process.pid
 
     def ask(self, *request: object) -> object:
-        """Return the answer to a request.
-
-        Raises WorkerFailed once the process was ended, WorkerRefused while it goes on.
-        """
+        """Return the answer. Raises WorkerFailed once the process was ended, WorkerRefused while it goes on."""
         with self._turn:
             answered = self._received(_ANSWER_S, request)
         if not isinstance(answered, tuple) or not answered[0]:
@@ -109,9 +105,7 @@ class WorkerProcess:
 
 
 def serve(begin: Callable[[], Callable[..., object]], *, idle_s: float | None = None) -> None:
-    """Answer requests inside the process with what `begin` returns, until input ends or none comes for `idle_s`
-    seconds.
-    """
+    """Answer requests with what `begin` returns, until input ends or none comes for `idle_s` seconds."""
     _be_modest()
     pipe = Connection(os.dup(0))
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123  # the pipe is for requests alone

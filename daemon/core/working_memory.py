@@ -73,27 +73,21 @@ class WorkingMemory:
     # -- as a list --------------------------------------------------------------------------------------------------
 
     def at(self, index: int) -> Memory:
-        """Return the memory at a place, counted from the end when negative. Raises IndexError."""
         return self.memories[index]
 
     def replace(self, memories: Iterable[Memory]) -> "WorkingMemory":
-        """Replace the whole list."""
         return replace(self, memories=tuple(memories))
 
     def slice(self, start: int | None = None, stop: int | None = None) -> "WorkingMemory":
-        """Return the memories from `start` up to `stop`, as a list slice (named by seed 000)."""
         return self.replace(self.memories[start:stop])
 
     def filter(self, keep: Callable[[Memory], bool]) -> "WorkingMemory":
-        """Keep the memories for which `keep` is true (named by seed 000)."""
         return self.replace(memory for memory in self.memories if keep(memory))
 
     def map(self, change: Callable[[Memory], Memory]) -> "WorkingMemory":
-        """Change every memory with `change` (named by seed 000)."""
         return self.replace(change(memory) for memory in self.memories)
 
     def concat(self, others: Iterable[Memory]) -> "WorkingMemory":
-        """Add memories at the end. Another working memory is a list of memories too."""
         return self.replace((*self.memories, *others))
 
     def with_memory(self, memory: Memory) -> "WorkingMemory":
@@ -112,8 +106,7 @@ class WorkingMemory:
         """Replace the memories of a region, then apply the regional order.
 
         A new region goes behind the existing ones: regions without a place in the order remain in their order of
-        arrival.
-        Without memories the region is removed. Raises ValueError for `default`.
+        arrival. Without memories the region is removed. Raises ValueError for `default`.
         """
         if name in ("", DEFAULT_REGION):
             raise ValueError(f"{name!r} is not a region that can be written")
@@ -152,7 +145,7 @@ class WorkingMemory:
 
     @classmethod
     def from_json(cls, text: str) -> "WorkingMemory":
-        """Read the output of `to_json`. Raises ValueError for anything else."""
+        """Read the output of `to_json`. Raises ValueError."""
         try:
             snapshot = _Snapshot.model_validate_json(text)
         except ValidationError as error:

@@ -51,8 +51,6 @@ _BETWEEN_MS: Final = 10_000  # after `/clear` the next session of the process is
 
 
 class WatchedThreads:
-    """The bound threads of one soul."""
-
     def __init__(self, bindings: ThreadBindings, clock: Clock, soul: str) -> None:
         self._bindings = bindings
         self._clock = clock

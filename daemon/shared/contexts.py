@@ -1,8 +1,4 @@
-"""Shared contexts: typed state of souls and people (seed 003), awareness of members, and events of rooms.
-
-The names `data`, `ready`, `update`, `set` and `awareness` are the seed's. Open Souls' original is a live document that
-merges changes. This one has versions: a writer must have seen the newest, and tries again if another was faster.
-"""
+"""Shared contexts: typed state of souls and people (seed 003), awareness of members, and events of rooms."""
 
 import asyncio
 import random
@@ -185,7 +181,10 @@ class RawContext:
 
 
 class SharedContext(Generic[T]):
-    """The context as one writer sees it. `data` and `version` are those of the last read, after `ready`."""
+    """The context as one writer sees it. `data` and `version` are those of the last read, after `ready`.
+
+    Unlike Open Souls' live document it has versions: a writer must have seen the newest.
+    """
 
     def __init__(self, home: SharedContexts, key: str, model: type[T]) -> None:
         self._home = home

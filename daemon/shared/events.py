@@ -201,8 +201,8 @@ class SoulAtWork:
 
     @contextmanager
     def works(self, where: ConversationKey, audience: Audience) -> Iterator[Callable[[Doing], None]]:
-        """Show the soul at work in a conversation until the block ends: thinking, until the yielded function says
-        otherwise.
+        """Show the soul at work in a conversation until the block ends: thinking, until the yielded function changes
+        that.
         """
         work = _Work(where, audience)
         self._works.append(work)

@@ -69,8 +69,6 @@ class Looks(Generic[T]):
 
 
 class Watched(Generic[T]):
-    """The watcher of one key."""
-
     def __init__(self, looks: Looks[T], key: str) -> None:
         self._looks = looks
         self._key = key

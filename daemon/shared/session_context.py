@@ -1,7 +1,4 @@
-"""Context of a Claude Code session: the soul, the shared contexts, and the sessions next to it.
-
-Words of people and memory are fenced as data.
-"""
+"""Context of a Claude Code session, with fenced data: the soul, the shared contexts, and the sessions next to it."""
 
 import datetime as dt
 import json
@@ -81,7 +78,7 @@ def said_of_siblings(session: CodeSession, met: Sequence[CodeSession]) -> str:
 
 
 def said_of_full(most: int) -> str:
-    """Return a session's daily text that no more of its talk is kept that day."""
+    """Return a session's daily text that its further talk is not kept that day."""
     return _FULL.format(most=most)
 
 
@@ -143,8 +140,7 @@ class ContextDoor:
     """The door's `SharedState`. Its programs belong to the audience of the `reader`.
 
     The admin writes as the admin. A user with a key writes under the user's own name, where the writers of a context
-    allow
-    that, and for all of the workspace. Sessions of outsiders know no context.
+    allow that, and for all of the workspace. Sessions of outsiders know no context.
     """
 
     def __init__(self, contexts: SharedContexts, reader: Audience) -> None:

@@ -52,11 +52,9 @@ class CodeSessions:
     """The sessions of a workspace, for the door that takes their hooks.
 
     `standing_of` asks the gate about a user, and `room_of` finds the user's DM. `contexts` returns the shared contexts
-    that
-    the soul knows, `who` its name and personality. `talk_of` returns a session's conversation.
-    `questions` are those to sessions, awaited by the `news` and by their `companions`. `bindings` are the threads bound
-    to
-    sessions. `wake` makes the souls look for news.
+    that the soul knows, `who` its name and personality. `talk_of` returns a session's conversation. `questions` are
+    those to sessions, awaited by the `news` and by their `companions`. `bindings` are the threads bound to sessions.
+    `wake` makes the souls look for news.
     """
 
     def __init__(
@@ -232,8 +230,7 @@ class CodeSessions:
         """Post a session's words in the thread bound to it, in its name.
 
         `call` is the session's own id for the post, which makes it happen once; '' for none. Raises NotTheirSession,
-        NotBound,
-        SaidTooMuch, NoteSettled for empty words, and StoreError.
+        NotBound, SaidTooMuch, NoteSettled for empty words, and StoreError.
         """
         found = await self._require_own(owner, session)
         if not (said := clean_answer(words)):

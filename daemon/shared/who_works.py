@@ -1,7 +1,4 @@
-"""The overview of sessions at work, in words: names, projects, branches and states; never a path or a prompt.
-
-The topic is named if a session's owner allows that. All of it comes from elsewhere: it is data.
-"""
+"""The overview of sessions at work: names, projects, branches and states; never a path or a prompt."""
 
 from collections.abc import Sequence
 from itertools import groupby

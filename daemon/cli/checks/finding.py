@@ -86,7 +86,7 @@ def start_files(folders: Sequence[str] | None = None) -> Finding:
 
 
 def namesake(folders: Sequence[str] | None = None) -> Finding:
-    """Check that no other package called `daemon`, such as python-daemon's, is on Python's path."""
+    """Check that Python's path holds no second package called `daemon`, such as python-daemon's."""
     places = [Path(folder) for folder in (sys.path if folders is None else folders)]
     ours = Path(daemon.__file__).parent
     found = [place / name for place in places for name in ("daemon/__init__.py", "daemon.py")]

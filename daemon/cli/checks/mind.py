@@ -113,7 +113,7 @@ def _library(folder: Path) -> Finding:
 
 
 def models(settings: Settings) -> list[Finding]:
-    """Report the models that speak, think and stand in, their keys and prices. Calls no model."""
+    """Report the models that speak, think and take over, their keys and prices. Calls no model."""
     try:
         persona, thinking = choose_models(settings)
         standby = choose_standby(settings)
@@ -184,7 +184,7 @@ def _nobody(settings: Settings) -> Finding:
 
 
 def _standby(role: ModelRole, second: ModelId, closed: tuple[str, ...]) -> Finding:
-    """Report the use of a second model, and the audiences before which it may not stand in."""
+    """Report the use of a second model, and the audiences before which it may not take over."""
     does = "speaks" if role is ModelRole.PERSONA else "thinks"
     finding = f"{second.full} {does} when the first model is down"
     if not closed:

@@ -258,7 +258,6 @@ def _vectors(found: Statistics) -> dict[str, object]:
 
 
 def as_plain(found: Statistics) -> dict[str, object]:
-    """Return the statistics under the keys of `--json`."""
     return {
         "counts": dict(found.counts),
         "embedder": found.embedder,

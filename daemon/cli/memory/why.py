@@ -129,7 +129,6 @@ async def _addresses(settings: Settings, proofs: Sequence[Proof]) -> Mapping[str
 
 
 def _proofs(why: WhySaid) -> list[Proof]:
-    """Return the distinct messages that prove anything."""
     evidence = [one for sentence in why.sentences for reason in sentence.reasons for one in reason.evidence]
     return list({one.id: one for one in evidence}.values())
 

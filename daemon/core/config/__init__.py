@@ -287,9 +287,8 @@ class Settings(OutwardFields):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources.
-
-        The first wins: arguments, systemd credentials, `*_FILE`, environment, `*_FILE` in `.env`, `.env`.
+        """Return the sources, first wins: arguments, systemd credentials, `*_FILE`, environment, `*_FILE` in `.env`,
+        `.env`.
         """
         given = {name.upper(): value for name, value in os.environ.items()}
         written = {name.upper(): value for name, value in read_dotenv().items()}
@@ -319,10 +318,7 @@ def one_thread_for_numbers() -> None:
 
 
 def forget_secrets() -> None:
-    """Remove every secret from the environment: programs started later don't inherit them.
-
-    Call after reading the settings.
-    """
+    """Remove every secret from the environment, once the settings are read: programs started later don't inherit them."""
     secret = {
         environment_name(name, field)
         for name, field in Settings.model_fields.items()

@@ -1,8 +1,4 @@
-"""Ports of the inbox: catch-up, news of rooms, private rooms, marks, and the intake of arrivals.
-
-A port says what its implementer must do. Adapters import these modules and their values, never the mind.
-The store is not a port: tests run on a real SQLite file.
-"""
+"""Ports of the inbox: catch-up, news of rooms, private rooms, marks, and the intake of arrivals."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -52,8 +48,7 @@ class CatchUpLog(Protocol):
         """Return the ts up to which every message was surely received. None before the first complete reading.
 
         There is one watermark for the whole workspace. Only a complete reading moves it, never a live message: a
-        message
-        that arrives after a gap proves nothing about the gap. A watermark in the future counts as None.
+        message that arrives after a gap proves nothing about the gap. A watermark in the future counts as None.
         """
 
     async def ask(self, soul: str, workspace: str) -> None:
@@ -72,10 +67,7 @@ class CatchUpLog(Protocol):
         """
 
     async def add_unread(self, soul: str, workspace: str, places: Sequence[UnreadPlace]) -> None:
-        """Make places due. A due place keeps its earlier `since`.
-
-        A place that was read continues where that reading ended.
-        """
+        """Make places due. A due place keeps its earlier `since`. Others continue where their reading ended."""
 
     async def next_unread(
         self, soul: str, workspace: str, *, most_failures: int, waited_longest: bool = False
@@ -128,10 +120,7 @@ class RoomListKey:
 
 
 class PersonRooms(Protocol):
-    """The private rooms of users, in memory.db, shared by all daemons on it.
-
-    Every method may raise StoreError.
-    """
+    """The private rooms of users, in memory.db, shared by all daemons on it. || Every method may raise StoreError."""
 
     async def known(self, key: RoomListKey, soul: str, since_ms: int) -> frozenset[str] | None:
         """Return the rooms of a list read since then in which the soul spoke, or None if there is no such list.
@@ -161,10 +150,7 @@ class PersonRooms(Protocol):
         """Record that the readers of a room, or of any room, may not all be full members any more."""
 
     async def moved(self, workspace: str, person: str, zone: str) -> bool:
-        """Store a person's new time zone.
-
-        Return true if another one was known: repeated reminders then move with it.
-        """
+        """Store a person's new time zone. Return true if it replaced one: repeated reminders then move with it."""
 
     async def reminded(self, workspace: str, most: int) -> tuple[str, ...]:
         """Return the people with repeated reminders, soonest next."""
@@ -200,10 +186,7 @@ class MarksKept(Protocol):
 
 
 class Intake(Protocol):
-    """The intake of arrivals from a channel.
-
-    When a call returns, its effect is durable; when it raises, there is none.
-    """
+    """The intake of arrivals. When a call returns, its effect is durable; when it raises, there is none."""
 
     @property
     def catch_up_log(self) -> CatchUpLog: ...

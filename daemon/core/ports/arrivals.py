@@ -22,15 +22,13 @@ class Source(StrEnum):
 class NewMessage:
     """A user's message, as a channel delivers it.
 
-    `event_id` identifies the delivery (one mention makes two, with different ids).
-    `addressed`: the message is surely meant for the soul (a DM, a mention). Any other message is a reply in a thread.
-    Such a reply counts only if the soul takes part there and `to_others` is false.
-    `thread_root` is the ts of the thread's first message, empty outside threads.
-    `message_id` is the id given by the sending program, empty if the channel has no such ids.
-    `envelope` is the platform's event as JSON text. `receiver` is the platform id of our account that heard the
-    message, empty if the channel has none: exactly one of that account's souls gets it, once.
-    `incomplete`: a twin delivery may hold more of the message. `files` are those that it shows.
-    `stops`: the message says stop, and its author may talk with the soul.
+    `event_id` identifies the delivery (one mention makes two, with different ids). `addressed`: the message is surely
+    meant for the soul (a DM, a mention). Any other message is a reply in a thread. Such a reply counts only if the soul
+    takes part there and `to_others` is false. `thread_root` is the ts of the thread's first message, empty outside
+    threads. `message_id` is the id given by the sending program, empty if the channel has no such ids. `envelope` is
+    the platform's event as JSON text. `receiver` is the platform id of our account that heard the message, empty if the
+    channel has none: exactly one of that account's souls gets it, once. `incomplete`: a twin delivery may hold more of
+    the message. `files` are those that it shows. `stops`: the message says stop, and its author may talk with the soul.
     """
 
     event_id: str
@@ -144,18 +142,15 @@ class Stop(UserAct):
 
 @dataclass(frozen=True, slots=True)
 class WhyAsked(UserAct):
-    """A user's question by shortcut why the message `ts` says what it says.
-
-    The store knows whether it is the soul's.
-    """
+    """A user's question, by shortcut, why the message `ts` says so. The store knows whether it is the soul's."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypedCommand(ChannelArrival):
     """A user's slash command, typed in the room `asked_in`.
 
-    `channel` is the user's DM with the soul, and `audience` its audience: only that user sees the answer.
-    `home` names an action on the user's home page, and `words` are what was typed there.
+    `channel` is the user's DM with the soul, and `audience` its audience: only that user sees the answer. `home` names
+    an action on the user's home page, and `words` are what was typed there.
     """
 
     audience: Audience

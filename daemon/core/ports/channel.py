@@ -92,10 +92,7 @@ class Channel(ABC):
         await asyncio.Event().wait()
 
     def healthy(self) -> bool:
-        """Return true if the channel is connected and receives events.
-
-        Shown in the status and counted; never ends the daemon.
-        """
+        """Return true if the channel is connected and receives events. False ends nothing."""
         return True
 
     async def close(self) -> None:
@@ -118,17 +115,14 @@ class Channel(ABC):
         """
 
     def trouble(self) -> str:
-        """Return what keeps the channel from working until an admin acts, as a sentence without its end.
-
-        Empty: nothing.
-        """
+        """Return what keeps the channel from working until an admin acts, as an unfinished sentence; else empty."""
         return ""
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[Callable[[str], None]]:
         """Show that the soul works on a reply. Cleared on every exit.
 
-        The callback changes the status behind the soul's name, such as `is weighing it…`.
-        An empty text means that there will be no reply.
+        The callback changes the status behind the soul's name, such as `is weighing it…`. An empty text means that
+        there will be no reply.
         """
         return nullcontext(lambda _: None)
 
@@ -161,18 +155,14 @@ class Channel(ABC):
         return ""
 
     async def find_room(self, contact: str) -> Room:
-        """Return the room in which a person or a channel, by id, can be written to.
-
-        Raises NotDelivered or ChannelRefused.
-        """
+        """Return the room of a person or a channel, by id. Raises NotDelivered or ChannelRefused."""
         raise ChannelRefused(f"no person can be written to in {self.name}", code="no_room")
 
     async def shared_room(self, person: str, name: str) -> Room:
         """Return the channel, by name or id, that a full member shares with the soul.
 
         Raises NotDelivered, and ChannelRefused with a code. `guest`: the person is one. `not_there`: the person is in
-        no
-        such channel. `not_in_channel`: the soul isn't. `is_archived`, or a code of the platform.
+        no such channel. `not_in_channel`: the soul isn't. `is_archived`, or a code of the platform.
         """
         raise ChannelRefused("there are no channels here", code="not_there")
 
@@ -181,10 +171,9 @@ class Channel(ABC):
         """Make a post visible and return the platform's id for it.
 
         Posting, or finishing a draft, is attempted once. Raises NotDelivered (surely not sent; AccessLost where an
-        admin has
-        to act first), DeliveryUncertain (look it up first) or ChannelRefused (will never be accepted in any form: a
-        channel
-        tries smaller and plainer forms itself). A refused draft or revision is then posted as a new message.
+        admin has to act first), DeliveryUncertain (look it up first) or ChannelRefused (will never be accepted in any
+        form: a channel tries smaller and plainer forms itself). A refused draft or revision is then posted as a new
+        message.
         """
 
     @abstractmethod
@@ -193,12 +182,11 @@ class Channel(ABC):
 
         With `post.draft_lost`, an unfinished message of ours in that thread, newer than `newer_than_ts` and without a
         key, counts as its draft. Raises DeliveryUncertain when the history is unreadable, HistoryClosed when the
-        platform
-        refuses for good to show it.
+        platform refuses for good to show it.
         """
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
-        """Show an ephemeral message to a user in a conversation's room or a thread of it.
+        """Show an ephemeral message to a user in a conversation's room or thread.
 
         Return false if that surely failed.
         """
@@ -255,7 +243,7 @@ class Channel(ABC):
         return {}
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
-        """Return up to `limit` messages of the perception's thread from before it, oldest first.
+        """Return up to `limit` messages of the thread from before the perception, oldest first.
 
         Empty outside threads.
         """

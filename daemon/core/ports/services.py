@@ -31,8 +31,8 @@ _LATE: Final = 5.0  # seconds by which a busy process may be late for such a loo
 class SystemClock:
     """The system clock: wall time for records, monotonic time for durations, and the daemon's only sleep.
 
-    While the process itself was stopped (a machine that pauses or sleeps, SIGSTOP), no monotonic time passes.
-    Such a pause ends no time limit (DESIGN 7, ruling 26).
+    While the process itself was stopped (a machine that pauses or sleeps, SIGSTOP), no monotonic time passes. Such a
+    pause ends no time limit (DESIGN 7, ruling 26).
     """
 
     def __init__(self) -> None:
@@ -137,10 +137,10 @@ class Prompt:
 
     `creativity` is a sampling temperature in 0..1 as seed 000 gives it, `effort` the thinking effort. None is the
     provider's default; a model without such a value isn't sent one. `json_schema` asks for structured output.
-    `max_output_tokens` limits the answer, hidden thinking not counted.
-    `placeholder` is the placeholder model's answer, empty for its own choice; a prompt with a `json_schema` needs one.
-    `model` is the id of the model, empty for the role's. `standby`: another model is ready, so this one gets less time.
-    `needs_eyes`: a model that sees no pictures raises CannotSee instead of answering.
+    `max_output_tokens` limits the answer, hidden thinking not counted. `placeholder` is the placeholder model's answer,
+    empty for its own choice; a prompt with a `json_schema` needs one. `model` is the id of the model, empty for the
+    role's. `standby`: another model is ready, so this one gets less time. `needs_eyes`: a model that sees no pictures
+    raises CannotSee instead of answering.
     """
 
     role: ModelRole
@@ -200,8 +200,7 @@ class LLM(Protocol):
         """Return the ids of the models that may be asked for a role before an audience, best first. Never empty.
 
         The first is the role's own, unless it is known to be down. Another model is listed only if the audience's words
-        may
-        go to its vendor. None is an unknown audience.
+        may go to its vendor. None is an unknown audience.
         """
 
 
@@ -230,8 +229,6 @@ class SharedFile:
 
 
 class FileKind(StrEnum):
-    """The kinds of files."""
-
     IMAGE = "image"
     AUDIO = "audio"
     DOCUMENT = "document"
@@ -276,9 +273,9 @@ class GateDecision:
     """The decision on whether a user may talk to the soul here, under which name, and if not, why.
 
     `reason` is a short code for the inbox row. `say` is a polite sentence of `core/sentences.py`, empty for no reply.
-    `outsider`: the user isn't known to be a full member of the workspace, whether admitted or not.
-    `language` is the tag of the user's language, `zone` the IANA name of the user's time zone; each empty if unknown.
-    `bot`: the author is a program.
+    `outsider`: the user isn't known to be a full member of the workspace, whether admitted or not. `language` is the
+    tag of the user's language, `zone` the IANA name of the user's time zone; each empty if unknown. `bot`: the author
+    is a program.
     """
 
     admitted: bool
@@ -333,8 +330,7 @@ class DraftLog:
     """The callbacks with which a Speech records its draft in the store.
 
     `opening` is awaited before the first visible byte. Then follows either `opened` with the platform's id, or
-    `refused`
-    when the draft surely does not exist. Neither is called when the platform's answer was lost.
+    `refused` when the draft surely does not exist. Neither is called when the platform's answer was lost.
     """
 
     opening: Callable[[], Awaitable[None]]
@@ -367,9 +363,9 @@ class LLMCall:
 
     `prompt` and `response` are for the log only, which decides how much of them is shown; they are never stored.
     `kept_form`: a whole answer kept the elements it was asked for. `thought_aloud`: it held reasoning that only a later
-    mark separated from speech. Both are None where the call does not show it.
-    `cost_usd` is None where the usage is unknown. `cost_bound`: the price is unknown, and this is the most it can be.
-    `payer` is charged on `day`, a date. `reservation` is the id of the reserved amount, empty for none.
+    mark separated from speech. Both are None where the call does not show it. `cost_usd` is None where the usage is
+    unknown. `cost_bound`: the price is unknown, and this is the most it can be. `payer` is charged on `day`, a date.
+    `reservation` is the id of the reserved amount, empty for none.
     """
 
     trace_id: str

@@ -28,8 +28,7 @@ class Embedder(Protocol):
 
         All vectors of one call have the same size; those of the next may differ, if an endpoint's model was exchanged.
         The end of a text that is too long is left out. Works off the event loop, and loads what it needs at its first
-        call.
-        Raises ModelUnavailable (try again later) or ModelRefused (an admin has to act).
+        call. Raises ModelUnavailable (try again later) or ModelRefused (an admin has to act).
         """
 
     async def aclose(self) -> None: ...
@@ -83,6 +82,6 @@ class VectorIndex(Protocol):
         """Return, for each query, the `most` nearest memories of some partitions, and those of its `also`. Never
         raises.
 
-        With `most` 0 nothing is scanned, and mean and deviation are unknown.
-        Pass all queries of a moment in one call: each partition is scanned once for all of them.
+        With `most` 0 nothing is scanned, and mean and deviation are unknown. Pass all queries of a moment in one call:
+        each partition is scanned once for all of them.
         """

@@ -1,8 +1,4 @@
-"""Telemetry: events become log lines at minimal, standard, verbose or debug. Secrets are removed by value.
-
-Callers emit an event; this module and `redaction` decide whether and how it is shown (seed 000, "Logging &
-Debugging"). One event is one line of `key=value` pairs in which every character is printable.
-"""
+"""Telemetry: events become log lines of `key=value` pairs without secrets (seed 000, "Logging & Debugging")."""
 
 import datetime as dt
 import logging
@@ -106,8 +102,7 @@ class Telemetry:
         """Log the standard library's records and uncaught exceptions as events too. Return a function that undoes it.
 
         Libraries log from WARNING on, at the level debug from INFO on, and never at DEBUG: there the Slack client
-        prints
-        whole frames with users' words.
+        prints whole frames with users' words.
         """
         floor = logging.INFO if self._detail == Detail.DEBUG else logging.WARNING
         loggers = [logging.getLogger(), *(logging.getLogger(name) for name in _LIBRARIES)]
@@ -172,7 +167,7 @@ class Telemetry:
 
 
 class _LibraryHandler(logging.Handler):
-    """The handler that passes records on. Its floor holds even if a library lowers the level of its own logger.
+    """The handler that passes records on. Its floor holds even if a library lowers its logger's level.
 
     At most MOST_RECORDS of a library within a minute, then a count of the rest: a library repeats what others send.
     """

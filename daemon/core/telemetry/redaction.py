@@ -64,7 +64,6 @@ class Redactor:
         self._known = _pattern(frozenset(secret.strip() for secret in secrets))
 
     def __call__(self, text: str) -> str:
-        """Return the text without its secrets."""
         if self._known is not None:
             text = self._known.sub(REDACTED, text)
         return remove_keys(text)
@@ -166,10 +165,7 @@ class Disclosure:
                 yield name, text
 
     def error(self, error: BaseException) -> str:
-        """Return an exception as text.
-
-        Below debug, other libraries' show type and place only: their text may quote users.
-        """
+        """Return an exception as text; below debug other libraries' by type and place only: they may quote users."""
         if self._detail == Detail.DEBUG:
             return self._redact("".join(traceback.format_exception(error)).strip())
         return self._redact(_chain(error))
@@ -239,9 +235,7 @@ def _one_error(error: BaseException) -> str:
 
 
 def _spoken(response: str) -> str:
-    """Return the public part of a model's answer: the dialogue of a tagged one, a plain one, nothing of a structured
-    one.
-    """
+    """Return the public part of an answer: the dialogue of a tagged one, a plain one, nothing of a structured one."""
     if response.lstrip().startswith(("{", "[", "```")):
         return ""
     return "".join(_DIALOGUE.findall(response)) if "<" in response else response
@@ -276,7 +270,6 @@ class Troubles:
         self._seen: dict[str, _Trouble] = {}  # by what fails
 
     def __call__(self, event: str, /, **fields: object) -> None:
-        """Note an event that reports a failure, or its end."""
         if (what := _ended_by(event, fields)) is not None:
             self._seen.pop(what, None)
         elif (sign := _sign(event, fields)) is not None:

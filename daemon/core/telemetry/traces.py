@@ -1,8 +1,4 @@
-"""OpenTelemetry traces for other programs: a span for each cycle, and below it one for each of its model calls.
-
-They hold names, numbers and ids, and no user's words. Attributes follow OpenTelemetry's conventions for generative
-AI where these have a name.
-"""
+"""OpenTelemetry traces for other programs: a span for each cycle and each model call, without users' words."""
 
 import hashlib
 import logging
