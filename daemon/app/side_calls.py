@@ -69,8 +69,7 @@ class SideEndpoint:
 
 
 def endpoint_of(step: str, url: str, model: str, *, by_text: bool) -> SideEndpoint | None:
-    """Return the endpoint of a step. None for one on this machine, which costs nothing. Only OpenAI's has a known
-    price.
+    """Return the endpoint of a step. None on this machine, where calls are free. Only OpenAI's has a known price.
 
     `by_text`: the price depends on the text.
     """
@@ -90,10 +89,7 @@ class SideCalls:
         self._price = price
 
     async def paid(self, to: SideEndpoint, texts: Sequence[str], call: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of a call, which is always counted.
-
-        Raises ModelUnavailable where the cap leaves no room.
-        """
+        """Return the result of a call, and count it in any case. Raises ModelUnavailable over the cap."""
         if to.priced:
             await asyncio.to_thread(load)
         reservation = await self._reserve(to, texts) if to.priced else ""

@@ -109,10 +109,7 @@ def _service() -> SettingsPlace | None:
 
 class _Soul(LazyGroup):
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; a failure is printed as two plain lines.
-
-        Without settings here, use the installed service's.
-        """
+        """Run a command and print a failure as two plain lines. Without settings here, use the installed service's."""
         with plain_errors(tracebacks=bool(ctx.params["debug"])), settings_from(_service):
             return super().invoke(ctx)
 

@@ -1,4 +1,4 @@
-"""The tree of expected errors, which adapters raise instead of a library's exceptions, with the original as the cause."""
+"""The tree of expected errors, which adapters raise instead of a library's, with the original as the cause."""
 
 import errno
 from typing import Final
@@ -55,7 +55,10 @@ class StoreFull(StoreError):
 
 
 class IndexDamaged(DaemonError):
-    """Raised when a full-text index is damaged, but not its source. Its rebuild delays no other work."""
+    """Raised when a full-text index is damaged, but not its source.
+
+    The index is rebuilt while all other work continues.
+    """
 
 
 class StoreDamaged(StoreError):

@@ -27,11 +27,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The condition that decides an expectation: `reply` waits for words of `who` (anybody if empty).
+    """The condition that decides an expectation. `reply` waits for words of `who` (anybody if empty).
 
     `mention` waits for any of `words`, `silence` for no words at all, `goal` for the goal `id` to be completed. `tool`
-    waits for the tool `name`, `sense` for a reading of the sense `name` that holds any of `words`, if given. `none` is
-    decided by a person alone.
+    waits for the tool `name`, `sense` for a reading of `name` with any of `words`, if given. A person decides `none`.
     """
 
     kind: Kind

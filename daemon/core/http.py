@@ -46,11 +46,10 @@ def bound_responses(
     on_chunk: Callable[[int], None] = lambda _: None,
     each_event: bool = False,
 ) -> "Callable[[httpx2.Response], Awaitable[None]]":
-    """Return a response hook for httpx2 that limits each body while it is read. Reading on raises
-    OversizedResponseError.
+    """Return a response hook for httpx2 that limits each body. Reading on raises OversizedResponseError.
 
-    `on_oversized` gets the reason first. `on_chunk` gets the size of each piece, and may raise. `each_event`: a stream
-    of server-sent events may go on forever, and each event is limited.
+    `on_oversized` gets the reason first. `on_chunk` gets the size of each piece, and may raise. With `each_event` a
+    stream of server-sent events may go on forever, and each event is limited.
     """
 
     def refuse(reason: str) -> None:

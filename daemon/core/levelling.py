@@ -22,7 +22,7 @@ def levelled(text: str) -> str:
 
 
 def strictly_levelled(text: str) -> str:
-    """Return a text as single words are compared: with courtesy and commas, since they are more easily meant otherwise."""
+    """Return a text as single words are compared: with courtesy and commas. Single words are ambiguous."""
     shown = "".join(" " if one in _JOINING or unicodedata.category(one) == "So" else one for one in text)
     return plain_words(shown).casefold()
 

@@ -57,8 +57,7 @@ class NoteState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NoteBudget:
-    """The most notes between two souls, either way, and from one soul; `hops` limits the distance from a person's
-    words.
+    """The most notes between two souls, and from one soul. `hops` limits the distance from a person's words.
 
     A note and its answer count as one.
     """

@@ -30,7 +30,7 @@ HANDING_OVER: Final = re.compile(
     rf"|(?:bitte )?übergib (?:dieses|das) gespräch an (?P<wem>{_NAME})",
     re.IGNORECASE,
 )
-_SIGN: Final = (  # a letter or digit, or what belongs to letters and is no \w, as the vowel signs of Hindi
+_SIGN: Final = (  # a letter or digit, or a sign of letters that is no \w, such as Hindi's vowel signs
     # without regard to case, compiling it takes as long as a hundred other patterns
     r"(?-i:[^\W_]|(?![\w\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])[\u0300-\U0010ffff])"
 )

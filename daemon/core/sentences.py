@@ -1,7 +1,4 @@
-"""The table of all English sentences that the daemon says to people.
-
-A soul may use other words (`[words]` in soul.toml).
-"""
+"""The table of all English sentences that the daemon says to people. `[words]` in soul.toml replaces them."""
 
 import re
 from collections.abc import Mapping

@@ -247,10 +247,7 @@ def _day(words: str, now_ms: int, zone: str) -> int | None:
 
 
 def _end_of_work(words: str, now_ms: int, zone: str) -> int | None:
-    """Return the end of this day, week or month at work.
-
-    Once that is over: the end of the next week or month, and an hour from now for a day.
-    """
+    """Return the end of this day, week or month at work. Once over: the next one; for a day an hour from now."""
     if (end := _END.fullmatch(words)) is None:
         return None
     span = end["span"]

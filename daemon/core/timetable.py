@@ -336,8 +336,7 @@ class Recurrence:
         return replace(self, hour=hour, minute=minute)
 
     def first(self, now_ms: int, zone: str, last_day: str = "") -> DueTime:
-        """Return the first slot after a moment (ms, UTC), by the clocks of a zone (IANA), or UTC if there is no such
-        zone.
+        """Return the first slot after a moment (ms, UTC), by the clocks of an IANA zone, or UTC if unknown.
 
         No slot is due for `last_day` or earlier: a user who moves westwards gets no second one on the same day.
         """

@@ -112,7 +112,7 @@ _NUMBERS: Final = re.compile(
     r"|(?:(?P<y3>(?:19|20)\d\d)年)?(?P<m3>\d{1,2})月(?:(?P<d3>\d{1,2})[日号])?"
 )
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
-_DAYS_AFTER: Final = 10  # what happened is often told some days later
+_DAYS_AFTER: Final = 10  # people often mention an event some days later
 _LATER: Final = 0.7
 _OF_YEAR: Final = 0.5
 

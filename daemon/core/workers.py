@@ -33,7 +33,7 @@ class WorkerRefused(WorkerFailed):
 
 
 class WorkerProcess:
-    """The process of the module `program`, whose `main` calls `serve`. `fds` are file handles that it inherits.
+    """The process of the module `program`, whose `main` calls `serve`. It inherits the file handles `fds`.
 
     It answers one request at a time. The methods block, and any thread may call them.
     """

@@ -154,8 +154,7 @@ class RawContext:
         return await home.store.write(self._key, data, seen, home.writer, home.news.tell)
 
     async def update(self, change: Callable[[JSONObject], JSONObject]) -> ContextState:
-        """Write the output of `change` for the newest data. `change` is pure, and called again if another writer was
-        faster.
+        """Write the output of the pure `change` for the newest data, again if another writer was faster.
 
         Raises ContextConflict when others were faster for TRIED_FOR_S seconds, ContextRefused and StoreError.
         """
@@ -181,10 +180,7 @@ class RawContext:
 
 
 class SharedContext(Generic[T]):
-    """The context as one writer sees it. `data` and `version` are those of the last read, after `ready`.
-
-    Unlike Open Souls' live document it has versions: a writer must have seen the newest.
-    """
+    """The context as one writer sees it. `data` and `version` are those of the last read, after `ready`."""
 
     def __init__(self, home: SharedContexts, key: str, model: type[T]) -> None:
         self._home = home
@@ -260,8 +256,7 @@ class SharedContext(Generic[T]):
 
 @asynccontextmanager
 async def open_shared_contexts(path: Path, name: str = OPERATOR) -> AsyncIterator[SharedContexts]:
-    """Open the contexts of the memory.db at `path` for a writer of this name: the admin, or one for the whole
-    workspace.
+    """Open the contexts of a memory.db for a writer: the admin, or a program that knows what the whole workspace may.
 
     The program can show its presence under its name until the block ends. Raises StoreError for a file that no daemon
     has used, and ContextRefused for an invalid name.

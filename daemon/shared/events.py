@@ -201,9 +201,7 @@ class SoulAtWork:
 
     @contextmanager
     def works(self, where: ConversationKey, audience: Audience) -> Iterator[Callable[[Doing], None]]:
-        """Show the soul at work in a conversation until the block ends: thinking, until the yielded function changes
-        that.
-        """
+        """Show the soul at work until the block ends: thinking, unless the yielded function changes that."""
         work = _Work(where, audience)
         self._works.append(work)
         self._changed.set()

@@ -93,8 +93,7 @@ class CodeSessions:
         self._refused: dict[str, _Refused] = {}
 
     async def owner(self, key: str) -> KeyOwner | None:
-        """Return the owner of a key. None if it is invalid or revoked, or if the gate does not admit its owner any
-        more.
+        """Return the owner of a key. None if it is invalid or revoked, or its owner is not admitted any more.
 
         Raises StoreError, and NotDelivered while Slack can't say who the person is.
         """
@@ -206,8 +205,7 @@ class CodeSessions:
         return self._rooms[owner.person]
 
     async def at_work(self, owner: KeyOwner, who: str) -> list[dict[str, object]]:
-        """Return the current work of living sessions that an owner may know. `who` is a person or a session, '' for
-        all.
+        """Return the work of living sessions that an owner may know. `who` is a person or a session, '' for all.
 
         An outsider's key sees only its own sessions. Raises StoreError.
         """
@@ -216,8 +214,7 @@ class CodeSessions:
         return [_at_work(one) for one in shown if not who or is_of(one, who)]
 
     async def list(self, owner: KeyOwner) -> list[dict[str, object]]:
-        """Return the sessions of a user, or of all users for the admin's token, as JSON: MOST_LISTED, living ones
-        first.
+        """Return a user's sessions, or all for the admin's token, as JSON: MOST_LISTED, living ones first.
 
         Raises StoreError.
         """

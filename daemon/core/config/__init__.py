@@ -287,9 +287,7 @@ class Settings(OutwardFields):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources, first wins: arguments, systemd credentials, `*_FILE`, environment, `*_FILE` in `.env`,
-        `.env`.
-        """
+        """Return the sources, first wins: arguments, systemd credentials, `*_FILE`, environment, `.env` with `*_FILE`."""
         given = {name.upper(): value for name, value in os.environ.items()}
         written = {name.upper(): value for name, value in read_dotenv().items()}
         place = settings_place()
@@ -318,7 +316,7 @@ def one_thread_for_numbers() -> None:
 
 
 def forget_secrets() -> None:
-    """Remove every secret from the environment, once the settings are read: programs started later don't inherit them."""
+    """Remove secrets from the environment after reading the settings: programs started later don't inherit them."""
     secret = {
         environment_name(name, field)
         for name, field in Settings.model_fields.items()

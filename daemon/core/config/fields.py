@@ -126,7 +126,7 @@ class SettingsFields(BaseSettings):
         None, description="Folder of souls. Empty: `souls` in the data folder, else the souls shipped with the daemon."
     )
 
-    # Who may talk
+    # Access
     members: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Slack user ids that may talk to the soul, comma-separated. Empty: every full member."
     )
@@ -140,7 +140,7 @@ class SettingsFields(BaseSettings):
     )
     allow_shared_channels: bool = Field(False, description="Answer in channels shared with other workspaces.")
 
-    # What may be linked to
+    # Links
     link_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Hosts that a reply may always link to, comma-separated, each with the hosts below it. "
@@ -182,7 +182,7 @@ class SettingsFields(BaseSettings):
     )
     drain: float = Field(20.0, gt=0, description="Seconds that unfinished work may take after the first SIGTERM.")
 
-    # What is wrong
+    # Alarms
     ops_channel: str = Field(
         "", description="Id of a channel that hears once of what needs an admin. Empty: direct messages to the admins."
     )
@@ -324,7 +324,7 @@ class SettingsFields(BaseSettings):
     stt_model: str = Field("gpt-4o-mini-transcribe", description="Model of the transcription endpoint.")
     stt_api_key: SecretStr | None = Field(None, description="Key for the transcription endpoint.")
 
-    # What people decide of what is known of them
+    # Privacy
     tell_of_memory: bool = Field(
         True, description="Say below a person's first direct reply, once, that the soul remembers, and how to stop it."
     )

@@ -52,8 +52,7 @@ class Unreadable:
 
 
 class FileSource(PydanticBaseSettingsSource):
-    """The source of values in files: `$CREDENTIALS_DIRECTORY/slack-bot-token` (systemd), then
-    `SLACK_BOT_TOKEN_FILE=/path`.
+    """The source of values in files: `$CREDENTIALS_DIRECTORY/slack-bot-token`, then `SLACK_BOT_TOKEN_FILE=/path`.
 
     `read` holds credentials of a service that were read already, by file name.
     """
@@ -131,10 +130,7 @@ def read_dotenv() -> dict[str, str]:
 
 
 def written_by_others(path: Path) -> str:
-    """Return a clause that says how another user could have written the file.
-
-    Empty if only this user and root could, or if there is no file.
-    """
+    """Return a clause on how another user could have written the file. Empty if none could, or without a file."""
     try:
         found = path.stat()
     except OSError:

@@ -238,7 +238,7 @@ class MemberTaken(ContextRefused):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The current state of a member. `process` ends it, or is `http`. `seen_ms` is the time of its last update."""
+    """The current state of a member from one process, or from `http`. `seen_ms` is the time of its last update."""
 
     member: str
     process: str

@@ -143,8 +143,7 @@ class Channel(ABC):
         """
 
     def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
-        """Return a reply without the parts that read better as files, and those files. All of it where none can be
-        sent.
+        """Return a reply without the parts that read better as files, and those files, if files can be sent.
 
         `key` is the reply's own. `words` say what replaces those parts.
         """
@@ -170,10 +169,9 @@ class Channel(ABC):
     async def deliver(self, post: Post) -> str:
         """Make a post visible and return the platform's id for it.
 
-        Posting, or finishing a draft, is attempted once. Raises NotDelivered (surely not sent; AccessLost where an
-        admin has to act first), DeliveryUncertain (look it up first) or ChannelRefused (will never be accepted in any
-        form: a channel tries smaller and plainer forms itself). A refused draft or revision is then posted as a new
-        message.
+        Posting, or finishing a draft, is attempted once. Raises NotDelivered (surely not sent; AccessLost: an admin has
+        to act), DeliveryUncertain (look it up first) or ChannelRefused (refused in any form: a channel tries smaller
+        and plainer forms itself). A refused draft or revision is then posted as a new message.
         """
 
     @abstractmethod
@@ -186,10 +184,7 @@ class Channel(ABC):
         """
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
-        """Show an ephemeral message to a user in a conversation's room or thread.
-
-        Return false if that surely failed.
-        """
+        """Show an ephemeral message in a conversation's room or a thread. Return false if that surely failed."""
         return False
 
     def offers(self, conversation: ConversationKey) -> Offers:
@@ -243,17 +238,13 @@ class Channel(ABC):
         return {}
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
-        """Return up to `limit` messages of the thread from before the perception, oldest first.
-
-        Empty outside threads.
-        """
+        """Return up to `limit` earlier messages of the perception's thread, oldest first. Empty outside threads."""
         return ()
 
     async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
-        """Return what people said in the perception's channel and its threads after a ts, oldest first; of much the
-        newest.
+        """Return what people said in the perception's channel after a ts, oldest first; the newest of very many.
 
-        The soul's own messages are left out. Raises NotDelivered, ChannelRefused.
+        Threads are included, the soul's own messages are not. Raises NotDelivered, ChannelRefused.
         """
         return ()
 

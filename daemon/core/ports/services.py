@@ -106,8 +106,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A turn of a prompt's chat. `cached`: the next prompt begins with all up to its end, so a cache mark belongs
-    there.
+    """A turn of a prompt's chat. `cached`: the next prompt begins with all up to its end, for a cache mark.
 
     `images` are shown with it. A model that sees no pictures reads their number.
     """

@@ -79,8 +79,7 @@ class VectorIndex(Protocol):
     """
 
     async def near(self, partitions: Collection[str], queries: Sequence[NearQuery], most: int) -> Sequence[Near]:
-        """Return, for each query, the `most` nearest memories of some partitions, and those of its `also`. Never
-        raises.
+        """Return, for each query, the `most` nearest memories of some partitions, and its `also`. Never raises.
 
         With `most` 0 nothing is scanned, and mean and deviation are unknown. Pass all queries of a moment in one call:
         each partition is scanned once for all of them.

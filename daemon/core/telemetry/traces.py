@@ -17,7 +17,7 @@ from daemon.core.lru import Lru
 
 _CYCLES: Final = ("cycle.committed", "cycle.failed")
 _CALL: Final = "step.completed"
-_MOST_OPEN: Final = 1_000  # cycles whose beginning is kept
+_MOST_OPEN: Final = 1_000  # cycles whose beginning is kept, at most
 _NS: Final = 1_000_000  # in a millisecond
 _CLOSING: Final = 3.0  # seconds; the exporter alone waits ten for each batch of a hanging collector, thirty in all
 _ATTRIBUTES: Final[Mapping[str, str]] = {
