@@ -77,7 +77,6 @@ def tick_budget_of(settings: Settings, soul: Soul) -> TickBudget | None:
 
 
 def build_till(settings: Settings, store: Store, soul: Callable[[], Soul], clock: Clock, emit: Emit) -> Till:
-    """Build the payment of a soul's model calls. `store` is that soul's."""
     terms = Terms(cost_of, most_of, lambda: caps_of(settings, soul()), settings.cap_zone, most_tokens_of)
     return Till(store.reservations, terms, clock, emit)
 

@@ -252,7 +252,6 @@ def build_lanes(
 
 
 def thinks_by_itself(services: CycleServices) -> bool:
-    """Return true if a soul thinks unasked now, by the settings and its own file."""
     return services.tick_budget(services.soul()) is not None
 
 

@@ -318,7 +318,6 @@ def place_of_service() -> SettingsPlace | None:
 
 
 def not_allowed(unit: ServiceUnit, command: str) -> ConfigError:
-    """Return the error for an account that may not act on a service."""
     return ConfigError(
         f"the service in {unit.path} has its data in {unit.data}, which the account {unit.account} alone may read",
         hint=f"sudo {unit.program} {command or '…'}",

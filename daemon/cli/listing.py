@@ -211,7 +211,6 @@ def with_agenda(work: Callable[[Agenda], Awaitable[T]], clock: Clock | None = No
 
 
 def os_user() -> str:
-    """Return the operating system's name for the user who runs the command."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

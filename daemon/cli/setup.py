@@ -265,7 +265,6 @@ def _soul(*arguments: str) -> str:
 
 
 def _copies(folder: Path) -> list[Path]:
-    """Return the copies made before upgrades, oldest first."""
     found = [path for path in folder.glob("before-schema-*.db") if _COPY.fullmatch(path.name)]
     return sorted(found, key=lambda path: (_schemas(path), path.name))
 

@@ -54,7 +54,7 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
 
 @asynccontextmanager
 async def at_once() -> AsyncIterator[asyncio.TaskGroup]:
-    """Return a task group that raises its first failure bare and cancels the other tasks then."""
+    """Open a task group that raises its first failure bare and cancels the other tasks then."""
     try:
         async with asyncio.TaskGroup() as group:
             yield group

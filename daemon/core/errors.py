@@ -55,10 +55,7 @@ class StoreFull(StoreError):
 
 
 class IndexDamaged(DaemonError):
-    """Raised when a full-text index is damaged, but not its source.
-
-    The index is rebuilt while all other work continues.
-    """
+    """Raised when a full-text index, not its source, is damaged. It is rebuilt while all other work continues."""
 
 
 class StoreDamaged(StoreError):
@@ -120,7 +117,7 @@ class OnlyThought(CutShort):
 class CapMet(ModelError):
     """Raised instead of a model call that would exceed a day's cap. `paid_by` says whose cap, `usd` its amount.
 
-    `until_ms` is when the full amount, and work in the background, is available again.
+    `until_ms` is when the cap is renewed, or earlier when background work may be tried again.
     """
 
     def __init__(self, message: str, *, hint: str, paid_by: str, usd: float, until_ms: int) -> None:

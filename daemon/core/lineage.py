@@ -23,7 +23,6 @@ def saw(*ids: str) -> dict[str, str]:
 
 
 def ids_in(noted: str) -> frozenset[str]:
-    """Return the ids that `saw` noted."""
     return frozenset(filter(None, noted.split(_BETWEEN)))
 
 
@@ -72,7 +71,6 @@ def session_id(session: str) -> str:
 
 
 def document_id(path: str) -> str:
-    """Return the id of a file of the admin's library."""
     return f"LF_{path}"
 
 

@@ -72,14 +72,14 @@ class NoteBudget:
 class SharedMessage:
     """The row of a note in the ledger.
 
-    `sender` and `addressee` are names of souls, `operator` for the admin, or the id of a session. `conversation` is
-    where it was sent from (empty for the admin's), `heard_in` where it is perceived. `audience` may know its words.
-    `hops` counts from the words of the person `behalf`. `answers` is the note that it answers. `how` is the way in
-    which it was perceived.
+    `sender` and `addressee` are names of souls, `operator` for the admin, or the id of a session.
+    `conversation` is where it was sent from (empty for the admin's), `heard_in` where it is perceived.
+    `audience` may know its words. `hops` counts from the words of the person `behalf`.
+    `answers` is the note that it answers. `how` is the way in which it was perceived.
 
-    The fields after `words` are for notes to a session and its answers. `owner` is the session's owner. `called` is the
-    session's name at that time, `asker` the name of the person `behalf`. `reply_to` is the thread of the answer.
-    `bound`: the thread is bound to the session, so no approval was needed.
+    The fields after `words` are for notes to a session and its answers. `owner` is the session's owner.
+    `called` is the session's name at that time, `asker` the name of the person `behalf`.
+    `reply_to` is the thread of the answer. `bound`: the thread is bound to the session, so no approval was needed.
     """
 
     id: str

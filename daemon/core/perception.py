@@ -51,16 +51,16 @@ class Readers:
     """The readers of a conversation: the one value that decides what a reply may hold. Raises ValueError for wrong
     `rooms`.
 
-    `audience` may learn the words said there, and is stored with them. `members_only`: every reader is known to be a
-    full member. A guest, a user or bot of another organisation, or an unknown reader makes it false. Such readers may
-    know what was said in that very room, and nothing else of the workspace. `rooms` are the ids of the private rooms of
-    the one user of a DM; empty where others read along.
+    `audience` may learn the words said there, and is stored with them. `members_only`: every reader is known to be
+    a full member. A guest, a user or bot of another organisation, or an unknown reader makes it false.
+    Such readers may know what was said in that very room, and nothing else of the workspace.
+    `rooms` are the ids of the private rooms of the one user of a DM; empty where others read along.
 
-    `apart`: the readers of a session, whose words are kept for a DM. They may know this conversation and the workspace,
-    and nothing else of that DM.
+    `apart`: the readers of a session, whose words are kept for a DM. They may know this conversation and the
+    workspace, and nothing else of that DM.
 
-    `unproven`: the platform can't be asked now, and `members_only` is false for that reason. `rooms_unproven`: the
-    platform can't be asked for the rooms, and there are none for that reason.
+    `unproven`: the platform can't be asked now, and `members_only` is false for that reason.
+    `rooms_unproven`: the platform can't be asked for the rooms, and there are none for that reason.
     """
 
     audience: Audience
@@ -154,13 +154,14 @@ BELOW = "below"
 class Perception:
     """The record of a perception: a message, a due event, a decision, a note or a program's event.
 
-    `id` is the inbox key (soul, workspace, channel and ts), equal for repeated deliveries. `ts` is the platform's
-    timestamp and orders the perceptions of a conversation. Only WORDS have a message with that ts. `author` is the
-    platform id of the user who caused it. `name` is the user's chosen name: data, never a permission. `zone` is the
-    IANA name of the user's time zone, empty if unknown. The inbox sets `received_ms`. `late` marks a message that is
-    answered later than usual. `process` is the mental process to visit with `params`; None means the current one.
-    `language` is the tag of the user's language, such as `de-DE`, empty if unknown. `bot`: the author is known to be a
-    program.
+    `id` is the inbox key (soul, workspace, channel and ts), equal for repeated deliveries.
+    `ts` is the platform's timestamp and orders the perceptions of a conversation. Only WORDS have a message with that
+    ts.
+    `author` is the platform id of the user who caused it. `name` is the user's chosen name: data, never a permission.
+    `zone` is the IANA name of the user's time zone, empty if unknown. The inbox sets `received_ms`.
+    `late` marks a message that is answered later than usual. `process` is the mental process to visit with `params`;
+    None means the current one. `language` is the tag of the user's language, such as `de-DE`, empty if unknown.
+    `bot`: the author is known to be a program.
     """
 
     id: str
@@ -233,7 +234,8 @@ def may_quote(origin: Origin, where: ConversationKey, readers: Readers, *, asker
     """Return true if an answer may quote words of a room from the platform's history, on a user's request.
 
     The room itself may read its words, and full members the public ones. Words of a private room are quoted elsewhere
-    only in the DM of a full member who is in that room now (`asker_is_in`). Words of a DM are quoted nowhere else.
+    only in the DM of a full member. That member must be in that room now (`asker_is_in`). Words of a DM are quoted
+    nowhere else.
     """
     if origin.channel == where.channel:
         return not readers.apart

@@ -262,8 +262,9 @@ _NAMING: Final = {Command.WORKS_ON: WORKING_ON, Command.HAND_OVER: HANDING_OVER}
 class Phrase:
     """The phrase of a message. Unused fields are 0 or empty; `more` are the numbers after the first.
 
-    `words` are the user's own words, a time, the code for PAIR as machines show it, or for HELP the text that is no
-    phrase. `name` is a person, a soul or a session. `marked`: a `!` or a slash command addressed the daemon itself.
+    `words` are the user's own words, a time, or for PAIR the code as machines show it. For HELP they are the text that
+    is no phrase. `name` is a person, a soul or a session. `marked`: a `!` or a slash command addressed the daemon
+    itself.
     """
 
     command: Command

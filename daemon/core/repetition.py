@@ -27,6 +27,7 @@ class Repetition:
         return self._period > 0 and self._repeated >= max(_ENDLESS, (_COPIES - 1) * self._period)
 
     def feed(self, piece: str) -> str:
+        """Take the next piece. Return the text that may pass."""
         passed = []
         for start in range(0, len(piece), _STEP):
             if self.endless:

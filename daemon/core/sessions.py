@@ -285,7 +285,6 @@ class CodeSession:
         return self.permission_mode == "bypassPermissions"
 
     def shown_to(self, person: str) -> bool:
-        """Return true if this person may know of the session."""
         return person == self.person or self.visibility is not Visibility.HIDDEN
 
     def gone(self, reason: str, at_ms: int) -> "CodeSession":

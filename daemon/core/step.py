@@ -18,9 +18,11 @@ T = TypeVar("T")
 class StreamFilter(Protocol):
     """The filter that passes only what users may see of a streamed answer."""
 
-    def feed(self, piece: str) -> str: ...
+    def feed(self, piece: str) -> str:
+        """Take the next piece of the answer. Return the text that is certainly visible now."""
 
-    def finish(self) -> str: ...
+    def finish(self) -> str:
+        """End the answer. Return the rest of the visible text."""
 
 
 class AnswerForm(Enum):
@@ -44,21 +46,23 @@ class Step(Generic[T]):
     """A cognitive step as a value. Nothing happens until a Mind runs it (seed 000).
 
     `command` is the instruction for the model. A `standing` command is equal in each turn and joins the stable, cached
-    part of the prompt; any other command closes the last user message. `cue` is one closing line for either. `read`
-    turns the whole answer into a value, or raises MalformedReply with a hint on how to answer correctly. `remember`
-    returns the memories that the value leaves in working memory. `form` is the form of the answer; `read` gets the
-    answer without what the form removes. `visible` makes the last filter of the streamed display; without it nothing is
-    shown. `creativity` is the sampling temperature, None for the provider's default. `effort` is the thinking effort.
+    part of the prompt; any other command closes the last user message. `cue` is one closing line for either.
+    `read` turns the whole answer into a value, or raises MalformedReply with a hint on how to answer correctly.
+    `remember` returns the memories that the value leaves in working memory.
+    `form` is the form of the answer; `read` gets the answer without what the form removes.
+    `visible` makes the last filter of the streamed display; without it nothing is shown.
+    `creativity` is the sampling temperature, None for the provider's default. `effort` is the thinking effort.
     `placeholder` is the placeholder model's answer, which claims nothing; every step with a `json_schema` has one.
-    `read_cut` reads an answer cut off at `max_output_tokens`; without it such an answer is malformed. `repair` makes
-    the step after a malformed answer, by default the same step. `own_turns` writes an earlier reply of the soul, with
-    its memory's metadata, in the requested form. `lead` takes the first element's text, or the first field of a whole
-    thought, before a word is shown. A value of `lead` ends the call there; None lets it go on. `opening` takes the
-    attributes of the reply's opening tag before a word is shown. If it returns a fault, the call ends and the step is
-    asked once more with that fault. The second answer is not checked. `unasked`: no message is answered; the newest one
-    counts as an earlier one, and is shown at that length. `last_turns` is for a gate: the number of newest turns it is
-    shown, without a personality. `sees`: the pictures at hand are shown. `needs_eyes`: a model that sees no pictures
-    may not answer.
+    `read_cut` reads an answer cut off at `max_output_tokens`; without it such an answer is malformed.
+    `repair` makes the step after a malformed answer, by default the same step.
+    `own_turns` writes an earlier reply of the soul, with its memory's metadata, in the requested form.
+    `lead` takes the first element's text, or the first field of a whole thought, before a word is shown.
+    A value of `lead` ends the call there; None lets it go on.
+    `opening` takes the attributes of the reply's opening tag before a word is shown. If it returns a fault, the call
+    ends and the step is asked once more with that fault. The second answer is not checked.
+    `unasked`: no message is answered; the newest one counts as an earlier one, and is shown at that length.
+    `last_turns` is for a gate: the number of newest turns it is shown, without a personality.
+    `sees`: the pictures at hand are shown. `needs_eyes`: a model that sees no pictures may not answer.
 
     Raises ValueError for a visible step whose answer is private or JSON.
     """
@@ -156,7 +160,6 @@ def heard_in(attributes: Mapping[str, str]) -> Heard:
 
 
 def stated_in(attributes: Mapping[str, str]) -> Stated:
-    """Read the attributes of an `external_dialogue`."""
     confidence = share_in(attributes.get("confidence", ""), PLAINLY_STATED.confidence)
     return Stated(mode_in(attributes) or PLAINLY_STATED.epistemic_mode, confidence)
 

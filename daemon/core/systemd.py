@@ -66,7 +66,6 @@ class ServiceManager:
         return self._send("READY=1", _status(status))
 
     def status(self, status: str) -> bool:
-        """Set the line that `systemctl status` shows."""
         return self._send(_status(status))
 
     def beat(self) -> bool:

@@ -157,7 +157,6 @@ def healed_line(names: Sequence[str], seconds: float) -> str:
 
 
 def sense_of(name: str) -> HouseSense:
-    """Return the sense by which a soul perceives an alarm."""
     return HouseSense.HOST if name.partition(":")[0] in _OF_HOST else HouseSense.DAEMON
 
 

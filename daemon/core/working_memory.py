@@ -99,7 +99,6 @@ class WorkingMemory:
     # -- in regions -------------------------------------------------------------------------------------------------
 
     def region(self, name: str) -> tuple[Memory, ...]:
-        """Return the memories of a region, in order; `default` for those without one."""
         return tuple(memory for memory in self.memories if _region_of(memory) == name)
 
     def with_region(self, name: str, *memories: Memory) -> "WorkingMemory":

@@ -161,7 +161,6 @@ class SessionQuestions:
 
 
 def nearest(name: str, sessions: Sequence[CodeSession]) -> tuple[str, ...]:
-    """Return the names most like a wrong one, the nearest first."""
     return tuple(sorted({one.name for one in sessions}, key=lambda one: (-_likeness(name, one), one))[:_NEAREST])
 
 

@@ -133,7 +133,6 @@ class SharedContexts:
         return {one.key: one for one in await self.store.these(keys)}
 
     async def pause(self) -> None:
-        """Wait a random moment before the next attempt."""
         await self.clock.sleep(random.uniform(0.001, _LONGEST_PAUSE_S))  # noqa: S311 - jitter, not a secret
 
 

@@ -83,7 +83,6 @@ def said_of_full(most: int) -> str:
 
 
 def joined(*parts: str) -> str:
-    """Join the non-empty texts for a session."""
     return _bounded([one for one in parts if one])
 
 
@@ -139,8 +138,8 @@ MOST_BY_KEY: Final = 100
 class ContextDoor:
     """The door's `SharedState`. Its programs belong to the audience of the `reader`.
 
-    The admin writes as the admin. A user with a key writes under the user's own name, where the writers of a context
-    allow that, and for all of the workspace. Sessions of outsiders know no context.
+    The admin writes as the admin. A user with a key writes under the user's own name, if a context's `writers` allow
+    that. Such writes are for all of the workspace. Sessions of outsiders know no context.
     """
 
     def __init__(self, contexts: SharedContexts, reader: Audience) -> None:

@@ -112,7 +112,6 @@ def _gib(size: int) -> str:
 
 
 def daemons(seen: tuple[LiveDaemon, ...], now_ms: int) -> list[Finding]:
-    """Report the running daemons, and their connections."""
     if not any(one.alive for one in seen):
         return [skip("daemons", "none is running")]
     return [_daemon(one, now_ms) for one in seen]

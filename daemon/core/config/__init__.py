@@ -287,7 +287,7 @@ class Settings(OutwardFields):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources, first wins: arguments, systemd credentials, `*_FILE`, environment, `.env` with `*_FILE`."""
+        """Return the sources, first wins: arguments, credentials, `*_FILE`, environment, `*_FILE` in `.env`, `.env`."""
         given = {name.upper(): value for name, value in os.environ.items()}
         written = {name.upper(): value for name, value in read_dotenv().items()}
         place = settings_place()

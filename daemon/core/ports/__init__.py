@@ -123,7 +123,7 @@ class PersonRooms(Protocol):
     """The private rooms of users, in memory.db, shared by all daemons on it. || Every method may raise StoreError."""
 
     async def known(self, key: RoomListKey, soul: str, since_ms: int) -> frozenset[str] | None:
-        """Return the rooms of a list read since then in which the soul spoke, or None if there is no such list.
+        """Return the rooms of a list read since then, as far as the soul spoke there. None without such a list.
 
         Of very many rooms, only those in which it spoke last.
         """

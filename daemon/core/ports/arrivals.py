@@ -22,13 +22,15 @@ class Source(StrEnum):
 class NewMessage:
     """A user's message, as a channel delivers it.
 
-    `event_id` identifies the delivery (one mention makes two, with different ids). `addressed`: the message is surely
-    meant for the soul (a DM, a mention). Any other message is a reply in a thread. Such a reply counts only if the soul
-    takes part there and `to_others` is false. `thread_root` is the ts of the thread's first message, empty outside
-    threads. `message_id` is the id given by the sending program, empty if the channel has no such ids. `envelope` is
-    the platform's event as JSON text. `receiver` is the platform id of our account that heard the message, empty if the
-    channel has none: exactly one of that account's souls gets it, once. `incomplete`: a twin delivery may hold more of
-    the message. `files` are those that it shows. `stops`: the message says stop, and its author may talk with the soul.
+    `event_id` identifies the delivery (one mention makes two, with different ids).
+    `addressed`: the message is surely meant for the soul (a DM, a mention). Any other message is a reply in a thread.
+    Such a reply counts only if the soul takes part there and `to_others` is false.
+    `thread_root` is the ts of the thread's first message, empty outside threads.
+    `message_id` is the id given by the sending program, empty if the channel has no such ids.
+    `envelope` is the platform's event as JSON text. `receiver` is the platform id of our account that heard the
+    message, empty if the channel has none: exactly one of that account's souls gets it, once.
+    `incomplete`: a twin delivery may hold more of the message. `files` are those that it shows.
+    `stops`: the message says stop, and its author may talk with the soul.
     """
 
     event_id: str

@@ -16,12 +16,12 @@ _SENTENCES: Final = re.compile(r"(?<=[.!?…])\s+|(?<=[。？！])\s*|\n+")  # n
 class Passage:
     """A found text, as data. `source` is where a user finds it (`docs/limits.md:12`, `docs/report.pdf, page 12`).
 
-    `document` and `line`, from 1, are the place in a document of the library; empty for any other text. `members_only`:
-    only full members of the workspace may read it. `room` is the id of its private room, when read elsewhere: only
-    members of that room may read it. `own`: words of the soul itself, which prove nothing. `fit` is its fit to the
-    query, comparable among all passages of one query. `id` is the memory's. `significance` goes from 1 to 10, 0 if
-    unknown. `outdated`: something later holds now. `when_ms` (UTC) is its time, 0 if unknown. Only `source` and `text`
-    count for equality.
+    `document` and `line`, from 1, are the place in a document of the library; empty for any other text.
+    `members_only`: only full members of the workspace may read it. `room` is the id of its private room, when read
+    elsewhere: only members of that room may read it. `own`: words of the soul itself, which prove nothing.
+    `fit` is its fit to the query, comparable among all passages of one query. `id` is the memory's.
+    `significance` goes from 1 to 10, 0 if unknown. `outdated`: something later holds now.
+    `when_ms` (UTC) is its time, 0 if unknown. Only `source` and `text` count for equality.
     """
 
     source: str
@@ -120,17 +120,18 @@ class Nod:
 class Post:
     """A row of the outbox: one message that must be visible exactly once.
 
-    `key` is unique and is sent in the message's metadata. `body` is markdown, at most one message long. `reply_to` is
-    the ts of the thread to post in, empty for the timeline. `recipient` is the user it answers. `draft` is the
-    platform's id of a message that shows part of the text and has to be finished, not posted again. A message with this
-    key is surely newer than `newer_than_ts`. `draft_lost`: a draft may exist whose id was lost. `last` marks the final
-    part of a reply. `approval` is the id of the request whose buttons it carries. `revises` is the platform's id of an
-    earlier post whose text and buttons this one replaces; repeating that is safe. `words` are those of its buttons.
-    `file`: the body is sent as a file of this unique name, else posted as markdown. `closes`: the draft stays as it is,
-    and the body, which may be empty, comes below it. `dates` are times as they read in the body, with their moments
-    (ms, UTC): each reader may see them on their own clock. `answers` are the recipient's possible answers, by button.
-    `withdrawn`: its draft or revised post is deleted. `note`: it reports that an answer or an action failed. `nod`: it
-    is that reaction and no message; a draft is deleted.
+    `key` is unique and is sent in the message's metadata. `body` is markdown, at most one message long.
+    `reply_to` is the ts of the thread to post in, empty for the timeline. `recipient` is the user it answers.
+    `draft` is the platform's id of a message that shows a part of the text, to be finished.
+    A message with this key is surely newer than `newer_than_ts`. `draft_lost`: a draft may exist whose id was lost.
+    `last` marks the final part of a reply. `approval` is the id of the request whose buttons it carries.
+    `revises` is the platform's id of an earlier post whose text and buttons this one replaces; repeating that is safe.
+    `words` are those of its buttons. `file`: the body is sent as a file of this unique name, else posted as markdown.
+    `closes`: the draft stays as it is, and the body, which may be empty, comes below it.
+    `dates` are times as they read in the body, with their moments (ms, UTC), for display on each reader's own clock.
+    `answers` are the recipient's possible answers, by button. `withdrawn`: its draft or revised post is deleted.
+    `note`: it reports that an answer or an action failed. `nod`: it is that reaction and no message; a draft is
+    deleted.
     """
 
     key: str
