@@ -107,7 +107,7 @@ class Relay:
         refusals = list[str]()
         try:
             return await self._ask(name, arguments, refusals)
-        except Exception as error:  # noqa: BLE001 - any failure of the network or the SDK is told to the client
+        except Exception as error:  # noqa: BLE001 - the client gets a sentence on any failure
             return ToolAnswer(refusals[-1] if refusals else _sentence(self._place.url, error), refused=True)
 
     async def _ask(self, name: str, arguments: Mapping[str, object], refusals: list[str]) -> "ToolAnswer":

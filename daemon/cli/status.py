@@ -46,7 +46,7 @@ class MindStatus:
     calibration: Mapping[str, float | int | None]
 
     def in_words(self, now_ms: int) -> str:
-        """Return one line about it."""
+        """Return one line on the mind's day, goals and expectations."""
         last = "none yet" if self.last_thought_ms is None else f"the last {age(now_ms, self.last_thought_ms)} ago"
         held = f"open goals: {self.goals_open}, open expectations: {self.predictions_open}"
         return f"{self.thoughts_today} today, {last}; {held}"

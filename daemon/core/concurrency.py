@@ -39,7 +39,7 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
                     task.cancel()
     except BaseExceptionGroup as raised:
         failed = raised
-    # Raised here, outside the `except`, so that __context__ stays as it is.
+    # Raised here, outside the `except`, to keep __context__ as it is.
     if failed is None:
         if failure is not None:
             raise failure

@@ -55,7 +55,7 @@ class StoreFull(StoreError):
 
 
 class IndexDamaged(DaemonError):
-    """Raised when a full-text index, not its source, is damaged. It is rebuilt while all other work continues."""
+    """Raised when a full-text index, not its source, is damaged. All other work continues during the rebuild."""
 
 
 class StoreDamaged(StoreError):

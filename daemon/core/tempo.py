@@ -63,9 +63,9 @@ def next_pause(kind: TickKind, pause_ms: int, *, open_: bool, said: str, said_be
 
 
 def pause_of_reading(thoughts: Sequence[str]) -> int | None:
-    """Return the pause (ms) after the last of these thoughts in which an equal reading wakes none; None: it never does.
+    """Return the pause (ms) after these thoughts during which an equal reading wakes none. None: it never does.
 
-    They are digests, newest first, all since the last change. Each doubles the pause; two equal ones end it.
+    The thoughts are digests, newest first, all since the last change. Each doubles the pause; two equal ones end it.
     """
     if len(thoughts) > 1 and thoughts[0] and thoughts[0] == thoughts[1]:
         return None

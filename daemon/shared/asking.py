@@ -34,7 +34,7 @@ class LivingSessions:
         self._clock = clock
 
     async def seen(self) -> tuple[CodeSession, ...]:
-        """Return those that have not ended and are not hidden, by project and name. Raises StoreError."""
+        """Return the current sessions that are not hidden, by project and name. Raises StoreError."""
         shown = [one for one in await self._store.living() if one.visibility is not Visibility.HIDDEN]
         living = [one for one in shown if as_found(one, self._clock.now_ms()).living]
         return tuple(sorted(living, key=lambda one: (one.project.casefold(), one.name)))
@@ -299,7 +299,7 @@ class MachinePairing:
 
 
 class WorkspaceMemory:
-    """The door's `SessionMemory` for one soul."""
+    """The implementation of the HTTP API's `SessionMemory` for one soul."""
 
     def __init__(
         self,

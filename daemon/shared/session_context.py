@@ -136,7 +136,7 @@ MOST_BY_KEY: Final = 100
 
 
 class ContextDoor:
-    """The door's `SharedState`. Its programs belong to the audience of the `reader`.
+    """The implementation of the HTTP API's `SharedState`. Its programs belong to the audience of the `reader`.
 
     The admin writes as the admin. A user with a key writes under the user's own name, if a context's `writers` allow
     that. Such writes are for all of the workspace. Sessions of outsiders know no context.

@@ -49,7 +49,7 @@ class _Refused:
 
 
 class CodeSessions:
-    """The sessions of a workspace, for the door that takes their hooks.
+    """The sessions of a workspace, for the HTTP API that takes their hooks.
 
     `standing_of` asks the gate about a user, and `room_of` finds the user's DM. `contexts` returns the shared contexts
     that the soul knows, `who` its name and personality. `talk_of` returns a session's conversation. `questions` are
