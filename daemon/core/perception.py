@@ -48,17 +48,14 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """The readers of a conversation: the one value that decides what a reply may hold. Raises ValueError for wrong
-    `rooms`.
+    """The readers of a conversation: the one value that decides what a reply may hold.
 
-    `audience` may learn the words said there, and is stored with them. `members_only`: every reader is known to be
-    a full member. A guest, a user or bot of another organisation, or an unknown reader makes it false.
-    Such readers may know what was said in that very room, and nothing else of the workspace.
-    `rooms` are the ids of the private rooms of the one user of a DM; empty where others read along.
-
-    `apart`: the readers of a session, whose words are kept for a DM. They may know this conversation and the
-    workspace, and nothing else of that DM.
-
+    `audience` may learn the words said there, and is stored with them.
+    `members_only`: every reader is known to be a full member. A guest, a user or bot of another organisation, or an
+    unknown reader makes it false. Such readers may know what was said in that very room, and nothing else.
+    `rooms` are the ids of the private rooms of the one user of a DM. Raises ValueError if others read along.
+    `apart`: the readers of a session, whose words are kept for a DM. They may know this conversation and the workspace,
+    and nothing else of that DM.
     `unproven`: the platform can't be asked now, and `members_only` is false for that reason.
     `rooms_unproven`: the platform can't be asked for the rooms, and there are none for that reason.
     """
