@@ -126,7 +126,7 @@ class SettingsFields(BaseSettings):
         None, description="Folder of souls. Empty: `souls` in the data folder, else the souls shipped with the daemon."
     )
 
-    # Access
+    # Who may talk
     members: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Slack user ids that may talk to the soul, comma-separated. Empty: every full member."
     )
@@ -140,7 +140,7 @@ class SettingsFields(BaseSettings):
     )
     allow_shared_channels: bool = Field(False, description="Answer in channels shared with other workspaces.")
 
-    # Links
+    # What may be linked to
     link_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Hosts that a reply may always link to, comma-separated, each with the hosts below it. "
