@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 Doctor = Callable[[Settings], Sequence[str]]
-"""Gives the names of the checks that fail; it may take long, and runs in a thread of its own."""
+"""The function that returns the names of failed checks. It may take long, and runs in a separate thread."""
 
 _NEARLY: Final = 0.95  # of a cap
 _DOCTOR_EVERY_S: Final = 3600.0
@@ -47,9 +47,9 @@ _GRACE_S: Final = 300.0  # for which a connection may be lost before it is an al
 
 
 def with_alarms(built: Daemon, souls: Souls, doctor: Doctor = lambda _: ()) -> Daemon:
-    """The same daemon, which also tells what is wrong, in the name of its main soul.
+    """Return the daemon with alarms, which its main soul posts.
 
-    One without a channel or an admin to write to leaves the posts to those that have them.
+    A daemon without a channel or an admin to write to leaves the posts to the others.
     """
     settings, store, clock = built.settings, built.store, built.clock
     to = Addressees(settings.ops_channel, settings.who_are_admins, built.channels.main.find_room)
@@ -74,7 +74,7 @@ def _from(look: Callable[[], Sequence[str]]) -> AlarmSource:
 
 
 async def _disk(home: Path) -> Sequence[str]:
-    """The bytes that must stay free for words, as for all other parts that write."""
+    """Return the alarm for too little free disk space: the same limit holds for all parts that write."""
     return (DISK,) if await in_background(partial(free_bytes, home)) < LEAST_ROOM else ()
 
 
@@ -88,7 +88,7 @@ async def _budgets(settings: Settings, database: Database, clock: Clock, souls: 
 
 
 class ConnectionLook:
-    """Whether the platform is heard: a revoked token is an alarm at once, a lost connection after some minutes."""
+    """The check of the connection: a revoked token is an alarm at once, a lost connection after some minutes."""
 
     def __init__(self, channel: Channel, clock: Clock) -> None:
         self._channel = channel
@@ -96,7 +96,6 @@ class ConnectionLook:
         self._lost_at: float | None = None
 
     async def seen(self) -> Sequence[str]:
-        """The alarm of the connection, if it is one."""
         if self._channel.healthy():
             self._lost_at = None
             return (SLACK,) if self._channel.trouble() else ()
@@ -106,7 +105,7 @@ class ConnectionLook:
 
 
 class DoctorLook:
-    """What `soul doctor` says of this machine, once an hour, and first when the start is over."""
+    """The checks of `soul doctor` on this machine, run once an hour, and first when the start is over."""
 
     def __init__(self, doctor: Callable[[], Sequence[str]], clock: Clock) -> None:
         self._doctor = doctor
@@ -115,7 +114,7 @@ class DoctorLook:
         self._failing: tuple[str, ...] = ()
 
     async def seen(self) -> Sequence[str]:
-        """The checks that failed the last time."""
+        """Return the checks that failed the last time."""
         if self._clock.monotonic() >= self._due:
             self._due = self._clock.monotonic() + _DOCTOR_EVERY_S
             self._failing = tuple(alarm_name("doctor", name) for name in await in_background(self._doctor))
@@ -124,14 +123,14 @@ class DoctorLook:
 
 _LOOK_S = 0.5
 _NO_INPUT = -1  # the file descriptor of a terminal that is never read
-_PLACEHOLDER_PACE = 0.03  # seconds per word, so that users see the placeholder's replies stream
+_PLACEHOLDER_PACE = 0.03  # seconds per word: users see the placeholder's replies stream
 
 
 async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor: Doctor = lambda _: ()) -> None:
-    """Run until SIGTERM or SIGINT, then drain; a second signal cuts the drain short.
+    """Run until SIGTERM or SIGINT, then drain. A second signal cuts the drain short.
 
-    Without Slack tokens it starts the local workspace, joins that and lives by its clock, which can be moved forward.
-    `announce` prints the few lines meant for the admin at the terminal; `doctor` is looked at for alarms. Raises
+    Without Slack tokens the daemon starts the local workspace, joins it and lives by its clock, which can be moved
+    forward. `announce` prints the few lines meant for the admin at the terminal; `doctor` is checked for alarms. Raises
     ConfigError for wrong tokens or models, SoulError and StoreError.
     """
     supervisor = ServiceEnvironment.read(environment())
@@ -177,7 +176,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
                 url=lambda: http.url,
             )
         )
-        if workspace:  # its clock may have been moved forward in an earlier run, and memory goes on from there
+        if workspace:  # its clock may have been moved forward in an earlier run, and memory continues from there
             workspace.clock.advance(max(0, await built.store.turns.newest_ms() - clock.now_ms()) / 1000)
         connect_http(http, built, souls, identity.team, standing_of=slack.standing_of)
         built = with_alarms(built, souls, doctor)
@@ -187,7 +186,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
 async def run_chat(settings: Settings, channel: Channel, announce: Callable[[str], None]) -> None:
     """Talk in the terminal, through the same cycle and store, until the channel's input ends and all is answered.
 
-    `announce` prints who speaks, where no model is set. Raises ConfigError, SoulError and StoreError.
+    `announce` prints the speaking model, or that there is none. Raises ConfigError, SoulError and StoreError.
     """
     clock = SystemClock()
     async with AsyncExitStack() as stack:
@@ -206,7 +205,7 @@ async def run_chat(settings: Settings, channel: Channel, announce: Callable[[str
 
 
 async def consolidate_here(settings: Settings, soul: str, workspace: str) -> None:
-    """Do the slot of consolidation that was ordered for a soul, where no daemon runs.
+    """Do the ordered consolidation of a soul while no daemon runs.
 
     Nothing is posted and no message is answered. Raises ConfigError, SoulError, StoreError.
     """
@@ -227,14 +226,14 @@ async def consolidate_here(settings: Settings, soul: str, workspace: str) -> Non
 
 
 def _llm_for(soul: Soul, settings: Settings, stack: AsyncExitStack, emit: Emit, pace: float) -> LLM:
-    """The models of a soul, closed with the stack. Raises ConfigError."""
+    """Build the models of a soul, closed with the stack. Raises ConfigError."""
     llm = build_llm(with_models_of(settings, soul), SystemClock(), emit, pace=pace)
     stack.push_async_callback(llm.aclose)
     return llm
 
 
 def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "SlackChannel":
-    """Slack, where each soul answers in its own channels; all but the main one show a name and icon of their own."""
+    """Build Slack's channel. Each soul has its channels; all but the main one show their own name and icon."""
     from daemon.channels.slack.appearance import Appearance
     from daemon.channels.slack.channel import SlackChannel
 

@@ -1,4 +1,4 @@
-"""Builds a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
+"""Assembly of a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -58,13 +58,12 @@ if TYPE_CHECKING:
 
 
 def caps_of(settings: Settings, soul: Soul) -> Caps:
-    """The caps under which a soul works."""
     caps = Caps(settings.max_usd_a_day, settings.max_usd_a_day_person, settings.max_usd_a_day_room)
     return caps.with_own(soul.max_usd_a_day)
 
 
 def tick_budget_of(settings: Settings, soul: Soul) -> TickBudget | None:
-    """What a soul may take for unasked thoughts; None where it has none: the lower figure counts."""
+    """Return a soul's budget for unasked thoughts, with the lower figure of each pair; None where it has none."""
     own = soul.cycle
     enabled = settings.cycle_enabled if own.enabled is None else own.enabled
     if not enabled or soul.mind != "cycle" or not soul.may_be(REFLECTING):
@@ -78,18 +77,17 @@ def tick_budget_of(settings: Settings, soul: Soul) -> TickBudget | None:
 
 
 def build_till(settings: Settings, store: Store, soul: Callable[[], Soul], clock: Clock, emit: Emit) -> Till:
-    """What pays for a soul's model calls; `store` is that soul's."""
     terms = Terms(cost_of, most_of, lambda: caps_of(settings, soul()), settings.cap_zone, most_tokens_of)
     return Till(store.reservations, terms, clock, emit)
 
 
-_FIRST_GO_S = 0.02  # for the daemon that stored it: who wrote over HTTP reads the reply there as it grows
-_NO_MIRROR_S = 600.0  # seconds between two looks whether there is one, by another program's hand
-_SHARE_OF_DEADLINE = 0.7  # the rest is for the answer, which has to be out before the message ends with an apology
+_FIRST_GO_S = 0.02  # for the daemon that stored it: a user of HTTP reads the growing reply there
+_NO_MIRROR_S = 600.0  # seconds between two checks whether another program made one
+_SHARE_OF_DEADLINE = 0.7  # the rest is for the answer, which must be out before the message ends with an apology
 
 
 def souls_of(settings: Settings, emit: Emit) -> Souls:
-    """The souls that this daemon hosts. Raises SoulError."""
+    """Load the souls that this daemon hosts. Raises SoulError."""
     find = partial(find_souls_directory, settings.souls_dir, settings.home)
     return Souls(find, settings.name, settings.souls, emit, known_names())
 
@@ -109,10 +107,10 @@ async def assemble(
     account: str = "",
     url: Callable[[], str] = str,
 ) -> AsyncIterator[Daemon]:
-    """Open memory.db and build a daemon; `llm_of` gives the models of a soul by the soul's name.
+    """Open memory.db and build a daemon. `llm_of` returns the models of a soul by name.
 
     People reach it on `channel`, programs over `http`. `account` and `url` are as in `Hosting`. `troubles` is one of
-    the sinks of `emit`, if they are to be shown. Raises ConfigError, SoulError or StoreError.
+    the sinks of `emit`, if failures should be shown. Raises ConfigError, SoulError or StoreError.
     """
     channels, interrupts = channels_of(channel, http), Interrupts()
     homes = tuple(Home(name, workspace, channels, name) for name in souls.names)
@@ -188,7 +186,7 @@ def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str
 async def _look_again(
     wakes: Iterable[Callable[[], None]], interrupts: Interrupts, store: Store, hosting: Hosting, clock: Clock
 ) -> None:
-    """What other processes stored sets going. Raises StoreError."""
+    """Begin the work that other processes stored. Raises StoreError."""
     await clock.sleep(_FIRST_GO_S)
     for wake in wakes:
         wake()
@@ -198,7 +196,7 @@ async def _look_again(
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What all souls of a daemon share: homes, news, eyes and tools, what surfaces to replies, and why it did."""
+    """The parts that all souls of a daemon share."""
 
     homes: Sequence[Home]
     news: StoreNews
@@ -230,7 +228,6 @@ def _chores(
     meanings: Meanings,
     eyes: Eyes,
 ) -> dict[str, Chore]:
-    """What has to be done now and then for all souls together, by its name in the log."""
     prunes = Duty(store.database, clock, "pruning", every_s=PRUNED_EVERY_S)
     kept = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
     return {
@@ -280,7 +277,6 @@ def _services(
     llm: LLM,
     at_work: SoulAtWork,
 ) -> CycleServices:
-    """What the cycles of one soul in one workspace work with; `store` is its own there."""
     return CycleServices(
         llm=llm,
         channels=channels,
@@ -332,7 +328,6 @@ def _services(
 def _capabilities(  # noqa: PLR0917 - one of each
     settings: Settings, channel: Channel, store: Store, library: FolderLibrary, toolbox: Toolbox, clock: Clock
 ) -> Capabilities:
-    """What one soul may use to solve problems, as the settings allow."""
     return Capabilities(
         library=library,
         toolbox=toolbox,
@@ -361,9 +356,9 @@ def _timing(settings: Settings) -> Timing:
 
 
 def limits_of(settings: Settings, soul: Soul) -> Limits | None:
-    """Limits of a soul's autonomous loop: its own before the settings'; None where the loop is switched off.
+    """Return the limits of a soul's autonomous loop, its own before the settings'. None if the loop is off.
 
-    Where neither says anything there is the reading half, if folders or servers of tools are configured.
+    If neither decides, the reading half is on where folders or servers of tools are configured.
     """
     own = soul.ism
     enabled = settings.ism_enabled if own.enabled is None else own.enabled

@@ -1,4 +1,4 @@
-"""Whether this daemon itself works: its event loop runs on time and its memory.db answers. Slack is not asked."""
+"""The health of this daemon: its event loop and memory.db; and its reader of files."""
 
 from collections import deque
 from contextlib import AsyncExitStack
@@ -30,7 +30,7 @@ _LOOP_STUCK = 10.0  # seconds of lag; acknowledgements are due after three
 
 
 class Health:
-    """Measures the lag of the event loop, and notes when memory.db answered last."""
+    """The measurement of the event loop's lag, and the time of memory.db's last answer."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -38,22 +38,22 @@ class Health:
         self._lags: deque[float] = deque(maxlen=_KEPT)
 
     async def measure(self) -> None:
-        """Measure until cancelled: how much later than due a sleeping task is woken."""
+        """Measure until cancelled how late a sleeping task is woken."""
         while True:
             due = self._clock.monotonic() + _TICK
             await self._clock.sleep(_TICK)
             self._lags.append(max(0.0, self._clock.monotonic() - due))
 
     def worst_lag(self, ticks: int = _KEPT) -> float:
-        """The longest lag, in seconds, among the last measurements, one a second."""
+        """Return the longest lag, in seconds, among the last measurements, one a second."""
         return max(list(self._lags)[-ticks:], default=0.0)
 
     def store_answered(self) -> None:
-        """A write to memory.db was done or refused."""
+        """Note that a write to memory.db was done or refused."""
         self._answered_at = self._clock.monotonic()
 
     def works(self) -> bool:
-        """Whether the watchdog may be fed: a restart would mend nothing."""
+        """Return true if the watchdog may be fed. False means that a restart may help."""
         silent = self._clock.monotonic() - self._answered_at
         return silent < _STORE_SILENT and self.worst_lag(_TICKS_WATCHED) < _LOOP_STUCK
 
@@ -72,7 +72,7 @@ class Eyes:
     emit: Emit
 
     async def keep(self) -> None:
-        """Delete the pictures that no file refers to any more, first those that a crash has left, until cancelled."""
+        """Delete unreferenced pictures until cancelled, first those that a crash has left."""
         everything = True
         while True:
             try:
@@ -87,7 +87,7 @@ class Eyes:
 def build_eyes(
     settings: Settings, store: Store, channels: Channels, emit: Emit, stack: AsyncExitStack, *, clock: Clock
 ) -> Eyes:
-    """The reader of files for one daemon; what it opens is closed with the stack."""
+    """Build the reader of files for one daemon, closed with the stack."""
     senses = Senses(store.database, clock, SenseBytes(settings.home), settings.senses_mb * _MB)
     transcriber = build_transcriber(settings)
     to = endpoint_of("transcribe", settings.stt_url, settings.stt_model, by_text=False)
@@ -99,12 +99,12 @@ def build_eyes(
 
 
 def known_names() -> KnownNames:
-    """All names; an action of another package is imported when a soul names it."""
+    """Return all names. An action of another package is imported when a soul names it."""
     return KnownNames(PROCESSES, SUBPROCESSES, why_not_extended)
 
 
 def why_not_extended(name: str) -> str:
-    """Why an action of another package can't be used; empty if it can."""
+    """Return why an action of another package can't be used; empty if it can."""
     try:
         action_named(name)
     except ExtensionFault as fault:

@@ -1,4 +1,4 @@
-"""The lanes, schedulers and chores that a daemon runs for each of its souls."""
+"""The lanes, schedulers and chores of each soul of a daemon."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from daemon.runtime.scheduler import Awakener, Scheduler
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A soul in one workspace, and the channels on which people of that workspace reach it; `label` is for the log.
+    """A soul in one workspace, and the channels on which people of that workspace reach it. `label` is for the log.
 
     `bell` rings when a message arrives.
     """
@@ -34,12 +34,11 @@ class Home:
 
 
 def souls_in(homes: Iterable[Home]) -> tuple[str, ...]:
-    """The names of the souls that live there."""
     return tuple(dict.fromkeys(one.soul for one in homes))
 
 
 class WorkAtHomes:
-    """What a daemon does in all homes of its souls: lanes, schedulers, nights, and chores by their names in the log."""
+    """The work in all homes of a daemon's souls: lanes, schedulers, nights, and chores by their names in the log."""
 
     def __init__(self, settings: Settings, interrupts: Interrupts) -> None:
         self.lanes = list[AnyLane]()
@@ -50,7 +49,7 @@ class WorkAtHomes:
         self._interrupts = interrupts
 
     def add(self, home: Home, store: Store, services: CycleServices) -> None:
-        """Add what is done in one of them; `store` and `services` are its own."""
+        """Add the work in a home. `store` and `services` are its own."""
         lanes, scheduler = build_lanes(self._settings, store, services, self._interrupts, home.bell)
         on_due = partial(ring, lanes)
         night = build_consolidator(self._settings, store, services, self._interrupts, on_due)

@@ -1,4 +1,4 @@
-"""Builds the HTTP channel, and connects it to memory.db once that is open."""
+"""The HTTP channel: how to build it, and how to connect it to memory.db once that is open."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -29,7 +29,7 @@ from daemon.soul import Souls
 def build_http_channel(
     settings: Settings, clock: Clock, emit: Emit, *, souls: Souls, workspace: str, metrics: Metrics
 ) -> HttpChannel:
-    """The channel on which the main soul talks; `connect_http` must follow before it listens."""
+    """Build the HTTP channel of the main soul. `connect_http` must follow before it listens."""
 
     def personality(mode: str) -> str | None:
         soul = souls.current(souls.main)
@@ -51,10 +51,7 @@ def connect_http(
     *,
     standing_of: Callable[[str], Awaitable[GateDecision]],
 ) -> None:
-    """Give the HTTP channel its calls into an assembled daemon.
-
-    `standing_of` asks the gate about the owner of a key.
-    """
+    """Connect the HTTP channel to an assembled daemon. || `standing_of` asks the gate about the owner of a key."""
     channel = built.channels.main
     backlog = Backlog(built.store.database, built.clock, soul=souls.main, workspace=workspace)
 
@@ -97,7 +94,6 @@ def sessions_of(
     standing_of: Callable[[str], Awaitable[GateDecision]],
     room_of: Callable[[str], Awaitable[Room]],
 ) -> CodeSessions:
-    """The sessions of Claude Code that join the main soul's mind."""
     database, clock = built.store.database, built.clock
     contexts = ContextStore(database, clock, workspace)
 
@@ -132,7 +128,6 @@ def sessions_of(
 
 
 def memory_of(built: Daemon, souls: Souls, workspace: str, sessions: CodeSessions) -> WorkspaceMemory:
-    """The main soul's memory, as sessions know it."""
     return WorkspaceMemory(
         built.store.database,
         built.clock,
@@ -144,7 +139,7 @@ def memory_of(built: Daemon, souls: Souls, workspace: str, sessions: CodeSession
 
 
 def pairing_of(built: Daemon, souls: Souls, standing_of: Callable[[str], Awaitable[GateDecision]]) -> MachinePairing:
-    """The codes by which people's machines get keys; they are written to the main soul."""
+    """Build the pairing of machines. Codes are written to the main soul."""
     return MachinePairing(
         built.store.pairings,
         built.clock,
@@ -156,10 +151,10 @@ def pairing_of(built: Daemon, souls: Souls, standing_of: Callable[[str], Awaitab
 
 
 def events_of(built: Daemon) -> RoomEvents:
-    """The events of programs; the souls of every daemon on the file look at once."""
+    """Build the intake of programs' events. The souls of every daemon on the file look at once."""
     return RoomEvents(built.store.events, built.settings.home, built.emit, built.dispatcher.look_again)
 
 
 def readings_of(built: Daemon) -> PushReading:
-    """What programs tell the senses of souls; those of every daemon on the file look at once."""
+    """Build the intake of programs' readings. The souls of every daemon on the file look at once."""
     return partial(push_reading, built.store.senses, built.emit, built.dispatcher.look_again)

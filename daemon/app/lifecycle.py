@@ -1,4 +1,4 @@
-"""A daemon's life: the wait for the platform, work until a stop, heartbeats, the drain."""
+"""The lifecycle of a daemon: the wait for the platform, work until a stop, heartbeats, the drain, the clock."""
 
 import asyncio
 import json
@@ -40,8 +40,8 @@ from daemon.soul import Souls
 class Hosting:
     """The souls that this daemon hosts, with their channels, and those that others host.
 
-    `account` is whose messages its souls hear on the platform, empty where there is none: a soul of another account
-    hears its own. `url` gives where the HTTP API listens, empty for nowhere.
+    `account` is the account whose messages they hear on the platform, empty without one: a soul of another account
+    hears its own. `url` returns the address of the HTTP API, empty for none.
     """
 
     def __init__(self, presence: Presence, souls: Souls, account: str, url: Callable[[], str]) -> None:
@@ -55,7 +55,7 @@ class Hosting:
         await self._presence.beat(state, {**more, **self._detail()})
 
     async def heed(self) -> None:
-        """Accept for the souls of other living daemons, too, in the channels that they name. Raises StoreError."""
+        """Accept messages for the souls of other living daemons too, in their channels. Raises StoreError."""
         elsewhere: dict[str, str] = {}
         for other in await self._presence.others():
             if self._account and other.account == self._account:
@@ -64,7 +64,7 @@ class Hosting:
         self._souls.heed(elsewhere)
 
     async def has_neighbours(self) -> bool:
-        """Whether another daemon runs on this memory.db. Raises StoreError."""
+        """Return true if another daemon runs on this memory.db. Raises StoreError."""
         return bool(await self._presence.others())
 
     def _detail(self) -> dict[str, object]:
@@ -78,7 +78,7 @@ T = TypeVar("T")
 Chore = Callable[[], Coroutine[object, object, None]]
 
 _HEARTBEAT = 10.0  # seconds between two heartbeats in memory.db
-_LOOK_FOR_THE_DEAD = 1.0  # seconds between two looks whether another daemon died
+_LOOK_FOR_THE_DEAD = 1.0  # seconds between two checks whether another daemon died
 _LEAVING = 10.0  # seconds after the drain in which the channel may still be closing
 _START_EXTENSION = 60.0  # seconds asked of the service manager at a time
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -86,10 +86,10 @@ _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A daemon ready to work on its channels; `chores` run beside the dispatcher as long as it lives, by their names.
+    """The daemon, ready to work on its channels. `chores` run next to the dispatcher, by name.
 
-    `troubles` is what its heartbeat tells of, `nights` what looks through each soul's memory. `contexts` are what souls
-    and people share, in the admin's name. `hosting` knows the other daemons, `surfacing` finds memories.
+    `troubles` are reported by its heartbeat, `nights` consolidate each soul's memory. `contexts` are shared by souls
+    and people, in the admin's name. `hosting` knows the other daemons, `surfacing` finds memories.
     """
 
     settings: Settings
@@ -111,7 +111,7 @@ class Daemon:
     ) -> None:
         """Work until `stop` is set, then accept nothing new and drain.
 
-        A task that fails is begun again; only what an admin has to mend ends all of them, and is raised.
+        A failed task is restarted. Only a fault for an admin ends all of them, and is raised.
         """
         ready, left, backups = asyncio.Event(), asyncio.Event(), folder_beside(self.settings.database_path)
         share, copies = self.settings.backup_share, Duty(self.store.database, self.clock, "backup", every_s=0.0).turn
@@ -133,11 +133,11 @@ class Daemon:
             if not finished:
                 await (
                     self.channels.main.close()
-                )  # what hangs on the platform ends now, and is looked up at the next start
+                )  # open requests to the platform end now, and are looked up at the next start
         await self.store.presence.leave()
 
     def work(self) -> tuple[Coroutine[object, object, None], ...]:
-        """What runs wherever the soul is reached: dispatcher, chores, heartbeat, the looks at its own health."""
+        """Return the loops that run for every channel: dispatcher, chores, heartbeat, health checks."""
         loops: dict[str, Chore] = {
             "heartbeat": self._heartbeat,
             "dispatcher": self._claim,
@@ -153,7 +153,7 @@ class Daemon:
     async def _listen(
         self, stop: asyncio.Event, ready: asyncio.Event, left: asyncio.Event, service: ServiceManager
     ) -> None:
-        """Listen until `stop` is set; `left` is set once the channel is left, which goes on beside the drain."""
+        """Listen until `stop` is set. Then `left` is set and the channel closes during the drain."""
         loops: dict[str, Chore] = {
             "channel": partial(self.channels.listen, self.store.inbox, ready),
             "service status": partial(self._show_status, ready, service),
@@ -165,7 +165,7 @@ class Daemon:
             left.set()
 
     async def _show_status(self, ready: asyncio.Event, service: ServiceManager) -> None:
-        """Keep the service manager's status line true until the daemon stops."""
+        """Update the service manager's status line until the daemon stops."""
         await ready.wait()
         shown = ""
         while True:
@@ -178,7 +178,7 @@ class Daemon:
             await self.clock.sleep(_HEARTBEAT)
 
     async def _end_when_outdated(self) -> None:
-        """Raises SchemaMismatch once a newer program has migrated memory.db, which ends this one at once."""
+        """Raise SchemaMismatch once a newer program has migrated memory.db, which ends this daemon at once."""
         try:
             await self.store.database.live_as_long_as_the_schema()
         except SchemaMismatch as mismatch:
@@ -196,9 +196,9 @@ class Daemon:
         await self.dispatcher.run()
 
     async def _heartbeat(self) -> None:
-        """Keep this daemon's row in memory.db fresh, and release at once what dead daemons had claimed.
+        """Renew this daemon's row in memory.db, and release at once what dead daemons had claimed.
 
-        A death hurries it.
+        The death of another daemon triggers the next round early.
         """
         while True:
             lag = self.health.worst_lag(int(_HEARTBEAT))
@@ -208,7 +208,7 @@ class Daemon:
                     self.dispatcher.look_again()
                 await self.hosting.heed()
             finally:
-                self.health.store_answered()  # with an error, too: a full disk is no reason to be restarted
+                self.health.store_answered()  # after an error, too: a full disk is no reason for a restart
             self.emit("heartbeat", connected=connected, active=self.dispatcher.active, loop_lag_s=round(lag, 3))
             await self._until_next_beat()
 
@@ -222,7 +222,7 @@ class Daemon:
             await self._beat()
 
     async def _beat(self) -> bool:
-        """Write the heartbeat; gives whether the platform is connected. Raises StoreError."""
+        """Write the heartbeat. Return whether the platform is connected. Raises StoreError."""
         connected = self.channels.main.healthy()
         state = self.channels.main.trouble() or ("connected" if connected else "not connected")
         await self.hosting.say(state, {"active": self.dispatcher.active, **self._failing()})
@@ -236,7 +236,7 @@ class Daemon:
         self, ready: asyncio.Event, service: ServiceManager, announce: Callable[[str], None]
     ) -> None:
         await ready.wait()
-        await self._beat_once()  # with where its HTTP API listens
+        await self._beat_once()  # with the address of its HTTP API
         long_lived.imported()
         service.ready("connected to Slack")
         self.emit("daemon.ready")
@@ -246,7 +246,7 @@ class Daemon:
 async def unless_stopped(
     stop: asyncio.Event, work: Coroutine[object, object, T], service: ServiceManager, clock: Clock
 ) -> T | None:
-    """Await `work`, asking the service manager for time meanwhile; None if `stop` is set first."""
+    """Await `work` and ask the service manager for more time. Return None if `stop` is set first."""
     settled, result = asyncio.Event(), None
 
     async def finish() -> None:
@@ -264,7 +264,7 @@ async def unless_stopped(
 
 
 async def _ask_for_time(service: ServiceManager, clock: Clock) -> None:
-    """While Slack can't be reached the start takes long but has not failed."""
+    """Ask the service manager for more time: while Slack can't be reached, the start has not failed."""
     while True:
         service.status("waiting for Slack")
         service.extend_timeout(_START_EXTENSION)
@@ -273,7 +273,7 @@ async def _ask_for_time(service: ServiceManager, clock: Clock) -> None:
 
 @contextmanager
 def stop_on_signals(stop: asyncio.Event) -> Iterator[None]:
-    """The first SIGTERM or SIGINT sets `stop`; a second one cancels the body, and the cancellation ends here."""
+    """Set `stop` at the first SIGTERM or SIGINT. A second one cancels the body, and the cancellation ends here."""
     loop, main, cut = asyncio.get_running_loop(), asyncio.current_task(), False
     assert main is not None  # a running loop's coroutine is a task's
 
@@ -304,10 +304,10 @@ _NO_TIME: Final = (ClientError, TimeoutError, ValueError, KeyError, TypeError, S
 
 @asynccontextmanager
 async def clock_of(settings: Settings) -> AsyncIterator[Clock]:
-    """The machine's clock; with `SOUL_REHEARSAL_CLOCK` one that is moved forward with the local workspace's.
+    """Yield the machine's clock, or with `SOUL_REHEARSAL_CLOCK` one that follows the local workspace's.
 
-    The workspace keeps its time, so that a daemon that starts again goes on from there. Raises ConfigError where
-    Slack's address isn't on this machine, or is none of a local workspace.
+    The workspace keeps its time: a daemon that starts again continues from there. Raises ConfigError where Slack's
+    address isn't on this machine, or is none of a local workspace.
     """
     if not settings.rehearsal_clock:
         yield SystemClock()
@@ -336,7 +336,7 @@ async def clock_of(settings: Settings) -> AsyncIterator[Clock]:
 
 
 async def clock_at_hand(settings: Settings) -> Clock | None:
-    """The clock of `clock_of` for what ends soon, moved to the time of now; None where no local workspace says it."""
+    """Return the clock of `clock_of` for short commands, moved to the current time. None without a local workspace."""
     url, clock = URL(settings.slack_api_url), WorkspaceClock(SystemClock())
     if is_loopback(url.host or ""):
         with suppress(*_NO_TIME):
@@ -356,7 +356,7 @@ def _headers(settings: Settings) -> dict[str, str]:
 
 
 async def _times(session: ClientSession, url: URL) -> AsyncGenerator[float, None]:
-    """The time of the workspace (seconds since the epoch), at once and whenever it was moved. Raises `_NO_TIME`."""
+    """Yield the workspace's time (seconds since the epoch), at once and after each move. Raises `_NO_TIME`."""
     async with session.get(url) as response:
         response.raise_for_status()
         async for line in response.content:
@@ -365,7 +365,7 @@ async def _times(session: ClientSession, url: URL) -> AsyncGenerator[float, None
 
 
 async def _follow(session: ClientSession, url: URL, clock: WorkspaceClock, known: asyncio.Event) -> None:
-    """Move the clock forward whenever the workspace's is ahead of it; a connection that ends is made again."""
+    """Move the clock forward whenever the workspace's is ahead. Reconnect when the connection ends."""
     while True:
         with suppress(*_NO_TIME):
             async for now in _times(session, url):

@@ -1,4 +1,4 @@
-"""Which models speak and think: a soul's own, the settings', or in the first minute one found on this machine."""
+"""The composition of models, telemetry sinks and embeddings for a daemon."""
 
 import asyncio
 import sys
@@ -35,7 +35,7 @@ _ADD_KEY = "Set ANTHROPIC_API_KEY=… in .env and start again."
 
 
 def with_models_of(settings: Settings, soul: Soul) -> Settings:
-    """The settings with the models named in `soul.toml` in place of the configured ones. Raises ConfigError."""
+    """Return the settings with the models named in `soul.toml`. Raises ConfigError."""
     own = {
         "persona_model": soul.models.persona,
         "thinking_model": soul.models.thinking,
@@ -49,7 +49,7 @@ def with_models_of(settings: Settings, soul: Soul) -> Settings:
 
 
 def require_known(steps: Iterable[str], known: Collection[str]) -> None:
-    """Raises ConfigError for a name that is no cognitive step, with those that there are."""
+    """Raise ConfigError, naming the cognitive steps, for a name that is none of them."""
     for step in steps:
         if step.strip() not in known:
             hint = f"correct SOUL_STEP_MODELS or [models.steps] in soul.toml; there are {', '.join(known)}"
@@ -57,10 +57,10 @@ def require_known(steps: Iterable[str], known: Collection[str]) -> None:
 
 
 async def first_mind(settings: Settings, souls: Sequence[Soul], *, may_speak: bool) -> tuple[Settings, str]:
-    """The settings with which the souls are to speak, and a line that says who speaks; the first soul is the main one.
+    """Return the settings for the souls' models, and a line about the speaking model; the first soul is the main one.
 
-    Where one of them has neither a model nor a key, a model server on this machine is looked for. Its model speaks only
-    where `may_speak`: the words of a whole workspace go to no program that nobody named. Raises ConfigError.
+    If one of them has neither a model nor a key, a model server on this machine is searched. Its model speaks only with
+    `may_speak`: the words of a whole workspace go to no program that is not named. Raises ConfigError.
     """
     if not any(_is_mute(settings, soul) for soul in souls):
         return settings, _line(settings, souls[0])
@@ -92,7 +92,7 @@ def _line(settings: Settings, soul: Soul) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sinks:
-    """`emit` reaches all of them."""
+    """The sinks of a running daemon. `emit` reaches all of them."""
 
     emit: Emit
     metrics: Metrics
@@ -101,7 +101,7 @@ class Sinks:
 
 @asynccontextmanager
 async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
-    """Log lines on stderr at the configured level, those of the standard library's logging among them."""
+    """Write log lines to stderr at the configured level, including the standard library's logging."""
     journal = ServiceEnvironment.read(environment()).journal_stream
     telemetry = Telemetry(settings.effective_log_level, sys.stderr, settings.secrets, SystemClock(), journal)
     undo = telemetry.install()
@@ -113,13 +113,13 @@ async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
 
 @asynccontextmanager
 async def sinks_of(settings: Settings) -> AsyncIterator[Sinks]:
-    """All sinks of a running daemon; what waits to be sent goes out at the end."""
+    """Open all sinks of a running daemon. Pending traces are sent at the end."""
     async with AsyncExitStack() as stack:
         telemetry = await stack.enter_async_context(telemetry_of(settings))
         metrics, troubles = Metrics(), Troubles(SystemClock())
         sinks: list[Emit] = [telemetry, metrics, troubles]
         if settings.otlp_url:
-            from daemon.core.telemetry.traces import open_traces  # OpenTelemetry is heavy, and most do without
+            from daemon.core.telemetry.traces import open_traces  # OpenTelemetry is heavy, and rarely used
 
             secret = settings.otlp_headers
             headers = secret.get_secret_value() if secret else ""
@@ -134,7 +134,7 @@ _PATIENCE_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Meanings:
-    """What searches by meaning; neither is there with `SOUL_EMBEDDER=none`. `keep` runs as long as the daemon."""
+    """The parts of search by meaning. Both are None with `SOUL_EMBEDDER=none`. `keep` runs as long as the daemon."""
 
     embedder: Embedder | None
     index: VectorIndex | None
@@ -150,12 +150,12 @@ class Meanings:
 
 
 def labels_of(settings: Settings, meanings: Meanings) -> Labels:
-    """What says what a percept is about: by the embedder on this machine alone, so that it costs no call."""
+    """Build the labels of percepts. They use only the embedder on this machine, and cost no call."""
     return Labels(meanings.embedder if settings.embedder == "local" else None)
 
 
 def build_meanings(settings: Settings, database: Database, clock: Clock, emit: Emit, stack: AsyncExitStack) -> Meanings:
-    """The embedder of the settings and an index beside memory.db, closed with the stack. Raises ConfigError."""
+    """Build the embedder of the settings and an index next to memory.db, closed with the stack. Raises ConfigError."""
     embedder = build_embedder(settings)
     if embedder is None:
         return Meanings(None, None, partial(do_without, database, settings.index_folder, clock))

@@ -1,4 +1,4 @@
-"""Counts the calls of other endpoints than the models': embeddings, speech (both under the cap), and recordings."""
+"""Accounting of calls to endpoints besides the models': embeddings, speech and recordings; and a soul's lanes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -61,7 +61,7 @@ _NOBODY: Final = Charge("")
 
 @dataclass(frozen=True, slots=True)
 class SideEndpoint:
-    """Where calls of a step go: `model` is a prefixed id, `priced` where it is known what a text costs there."""
+    """The endpoint of a step. `model` is a prefixed id; `priced`: the price of a text is known there."""
 
     step: str
     model: str
@@ -69,9 +69,9 @@ class SideEndpoint:
 
 
 def endpoint_of(step: str, url: str, model: str, *, by_text: bool) -> SideEndpoint | None:
-    """The endpoint of a step; None for one on this machine, which costs nothing. Only OpenAI's has a known price.
+    """Return the endpoint of a step. None on this machine, where calls are free. Only OpenAI's has a known price.
 
-    `by_text`: a call costs what its text costs.
+    `by_text`: the price depends on the text.
     """
     host = urlsplit(url).hostname or ""
     if is_loopback(host):
@@ -81,7 +81,7 @@ def endpoint_of(step: str, url: str, model: str, *, by_text: bool) -> SideEndpoi
 
 
 class SideCalls:
-    """Pays for calls in the name of the main soul; `till` has its cap alone, `price` says what texts cost."""
+    """The payment of calls in the main soul's name, under its cap alone. `price` returns the cost of texts."""
 
     def __init__(self, till: Till, clock: Clock, price: Callable[[str, Sequence[str]], Cost]) -> None:
         self._till = till
@@ -89,7 +89,7 @@ class SideCalls:
         self._price = price
 
     async def paid(self, to: SideEndpoint, texts: Sequence[str], call: Callable[[], Awaitable[T]]) -> T:
-        """What a call gives; it is counted however it ends. Raises ModelUnavailable where the cap leaves no room."""
+        """Return the result of a call, and count it in any case. Raises ModelUnavailable over the cap."""
         if to.priced:
             await asyncio.to_thread(load)
         reservation = await self._reserve(to, texts) if to.priced else ""
@@ -121,7 +121,7 @@ class SideCalls:
             raise ModelUnavailable(error.message, hint=error.hint) from error
 
     async def _count(self, call: LLMCall, reservation: str) -> None:
-        with suppress(StoreError):  # what is reserved is settled with the next one, or when it is forgotten
+        with suppress(StoreError):  # the reservation is settled with the next one, or when it is forgotten
             await self._till.count(call, _NOBODY, reservation)
 
 
@@ -142,12 +142,12 @@ def _call(to: SideEndpoint, times: tuple[int, int], outcome: str, tokens: int, c
 
 
 def side_calls(settings: Settings, database: Database, clock: Clock, emit: Emit) -> SideCalls:
-    """What pays for embeddings and transcriptions, under the settings' cap for each soul."""
+    """Build the payment of embeddings and transcriptions, under the settings' cap for each soul."""
     return SideCalls(_till(settings, database, clock, emit, most=most_of), clock, _by_tokens)
 
 
 def paid_speech(settings: Settings, database: Database, clock: Clock, emit: Emit) -> PaySpeech | None:
-    """What pays for texts read aloud, under the same cap; None where that costs nothing."""
+    """Build the payment of texts read aloud, under the same cap. None where that costs nothing."""
     to = endpoint_of("speak", settings.tts_url, settings.tts_model, by_text=True)
     if to is None or not settings.tts_url:
         return None
@@ -176,7 +176,7 @@ def _most_of_speech(prompt: Prompt) -> Cost:
 
 @dataclass(frozen=True, slots=True)
 class PaidEmbedder:
-    """An embedder whose calls are counted; implements `Embedder`."""
+    """An embedder whose calls are counted. Implements `Embedder`."""
 
     inner: Embedder
     calls: SideCalls
@@ -199,7 +199,7 @@ class PaidEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class CountedTranscriber:
-    """A transcriber whose calls are counted; what one costs is told by no token, so that it is of unknown price."""
+    """A transcriber whose calls are counted. Their price is unknown: no response reports tokens."""
 
     inner: Transcriber
     calls: SideCalls
@@ -212,13 +212,12 @@ class CountedTranscriber:
         await self.inner.aclose()
 
 
-_TO_TELL = 0.05  # of the deadline: an apology has to be out in time, too
+_TO_TELL = 0.05  # of the deadline: an apology must be out in time, too
 
 
 def build_lanes(
     settings: Settings, store: Store, services: CycleServices, interrupts: Interrupts, bell: Bell
 ) -> tuple[tuple[AnyLane, ...], Scheduler]:
-    """The lanes and the scheduler of one soul; `store` and `services` are that soul's."""
     clock, emit, alarm, asks = services.clock, services.emit, Bell(), services.asking
     slots, deadline = Slots(settings.max_cycles, clock), (1 - _TO_TELL) * settings.deadline
 
@@ -253,14 +252,13 @@ def build_lanes(
 
 
 def thinks_by_itself(services: CycleServices) -> bool:
-    """Whether a soul thinks unasked, as the settings and its own file say now."""
     return services.tick_budget(services.soul()) is not None
 
 
 def build_consolidator(
     settings: Settings, store: Store, services: CycleServices, interrupts: Interrupts, on_due: Callable[[], None]
 ) -> Consolidator:
-    """The consolidation of one soul; `on_due` is called when there are jobs to do."""
+    """Build the consolidation of one soul. `on_due` is called when there are jobs to do."""
     runner = JobRunner(services, store.jobs, SUBPROCESSES, interrupts)
 
     async def learn() -> bool:

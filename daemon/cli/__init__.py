@@ -10,7 +10,7 @@ from contextlib import suppress
 
 
 def main() -> None:
-    """Run the command that the arguments name and exit with its code; only the owner may read the files it makes."""
+    """Run the command of the arguments and exit with its code. New files are readable by the owner alone."""
     os.umask(0o077)
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "1"  # noqa: TID251  # else it reads the metadata of every package
     gc.set_threshold(50_000, 20, 100)
@@ -32,6 +32,6 @@ def _leave(code: int) -> None:
     """End the process at once: Python aborts (SIGABRT) if a thread is in native code while the interpreter is freed."""
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # nobody reads it any more, or the disk is full
+        with suppress(OSError):  # the reader is gone, or the disk is full
             stream.flush()
     os._exit(code)

@@ -1,4 +1,4 @@
-"""The table of commands; each is imported only when it is called, so that help is fast."""
+"""The table of commands. Each is imported only when it is called, which makes help fast."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -109,10 +109,7 @@ def _service() -> SettingsPlace | None:
 
 class _Soul(LazyGroup):
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; a failure is printed as two plain lines.
-
-        Where the folder has no settings of its own, a command reads those of the installed service.
-        """
+        """Run a command and print a failure as two plain lines. Without settings here, use the installed service's."""
         with plain_errors(tracebacks=bool(ctx.params["debug"])), settings_from(_service):
             return super().invoke(ctx)
 

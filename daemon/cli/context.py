@@ -1,4 +1,4 @@
-"""`soul context`: the typed state that souls and people share."""
+"""`soul context`: the typed state that souls and people share; and `soul handoff`."""
 
 import asyncio
 import json
@@ -268,7 +268,7 @@ def handoff_command(name: str, soul: str, as_json: bool) -> None:
 
 
 async def _is_there(settings: Settings, channel: str, apps: frozenset[str]) -> bool:
-    """Whether one of the accounts is in a channel; true where Slack can't tell now, or lists only some members."""
+    """Return whether one of the accounts is in a channel; true if Slack can't say now, or lists only some members."""
     if settings.slack_bot_token is None:
         return True
     client = SlackClient(settings, SystemClock(), silent)

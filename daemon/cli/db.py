@@ -1,4 +1,4 @@
-"""`soul db`: migrates, checks, copies and replaces the file memory.db."""
+"""`soul db`: migrate, check, copy and replace the file memory.db."""
 
 import dataclasses
 import tempfile

@@ -1,4 +1,4 @@
-"""`soul doctor`: checks everything the daemon needs and names the fix of each fault."""
+"""`soul doctor`: check everything the daemon needs, and name the fix of each fault."""
 
 import click
 
@@ -59,9 +59,9 @@ def doctor_command(context: click.Context, as_json: bool, offline: bool) -> None
 
 
 def failing_checks(settings: Settings) -> tuple[str, ...]:
-    """The names of the checks that fail while a daemon runs with these settings: those that are quick, and offline.
+    """Return the names of the quick offline checks that fail while a daemon runs with these settings.
 
-    What daemons see by themselves is left to them: the disk, Slack, memory.db.
+    Daemons watch the disk, Slack and memory.db themselves.
     """
     found = [
         *data_folder(settings),
@@ -76,7 +76,7 @@ def failing_checks(settings: Settings) -> tuple[str, ...]:
 
 
 def examine(*, offline: bool) -> list[Finding]:
-    """All findings, in the order in which the daemon needs the things; free of secrets."""
+    """Return all findings, in the order in which the daemon needs the things. They hold no secrets."""
     settings, findings = settings_in_force()
     findings[:0] = [python_version(), start_files(), namesake()]
     if settings is None:

@@ -110,7 +110,7 @@ def _require_soul(settings: Settings, name: str) -> None:
 
 
 def _room_named(settings: Settings, name: str) -> str:
-    """The id of a channel that the app is in. Raises StoreError, ChannelError."""
+    """Return the id of a channel that the app is in. Raises StoreError, ChannelError."""
     from daemon.channels.slack.api import SlackClient  # heavy, and needed for names alone
     from daemon.channels.slack.history import read_items
 

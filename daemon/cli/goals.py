@@ -1,4 +1,4 @@
-"""`soul mind goals`: what a soul means to do; an admin adds a goal, or closes one."""
+"""`soul mind goals`: a soul's goals; an admin adds or closes one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -41,7 +41,7 @@ _GOALS: Final = RowListing[ListedGoal](
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What the options of a list ask for."""
+    """The options of a list."""
 
     conversation: str
     soul: str
@@ -52,7 +52,7 @@ class _Look:
 
 
 def _look_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a list, of `soul mind goals` and `soul mind goals list`; the command gets a `_Look`."""
+    """Add the options of `soul mind goals` and `soul mind goals list`. The command gets a `_Look`."""
 
     @wraps(function)
     def with_look(*given: object, **asked: Any) -> object:  # noqa: ANN401 - options of click
@@ -152,7 +152,7 @@ def add(*, conversation: str, text: str, priority: float, due: str, behalf: str,
 
 
 def _closing(name: str, state: Literal["done", "abandoned"], help_: str) -> click.Command:
-    """A command that closes goals as `state`."""
+    """Make a command that closes goals as `state`."""
 
     @click.argument("names", metavar="ID...", nargs=-1, required=True)
     @click.option("--soul", "soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
@@ -179,7 +179,7 @@ goals_command.add_command(_closing("drop", "abandoned", "Give goals up."))
 
 
 def _due(text: str, now_ms: int) -> int:
-    """A time in ms, UTC; 0 without one. Raises click.UsageError."""
+    """Return a time in ms, UTC; 0 without one. Raises click.UsageError."""
     if not text:
         return 0
     try:
@@ -189,7 +189,7 @@ def _due(text: str, now_ms: int) -> int:
 
 
 async def _words(database: Database, wanted: WordsWanted, found: Sequence[ListedGoal]) -> WordsShown:
-    """What may be printed of these goals, on record; reasons count as words of their own only where there are any."""
+    """Record and return the words of these goals that may be printed."""
     names = [name for one in found for name in (one.words_of, *([one.reason_of] if one.why else []))]
     return await words_of(database, wanted, "mind goals", names)
 

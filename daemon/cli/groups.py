@@ -1,4 +1,4 @@
-"""Groups of commands that are imported only when they are called, so that help is fast."""
+"""Groups of commands that are imported only when they are called, which makes help fast."""
 
 import gc
 from collections.abc import Iterator, Mapping
@@ -11,14 +11,13 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """A command in a table: its line of help, and its place in `daemon.cli`: `NAME:NAME_command` if none is given."""
+    """A command in a table: its line of help, and its place in `daemon.cli`, by default `NAME:NAME_command`."""
 
     help: str
     place: str = ""
     members: "Mapping[str, Subcommand]" = field(default_factory=dict)
 
     def load(self, name: str) -> click.Command:
-        """Import the command, or make the group of its members."""
         if self.members:
             return LazyGroup(name, help=self.help, sections={"Commands": self.members})
         module, _, attribute = (self.place or name).partition(":")
@@ -44,23 +43,20 @@ class LazyGroup(click.Group):
         self.table = {name: entry for section in sections.values() for name, entry in section.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of the table."""
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
         entry = self.table.get(cmd_name)
         return entry.load(cmd_name) if entry else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List commands without importing them."""
         for heading, section in self.sections.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, entry.help) for name, entry in section.items()])
 
 
 def every_command(group: click.Group, context: click.Context) -> Iterator[tuple[str, str]]:
-    """The path of each command in a group, however deep, and its line of help; hidden ones are left out."""
+    """Yield the path and the line of help of each visible command in a group, however deep."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if command is None or command.hidden:

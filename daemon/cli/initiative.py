@@ -1,4 +1,4 @@
-"""`soul mind initiative`: to whom a soul may write unasked, and when it did."""
+"""`soul mind initiative`: the people and channels to which a soul may write unasked, and the record of it."""
 
 from typing import Final
 
@@ -69,7 +69,7 @@ def _list(soul: str, *, as_json: bool) -> None:
 
 
 def _deciding(name: str, help_: str, *, allows: bool) -> click.Command:
-    """A command that decides about somebody."""
+    """Make a command that decides for a person or a channel."""
 
     @click.argument("who", metavar="WHO")
     @_soul_option

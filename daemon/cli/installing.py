@@ -1,4 +1,4 @@
-"""Reads a service's journal by the program journalctl, one entry after the other."""
+"""The installed service: its systemd unit, installation, control, journal, and settings."""
 
 import datetime as dt
 import json
@@ -29,20 +29,20 @@ _NAME: Final = "soul.service"
 
 
 def user_unit() -> Path:
-    """Where the unit of the person is whose service manager runs the daemon, whether it is there or not."""
+    """Return the path of the user's own unit, which may not exist."""
     variables = environment()
     config = Path(variables.get("XDG_CONFIG_HOME") or Path(variables.get("HOME", "/")) / ".config")
     return config / "systemd/user" / _NAME
 
 
 def installed_units() -> tuple["ServiceUnit", ...]:
-    """The units that are there: a person's, then the server's."""
+    """Return the existing units: a user's, then the server's."""
     here = [path for path in (user_unit(), *SYSTEM_UNITS) if os.access(path, os.R_OK)]
     return tuple(map(ServiceUnit, here))
 
 
 class ServiceUnit:
-    """The lines of a unit and of the files in its `.d` folder; later lines win."""
+    """The lines of a unit and of the files in its `.d` folder. Later lines win."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -71,11 +71,11 @@ class ServiceUnit:
         return Path(self.variables().get("SOUL_HOME") or self.folder)
 
     def last(self, name: str) -> str:
-        """The value that counts of a line that may stand there once."""
+        """Return the effective value of a line that may occur once."""
         return next((value.strip() for key, value in reversed(self._pairs) if key == name), "")
 
     def all(self, *names: str) -> tuple[str, ...]:
-        """The values of lines that may stand there several times; an empty one takes back those before it."""
+        """Return the values of lines that may occur several times. An empty value removes those before it."""
         values: list[str] = []
         for key, value in self._pairs:
             if key in names:
@@ -83,7 +83,7 @@ class ServiceUnit:
         return tuple(values)
 
     def variables(self) -> dict[str, str]:
-        """What `Environment=` and the files of `EnvironmentFile=` set; a file that can't be read sets nothing."""
+        """Return the variables of `Environment=` and `EnvironmentFile=`. An unreadable file sets nothing."""
         found: dict[str, str] = {}
         for line in self.all("Environment"):
             for one in _words(line):
@@ -97,7 +97,7 @@ class ServiceUnit:
         return found
 
     def credentials(self) -> tuple[dict[str, str], tuple[str, ...]]:
-        """The values of its credentials by name, and the names of those that this account may not read."""
+        """Return the values of its credentials by name, and the names of those that this account may not read."""
         values, unread = dict[str, str](), list[str]()
         for line in self.all("LoadCredential"):
             name, _, place = line.partition(":")
@@ -127,7 +127,7 @@ _LONGEST_COMPLAINT: Final = 300
 
 
 def checkout() -> Path:
-    """The folder that holds this program with its scripts. Raises ConfigError where it came as a package alone."""
+    """Return the folder of this program and its scripts. Raises ConfigError if it came as a package alone."""
     folder = Path(daemon.__file__).absolute().parents[1]
     if not (folder / "scripts/install").is_file():
         hint = "clone the repository and run ./scripts/install there, or use the container; see README.md"
@@ -136,7 +136,7 @@ def checkout() -> Path:
 
 
 def install(arguments: Sequence[str], tokens: str) -> str:
-    """Run scripts/install with tokens on its standard input; gives what it says. Raises ConfigError."""
+    """Run scripts/install with tokens on its standard input. Return its output. Raises ConfigError."""
     command = [str(checkout() / "scripts/install"), *arguments, "--tokens", "-"]
     done = _run(command, _INSTALLING_S, given=tokens)
     if done.returncode:
@@ -145,7 +145,7 @@ def install(arguments: Sequence[str], tokens: str) -> str:
 
 
 def control(unit: ServiceUnit, *arguments: str) -> None:
-    """Ask the service manager that runs a unit, e.g. to restart it. Raises ConfigError when it refuses."""
+    """Send a command, e.g. to restart, to the service manager of a unit. Raises ConfigError when it refuses."""
     program = shutil.which("systemctl")
     if program is None:
         raise ConfigError("there is no systemctl on this machine", hint="restart the daemon as you started it")
@@ -156,7 +156,7 @@ def control(unit: ServiceUnit, *arguments: str) -> None:
 
 
 def is_active(unit: ServiceUnit) -> bool:
-    """Whether the service manager says that the service runs; where there is none it doesn't."""
+    """Return true if the service manager reports that the service runs. False without a service manager."""
     program = shutil.which("systemctl")
     if program is None:
         return False
@@ -182,7 +182,7 @@ _WAIT_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """A line of the log: when (ms), how severe, and its text; `fields` are the pairs of an event."""
+    """A line of the log: its time (ms), severity and text. `fields` are the pairs of an event."""
 
     at_ms: int
     severity: Severity
@@ -190,16 +190,15 @@ class LogEntry:
     fields: dict[str, str]
 
     def __str__(self) -> str:
-        """The form that the log has on a terminal."""
         moment = dt.datetime.fromtimestamp(self.at_ms / 1000, dt.UTC).isoformat(timespec="milliseconds")
         return f"{moment.removesuffix('+00:00')}Z {self.severity.name.lower()} {self.text}"
 
 
 @contextmanager
 def journal_of(unit: ServiceUnit, since_ms: int, *, follow: bool) -> Iterator[Iterator[LogEntry]]:
-    """The entries of a service's log since a time, oldest first; with `follow` also those to come.
+    """Yield the entries of a service's log since a time, oldest first. With `follow` also those to come.
 
-    Raises ConfigError where there is no journalctl, and when it may not be read.
+    Raises ConfigError if there is no journalctl, and if the journal may not be read.
     """
     program = shutil.which("journalctl")
     if program is None:
@@ -223,7 +222,7 @@ def journal_of(unit: ServiceUnit, since_ms: int, *, follow: bool) -> Iterator[It
         if reader.wait(_WAIT_S):
             raise ConfigError(f"journalctl: {complaint[:_LONGEST_COMPLAINT]}", hint=f"sudo {unit.program} logs")
     finally:
-        reader.stdout.close()  # what still writes ends by that, also where it may not be signalled
+        reader.stdout.close()  # what still writes ends by that, even if it may not be signalled
         reader.stderr.close()
         _end(reader)
 
@@ -249,12 +248,12 @@ def _entries(lines: Iterator[str]) -> Iterator[LogEntry]:
 
 
 def _text(message: object) -> str:
-    """A message; the journal gives bytes as numbers where they are no plain text."""
+    """Decode a message: the journal gives bytes as numbers if they are no plain text."""
     return bytes(message).decode("utf-8", "replace") if isinstance(message, list) else str(message)
 
 
 def fields_in(line: str) -> dict[str, str]:
-    """The `key=value` pairs of an event's line; empty for a line of any other kind."""
+    """Return the `key=value` pairs of an event's line. Empty for any other line."""
     found, rest = dict[str, str](), line
     while rest:
         name, equals, rest = rest.partition("=")
@@ -278,9 +277,9 @@ def _value(text: str) -> tuple[str, str]:
 
 
 def service_here() -> ServiceUnit | None:
-    """The installed service that a command in this folder is about; None where the folder or SOUL_HOME is its own.
+    """Return the installed service for a command in this folder. None if the folder or SOUL_HOME has its own data.
 
-    Raises ConfigError where there are two.
+    Raises ConfigError if there are two.
     """
     variables, here = environment(), Path.cwd()
     if "CREDENTIALS_DIRECTORY" in variables:
@@ -299,10 +298,10 @@ def service_here() -> ServiceUnit | None:
 
 
 def place_of_service() -> SettingsPlace | None:
-    """The settings of the service that a command is about, which is said on stderr; None without one.
+    """Return the settings of the command's service, named on stderr; None without one.
 
-    The superuser becomes the service's account, so that no file of the service ends up as root's. Raises ConfigError
-    where there are two services, and where this account may not read the data.
+    Root becomes the service's account: no file of the service ends up as root's. Raises ConfigError if there are two
+    services, and if this account may not read the data.
     """
     unit = service_here()
     if unit is None:
@@ -319,7 +318,6 @@ def place_of_service() -> SettingsPlace | None:
 
 
 def not_allowed(unit: ServiceUnit, command: str) -> ConfigError:
-    """The error for an account that may not act on a service."""
     return ConfigError(
         f"the service in {unit.path} has its data in {unit.data}, which the account {unit.account} alone may read",
         hint=f"sudo {unit.program} {command or '…'}",
@@ -331,7 +329,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _become(account: str) -> None:
-    """Take over an account's rights for good. Raises ConfigError where there is no such account."""
+    """Take over an account's rights for good. Raises ConfigError if there is no such account."""
     try:
         found = pwd.getpwnam(account)
     except KeyError:

@@ -1,4 +1,4 @@
-"""`soul sessions keys`: the keys with which people's sessions of Claude Code report to the daemon."""
+"""`soul sessions keys` and `hooks`: the keys with which users' Claude Code sessions report to the daemon."""
 
 import json
 import subprocess
@@ -67,7 +67,7 @@ def add(person: str | None, visibility: str, remember: bool, direct: bool, as_js
     It ends when it is revoked, and while the gate does not let its person in. People get one without you, too: by the
     plugin's command `/soul:pair`.
     """
-    if person == "":  # as of a variable of the shell that is not set: that is no wish for a key of the admin's
+    if person == "":  # such as an unset variable of the shell: that does not ask for a key of the admin's
         raise StoreError("--person names nobody", hint="name them, as U012ABC, or leave --person out for your own")
     stored, text = _with_keys(
         lambda admin: admin.add(person or "", Visibility(visibility), remember=remember, direct=direct)
@@ -130,7 +130,7 @@ def hooks_command() -> None:
 
 
 def script_path() -> Path:
-    """The hook script of the checkout, or of the installed package. Raises ConfigError."""
+    """Return the hook script of the checkout, or of the installed package. Raises ConfigError."""
     beside = Path(__file__).resolve().parents[2] / "hooks" / SCRIPT
     if beside.is_file():
         return beside
@@ -145,7 +145,7 @@ def script_path() -> Path:
 
 
 def _asked_of_script() -> dict[str, object]:
-    """What the hook script says of its settings and of what waits. Raises ConfigError."""
+    """Return the hook script's report on its settings and waiting events. Raises ConfigError."""
     try:
         done = subprocess.run(  # noqa: S603 - our own script
             [sys.executable, "-I", "-S", str(script_path()), "--status"],

@@ -1,4 +1,4 @@
-"""One declaration of what a command prints: its table, and the keys of its JSON, which its help names."""
+"""Output of commands as tables or JSON, access to memory.db, and the words that may be printed."""
 
 import asyncio
 import inspect
@@ -36,17 +36,16 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def say(text: str = "") -> None:
-    """Print a line."""
     click.echo(printable(text))
 
 
 def say_json(value: object) -> None:
-    """Print a value as JSON, in ASCII with escapes; dataclasses become objects with their fields as keys."""
+    """Print a value as JSON, in ASCII with escapes. Dataclasses become objects with their fields as keys."""
     click.echo(json.dumps(value, default=_as_json, indent=2))
 
 
 def show_row(values: Mapping[str, object], *, as_json: bool) -> None:
-    """Print one row as JSON, or as its fields and then its `body`."""
+    """Print a row as JSON, or as its fields and then its `body`."""
     if as_json:
         say_json(values)
         return
@@ -55,7 +54,7 @@ def show_row(values: Mapping[str, object], *, as_json: bool) -> None:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print columns, each as wide as its widest cell; a cell is one line."""
+    """Print columns, each as wide as its widest cell. A cell is one line."""
     cells = [list(header), *([one_line(printable(cell)) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     for row in cells:
@@ -63,7 +62,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def facts(values: Mapping[str, object]) -> None:
-    """Print one name and value per line; empty values are left out."""
+    """Print one name and value per line. Empty values are left out."""
     shown = {name: value for name, value in values.items() if value not in (None, "")}
     width = max(map(len, shown), default=0)
     for name, value in shown.items():
@@ -71,7 +70,7 @@ def facts(values: Mapping[str, object]) -> None:
 
 
 def age(now_ms: int, then_ms: int) -> str:
-    """Time since then in the largest unit that fits: `3 min`."""
+    """Return the time since then in the largest unit that fits: `3 min`."""
     seconds = max(0, now_ms - then_ms) // 1000
     return next((f"{seconds // size} {unit}" for size, unit in _UNITS if seconds >= size), "0 s")
 
@@ -88,17 +87,16 @@ Keys = type | Sequence[str]
 """The keys of an object: their names, or the dataclass that has fields of these names."""
 
 Column = str | tuple[str, str | Callable[[Any, int], object]]
-"""A field, under its name; or a heading, and the field (`fact.id` in a field) or a function of the row and the time."""
+"""A field, named in the heading; or a heading with a field (such as `fact.id`) or a function of row and time."""
 
 
 def names_of(keys: Keys, without: Collection[str] = ()) -> tuple[str, ...]:
-    """The names that keys stand for."""
     found = [one.name for one in fields(keys)] if isinstance(keys, type) else keys
     return tuple(name for name in found if name not in without)
 
 
 def json_of(keys: Keys, without: Collection[str] = ()) -> Callable[[Function], Function]:
-    """`--json`, with a line of help that names the keys of the object, or of each of the objects, that it prints."""
+    """Add `--json`, with a line of help that names the keys of the printed objects."""
 
     def decorate(function: Function) -> Function:
         named = f"JSON keys: {', '.join(names_of(keys, without))}."
@@ -110,7 +108,7 @@ def json_of(keys: Keys, without: Collection[str] = ()) -> Callable[[Function], F
 
 
 class RowListing(Generic[Row]):
-    """The rows that a command lists; `nothing` is said in place of a table without rows."""
+    """The output of a list command. `nothing` is printed in place of an empty table."""
 
     def __init__(self, keys: Keys, *columns: Column, without: Collection[str] = (), nothing: str = "") -> None:
         self._columns = [(one.upper(), one) if isinstance(one, str) else one for one in columns]
@@ -126,9 +124,9 @@ class RowListing(Generic[Row]):
         more: Sequence[tuple[str, Callable[[Row, int], object]]] = (),
         now_ms: int | None = None,
     ) -> bool:
-        """Print rows as JSON, each as `plain` makes it, or as a table; tells whether it was the table.
+        """Print rows as JSON, each as `plain` makes it, or as a table. Return true for the table.
 
-        `more` are columns that depend on what may be shown; `now_ms` is the time of ages, the machine's unless given.
+        `more` are columns that depend on what may be shown. `now_ms` is the time for ages, by default the machine's.
         """
         if as_json:
             say_json([plain(row) for row in rows] if plain is not None else rows)
@@ -142,24 +140,23 @@ class RowListing(Generic[Row]):
         return True
 
     def cells(self, row: Row, now: int) -> list[str]:
-        """The cells of a row at a time in ms."""
         return [str(attrgetter(cell)(row) if isinstance(cell, str) else cell(row, now)) for _, cell in self._columns]
 
 
 def ago(field: str, heading: str = "AGE", *, never: str = "-") -> Column:
-    """The age of the time in a field, or `never` where it has none."""
+    """Make a column with the age of the time in a field, or `never` if it has none."""
     return heading, lambda row, now: never if (then := attrgetter(field)(row)) is None else age(now, then)
 
 
 def at(field: str, heading: str) -> Column:
-    """The time in a field, in UTC; empty where it has none."""
+    """Make a column with the time in a field, in UTC; empty if it has none."""
     return heading, lambda row, _: moment(then) if (then := attrgetter(field)(row)) else ""
 
 
 def daemons_clock(settings: Settings) -> Clock:
-    """The machine's clock; in a rehearsal (`SOUL_REHEARSAL_CLOCK`) that of the local workspace, if it can be reached.
+    """Return the machine's clock, in a rehearsal (`SOUL_REHEARSAL_CLOCK`) the local workspace's if it can be reached.
 
-    Outside of a rehearsal nothing is asked over the network. Not to be called while an event loop runs.
+    Outside of a rehearsal the network is not used. Do not call this while an event loop runs.
     """
     if not settings.rehearsal_clock:
         return SystemClock()
@@ -177,7 +174,7 @@ T = TypeVar("T")
 
 
 def existing_database(settings: Settings) -> Path:
-    """Path of memory.db. Raises StoreError when there is none."""
+    """Return the path of memory.db. Raises StoreError when there is none."""
     path = settings.database_path.absolute()
     if not path.exists():
         hint = f"start the daemon with `{settings_place().start}`, or set SOUL_HOME to its data folder"
@@ -186,10 +183,7 @@ def existing_database(settings: Settings) -> Path:
 
 
 def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do some work on memory.db.
-
-    Raises StoreError, and SchemaMismatch when it has to be migrated first.
-    """
+    """Do some work on memory.db. || Raises StoreError, and SchemaMismatch when it has to be migrated first."""
     path = existing_database(settings)
 
     async def opened() -> T:
@@ -217,7 +211,6 @@ def with_agenda(work: Callable[[Agenda], Awaitable[T]], clock: Clock | None = No
 
 
 def os_user() -> str:
-    """The operating system's name for the user who runs the command."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -228,7 +221,7 @@ _SLOW_S: Final = 10.0  # a command waits for the embedder to be loaded
 
 
 def meaning_of(settings: Settings, stack: AsyncExitStack) -> Meaning:
-    """The search by meaning, closed with the stack: vectors are scanned, since a daemon alone opens Chroma."""
+    """Return the search by meaning, closed with the stack. Vectors are scanned: only a daemon opens Chroma."""
     embedder = build_embedder(settings)
     if embedder is None:
         return Meaning(None, None)
@@ -239,17 +232,17 @@ def meaning_of(settings: Settings, stack: AsyncExitStack) -> Meaning:
 
 
 def silent(_event: str, /, **_fields: object) -> None:
-    """A command's own work is not logged."""
+    """Drop an event: a command's own work is not logged."""
 
 
 def souls_that_nod(settings: Settings) -> tuple[str, ...]:
-    """The display names of those souls of the settings that may nod; one that can't be read counts as none."""
+    """Return the display names of the configured souls that may nod. An unreadable soul counts as none."""
     found = (_soul(settings, name) for name in (settings.name, *settings.souls))
     return tuple(one.display_name for one in found if one is not None and one.mind == "cycle" and one.presence.nod)
 
 
 def called_in(settings: Settings) -> dict[str, str]:
-    """The names that people see of the souls of the settings; that of its folder where one can't be read."""
+    """Return the shown names of the configured souls. An unreadable soul has its folder's name."""
     found = {name: _soul(settings, name) for name in (settings.name, *settings.souls)}
     return {name: name if one is None else one.display_name for name, one in found.items()}
 
@@ -263,7 +256,7 @@ def _soul(settings: Settings, name: str) -> Soul | None:
 
 @dataclass(frozen=True, slots=True)
 class WordsWanted:
-    """Whether words are asked for, and those that were not said to the whole workspace, too."""
+    """The request for words, and for those that were not said to the whole workspace."""
 
     words: bool
     private: bool
@@ -271,18 +264,18 @@ class WordsWanted:
 
 @dataclass(frozen=True, slots=True)
 class WordsShown:
-    """What may be printed: the ids whose words were asked for and recorded, and how many other texts there are."""
+    """The ids whose words may be printed, which was recorded, and the numbers of other texts."""
 
     ids: frozenset[str]
     private: int
     other: int
 
     def of(self, name: str, text: str) -> str:
-        """The text of an id, or an empty one where it may not be shown."""
+        """Return the text of an id, or an empty one if it may not be shown."""
         return text if name in self.ids else ""
 
     def say_what_is_missing(self) -> None:
-        """Print what was left out, and which option shows it."""
+        """Print what was left out, and the option that shows it."""
         if self.other:
             say(f"{_texts(self.other)} not shown: add --words, which is recorded and told to the people.")
         if self.private:
@@ -290,7 +283,7 @@ class WordsShown:
 
 
 def words_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--words` and `--private`, which the command gets as `wanted`, a `WordsWanted`."""
+    """Add `--words` and `--private`, which the command gets as `wanted`, a `WordsWanted`."""
 
     @wraps(function)
     def command(*, words: bool, private: bool, **given: object) -> object:
@@ -306,9 +299,9 @@ def words_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 async def words_of(database: Database, wanted: WordsWanted, command: str, ids: Collection[str]) -> WordsShown:
-    """Record that a command shows the words of these turns, records and passages, and give those that it may show.
+    """Record that a command shows the words of these turns, records and passages. Return those that it may show.
 
-    To be called once, with the id of each text, one that several texts have as often; `command` is its name, as
+    Call this once, with one id per text, repeated if several texts share it. `command` is the command's name, such as
     `memory why`. Raises StoreError.
     """
     found = await database.read(partial(worded, ids=tuple(ids)))

@@ -54,7 +54,7 @@ def _print(entries: Iterable[LogEntry], redact: Redactor) -> None:
 
 
 def _wanted(settings: Settings, trace: str, person: str, since_ms: int) -> Wanted:
-    """Which lines are asked for. Raises StoreError for an unknown person, and for a name of several."""
+    """Return the filter for the requested lines. Raises StoreError for an unknown person, and for an ambiguous name."""
     tests = list[Wanted]()
     if trace:
         tests.append(lambda entry: entry.fields.get("trace", "").startswith(trace))

@@ -1,4 +1,4 @@
-"""`soul mcp`: the tools of `POST /mcp` over stdio, for clients that start a program; each call asks the daemon."""
+"""`soul mcp`: the tools of `POST /mcp` over stdio, for clients that start a program. Each call asks the daemon."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def mcp_command() -> None:
 
 @dataclass(frozen=True, slots=True)
 class DaemonPlace:
-    """Where the daemon is, and the key for it; `fault` says why it can't be asked."""
+    """The address of the daemon, and the key for it. `fault` says why it can't be asked."""
 
     url: str
     key: str = field(repr=False)
@@ -49,9 +49,9 @@ class DaemonPlace:
 
 
 def place_in(env: Mapping[str, str], path: Path) -> DaemonPlace:
-    """The address and key, both from one place: an address that a repository sets gets no key of the user's file.
+    """Return address and key from one place: an address set by a repository gets no key of the user's file.
 
-    A file that others can read is not used. Over plain http a key goes to this machine alone.
+    A file that other users can read is ignored. Over plain http a key goes to this machine alone.
     """
     url, key = env.get("SOUL_URL", ""), env.get("SOUL_KEY", "")
     if not url and not key:
@@ -72,7 +72,7 @@ def place_in(env: Mapping[str, str], path: Path) -> DaemonPlace:
 
 
 def _kept(path: Path) -> tuple[str, str]:
-    """What the user's own file says; empty where it is no such file, or others can read it."""
+    """Return address and key of the user's own file. Empty if there is none, or if other users can read it."""
     with suppress(OSError, ValueError, RecursionError), path.open(encoding="utf-8") as file:
         if path.stat().st_mode & _OTHERS:
             return "", ""
@@ -93,13 +93,13 @@ async def _serve(place: DaemonPlace) -> None:
 
 
 class Relay:
-    """Passes each call on to the daemon, and says in a sentence why it can't."""
+    """The relay that passes each call on to the daemon, or returns a sentence on why it can't."""
 
     def __init__(self, place: DaemonPlace) -> None:
         self._place = place
 
     async def use(self, name: str, arguments: Mapping[str, object]) -> "ToolAnswer":
-        """What the daemon answers to a call."""
+        """Return the daemon's answer to a call."""
         from daemon.channels.http.mcp import ToolAnswer
 
         if self._place.fault:
@@ -107,7 +107,7 @@ class Relay:
         refusals = list[str]()
         try:
             return await self._ask(name, arguments, refusals)
-        except Exception as error:  # noqa: BLE001 - any failure of the network or the SDK is told to the client
+        except Exception as error:  # noqa: BLE001 - the client gets a sentence on any failure
             return ToolAnswer(refusals[-1] if refusals else _sentence(self._place.url, error), refused=True)
 
     async def _ask(self, name: str, arguments: Mapping[str, object], refusals: list[str]) -> "ToolAnswer":
@@ -127,7 +127,7 @@ class Relay:
                 headers={"Authorization": f"Bearer {self._place.key}", **UNCOMPRESSED},
                 timeout=httpx2.Timeout(_CONNECTING_S, read=_ANSWERING_S),
                 event_hooks={"response": [bound_responses(each_event=True), note]},
-                trust_env=abroad,  # no proxy stands between two programs of one machine
+                trust_env=abroad,  # no proxy lies between two programs of one machine
             ) as http,
             Client(streamable_http_client(f"{self._place.url}/mcp", http_client=http), cache=None) as client,
         ):

@@ -1,4 +1,4 @@
-"""Writes `hooks/tools.json`: what the companion of a session says of the tools while no daemon answers."""
+"""The generator of `hooks/tools.json`: descriptions of the tools for sessions while no daemon answers."""
 
 import json
 import sys
@@ -10,7 +10,6 @@ from daemon.channels.http.mcp_server import INSTRUCTIONS
 
 
 def mcp_reference() -> str:
-    """The whole file."""
     tools = [
         {
             "name": one.name,

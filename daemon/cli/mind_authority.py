@@ -1,4 +1,4 @@
-"""`soul mind authority`: how much each function of a mind may do by itself."""
+"""`soul mind authority`: the levels of a mind's functions."""
 
 from typing import Final
 

@@ -120,12 +120,11 @@ def _audience(text: str) -> str:
 
 
 def values_of(settings: Settings, name: str) -> tuple[str, ...]:
-    """The values of a soul's soul.toml. Raises SoulError where it can't be read."""
+    """Return the values of a soul's soul.toml. Raises SoulError if it can't be read."""
     return load_soul(find_souls_directory(settings.souls_dir, settings.home, name), name).values
 
 
 def values_of_each(settings: Settings, names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """The values of the soul.toml of each of these souls that can be read, by its name."""
     found = dict[str, tuple[str, ...]]()
     for name in names:
         with suppress(SoulError):

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options and error handling that several commands share."""
 
 import math
 import traceback
@@ -24,7 +24,7 @@ _MOST_AT_ONCE = 10_000
 
 
 class _Share(click.FloatRange):
-    """A number from 0 to 1; click lets `nan` into every range."""
+    """A number from 0 to 1: click lets `nan` into every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
         number = float(super().convert(value, param, ctx))
@@ -38,14 +38,14 @@ SHARE: Final = _Share(0, 1)
 
 
 def limit_option(what: str, default: int = 20) -> Callable[[Function], Function]:
-    """`--limit`, the number of rows; `what` names them and their order."""
+    """Add `--limit`, the number of rows. `what` names them and their order."""
     return click.option(
         "--limit", type=click.IntRange(1, 10_000), default=default, show_default=True, help=f"How many {what}."
     )
 
 
 def state_option(what: str, states: Sequence[str], default: str | None = None) -> Callable[[Function], Function]:
-    """`--state`, the only state to list; `what` names the rows."""
+    """Add `--state`, the only state to list. `what` names the rows."""
     return click.option(
         "--state",
         type=click.Choice(states),
@@ -56,7 +56,7 @@ def state_option(what: str, states: Sequence[str], default: str | None = None) -
 
 
 def audience_in(text: str) -> Audience:
-    """The audience that an option names, as `workspace:T123`. Raises ContextRefused."""
+    """Return the audience of an option, such as `workspace:T123`. Raises ContextRefused."""
     try:
         return Audience.parse(text)
     except ValueError as error:
@@ -66,7 +66,7 @@ def audience_in(text: str) -> Audience:
 
 
 def since_when(span: str, now_ms: int) -> int:
-    """The moment (ms, UTC) that `--since` means; 0 for one before all time. Raises click.BadParameter."""
+    """Return the moment (ms, UTC) of `--since`, 0 at least. Raises click.BadParameter."""
     try:
         return max(0, now_ms - span_ms(span))
     except ValueError as error:
@@ -74,7 +74,7 @@ def since_when(span: str, now_ms: int) -> int:
 
 
 def many_options(states: Sequence[str]) -> Callable[[Function], Function]:
-    """`--state` and `--since`, which choose many rows at once instead of naming them."""
+    """Add `--state` and `--since`, which choose many rows at once instead of naming them."""
 
     def both(function: Function) -> Function:
         since = click.option("--since", metavar="SPAN", help="With --state: settled within a span, as 90m, 6h, 2 days.")
@@ -86,7 +86,7 @@ def many_options(states: Sequence[str]) -> Callable[[Function], Function]:
 
 @dataclass(frozen=True, slots=True)
 class Selection(Generic[Name]):
-    """Rows given by name, or (no names) those of a state settled since a time in ms."""
+    """The chosen rows: by name, or (no names) those of a state settled since a time in ms."""
 
     names: tuple[Name, ...]
     state: str | None = None
@@ -94,7 +94,7 @@ class Selection(Generic[Name]):
 
     @classmethod
     def of(cls, names: tuple[Name, ...], state: str | None, since: str | None) -> Self:
-        """What the command line chooses. Raises click.UsageError unless it is names, or a state and a span."""
+        """Read the choice of the command line. Raises click.UsageError unless it is names, or a state and a span."""
         if bool(names) == (state is not None) or (state is None) != (since is None):
             raise click.UsageError("give the rows to retry, or both --state and --since SPAN")
         if since is None:
@@ -111,7 +111,7 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 @contextmanager
 def plain_errors(*, tracebacks: bool) -> Iterator[None]:
-    """Print the body's error as two lines on stderr and exit with its code; Ctrl-C and a closed pipe print nothing."""
+    """Print the body's error as two lines on stderr and exit with its code. Ctrl-C and a closed pipe print nothing."""
     try:
         yield
     except (click.ClickException, click.Abort, click.exceptions.Exit):
@@ -139,7 +139,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def _in_words(error: BaseException) -> list[str]:
-    """What happened and what to do; other libraries' errors by type and place only, since they may quote users."""
+    """Return what happened and what to do. Other libraries' errors show type and place only: they may quote users."""
     from daemon.channels.terminal import printable
 
     if isinstance(error, DaemonError):

@@ -1,4 +1,4 @@
-"""`soul memory passport`: every memory as a file of its own, to be read, moved to another machine and brought back."""
+"""`soul memory passport`: every memory as a file, to read, to move to another machine and to import again."""
 
 from collections.abc import Sequence
 from functools import partial

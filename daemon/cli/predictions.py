@@ -1,4 +1,4 @@
-"""`soul mind predictions`: what a soul expects, and what came of it."""
+"""`soul mind predictions` and `calibration`: a soul's expectations, their outcomes and scores."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -77,7 +77,7 @@ def predictions_command(
 
 
 def plain(one: ListedPrediction, shown: WordsShown) -> Mapping[str, object]:
-    """An expectation as JSON values; the words as far as they may be shown with those of its thought."""
+    """Return an expectation as JSON values, with words only if those of its thought may be shown."""
     values = asdict(one)
     if one.thought in shown.ids:
         return values

@@ -1,4 +1,4 @@
-"""`soul queue inbox`, `outbox`, `jobs` and `feedback`: messages, posts, background work, words on replies."""
+"""`soul queue inbox`, `outbox`, `jobs`, `feedback` and `notes`: messages, posts, background work, ratings, notes."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace

@@ -1,4 +1,4 @@
-"""`soul run`: the daemon itself, until SIGTERM or Ctrl-C."""
+"""`soul run`: the daemon itself, until SIGTERM or Ctrl-C; and `soul chat`."""
 
 import asyncio
 import sys
@@ -68,8 +68,7 @@ def chat_command(person: str | None) -> None:
         asyncio.run(run_chat(settings, channel, say if interactive else _quiet))
 
 
-def _quiet(_: str) -> None:
-    """In a pipe only replies are printed."""
+def _quiet(_: str) -> None: ...
 
 
 @contextmanager
@@ -87,7 +86,7 @@ def _log_to_file(settings: Settings) -> Iterator[None]:
 
 
 def _refuse_second_chat(settings: Settings) -> None:
-    """Raises ConfigError for a second chat: two on one memory.db would take each other's messages."""
+    """Raise ConfigError for a second chat: two on one memory.db would take each other's messages."""
     if not settings.database_path.exists():
         return
     now = SystemClock().now_ms()

@@ -133,7 +133,7 @@ def _rule(one: Intention) -> str:
 
 
 def _due(span: str | None, time: str | None, every: str, now_ms: int) -> int:
-    """The first due time in ms. Raises click.UsageError."""
+    """Return the first due time in ms. Raises click.UsageError."""
     given = span if span is not None else time
     if (span is not None and time is not None) or (given is None and not every):
         raise click.UsageError("give a time: one of --in and --at, or --every for a repeated event")
@@ -146,7 +146,7 @@ def _due(span: str | None, time: str | None, every: str, now_ms: int) -> int:
 
 
 def _require_process(name: str) -> None:
-    """Raises click.BadParameter for an unknown mental process."""
+    """Raise click.BadParameter for an unknown mental process."""
     from daemon.processes import PROCESSES  # slow to import
 
     if name not in PROCESSES:

@@ -118,18 +118,16 @@ def unbind(name: str, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Sessions, and of each how many questions to it are open, and the conversation that is bound to it."""
+    """The sessions, with the number of open questions and the bound conversation of each."""
 
     sessions: Sequence[CodeSession]
     waiting: Mapping[str, int]
     bound: Mapping[str, str]
 
     def shown(self, one: CodeSession) -> dict[str, object]:
-        """A session as JSON."""
         return shown(one, self.waiting.get(one.id, 0), self.bound.get(one.id))
 
     def cells(self, one: CodeSession, now: int) -> tuple[str, ...]:
-        """A session as a row of the table."""
         empty = "-"
         return (
             one.name,
@@ -145,7 +143,6 @@ class _Seen:
 
 
 async def _look(store: SessionStore, database: Database, *, ended: bool) -> _Seen:
-    """The sessions, living ones first."""
     now = SystemClock().now_ms()
     found = [as_found(one, now) for one in await store.all()]
     ordered = sorted((one for one in found if ended or one.living), key=lambda one: not one.living)
@@ -153,7 +150,7 @@ async def _look(store: SessionStore, database: Database, *, ended: bool) -> _See
 
 
 async def _named(store: SessionStore, name: str) -> CodeSession:
-    """The session of this name or id, a living one first. Raises StoreError."""
+    """Return the session of this name or id, a living one first. Raises StoreError."""
     now = SystemClock().now_ms()
     found = [as_found(one, now) for one in await store.all() if name in {one.id, one.name}]
     if not found:

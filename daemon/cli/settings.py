@@ -1,4 +1,4 @@
-"""`soul settings`: every setting, its value and its meaning."""
+"""`soul settings`: every setting with its value and meaning; and shell completion."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -43,7 +43,7 @@ def settings_command(reference: bool, of_soul: bool, as_json: bool) -> None:
 
 
 def as_typed(settings: Settings, name: str) -> str:
-    """A value as an admin types it; a secret as `(secret)`."""
+    """Return a value as an admin types it; a secret as `(secret)`."""
     value = getattr(settings, name)
     if isinstance(value, SecretStr):
         return "(secret)"

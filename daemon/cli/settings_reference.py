@@ -1,4 +1,4 @@
-"""Writes `.env.example`: each setting with its variable, meaning, bounds and default."""
+"""The generator of `.env.example`: each setting with its variable, meaning, bounds and default."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ _HEADER = """\
 
 
 def settings_reference() -> str:
-    """The text of `.env.example`, generated from Settings."""
+    """Return the text of `.env.example`, generated from Settings."""
     parts = [_HEADER]
     for name, field in Settings.model_fields.items():
         if name in SECTIONS:
@@ -56,7 +56,6 @@ def _default(field: FieldInfo) -> str:
 
 
 def _bounds(field: FieldInfo) -> str:
-    """The bounds of a number in parentheses; empty where there are none."""
     bounds = []
     for bound in field.metadata:
         match bound:

@@ -1,4 +1,4 @@
-"""`soul setup`: creates the Slack app, tries its tokens, keeps them, and installs the service."""
+"""`soul setup`: create the Slack app, try its tokens, keep them, and install the service; and `soul upgrade`."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def manifest_command(plain: bool, language: str) -> None:
 
 
 def app_manifest(settings: Settings, *, plain: bool, language: str = "") -> dict[str, object]:
-    """The manifest for the soul that the settings name. Raises SoulError."""
+    """Return the manifest for the configured soul. Raises SoulError."""
     soul = load_soul(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name)
     description = soul.description or f"{soul.display_name}, a teammate with a soul."
     words = soul.words_in(language)
@@ -95,7 +95,7 @@ def setup_command(plain: bool, system: bool, data: str, opens: bool, start: bool
 
 
 def create_link(manifest: str) -> str:
-    """The link that creates the app with a manifest; empty where it would be too long for a link."""
+    """Return the link that creates the app with a manifest. Empty if it would be too long."""
     link = _PAGE + urllib.parse.quote(manifest, safe="")
     return link if len(link) <= _LONGEST_LINK else ""
 
@@ -124,7 +124,7 @@ def _ask(question: str, kind: re.Pattern[str]) -> str:
 
 
 def _given(text: str) -> tuple[str, str]:
-    """Both tokens in a text. Raises ConfigError where one is missing."""
+    """Return both tokens in a text. Raises ConfigError if one is missing."""
     bot, app = _BOT.search(text), _APP.search(text)
     if bot is None or app is None:
         missing = " and ".join(
@@ -138,7 +138,7 @@ def _given(text: str) -> tuple[str, str]:
 
 
 def _try(bot: str, app: str) -> None:
-    """Say whether Slack accepts both tokens, and which scopes are missing. Raises ConfigError if they can't be used."""
+    """Print whether Slack accepts both tokens, and the missing scopes. Raises ConfigError if they can't be used."""
     findings = slack(load_settings(slack_bot_token=bot, slack_app_token=app), offline=False)
     for one in findings:
         say(f"{one.verdict}: {one.found}{f' → {one.fix}' if one.fix else ''}")
@@ -219,7 +219,7 @@ def _go_back(unit: ServiceUnit | None, path: Path) -> None:
 
 @contextmanager
 def _stopped(unit: ServiceUnit | None) -> Iterator[None]:
-    """Nothing of the service runs inside the block; if it ran, it is started after it, unless something failed."""
+    """Stop the service inside the block. If it ran, it is started afterwards, unless something failed."""
     if unit is None or not is_active(unit):
         yield
         return
@@ -234,7 +234,7 @@ def _stopped(unit: ServiceUnit | None) -> Iterator[None]:
 
 
 def _as_it_is(unit: ServiceUnit) -> list[str]:
-    """What scripts/install takes to write the same unit anew. Raises ConfigError where the program is another's."""
+    """Return scripts/install's arguments for the same unit. Raises ConfigError for another program's unit."""
     if unit.program and Path(unit.program).parents[2] != checkout():
         raise ConfigError(
             f"the service in {unit.path} runs the program {unit.program}, not this one",
@@ -244,7 +244,7 @@ def _as_it_is(unit: ServiceUnit) -> list[str]:
 
 
 def _soul(*arguments: str) -> str:
-    """Run another command in a process of its own, which acts as the service's account. Raises StoreError."""
+    """Run another command in a separate process, which acts as the service's account. Raises StoreError."""
     command = [sys.executable, "-m", "daemon", *arguments]
     try:
         done = subprocess.run(  # noqa: S603  # this program, without a shell
@@ -265,7 +265,6 @@ def _soul(*arguments: str) -> str:
 
 
 def _copies(folder: Path) -> list[Path]:
-    """The copies of before upgrades, oldest first."""
     found = [path for path in folder.glob("before-schema-*.db") if _COPY.fullmatch(path.name)]
     return sorted(found, key=lambda path: (_schemas(path), path.name))
 

@@ -25,7 +25,7 @@ Schema = Mapping[str, object]
 
 
 def soul_reference() -> str:
-    """A table for every section of `soul.toml` and one for `mode.toml`: field, meaning, kind, bounds and default."""
+    """Return a table for every section of `soul.toml` and for `mode.toml`: field, meaning, kind, bounds and default."""
     tables: list[tuple[str, type[BaseModel]]] = [("The top of `soul.toml`", Soul), *_sections(), ("`mode.toml`", Mode)]
     return "\n".join([*(_table(heading, shape) for heading, shape in tables), _states(), _words()])
 

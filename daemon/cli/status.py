@@ -1,4 +1,4 @@
-"""`soul status`: running daemons, waiting work, today's costs."""
+"""`soul status` and `soul costs`: running daemons, waiting work, today's costs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,14 +46,14 @@ class MindStatus:
     calibration: Mapping[str, float | int | None]
 
     def in_words(self, now_ms: int) -> str:
-        """One line about it."""
+        """Return one line on the mind's day, goals and expectations."""
         last = "none yet" if self.last_thought_ms is None else f"the last {age(now_ms, self.last_thought_ms)} ago"
         held = f"open goals: {self.goals_open}, open expectations: {self.predictions_open}"
         return f"{self.thoughts_today} today, {last}; {held}"
 
 
 def minds(settings: Settings, now_ms: int, since_ms: int) -> Sequence[MindStatus]:
-    """Each soul of the settings, with its thoughts since a moment; none where their files can't be read.
+    """Return each configured soul's mind, with its thoughts since a moment. Empty if the souls' files can't be read.
 
     `soul doctor` says what is wrong with the files.
     """
@@ -82,7 +82,7 @@ def minds(settings: Settings, now_ms: int, since_ms: int) -> Sequence[MindStatus
 
 
 def _status(soul: Soul, budget: TickBudget | None, found: MindSummary, used: TickUse) -> MindStatus:
-    """The state of one mind; one that doesn't think unasked is asleep."""
+    """Return the state of one mind. A mind that doesn't think unasked is asleep."""
     tempo = "engaged" if found.works else "waiting" if found.ticks_wait else "idle"
     return MindStatus(
         soul=soul.name,
@@ -173,7 +173,7 @@ def status_command(context: click.Context, healthy: bool, as_json: bool) -> None
 
 @dataclass(frozen=True, slots=True)
 class _Cap:
-    """What one soul may spend today, and has spent; `reserved_usd` is what calls under way can cost."""
+    """The cap of one soul today, and its spending. `reserved_usd` is the possible cost of calls in progress."""
 
     soul: str
     cap_usd: float | None
@@ -183,7 +183,7 @@ class _Cap:
 
 
 def _caps(settings: Settings, now: int) -> list[_Cap]:
-    """The souls of the settings; none where their files can't be read, which `soul doctor` says."""
+    """Return the caps of the configured souls. Empty if their files can't be read, which `soul doctor` reports."""
     day = day_at(now, settings.cap_zone).date
     try:
         caps = {soul.name: caps_of(settings, soul).soul for soul in souls_of(settings)}

@@ -1,4 +1,4 @@
-"""`soul mind thoughts`: the stream of thought."""
+"""`soul mind thoughts`, `schema`, `check` and `trace`: the stream of thought."""
 
 import json
 import sys
@@ -133,7 +133,7 @@ def show(name: str, wanted: WordsWanted, as_json: bool) -> None:
 async def followed(
     database: Database, clock: Clock, soul: str, conversation: str, limit: int
 ) -> AsyncIterator[ListedThought]:
-    """The newest thoughts, oldest first, and then each new one, until cancelled. Raises StoreError."""
+    """Yield the newest thoughts, oldest first, and then each new one, until cancelled. Raises StoreError."""
     last = 0
     found = await list_thoughts(database, soul, conversation, limit)
     while True:
@@ -145,7 +145,7 @@ async def followed(
 
 
 def plain(thought: ListedThought, shown: WordsShown) -> dict[str, object]:
-    """A thought as JSON values; the words as far as they may be shown."""
+    """Return a thought as JSON values, with words only if they may be shown."""
     values = asdict(thought)
     values.pop("seq")
     for key in ("input", "output"):
@@ -178,9 +178,9 @@ def _say_words(one: ListedThought, shown: WordsShown) -> None:
 async def soul_and_conversation(
     settings: Settings, database: Database, soul: str, conversation: str
 ) -> tuple[str, str]:
-    """The soul and the conversation's id that two options name; empty is the id where the option is.
+    """Return the soul and the conversation id of two options; the id is empty without a conversation.
 
-    Without a soul it is the one of the conversation, else the one of SOUL_NAME. Raises StoreError.
+    Without a soul it is the conversation's, else that of SOUL_NAME. Raises StoreError.
     """
     await require_soul(settings, database, soul)
     if not conversation:
@@ -190,7 +190,7 @@ async def soul_and_conversation(
 
 
 async def require_soul(settings: Settings, database: Database, name: str) -> None:
-    """Raises StoreError for a soul that is neither hosted here nor ever thought."""
+    """Raise StoreError for a soul that is neither hosted here nor ever thought."""
     known = {settings.name, *settings.souls}
     if not name or name in known or await list_thoughts(database, name, "", 1):
         return
@@ -243,7 +243,7 @@ def _say_verdict(refused: Sequence[Refused], without_name: str, *, as_json: bool
 
 
 def _words_of(file: Path) -> str:
-    """The text of a file. Raises NoThought, and click.ClickException for a file that can't be read."""
+    """Return the text of a file. Raises NoThought, and click.ClickException for a file that can't be read."""
     hint = "name a file with JSON in UTF-8"
     try:
         with click.open_file(str(file), encoding="utf-8") as opened:

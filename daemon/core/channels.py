@@ -1,4 +1,4 @@
-"""The channels of one daemon, and which of them a conversation has."""
+"""The channels of one daemon."""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,18 +10,17 @@ from daemon.core.ports.channel import Channel
 
 
 class Channels:
-    """The channels of a daemon: `main` is the platform's; a conversation names each `further` one as its channel."""
+    """The channels of a daemon: `main` is the platform's. A conversation names each `further` channel by its key."""
 
     def __init__(self, main: Channel, further: Mapping[str, Channel]) -> None:
         self.main = main
         self._further = further
 
     def of(self, conversation: ConversationKey) -> Channel:
-        """The channel of a conversation."""
         return self._further.get(conversation.channel, self.main)
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """Listen on all of them; `ready` is set once each is ready."""
+        """Listen on all channels. Set `ready` once each of them is ready."""
         all_ready = {channel: asyncio.Event() for channel in (*self._further.values(), self.main)}
 
         async def announce() -> None:

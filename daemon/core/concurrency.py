@@ -1,7 +1,4 @@
-"""Runs coroutines beside a body of code and raises their first failure bare; a time limit; a bell that wakes a task.
-
-And a thread for blocking work that may hang.
-"""
+"""Structured concurrency: joined tasks, time limits, blocking work in a thread, a bell that wakes a task."""
 
 import asyncio
 import gc
@@ -22,11 +19,11 @@ _LOW_PRIORITY = 10  # as `nice` counts
 
 @asynccontextmanager
 async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    """Run coroutines while the body runs; they are cancelled when the body ends.
+    """Run coroutines while the body runs, and cancel them when the body ends.
 
-    The first failure is raised bare, not in a group: the body's own, or that of a coroutine, which cancels the body.
-    Later failures during that cancellation become notes on it. Coroutines that fail at the same time are raised as a
-    group, unless all of them raise the same object. A coroutine that returns ends nothing else.
+    The first failure is raised bare, not in a group. A coroutine that fails cancels the body. Later failures during the
+    cancellation become notes on the first. Coroutines that fail at the same time are raised as a group, unless all
+    raise the same object. A coroutine that returns ends nothing else.
     """
     failure: BaseException | None = None
     failed: BaseExceptionGroup[BaseException] | None = None
@@ -42,7 +39,7 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
                     task.cancel()
     except BaseExceptionGroup as raised:
         failed = raised
-    # Raised here, outside the `except`, so that __context__ stays as it is.
+    # Raised here, outside the `except`, to keep __context__ as it is.
     if failed is None:
         if failure is not None:
             raise failure
@@ -57,7 +54,7 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
 
 @asynccontextmanager
 async def at_once() -> AsyncIterator[asyncio.TaskGroup]:
-    """A group of tasks, of which the first failure is raised bare; it cancels the others."""
+    """Open a task group that raises its first failure bare and cancels the other tasks then."""
     try:
         async with asyncio.TaskGroup() as group:
             yield group
@@ -73,7 +70,7 @@ def time_limit(clock: Clock, seconds: float) -> AbstractAsyncContextManager[None
 
 @asynccontextmanager
 async def moving_limit(clock: Clock, end: Callable[[], float]) -> AsyncIterator[None]:
-    """Cancel the body at the time `end()` on `Clock.monotonic`, which may grow meanwhile. Raises TimeoutError then."""
+    """Cancel the body at the time `end()` on `Clock.monotonic`, which may move later. Raises TimeoutError then."""
 
     async def expire() -> None:
         while (left := end() - clock.monotonic()) > 0:
@@ -85,7 +82,7 @@ async def moving_limit(clock: Clock, end: Callable[[], float]) -> AsyncIterator[
 
 
 async def within(limit: Callable[[], AbstractAsyncContextManager[None]], work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a limit, which is spared where the coroutine ends without a wait: a limit takes a task."""
+    """Run a coroutine within a limit. A coroutine that never waits is spared the limit, which costs a task."""
     try:
         waits_for = work.send(None)
     except StopIteration as end:
@@ -108,7 +105,7 @@ def _rest(work: Coroutine[Any, Any, T], waits_for: object) -> Generator[object, 
 
 
 async def set_within(event: asyncio.Event, clock: Clock, seconds: float) -> None:
-    """Wait until an event is set, at most some seconds on the clock. A cancellation at the end of them is not lost."""
+    """Wait until an event is set, at most `seconds` on the clock. A cancellation at the end of them is not lost."""
     waiting = asyncio.ensure_future(event.wait())
     resting = asyncio.ensure_future(clock.sleep(seconds))
     try:
@@ -119,10 +116,10 @@ async def set_within(event: asyncio.Event, clock: Clock, seconds: float) -> None
 
 
 async def in_background(work: Callable[[], T]) -> T:
-    """Run blocking work in a thread of its own, at low priority, and return its value; raises what it raises.
+    """Run blocking work in a separate thread at low priority. Return its value or raise its error.
 
-    The process does not wait for that thread when it ends: a file system that hangs holds up no stop. A caller that is
-    cancelled leaves the work to end by itself.
+    The process does not wait for the thread at its end: a file system that hangs delays no stop. When the caller is
+    cancelled, the work ends by itself.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
@@ -142,7 +139,7 @@ async def in_background(work: Callable[[], T]) -> T:
             value = work()
         except BaseException as raised:  # noqa: BLE001 - it belongs to the caller
             error = raised
-        with suppress(RuntimeError):  # the loop is closed by now
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, value, error)
 
     threading.Thread(target=run, name="background", daemon=True).start()
@@ -150,20 +147,18 @@ async def in_background(work: Callable[[], T]) -> T:
 
 
 def _be_patient() -> None:
-    """Let the threads that answer go first, where a thread has a priority of its own."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)
 
 
 class Bell:
-    """Wakes one waiting task: rung when there may be work for it."""
+    """The bell that wakes one waiting task when there may be work."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
     def ring(self) -> None:
-        """Wake the waiting task, or the next one that waits."""
         self._event.set()
 
     async def wait(self, clock: Clock, seconds: float) -> None:
@@ -187,7 +182,7 @@ _begun = False
 
 
 def begin() -> None:
-    """In the process of the daemon, which has imported most of its modules by now."""
+    """Tune the process of the daemon: call this once most modules are imported."""
     global _begun  # noqa: PLW0603 - collector and lock are the process's, too
     _begun = True
     sys.setswitchinterval(_LOCK_S)
@@ -195,6 +190,6 @@ def begin() -> None:
 
 
 def imported() -> None:
-    """More was imported that stays; safe from any thread. Other processes, such as commands, go on as they are."""
+    """Keep what was imported since `begin` out of garbage collection. Thread-safe; no effect outside the daemon."""
     if _begun:
         gc.freeze()

@@ -1,37 +1,4 @@
-"""The tree of expected errors; each says what happened and carries a hint that says what to do.
-
-    DaemonError
-      ConfigError              a setting is missing or wrong
-      SoulError                a soul's folder is unreadable or invalid
-      StoreError               memory.db
-        StoreBusy              another process held the lock past our deadline
-        StoreFull              the disk is full
-        StoreDamaged           the file is damaged; only a backup helps
-      IndexDamaged             a search met damage in its own index, which is built anew
-        SchemaMismatch         a newer or a foreign program wrote the file
-        LostLease              another claim owns this work; nothing was written
-      ModelError               a language model
-        ModelUnavailable       unreachable, overloaded or too slow
-          StillLoading         its server is up and loads it
-        ModelRefused           it refused, or our request was wrong
-          CannotSee            it was shown a picture, and has no eyes
-        MalformedReply         it answered in the wrong form
-          CutShort             it met its output limit before there was anything to use
-            OnlyThought        its thinking alone took all of that limit
-        CapMet                 it was not asked: what may be spent on a day is spent
-      ChannelError             Slack or another channel
-        NotDelivered           surely not sent; sending again is safe
-          AccessLost           the platform does not accept our token or its scopes; an admin has to act
-        DeliveryUncertain      may or may not have been sent; look before sending again
-          HistoryClosed        the platform refuses for good to show whether it was sent
-        ChannelRefused         the platform refuses, now and later
-      ToolFailed               a tool call failed
-      FileRefused              a file in a message is too large, too strange, or gone
-      DocumentUnreadable       a document is protected, damaged, too large, or holds no text
-      ProcessFailed            mental processes looped or entered a forbidden one
-
-Adapters raise these instead of a library's exceptions, with the original as the cause.
-"""
+"""The tree of expected errors, which adapters raise instead of a library's, with the original as the cause."""
 
 import errno
 from typing import Final
@@ -40,9 +7,9 @@ _LACKING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENO
 
 
 def of_machine(error: BaseException | None) -> bool:
-    """Whether an error, or one that led to it, says that the machine lacks descriptors, memory or disk.
+    """Return true if an error, or a cause of it, says that the machine lacks descriptors, memory or disk.
 
-    No message, model or person is to blame for that (DESIGN 7, ruling 26).
+    No message, model or user is to blame for that (DESIGN 7, ruling 26).
     """
     seen = set[int]()
     while error is not None and id(error) not in seen:
@@ -56,7 +23,7 @@ def of_machine(error: BaseException | None) -> bool:
 
 
 class DaemonError(Exception):
-    """Base of all expected failures: `message` says what happened, `hint` what to do about it."""
+    """The base of all expected failures: `message` says what happened, `hint` what to do about it."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -68,47 +35,47 @@ class DaemonError(Exception):
 
 
 class ConfigError(DaemonError):
-    """A setting is missing or wrong."""
+    """Raised when a setting is missing or wrong."""
 
 
 class SoulError(DaemonError):
-    """A soul's folder is unreadable or invalid."""
+    """Raised when a soul's folder is unreadable or invalid."""
 
 
 class StoreError(DaemonError):
-    """memory.db failed."""
+    """Raised when memory.db fails."""
 
 
 class StoreBusy(StoreError):
-    """Another process held the write lock past our deadline."""
+    """Raised when another process held the write lock past our deadline."""
 
 
 class StoreFull(StoreError):
-    """The disk is full."""
+    """Raised when the disk is full."""
 
 
 class IndexDamaged(DaemonError):
-    """A full-text index is damaged, not what it was made from; it is built anew, and nothing else has to wait."""
+    """Raised when a full-text index, not its source, is damaged. All other work continues during the rebuild."""
 
 
 class StoreDamaged(StoreError):
-    """The file is damaged: nothing that runs on it can be trusted, and only a backup helps."""
+    """Raised when memory.db is damaged: only a backup helps."""
 
 
 class SchemaMismatch(StoreError):
-    """A newer or a foreign program wrote the file."""
+    """Raised when a newer or a foreign program wrote the file."""
 
 
 class LostLease(StoreError):
-    """Another claim owns this work now; nothing was written."""
+    """Raised when another claim owns the work. Nothing was written."""
 
 
 class ModelError(DaemonError):
-    """A language model failed."""
+    """Raised when a language model fails."""
 
 
 class ModelUnavailable(ModelError):
-    """It is unreachable, overloaded or too slow; `retry_after` is in seconds, if the provider gave it."""
+    """Raised when a model is unreachable, overloaded or too slow. `retry_after` is in seconds, if given."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -116,23 +83,23 @@ class ModelUnavailable(ModelError):
 
 
 class StillLoading(ModelUnavailable):
-    """Its server is up and loads it: asked again in a while, it answers."""
+    """Raised while the server loads the model: a later retry succeeds."""
 
 
 class ModelRefused(ModelError):
-    """It refused, or our request was wrong; the same request would fail again."""
+    """Raised when the model refused, or when our request was wrong. The same request would fail again."""
 
 
 class NoAccess(ModelRefused):
-    """Any request would be refused: the key, the credit, the model's name or the address is wrong."""
+    """Raised when any request would be refused: the key, the credit, the model's name or the address is wrong."""
 
 
 class CannotSee(ModelRefused):
-    """The model was asked about a picture, and sees none."""
+    """Raised when a model that sees no pictures was asked about one."""
 
 
 class MalformedReply(ModelError):
-    """It answered in the wrong form; `reply` is its answer."""
+    """Raised when the reply has the wrong form. `reply` is the reply."""
 
     def __init__(self, message: str, *, reply: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -140,17 +107,17 @@ class MalformedReply(ModelError):
 
 
 class CutShort(MalformedReply):
-    """It met its output limit before there was anything to use."""
+    """Raised when the reply met its output limit before there was anything to use."""
 
 
 class OnlyThought(CutShort):
-    """Its hidden thinking used up the output limit, so that there is no answer."""
+    """Raised when hidden thinking used up the output limit, and no answer is left."""
 
 
 class CapMet(ModelError):
-    """The model was not asked, since a cap of the day is met; `paid_by` says whose, `usd` how much may be spent.
+    """Raised instead of a model call that would exceed a day's cap. `paid_by` says whose cap, `usd` its amount.
 
-    `until_ms` is when as much may be spent again, and when work in the background may be tried again.
+    `until_ms` is when the cap is renewed, or earlier when background work may be tried again.
     """
 
     def __init__(self, message: str, *, hint: str, paid_by: str, usd: float, until_ms: int) -> None:
@@ -159,9 +126,9 @@ class CapMet(ModelError):
 
 
 class TickBudgetMet(CapMet):
-    """The model was not asked, since an unasked thought might take more than is left for such.
+    """Raised instead of a model call that might exceed the budget for unasked thoughts.
 
-    `alone`: it might take more than all that there is for such, which says nothing of others.
+    `alone`: the call might exceed the whole budget, whatever other thoughts have used.
     """
 
     def __init__(self, message: str, *, hint: str, usd: float, until_ms: int, alone: bool) -> None:
@@ -170,18 +137,18 @@ class TickBudgetMet(CapMet):
 
 
 class WrongOpening(MalformedReply):
-    """Its reply began in a way that is not the soul's; nothing of it was shown."""
+    """Raised when the reply does not begin as the soul would. Nothing of it was shown."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, reply="")
 
 
 class ChannelError(DaemonError):
-    """Slack or another channel failed."""
+    """Raised when Slack or another channel fails."""
 
 
 class NotDelivered(ChannelError):
-    """Surely not sent; sending again is safe, after `retry_after` seconds if the platform gave them."""
+    """Raised when a post was surely not sent: sending again is safe, after `retry_after` seconds if given."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float = 0.0) -> None:
         super().__init__(message, hint=hint)
@@ -189,19 +156,19 @@ class NotDelivered(ChannelError):
 
 
 class AccessLost(NotDelivered):
-    """Surely not sent: the platform does not accept our token or its scopes; an admin has to act."""
+    """Raised when the platform does not accept our token or its scopes. Nothing was sent; an admin has to act."""
 
 
 class DeliveryUncertain(ChannelError):
-    """May or may not have been sent; look before sending again."""
+    """Raised when a post may or may not have been sent: look before sending again."""
 
 
 class HistoryClosed(DeliveryUncertain):
-    """May or may not have been sent, and the platform refuses for good to show its history."""
+    """Raised when a post may or may not have been sent and the platform refuses for good to show its history."""
 
 
 class ChannelRefused(ChannelError):
-    """The platform refuses, now and later; `code` is its name for the reason."""
+    """Raised when the platform refuses, now and later. `code` is its name for the reason."""
 
     def __init__(self, message: str, *, code: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -209,11 +176,11 @@ class ChannelRefused(ChannelError):
 
 
 class FileRefused(DaemonError):
-    """A file of a message is not read: `message` is a Sentence that says of "it" why."""
+    """Raised when a file of a message is not read. `message` is a Sentence that says why and calls the file "it"."""
 
 
 class DocumentUnreadable(DaemonError):
-    """Nothing can be read of a document: `message` says of "it" why, `why` is the code of the reason."""
+    """Raised when a document can't be read. `message` gives the reason and calls it "it"; `why` is its code."""
 
     def __init__(self, message: str, *, hint: str = "", why: str) -> None:
         super().__init__(message, hint=hint)
@@ -221,7 +188,7 @@ class DocumentUnreadable(DaemonError):
 
 
 class ToolFailed(DaemonError):
-    """A tool call failed; `uncertain` when it may have taken effect nevertheless."""
+    """Raised when a tool call failed. `uncertain`: the call may have taken effect nevertheless."""
 
     def __init__(self, message: str, *, hint: str = "", uncertain: bool = False) -> None:
         super().__init__(message, hint=hint)
@@ -229,4 +196,4 @@ class ToolFailed(DaemonError):
 
 
 class ProcessFailed(DaemonError):
-    """Mental processes looped, or one led to a process that it may not enter."""
+    """Raised when mental processes looped, or when one led to a process that it may not enter."""

@@ -1,4 +1,4 @@
-"""How an expectation is decided: by a plain rule over what was perceived, never by a model's opinion (seed 002)."""
+"""Predictions: the plain rule that decides each by what was perceived, their statistics, and budgets (seed 002)."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ _PERSON: Final = "user:"
 
 
 class Outcome(StrEnum):
-    """What became of an expectation that has ended."""
+    """The outcome of an expectation that has ended."""
 
     HIT = "hit"
     MISS = "miss"
@@ -27,10 +27,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What decides an expectation: `reply` waits for words of `who` (anybody if empty), `mention` for any of `words`.
+    """The condition that decides an expectation. `reply` waits for words of `who` (anybody if empty).
 
-    `silence` waits for no words at all; `goal` for the goal `id` to be completed; `tool` and `sense` for what has that
-    `name`, a reading that holds one of `words` where there are any. `none` only a person can decide.
+    `mention` waits for any of `words`, `silence` for no words at all, `goal` for the goal `id` to be completed. `tool`
+    waits for the tool `name`, `sense` for a reading of `name` with any of `words`, if given. A person decides `none`.
     """
 
     kind: Kind
@@ -47,10 +47,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """Something that was perceived at a moment (ms, UTC).
+    """The record of a perception at a moment (ms, UTC).
 
-    Words of a person have their `author` (the platform's id) and `name`; any other perception has the name of what it
-    came from as its `sense`.
+    Words of a person have `author` (the platform's id) and `name`. Any other perception has its source as `sense`.
     """
 
     at_ms: int
@@ -62,7 +61,7 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """What came meanwhile: what was heard, and the tools that were used with success.
+    """The record of what was perceived, and of the tools that were used with success.
 
     `exchange`: a person's words are answered by it.
     """
@@ -73,9 +72,9 @@ class Came:
 
 
 def decided(check: Check, came: Came, until_ms: int) -> Outcome | None:
-    """What the expectation came to by what was perceived until its time was over; None while that leaves it open.
+    """Return the outcome by what was perceived until the deadline, or None while it is open.
 
-    What waits for a goal is decided where goals are completed.
+    Expectations of goals are decided where goals are completed.
     """
     heard = [one for one in came.heard if one.at_ms <= until_ms]
     by_persons = [one for one in heard if one.author and _is_by(one, check.who)]
@@ -91,20 +90,19 @@ def decided(check: Check, came: Came, until_ms: int) -> Outcome | None:
 
 
 def when_over(check: Check) -> Outcome:
-    """What it came to where nothing decided it until its time was over."""
+    """Return the outcome where nothing decided the expectation before its deadline."""
     over = {"silence": Outcome.HIT, "none": Outcome.UNRESOLVED}
     return over.get(check.kind, Outcome.MISS)
 
 
 def surprise_of(outcome: Outcome, confidence: float) -> float | None:
-    """How far the outcome was from what was expected, from 0 to 1; None where it has none."""
+    """Return the surprise of an outcome, from 0 to 1. None for an unresolved one."""
     if outcome is Outcome.UNRESOLVED:
         return None
     return abs((1.0 if outcome is Outcome.HIT else 0.0) - confidence)
 
 
 def _is_by(one: Noticed, who: str) -> bool:
-    """Whether a person is the one who is meant: by id, by whole name or by the first word of it; "" means anybody."""
     meant = _levelled_name(who)
     name = _levelled_name(one.name)
     return not meant or meant in (one.author.casefold(), name) or name.split()[:1] == [meant]
@@ -117,7 +115,6 @@ def _levelled_name(who: str) -> str:
 
 
 def _names(wanted: str, tool: str) -> bool:
-    """Whether a tool is meant: by its whole name `server/tool`, or by the part behind the server."""
     return wanted.casefold() in (tool.casefold(), tool.casefold().rpartition("/")[2])
 
 
@@ -129,12 +126,12 @@ def _is_sensed(one: Noticed, check: Check) -> bool:
 
 _BINS: Final = 10
 _ENOUGH: Final = 20
-_TOO_FAR: Final = 0.1  # of the mean confidence from the share that came true
+_TOO_FAR: Final = 0.1  # of the mean confidence from the share of hits
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """One expectation that was decided: how sure it was, from 0 to 1, whether it came true, what decided it."""
+    """The record of one decided expectation. `confidence` is from 0 to 1, `kind` its kind of check."""
 
     confidence: float
     hit: bool
@@ -143,7 +140,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """How many were scored and came true, and the sums of confidence and of squared error."""
+    """The number of scored and true forecasts, and the sums of confidence and of squared error."""
 
     scored: int = 0
     hits: int = 0
@@ -152,7 +149,6 @@ class Sums:
 
     @classmethod
     def of(cls, forecasts: Iterable[Forecast]) -> "Sums":
-        """The sums of forecasts."""
         every = list(forecasts)
         return cls(
             len(every),
@@ -201,7 +197,7 @@ NOTHING_SCORED: Final = Sums()
 
 
 def bins_of(forecasts: Sequence[Forecast]) -> list[dict[str, float | int | None]]:
-    """Ten bins by confidence: from where to where, how many, their mean confidence, and how many came true."""
+    """Return ten bins by confidence: bounds, count, mean confidence, and the count of hits."""
     found = []
     for number in range(_BINS):
         inside = Sums.of(one for one in forecasts if min(_BINS - 1, int(one.confidence * _BINS)) == number)
@@ -217,7 +213,7 @@ Figure = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one piece of work has used: choices, tokens in and out, US dollars, seconds."""
+    """The usage of one piece of work: choices, tokens in and out, US dollars, seconds."""
 
     loops: Count = 0
     tokens: Count = 0
@@ -225,20 +221,19 @@ class Spent:
     seconds: Figure = 0.0
 
     def to_json(self) -> dict[str, object]:
-        """Plain values to store with work that waits."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> "Spent":
-        """Read what `to_json` gave; a missing value is zero. Raises ValueError for anything else."""
+        """Read the output of `to_json`. A missing value is zero. Raises ValueError."""
         return TypeAdapter(cls).validate_python(dict(stored))
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that one piece of work may use, in the units of `Spent`; its last model call may exceed it.
+    """The most that one piece of work may use, in the units of `Spent`. Its last model call may exceed it.
 
-    `reads_only`: it may look things up, ask and answer, but set, hand on or change nothing.
+    `reads_only`: the work may look things up, ask and answer, but change nothing.
     """
 
     loops: int
@@ -248,7 +243,7 @@ class Limits:
     reads_only: bool = False
 
     def met_by(self, spent: Spent) -> str:
-        """The limit that is reached while an action runs, as a clause; empty for none."""
+        """Return the limit that is reached while an action runs, as a clause; empty for none."""
         if spent.tokens >= self.tokens:
             return Sentence("why_tokens", limit=self.tokens)
         if spent.usd >= self.usd:

@@ -1,7 +1,4 @@
-"""Finds what other packages bring by the names of their entry points; nothing is imported that nobody names.
-
-An extension runs inside the daemon with all of its rights: installing a package and naming what it brings is trust.
-"""
+"""Extensions of other packages, found by entry point. To install a package and name its extension is to trust it."""
 
 from enum import StrEnum
 from importlib.metadata import EntryPoint, entry_points
@@ -12,23 +9,23 @@ from daemon.core.text import one_line
 
 
 class ExtensionGroup(StrEnum):
-    """The group of entry points in which each kind of extension is looked for."""
+    """The group of entry points of each kind of extension."""
 
     ACTION = "soul_daemon.actions"
     PROVIDER = "soul_daemon.providers"
 
 
 class ExtensionFault(DaemonError):
-    """An extension that was named can't be used: `message` says why."""
+    """Raised when a named extension can't be used: `message` says why."""
 
 
 _loaded: Final[dict[tuple[ExtensionGroup, str], object]] = {}
 
 
 def extension(group: ExtensionGroup, name: str) -> object:
-    """What a package brings under this name, imported at the first call and kept.
+    """Return the extension of this name, imported at the first call and cached.
 
-    Raises ExtensionFault where no package or more than one brings it, and where its import fails.
+    Raises ExtensionFault where no package or more than one offers it, and where its import fails.
     """
     known = (group, name)
     if known not in _loaded:
@@ -37,7 +34,7 @@ def extension(group: ExtensionGroup, name: str) -> object:
 
 
 def origin_of(group: ExtensionGroup, name: str) -> str:
-    """The package that brings an extension, and its version. Raises ExtensionFault."""
+    """Return the package of an extension, with its version. Raises ExtensionFault."""
     found = _found(group, name).dist
     return f"{found.name} {found.version}" if found is not None else "a package without a name"
 

@@ -1,4 +1,4 @@
-"""Turns users' words into data: clean names, texts in fences that nothing inside can close, cut texts."""
+"""Prompt fences around users' words, clean names, cut texts, and the levels of a soul's functions."""
 
 import re
 import secrets
@@ -12,7 +12,7 @@ from daemon.core.text import one_line, visible_line
 from daemon.core.working_memory import estimate_tokens
 
 NAME_CAP = 80
-"""Most characters of a user's name in a prompt."""
+"""Characters of a user's name in a prompt, at most."""
 
 _MARKUP = str.maketrans(dict.fromkeys('<>"&'))
 _FENCE = re.compile(r"<(?=[^\w<>]{0,8}(?:said|note|context)\b)", re.IGNORECASE)
@@ -20,12 +20,12 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\U000e0000-\U000e007f]")
 
 
 def clean_name(name: str) -> str:
-    """A name on one line, without invisible characters and markup, cut to its cap."""
+    """Return a name on one line without invisible characters and markup, at most `NAME_CAP` characters."""
     return one_line(visible_line(name).translate(_MARKUP))[:NAME_CAP].strip() or "somebody"
 
 
 def fence(tag: str, text: str, nonce: str, **attributes: str) -> str:
-    """Data between `<tag-NONCE …>` and `</tag-NONCE>`; nothing in it can look like the end."""
+    """Return data between `<tag-NONCE …>` and `</tag-NONCE>`. Nothing in it can look like the end."""
     given = "".join(f' {key}="{defang(clean_name(value), nonce)}"' for key, value in attributes.items() if value)
     return f"<{tag}-{nonce}{given}>\n{defang(text, nonce)}\n</{tag}-{nonce}>"
 
@@ -36,18 +36,18 @@ def defang(text: str, nonce: str) -> str:
 
 
 NONCE_LASTS_MS = 24 * 3_600_000
-"""How long one conversation's fences bear the same code, so that a provider may read its prompts from a cache."""
+"""Milliseconds for which a conversation's fences keep their nonce, which lets a provider cache its prompts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nonce:
-    """The code of one conversation's fences, and when it was drawn (ms); an empty code stands for none yet."""
+    """The nonce of one conversation's fences, and when it was drawn (ms). An empty code means none yet."""
 
     code: str = ""
     drawn_ms: int = 0
 
     def kept_or_drawn(self, now_ms: int, said: Iterable[str]) -> "Nonce":
-        """This nonce, or a new one after a day, or once its code stands in any of the words said, who ever said it."""
+        """Return this nonce, or a new one after a day or once its code occurs in any text of `said`."""
         texts = [text.casefold() for text in said]
         code = self.code if 0 <= now_ms - self.drawn_ms < NONCE_LASTS_MS else ""
         if code and not any(code in text for text in texts):
@@ -61,12 +61,11 @@ NO_NONCE = Nonce()
 
 
 def fresh_nonce() -> str:
-    """A random code for fences, unknown to every user who wrote before."""
     return secrets.token_hex(5)
 
 
 def cut(text: str, budget: int, *, tail: float = 0.25) -> str:
-    """A text of at most `budget` tokens: whole, or its beginning and end around a visible note.
+    """Return a text of at most `budget` tokens: whole, or its beginning and end around a visible note.
 
     `tail` is the share of the end.
     """
@@ -89,7 +88,7 @@ def _shortened(text: str, kept: int, share: float) -> str:
 
 
 class Function(StrEnum):
-    """A function of the mind, with a level of its own."""
+    """The functions of the mind, each with its own level."""
 
     INNER_SPEECH = "inner_speech"
     SELF_MODEL = "self_model"
@@ -108,10 +107,10 @@ class Function(StrEnum):
 
 
 class Level(IntEnum):
-    """What a function may do; no level lifts a click, an invitation, a budget or an audience.
+    """The effect that a function may have. No level overrides a click, an invitation, a budget or an audience.
 
-    What is `KEPT` stands in the thought and has no effect; what is `PROPOSED` waits for an admin; what is `CHECKED` is
-    in effect within all checks of the daemon.
+    `KEPT`: stays in the thought without effect. `PROPOSED`: waits for an admin. `CHECKED`: takes effect within all
+    checks.
     """
 
     KEPT = 0
@@ -120,7 +119,7 @@ class Level(IntEnum):
 
     @classmethod
     def stored(cls, level: int) -> "Level":
-        """The level of a row; 3, which earlier versions had, did the same as 2."""
+        """Return the level of a row. Level 3 of earlier versions did the same as 2."""
         return cls(min(level, cls.CHECKED))
 
 
@@ -142,7 +141,7 @@ STARTS: Final[Mapping[Function, Level]] = MappingProxyType(
         Function.GROWTH: Level.KEPT,
     }
 )
-"""The level of each function of a soul of which nothing else was decided."""
+"""The default level of each function."""
 
 FUNCTION_OF: Final[Mapping[str, Function]] = MappingProxyType(
     {
@@ -162,7 +161,7 @@ FUNCTION_OF: Final[Mapping[str, Function]] = MappingProxyType(
         "growth_reflection": Function.GROWTH,
     }
 )
-"""Whose each field of a thought is."""
+"""The function of each field of a thought."""
 
 REPLY_FIELDS: Final = frozenset(
     {
@@ -176,28 +175,26 @@ REPLY_FIELDS: Final = frozenset(
         "user_model_check",
     }
 )
-"""What a reply in words says of itself and of its message, too: a person waits for it, and it has no level."""
+"""The fields by which a reply describes itself and its message. They have no level: a person waits for the reply."""
 
 WORKSPACE_FIELDS: Final = frozenset({"value_updates", "identity_update"})
-"""What holds for the soul everywhere, so that a thought for the whole workspace alone may change it."""
+"""The fields that hold for the soul everywhere: only a thought for the whole workspace may change them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """The levels of a soul's functions; of those that are not named, those of the beginning."""
+    """The levels of a soul's functions. A function that is not named has its default level."""
 
     levels: Mapping[Function, Level] = field(default_factory=lambda: MappingProxyType({}))
 
     def level(self, function: Function) -> Level:
-        """The level of a function."""
         return self.levels.get(function, STARTS[function])
 
     def of(self, name: str) -> Level:
-        """The level of a field of a thought."""
         return Level.CHECKED if name in REPLY_FIELDS else self.level(FUNCTION_OF[name])
 
     def allows(self, name: str) -> bool:
-        """Whether a field of a thought is in effect by itself."""
+        """Return true if a field of a thought takes effect by itself."""
         return self.of(name) >= Level.CHECKED
 
     @property
@@ -205,7 +202,7 @@ class Authority:
         return self.level(Function.INITIATIVE) >= Level.CHECKED
 
     def and_also(self, other: "Authority") -> "Authority":
-        """What both allow."""
+        """Return the lower level of both for each function."""
         return Authority({one: min(self.level(one), other.level(one)) for one in Function})
 
 

@@ -1,4 +1,4 @@
-"""Writes files below a folder, each whole or not at all, follows no link there, and writes nothing outside it."""
+"""Files below a folder, each written whole or not at all and through no link, and secrets in files."""
 
 import os
 import secrets
@@ -14,14 +14,14 @@ _FILE_MODE: Final = 0o600
 
 
 class PathBlocked(StoreError):
-    """A file can't lie where it should: a link or something else is in the way. Nothing was written."""
+    """Raised when a link or another obstacle blocks the path of a file. Nothing was written."""
 
 
 def write_file(root: Path, path: str, content: bytes, *, durable: bool = True) -> bool:
-    """Write a file below a folder, unless it is there already; gives whether it was written.
+    """Write a file below a folder, unless its content is already there. Return true if it was written.
 
-    Who writes many does it without `durable`, and calls `os.sync` in the end. Raises PathBlocked where a link stands in
-    its way, OSError where it can't be written.
+    For many files: pass `durable=False` and call `os.sync` at the end. Raises PathBlocked where a link blocks the path,
+    OSError where the file can't be written.
     """
     target = _inside(root, path)
     with suppress(OSError):
@@ -44,7 +44,7 @@ def write_file(root: Path, path: str, content: bytes, *, durable: bool = True) -
 
 
 def remove_file(root: Path, path: str) -> None:
-    """Delete a file below a folder, and the folders that it leaves empty. Raises as `write_file` does."""
+    """Delete a file below a folder, and the folders that are empty then. Raises as `write_file` does."""
     target = _inside(root, path)
     target.unlink(missing_ok=True)
     for parent in target.parents:
@@ -63,7 +63,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _inside(root: Path, path: str) -> Path:
-    """The path below the folder. Raises PathBlocked for one that would lead out of it."""
+    """Return the path below the folder. Raises PathBlocked for a path that leads out of it."""
     parts = path.split("/")
     if any(part in {"", ".", ".."} or "\x00" in part for part in parts):
         raise PathBlocked(f"{path!r} leads out of its folder", hint="nothing to do: nothing was written")
@@ -79,9 +79,9 @@ _SHORTEST: Final = 16  # characters; a shorter secret is a torn file or a guess
 
 
 def kept_secret(path: Path, emit: Emit, *, hint: str = "make the home folder writable for the daemon") -> str:
-    """The secret in a file, made by the first who asks; two processes that ask at once agree. Blocks shortly.
+    """Return the secret in a file, which the first call makes. Safe for two processes at once. Blocks shortly.
 
-    One that others could read is void: a new one takes its place. Raises ConfigError with the hint.
+    A secret that other users could read is replaced. Raises ConfigError with the hint.
     """
     try:
         if not path.exists():
@@ -111,7 +111,7 @@ def _make(path: Path) -> None:
 def _read(path: Path, emit: Emit) -> str:
     found = path.stat()
     if found.st_mode & 0o077:
-        if path.stat().st_ino == found.st_ino:  # else another process has replaced it meanwhile
+        if path.stat().st_ino == found.st_ino:  # else another process has just replaced it
             path.unlink()
         _make(path)
         note = "other users could read the secret, so that it is void; the file has a new one, which clients need"

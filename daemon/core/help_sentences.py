@@ -1,4 +1,4 @@
-"""What the daemon says about itself: help, its state, its slash command. A part of the table of sentences."""
+"""The sentences with which the daemon speaks of itself: help, state, reminders, own memory, rooms, unread files."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

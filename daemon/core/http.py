@@ -1,4 +1,4 @@
-"""Bounds what an HTTP server may send: an answer that never ends costs no memory."""
+"""HTTP: this machine's addresses, and limits on the size of responses."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from ipaddress import ip_address
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or an IP address without brackets is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -18,7 +17,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_clear_text_abroad(url: str) -> bool:
-    """Whether what is sent to an address leaves this machine unencrypted."""
+    """Return true if a request to this address leaves the machine unencrypted."""
     try:
         parts = urlsplit(url)
         return parts.scheme.lower() == "http" and not is_loopback((parts.hostname or "").lower())
@@ -27,10 +26,10 @@ def is_clear_text_abroad(url: str) -> bool:
 
 
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
-"""Bytes that one answer may take, framing included; far above any real one."""
+"""Bytes that one response may take, framing included. Far above any real one."""
 
 UNCOMPRESSED = {"accept-encoding": "identity"}
-"""Headers that ask for no compression, so that the counted bytes are those that are read."""
+"""Headers that ask for no compression: the counted bytes are then those that are read."""
 
 _EVENTS = "text/event-stream"
 _BETWEEN_EVENTS = (b"\n\n", b"\r\n\r\n", b"\r\r")
@@ -38,7 +37,7 @@ _LONGEST_BETWEEN = 4
 
 
 class OversizedResponseError(Exception):
-    """An answer, or one event of a stream, passed MAX_RESPONSE_BYTES, or was compressed unasked."""
+    """Raised when a response, or one event of a stream, exceeds MAX_RESPONSE_BYTES or is compressed unasked."""
 
 
 def bound_responses(
@@ -47,10 +46,10 @@ def bound_responses(
     on_chunk: Callable[[int], None] = lambda _: None,
     each_event: bool = False,
 ) -> "Callable[[httpx2.Response], Awaitable[None]]":
-    """A response hook for httpx2 that limits each body while it is read; reading on raises OversizedResponseError.
+    """Return a response hook for httpx2 that limits each body. Reading on raises OversizedResponseError.
 
-    `on_oversized` gets the reason first, `on_chunk` the size of each piece, and may raise. With `each_event` a stream
-    of server-sent events may go on for ever, and each event is limited.
+    `on_oversized` gets the reason first. `on_chunk` gets the size of each piece, and may raise. With `each_event` a
+    stream of server-sent events may go on forever, and each event is limited.
     """
 
     def refuse(reason: str) -> None:
@@ -74,7 +73,7 @@ def bound_responses(
 
 
 def _look_at_body(response: "httpx2.Response", look: Callable[[bytes], None]) -> None:
-    """Let `look` see each piece of a body before it is read."""
+    """Let `look` see each piece of a body before the caller reads it."""
     import httpx2
 
     class Seen(httpx2.AsyncByteStream):
@@ -94,7 +93,7 @@ def _look_at_body(response: "httpx2.Response", look: Callable[[bytes], None]) ->
 
 
 class _Count:
-    """Counts the bytes of a body, or of the event that is being received."""
+    """The count of bytes of a body, or of the event that is being received."""
 
     def __init__(self, *, each_event: bool) -> None:
         self._each_event = each_event
@@ -102,7 +101,7 @@ class _Count:
         self._end = b""
 
     def add(self, chunk: bytes) -> int:
-        """Count a piece; gives the bytes so far."""
+        """Count a piece. Return the bytes so far."""
         self._size += len(chunk)
         if self._each_event:
             text = self._end + chunk

@@ -1,4 +1,4 @@
-"""The last line of every loop: an error that it did not foresee is logged, the loop pauses, and everything goes on."""
+"""The outermost handler of every loop: it logs an unforeseen error, pauses, and restarts the loop."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreDa
 from daemon.core.ports.services import Clock, Emit
 
 FAULTS: Final = 3
-"""Failures that were not foreseen after which a row is parked as `dead`, so that it can't hold up the others."""
+"""Unforeseen failures after which a row is parked as `dead`, to let the others proceed."""
 
 _STORE_PAUSE: Final = 1.0  # seconds; memory.db is most often just busy
 _FIRST_PAUSE: Final = 1.0
@@ -17,29 +17,29 @@ _ENDS_DAEMON: Final = (ConfigError, SchemaMismatch, StoreDamaged)
 
 
 def ends_daemon(error: Exception) -> bool:
-    """Whether only an admin can help: a wrong setting, a foreign or a damaged memory.db, alone or in a group."""
+    """Return true if only an admin can help: a wrong setting, a foreign or a damaged memory.db, alone or in a group."""
     if isinstance(error, ExceptionGroup):
         return error.subgroup(_ENDS_DAEMON) is not None
     return isinstance(error, _ENDS_DAEMON)
 
 
 def in_short(error: Exception) -> str:
-    """An error for memory.db; of a library's error only the type, since its text may quote a user."""
+    """Return an error as text for memory.db. Of a library's error only the type: its text may quote a user."""
     return error.message if isinstance(error, DaemonError) else type(error).__name__
 
 
 @dataclass(frozen=True, slots=True)
 class LastLine:
-    """Keeps loops alive. `loop.failed` tells of an error that was not foreseen, `store.failed` of one of memory.db."""
+    """The guard that keeps loops alive. Logs `store.failed` for errors of memory.db, `loop.failed` for all others."""
 
     clock: Clock
     emit: Emit
 
     async def keep(self, loop: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run `work` until it returns or is cancelled; after a failure it begins again.
+        """Run `work` until it returns or is cancelled. Restart it after a failure.
 
-        The pauses grow from one second to a minute, and are short again once it ran for longer than the last one.
-        Raises what ends the daemon.
+        The pauses grow from one second to a minute. They are short again after a run that outlasted the last pause.
+        Raises errors that end the daemon.
         """
         pause = 0.0
         while True:
@@ -53,7 +53,7 @@ class LastLine:
                 await self.clock.sleep(_STORE_PAUSE if isinstance(error, StoreError) else pause)
 
     def tell(self, loop: str, error: Exception) -> None:
-        """Log an error of a loop, or raise it when it ends the daemon."""
+        """Log an error of a loop, or raise it if it ends the daemon."""
         if ends_daemon(error):
             raise error
         if isinstance(error, StoreError):

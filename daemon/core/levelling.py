@@ -1,4 +1,4 @@
-"""Brings texts into the form in which phrases are compared."""
+"""Normalization of texts before phrases are compared."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ _QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
 
 
 def levelled(text: str) -> str:
-    """A text as phrases are compared: without case, marks of quotation, commas, emoji and words of courtesy."""
+    """Return a text as phrases are compared: no case, quote marks, commas, emoji or words of courtesy."""
     words = strictly_levelled(text).replace(",", " ").split()
     while len(words) > 1 and words[0] in _COURTESY:
         del words[0]
@@ -22,16 +22,16 @@ def levelled(text: str) -> str:
 
 
 def strictly_levelled(text: str) -> str:
-    """A text as single words are compared, which are more easily meant otherwise: with courtesy and commas."""
+    """Return a text as single words are compared: with courtesy and commas. Single words are ambiguous."""
     shown = "".join(" " if one in _JOINING or unicodedata.category(one) == "So" else one for one in text)
     return plain_words(shown).casefold()
 
 
 def plain_words(text: str) -> str:
-    """A text on one line, without marks of quotation and the last punctuation mark."""
+    """Return a text on one line, without quote marks and final punctuation."""
     return " ".join(_QUOTES.sub("", unicodedata.normalize("NFKC", text)).split()).strip(_AT_THE_END)
 
 
 def without_codes(text: str) -> str:
-    """A text without emoji as Slack writes them, `:pray:`."""
+    """Return a text without emoji codes as Slack writes them, such as `:pray:`."""
     return _CODES.sub(" ", text)

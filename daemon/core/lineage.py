@@ -1,7 +1,4 @@
-"""Ids of what stands before a thought, by which it is followed when its words change, go, or are for fewer people.
-
-Turns, records, notes and thoughts have ids of their own; what has none is named here.
-"""
+"""Ids of a thought's sources, by which the thought follows their edits, deletions and narrower audiences."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -9,100 +6,96 @@ from typing import Final
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 
 SAW: Final = "saw"
-"""The key in a memory's metadata of the ids by which its words are followed beyond their own conversation."""
+"""The key in a memory's metadata of the ids of its sources outside its own conversation."""
 
 MESSAGE: Final = "MS_"
-"""How the id of a platform's message begins."""
+"""The prefix of the id of a platform's message."""
 
 UNFOLLOWED: Final = "??"
-"""How the id begins that stands for words which nothing follows: no thought that saw them is stored with its own."""
+"""The prefix of the id of untraceable words: a thought that saw them is not stored with its own words."""
 
 _BETWEEN: Final = "\n"  # ids hold paths, but no line ends
 
 
 def saw(*ids: str) -> dict[str, str]:
-    """The metadata of a memory whose words have these ids; without any they are the conversation's own."""
+    """Return the metadata of a memory with these source ids. Without ids its words are the conversation's own."""
     return {SAW: _BETWEEN.join(sorted({one for one in ids if one}))}
 
 
 def ids_in(noted: str) -> frozenset[str]:
-    """The ids that `saw` noted."""
     return frozenset(filter(None, noted.split(_BETWEEN)))
 
 
 def message_id(workspace: str, channel: str, ts: str) -> str:
-    """A message of a platform, whether or not any soul has it as a turn."""
+    """Return the id of a platform's message, whether or not any soul stores it as a turn."""
     return f"{MESSAGE}{workspace}/{channel}/{ts}"
 
 
 def author_id(workspace: str, person: str) -> str:
-    """What a person wrote or set that is no turn; empty where no person did."""
+    """Return the id of what a user wrote or set outside of turns. Empty without a user."""
     return f"BY_{workspace}/{person}" if person else ""
 
 
 def model_id(soul: str, workspace: str, person: str, audience: Audience | str) -> str:
-    """What a soul guesses about a person from conversations with one audience."""
+    """Return the id of a soul's guesses about a user, made in conversations with one audience."""
     return f"UM_{soul}/{workspace}/{person}/{audience}"
 
 
 def context_id(key: str) -> str:
-    """What stands in a shared context."""
     return f"SC_{key}"
 
 
 def way_id(workspace: str, channel: str) -> str:
-    """What those who manage a channel ask of the soul there."""
+    """Return the id of what the managers of a channel ask of the soul there."""
     return f"RW_{workspace}/{channel}"
 
 
 def question_id(workspace: str, channel: str) -> str:
-    """What a soul has wondered about in a channel."""
+    """Return the id of the soul's open questions in a channel."""
     return f"SQ_{workspace}/{channel}"
 
 
 def goal_id(soul: str, name: str) -> str:
-    """What an admin gave a soul to do, by the goal's name; a goal of a thought goes with that thought."""
+    """Return the id of an admin's goal for a soul. A goal of a thought is followed by that thought's id."""
     return f"GL_{soul}/{name}"
 
 
 def room_id(workspace: str, channel: str) -> str:
-    """The name of a channel, where it is told elsewhere."""
+    """Return the id of a channel's name, for a thought that names the channel elsewhere."""
     return f"CH_{workspace}/{channel}"
 
 
 def session_id(session: str) -> str:
-    """Where a session works, and at what."""
+    """Return the id of a session's place and task."""
     return f"SE_{session}"
 
 
 def document_id(path: str) -> str:
-    """A file of the admin's library."""
     return f"LF_{path}"
 
 
 INNER: Final = "inner"
-"""The channel of that conversation, of which a soul has one in each workspace."""
+"""The channel id of the inner room, of which a soul has one in each workspace."""
 
 
 def inner_room(soul: str, workspace: str) -> ConversationKey:
-    """The inner room of a soul in a workspace."""
     return ConversationKey(soul, workspace, INNER)
 
 
 def is_inner(conversation: ConversationKey) -> bool:
-    """Whether a conversation is an inner room: no person reads or speaks there."""
+    """Return true for an inner room: no user reads or speaks there."""
     return conversation.channel == INNER
 
 
 def kept_readers(readers: Readers) -> Mapping[str, object]:
-    """The readers as JSON values, as `read_readers` reads them back."""
+    """Return the readers as JSON values for `read_readers`."""
     kept = {"audience": str(readers.audience), "members_only": readers.members_only}
     rooms = {"rooms": sorted(readers.rooms)} if readers.rooms else {}
     return {**kept, **rooms, **({"apart": True} if readers.apart else {})}
 
 
 def read_readers(stored: object) -> Readers | None:
-    """What `kept_readers` gave; None for anything else."""
+    """Read the output of `kept_readers`. None for anything else."""
     if not isinstance(stored, Mapping):
         return None
     rooms = stored.get("rooms")
@@ -118,18 +111,18 @@ def read_readers(stored: object) -> Readers | None:
 
 
 def may_think_again(readers: Readers, then: Readers | None) -> bool:
-    """Whether a thought of the same conversation may be thought again: it came before no narrower readers than these.
+    """Return true if a thought of the same conversation may be used again: its readers were no narrower than these.
 
-    A thought may hold what its readers then were allowed to know: notes of the workspace, earlier talk, also that of
-    private rooms which its reader may have left since.
+    A thought may hold all that its readers could know: notes of the workspace, earlier talk, and private rooms that its
+    reader may have left since.
     """
     return then is not None and then.audience == readers.audience and not readers.exclude_what(then)
 
 
 def may_think_here(readers: Readers, then: Readers | None) -> bool:
-    """Whether a thought of another conversation may be: its audience is the same, or the whole workspace.
+    """Return true if a thought of another conversation may be used: same audience, or the whole workspace.
 
-    Before readers who aren't all members none is. A session hears none of what else was thought before its audience.
+    Never before readers who aren't all members. A session gets none of the other thoughts for its audience.
     """
     if then is None or not readers.members_only or not then.rooms <= readers.rooms:
         return False

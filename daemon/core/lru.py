@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class Lru(MutableMapping[K, V]):
-    """Keeps the `size` keys that were set last, each for `ttl` seconds by the clock `now`; expired ones are missing."""
+    """The mapping of the `size` keys set last, each for `ttl` seconds by the clock `now`. Expired keys are missing."""
 
     def __init__(self, size: int, ttl: float = math.inf, now: Callable[[], float] = float) -> None:
         self._size, self._ttl, self._now = size, ttl, now

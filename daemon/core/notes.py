@@ -1,4 +1,4 @@
-"""Notes to souls and to sessions, as values: what one says and where it stands, and what is refused (seed 003)."""
+"""Notes to souls and sessions, quiet hours, and the limits on unasked messages (seed 003)."""
 
 import re
 from collections.abc import Callable
@@ -12,30 +12,30 @@ from daemon.core.perception import Audience
 from daemon.core.timetable import when, zone_of
 
 LONGEST: Final = 8_000
-"""The most characters of a note."""
+"""Characters of a note, at most."""
 
 SOUL_CHANNEL: Final = "soul"
-"""The channel of the conversations in which a soul hears other souls."""
+"""The channel id of the conversations in which a soul hears other souls."""
 
 MARK: Final = "NT_"
-"""How the id of a note begins."""
+"""The prefix of a note's id."""
 
 NOTE_PARAM: Final = "note"
-"""The param of a perception that names the note which it is."""
+"""The param of a perception that holds the id of its note."""
 
 FROM_PARAM: Final = "from"
-"""The param of a note's perception that names its sender."""
+"""The param of a note's perception that holds its sender."""
 
 
 class NoteRefused(DaemonError):
-    """A note that may not be sent; nothing was sent."""
+    """Raised when a note may not be sent. Nothing was sent."""
 
 
 class NoteKind(StrEnum):
-    """What a note is; an answer goes back to the conversation in which the question was sent.
+    """The kinds of notes. An answer goes back to the conversation that sent the question.
 
-    A `QUESTION` and a `TASK` are for a session: a question changes nothing there. `SAID` is what a session says of
-    itself in the thread that is bound to it.
+    `QUESTION` and `TASK` go to a session; a question changes nothing there. `SAID` is what a session says of itself in
+    the thread that is bound to it.
     """
 
     NOTE = "note"
@@ -46,8 +46,6 @@ class NoteKind(StrEnum):
 
 
 class NoteState(StrEnum):
-    """Where a note stands."""
-
     HELD = "held"
     WAITING = "waiting"
     DELIVERED = "delivered"
@@ -59,9 +57,9 @@ class NoteState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NoteBudget:
-    """How many notes go between two souls, either way, and from one soul; and how far from a person's words.
+    """The most notes between two souls, and from one soul. `hops` limits the distance from a person's words.
 
-    A note and the answer to it count as one.
+    A note and its answer count as one.
     """
 
     pair_hourly: int = 20
@@ -72,16 +70,16 @@ class NoteBudget:
 
 @dataclass(frozen=True, slots=True)
 class SharedMessage:
-    """A note as it stands in the ledger.
+    """The row of a note in the ledger.
 
-    `sender` and `addressee` are names of souls, `operator` for the admin, or the id of a session. It comes from
-    `conversation` (empty for the admin's) and is perceived in `heard_in`; `audience` may know its words. `hops` counts
-    from the words of the person `behalf`; `answers` is the note that it answers. `how` is the way by which it was
-    perceived.
+    `sender` and `addressee` are names of souls, `operator` for the admin, or the id of a session.
+    `conversation` is where it was sent from (empty for the admin's), `heard_in` where it is perceived.
+    `audience` may know its words. `hops` counts from the words of the person `behalf`.
+    `answers` is the note that it answers. `how` is the way in which it was perceived.
 
-    The fields after `words` are of notes to a session, and of its answers: `owner` is whose it is, `called` its name
-    when it was asked, `asker` the name of the person `behalf`, `reply_to` the thread in which the answer is read.
-    `bound`: it goes to the session because its thread is bound to it, and nobody was asked.
+    The fields after `words` are for notes to a session and its answers. `owner` is the session's owner.
+    `called` is the session's name at that time, `asker` the name of the person `behalf`.
+    `reply_to` is the thread of the answer. `bound`: the thread is bound to the session, so no approval was needed.
     """
 
     id: str
@@ -110,7 +108,7 @@ class SharedMessage:
 
 
 def checked_words(text: str) -> str:
-    """The words of a note. Raises NoteRefused for none, too many, and what is no text."""
+    """Return the stripped words of a note. Raises NoteRefused for none, too many, and invalid characters."""
     words = text.strip()
     if not words:
         raise NoteRefused("the note is empty", hint="write what it has to say")
@@ -125,62 +123,62 @@ _NO_TEXT: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
 MOST_PROMISED: Final = 3
-"""How many promises to one person are open at once."""
+"""Promises to one person that may be open at once."""
 
 PROMISED: Final = "promised"
-"""The parameter of a tick's perception that holds the ids of the goals about which words were promised by now."""
+"""The param of a tick's perception that holds the ids of the goals whose promise is due."""
 
 EARLY: Final = "early"
-"""The parameter of a tick's perception that holds the ids of promised goals of which a reading tells early."""
+"""The param of a tick's perception that holds the ids of promised goals that a reading announces early."""
 
 MOST_UNASKED: Final = 2
-"""How often in a day a soul writes to a person unasked, promises apart."""
+"""Unasked messages to a person in a day, promises apart."""
 
 MOST_IN_A_THREAD: Final = 1
-"""How often in a day it says something unasked in a thread of a channel, promises apart."""
+"""Unasked messages in a thread of a channel in a day, promises apart."""
 
 FEWEST_VISITS: Final = 3
-"""After so many visits of a person a soul may ask whether it may write to them unasked."""
+"""Visits of a person before the soul may ask whether it may write to them unasked."""
 
 INVITING: Final = "inviting-"
-"""How the id of an approval begins that asks a person whether the soul may write to them unasked."""
+"""The prefix of the id of an approval that asks a person whether the soul may write to them unasked."""
 
 YES, NO = "invite_yes", "invite_no"
-"""What they may answer to that, by the button."""
+"""The ids of the two buttons of that question."""
 
 DAY_MS: Final = 86_400_000
 FIRST_PAUSE_MS: Final = DAY_MS
 LONGEST_PAUSE_MS: Final = 30 * DAY_MS
 
 State = Literal["unasked", "invited", "declined", "paused"]
-"""How it stands with an invitation: `paused` is one that holds, but not for a while."""
+"""The states of an invitation to write unasked. `paused`: invited, but not for a while."""
 
 WhySilent = Literal["", "not_invited", "not_now", "rate", "quiet"]
-"""Why nothing may be said unasked; empty where something may."""
+"""The reasons for silence. Empty: the soul may write unasked."""
 
 QUIET_HOURS: Final = r"|([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]"
-"""What quiet hours look like: `20:00-08:00`, or nothing."""
+"""The pattern of quiet hours: `20:00-08:00`, or empty."""
 
 _HOURS: Final = re.compile(r"(\d\d):(\d\d)-(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class QuietHours:
-    """The part of each day, on a person's own clock, in which nothing is said unasked; empty where both ends meet."""
+    """The part of each day, on a person's own clock, without unasked messages. Empty if both ends are equal."""
 
     begin: int = 0  # minutes of the day
     end: int = 0
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `20:00-08:00`; anything else is no quiet hour at all."""
+        """Read `20:00-08:00`. Any other text gives no quiet hours."""
         if (found := _HOURS.fullmatch(text)) is None:
             return cls()
         hours = [int(part) for part in found.groups()]
         return cls(hours[0] * 60 + hours[1], hours[2] * 60 + hours[3])
 
     def over(self, at_ms: int, zone: str) -> int:
-        """The first moment (ms, UTC) from `at_ms` on at which it isn't quiet in a zone; in UTC where it is unknown."""
+        """Return the first moment (ms, UTC) from `at_ms` on that is not quiet in a zone, or UTC if unknown."""
         there = zone_of(zone)
         local = datetime.fromtimestamp(at_ms / 1000, there or UTC)
         minute = local.hour * 60 + local.minute
@@ -189,7 +187,6 @@ class QuietHours:
         return when(f"{self.end // 60:02}:{self.end % 60:02}", at_ms, zone) if quiet else at_ms
 
     def __str__(self) -> str:
-        """As `parse` reads it."""
         ends = (f"{one // 60:02}:{one % 60:02}" for one in (self.begin, self.end))
         return "-".join(ends) if self.begin != self.end else ""
 
@@ -199,23 +196,21 @@ NEVER_QUIET: Final = QuietHours()
 
 @dataclass(frozen=True, slots=True)
 class QuietThere:
-    """Quiet hours in a zone, as a post carries them that nobody asked for."""
+    """Quiet hours in a zone, as an unasked post carries them."""
 
     hours: QuietHours = NEVER_QUIET
     zone: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what `str` gives."""
         hours, _, zone = text.partition(" ")
         return cls(QuietHours.parse(hours), zone)
 
     def __str__(self) -> str:
-        """As `parse` reads it; empty where it is never quiet."""
         return f"{self.hours} {self.zone}" if str(self.hours) else ""
 
     def over(self, at_ms: int) -> int:
-        """The first moment (ms, UTC) from `at_ms` on at which it isn't quiet there."""
+        """Return the first moment (ms, UTC) from `at_ms` on that is not quiet there."""
         return self.hours.over(at_ms, self.zone)
 
 
@@ -224,10 +219,10 @@ NEVER_QUIET_THERE: Final = QuietThere()
 
 @dataclass(frozen=True, slots=True)
 class SayingUnasked:
-    """How it stands with writing unasked to somebody, or in a thread of a channel; times in ms, UTC.
+    """The state of unasked messages to a person, or in a thread of a channel; times in ms, UTC.
 
-    `paused_to_ms` ends a pause. `said_ms` are the times of what was said there within a day, promises apart, of which
-    `most` are the most; `unanswered`: the newest of all was never answered.
+    `paused_to_ms` ends a pause. `said_ms` are the times of a day's messages, promises apart, at most `most`.
+    `unanswered`: the newest message was never answered.
     """
 
     invited: bool = False
@@ -237,7 +232,7 @@ class SayingUnasked:
     unanswered: bool = False
 
     def why_silent(self, now_ms: int, quiet_to_ms: int) -> WhySilent:
-        """Why nothing may be said now; `quiet_to_ms` is when quiet hours end, `now_ms` where there are none."""
+        """Return why nothing may be said now. `quiet_to_ms` is the end of quiet hours, or `now_ms` outside of them."""
         if not self.invited:
             return "not_invited"
         if now_ms < self.paused_to_ms:
@@ -247,7 +242,7 @@ class SayingUnasked:
         return "quiet" if quiet_to_ms > now_ms else ""
 
     def next_ms(self, now_ms: int, quiet_over: Callable[[int], int]) -> int | None:
-        """The first moment at which something may be said; None where time alone doesn't bring it."""
+        """Return the first moment at which something may be said. None if time alone does not allow it."""
         if not self.invited or self.unanswered:
             return None
         recent = self.recent(now_ms)
@@ -255,15 +250,14 @@ class SayingUnasked:
         return quiet_over(max(now_ms, self.paused_to_ms, free))
 
     def recent(self, now_ms: int) -> tuple[int, ...]:
-        """What of `said_ms` counts for today, oldest first; a clock that was set back frees nothing."""
+        """Return the `said_ms` of the last day, oldest first. A clock that was set back frees none."""
         return tuple(sorted(one for one in self.said_ms if one > now_ms - DAY_MS))
 
 
 def next_pause(pause_ms: int) -> int:
-    """The pause (ms) after one that came before, 0 for none: twice as long, up to 30 days."""
+    """Return the pause (ms) after an earlier one, 0 for none: twice as long, up to 30 days."""
     return min(LONGEST_PAUSE_MS, pause_ms * 2) if pause_ms else FIRST_PAUSE_MS
 
 
 def state_of(decided: State, paused_to_ms: int, now_ms: int) -> State:
-    """The state of an invitation at a moment."""
     return "paused" if decided == "invited" and now_ms < paused_to_ms else decided

@@ -1,4 +1,4 @@
-"""Pairing: a machine shows a code, its person writes that to the soul, and a click gives the machine a key."""
+"""Pairing: a machine shows a code, its owner writes that to the soul, and a click gives the machine a key."""
 
 import re
 import unicodedata
@@ -13,35 +13,35 @@ from daemon.core.notes import INVITING, NO, YES
 from daemon.core.sessions import Visibility
 
 LIVES_MS: Final = 10 * 60_000
-"""How long a code may be typed and decided on."""
+"""Milliseconds for which a code may be typed and decided on."""
 
 FETCH_MS: Final = 5 * 60_000
-"""How long the machine has to fetch its key after the click."""
+"""Milliseconds that the machine has to fetch its key after the click."""
 
 TRIES: Final = 5
-"""After so many wrong tries a code is dead; after so many wrong codes a person waits for up to LIVES_MS."""
+"""Wrong tries that kill a code, and wrong codes after which a user waits for up to LIVES_MS."""
 
 MOST_OPEN: Final = 20
-"""Codes of a workspace that no person has typed yet."""
+"""Codes of a workspace that no user has typed yet, at most."""
 
 MOST_A_MINUTE: Final = 10
 """Codes that a workspace gives out in a minute."""
 
 BUTTON: Final = "pairing-"
-"""How the id of an approval begins that gives a machine its key."""
+"""The prefix of the id of an approval that gives a machine its key."""
 
 MOST_OF_ONE: Final = 3
-"""One in so many of these are for one asker, so that none takes them all."""
+"""The divisor of these limits for a single asker: each may take a third."""
 
 LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
-"""Of these a code is made: no vowels, so that it is no word (RFC 8628, section 6.1)."""
+"""The letters of a code: no vowels, which avoids words (RFC 8628, section 6.1)."""
 
 CODE: Final = re.compile(rf"[{LETTERS}]{{4}}-[{LETTERS}]{{4}}")
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRights:
-    """What a key may: what others see of its sessions, whether what they ask to keep is kept, and the DM known."""
+    """The rights of a key: who sees its sessions, whether texts may be kept, and whether the DM is known."""
 
     visibility: Visibility = Visibility.PROJECT
     remember: bool = False
@@ -56,12 +56,10 @@ CHOICES: Final[Mapping[str, KeyRights]] = MappingProxyType(
         "pair_knows": KeyRights(Visibility.TOPIC, remember=True, direct=True),
     }
 )
-"""What a person may choose for a machine, by the button; the careful one first. An admin can make any other key."""
+"""The rights that a user may choose for a machine, by button, most careful first. An admin can make any other key."""
 
 
 class PairingState(StrEnum):
-    """What became of a code."""
-
     OPEN = "open"
     ASKED = "asked"
     ALLOWED = "allowed"
@@ -71,20 +69,20 @@ class PairingState(StrEnum):
 
 
 class TooManyCodes(DaemonError):
-    """No more codes are given out for now."""
+    """Raised when further codes are refused for now."""
 
 
 class NoSuchCode(DaemonError):
-    """There is no such code, it is over, or another machine began it."""
+    """Raised when a code doesn't exist, is over, or was begun by another machine."""
 
 
 class PairingOver(DaemonError):
-    """The code gives no key any more."""
+    """Raised when a code gives no key any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A code for a person, and the secret with which the machine fetches the key; both are kept as hashes alone."""
+    """A code for a user, and the secret with which the machine fetches the key. Only hashes of both are stored."""
 
     code: str
     secret: str
@@ -94,7 +92,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A new key of a person, known only now, and what it may."""
+    """A user's new key with its rights. The key itself is known only now."""
 
     key: str
     person: str
@@ -103,7 +101,7 @@ class Paired:
 
 
 def answers_to(approval: str) -> tuple[str, ...]:
-    """What a person may answer to a question for permission, in the order of the buttons."""
+    """Return the answers to a request for permission, in the order of the buttons."""
     if approval.startswith(INVITING):
         return YES, NO
     return (*CHOICES, "refuse") if approval.startswith(BUTTON) else ("approve", "refuse")
@@ -153,11 +151,11 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "pair_in_slack": "Only people pair a machine, and they do it in a direct message in Slack.",
     }
 )
-"""What the soul says of it; `core.sentences` has it in its table."""
+"""The sentences of pairing, a part of the table in `core.sentences`."""
 
 
 def handle(person: str, project: str) -> str:
-    """A session's name before it is numbered: the first word of the person's name and the project, as `ada-api`."""
+    """Return a session's name before it is numbered, such as `ada-api`: the person's first name and the project."""
     return "-".join((_slug(person.partition(" ")[0]) or "person", _slug(project) or "session"))
 
 

@@ -1,4 +1,4 @@
-"""What reaches the soul and where: perceptions, conversations, and audiences."""
+"""Perceptions and conversations, and the audiences and readers that decide who may know what."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -6,18 +6,18 @@ from enum import StrEnum
 
 
 class Modality(StrEnum):
-    """The sense through which a perception came."""
+    """The senses of perceptions."""
 
     WORDS = "words"
     TIME = "time"  # a scheduled event or a silence timer fell due
     DECISION = "decision"  # a user approved or refused an action of the soul
     NOTE = "note"  # another soul, or the admin, sent a note
     EVENT = "event"  # a program that the admin connected to a room reports something
-    SENSE = "sense"  # a reading: something is so; nobody waits for an answer
+    SENSE = "sense"  # a reading of a sense: no user waits for an answer
 
 
 class AudienceKind(StrEnum):
-    """How many people may learn something, narrowest first; `OPERATOR` is the admin."""
+    """The kinds of audiences, narrowest first. `OPERATOR` is the admin."""
 
     DM = "dm"
     CHANNEL = "channel"
@@ -27,7 +27,7 @@ class AudienceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who may ever learn what was said here; stored on every row as `kind:id` and enforced by queries."""
+    """The users who may ever learn something. Stored on every row as `kind:id` and enforced by queries."""
 
     kind: AudienceKind
     id: str
@@ -37,30 +37,27 @@ class Audience:
 
     @classmethod
     def parse(cls, text: str) -> "Audience":
-        """Read what `str()` wrote. Raises ValueError for anything else."""
+        """Read the output of `str()`. Raises ValueError."""
         kind, _, id_ = text.partition(":")
         return cls(AudienceKind(kind), id_)
 
     def within(self, other: "Audience") -> bool:
-        """Whether surely everybody in this audience is in the other one too."""
+        """Return true if surely all members of this audience are in the other one too."""
         return self == other or (other.kind is AudienceKind.WORKSPACE and self.kind is not AudienceKind.OPERATOR)
 
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Who reads what is said in a conversation: the one value that decides what a reply may hold.
+    """The readers of a conversation: the one value that decides what a reply may hold.
 
-    `audience` is who may ever learn the words said there; they are stored with it. `members_only` says that every
-    reader is known to be a full member of the workspace. A guest, a user or bot of another organisation, or a reader of
-    whom nothing is known makes it false. Such readers may know what was said in that very room, and nothing that the
-    workspace knows besides. `rooms` are the ids of the private rooms that the one user of a DM is known to be in now;
-    where others read along there are none. Raises ValueError for them.
-
-    `apart`: they may know what was said in this very conversation and what the workspace knows, and nothing else that
-    was said to the audience; so it is in a session, whose words are kept for a DM, and which hears none of that DM.
-
-    `unproven`: the platform can't be asked just now, and `members_only` is false for want of knowledge. With
-    `rooms_unproven` it can't be asked for the rooms, and there are none for that reason.
+    `audience` may learn the words said there, and is stored with them.
+    `members_only`: every reader is known to be a full member. A guest, a user or bot of another organisation, or an
+    unknown reader makes it false. Such readers may know what was said in that very room, and nothing else.
+    `rooms` are the ids of the private rooms of the one user of a DM. Raises ValueError if others read along.
+    `apart`: the readers of a session, whose words are kept for a DM. They may know this conversation and the workspace,
+    and nothing else of that DM.
+    `unproven`: the platform can't be asked now, and `members_only` is false for that reason.
+    `rooms_unproven`: the platform can't be asked for the rooms, and there are none for that reason.
     """
 
     audience: Audience
@@ -71,15 +68,14 @@ class Readers:
     rooms_unproven: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse rooms where not one full member alone reads."""
         if self.rooms and not (self.members_only and self.audience.kind is AudienceKind.DM):
             raise ValueError("private rooms are recalled in the DM of a full member alone")
 
     def may_know(self, workspace: str) -> tuple[Audience, ...]:
-        """The audiences whose rows these readers may know wherever they were said, narrowest first.
+        """Return the audiences whose rows these readers may know wherever they were said, narrowest first.
 
-        Before readers who aren't all members, rows of the workspace are left out, in its public channels too: there
-        they may know those of the same channel alone, which the caller has to look for by channel.
+        Readers who aren't all members don't get rows of the workspace. In a public channel they may know rows of that
+        channel alone: the caller has to look for those by channel.
         """
         everybody = Audience(AudienceKind.WORKSPACE, workspace)
         if self.apart:
@@ -89,7 +85,7 @@ class Readers:
         return () if self.audience == everybody else (self.audience,)
 
     def before_outsiders(self) -> "Readers":
-        """The same, where a reader isn't known to be a full member."""
+        """Return these readers with one who isn't known to be a full member."""
         return Readers(self.audience, members_only=False, apart=self.apart)
 
     @property
@@ -97,22 +93,22 @@ class Readers:
         return tuple(Audience(AudienceKind.CHANNEL, room) for room in sorted(self.rooms))
 
     def exclude_what(self, others: "Readers") -> bool:
-        """Whether something that was gathered for the others may be too much for these readers."""
+        """Return true if something gathered for the others may be too much for these readers."""
         outsiders = (others.members_only and not self.members_only) or (self.apart and not others.apart)
         return outsiders or not others.rooms <= self.rooms or not others.audience.within(self.audience)
 
 
 BESIDE = "beside"
-"""The `thread` of a conversation that answers what only reads, so that it waits for no other reply in its channel."""
+"""The `thread` of a conversation that answers read-only requests, which then never wait for a reply in the channel."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationKey:
-    """Soul and place of a conversation; a conversation's messages are handled one after the other.
+    """The key of a conversation: soul and place. The messages of a conversation are handled one after the other.
 
-    `thread` is the ts of a Slack thread's first message; it is empty for the timeline of a DM, and `BESIDE` for what
-    the platform has no thread of. Each thread and each DM is one conversation forever. `str()` gives the id used in
-    memory.db, `parse` reads it back.
+    `thread` is the ts of a Slack thread's first message. It is empty for the timeline of a DM, and `BESIDE` for
+    requests that have no thread. Each thread and each DM is one conversation forever. `str()` gives the id used in
+    memory.db, `parse` reads it.
     """
 
     soul: str
@@ -125,7 +121,7 @@ class ConversationKey:
 
     @classmethod
     def parse(cls, text: str) -> "ConversationKey":
-        """Read what `str()` wrote. Raises ValueError for anything else."""
+        """Read the output of `str()`. Raises ValueError."""
         soul, workspace, channel, thread = text.split("/")
         return cls(soul, workspace, channel, thread)
 
@@ -135,7 +131,7 @@ class ConversationKey:
 
 
 class Place(StrEnum):
-    """The kind of room that holds a conversation."""
+    """The kinds of rooms that hold a conversation."""
 
     DM = "dm"
     GROUP_DM = "group_dm"
@@ -145,23 +141,24 @@ class Place(StrEnum):
 
 
 NO_MESSAGE = "no_message"
-"""The parameter of words that were typed into a dialog, so that the platform has no message of them."""
+"""The param of words that were typed into a modal: the platform has no message of them."""
 
 BELOW = "below"
-"""The parameter of such words that names the thread in which their answer belongs."""
+"""The param of such words that names the thread for their answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Perception:
-    """A message, a due event, a decision, a note or an event of a program, as the soul perceives it.
+    """The record of a perception: a message, a due event, a decision, a note or a program's event.
 
-    `id` is the inbox key (soul, workspace, channel and ts), the same however often the platform repeats a delivery.
-    `ts` is the platform's timestamp and orders perceptions within a conversation; only WORDS have a platform message
-    with that ts. `author` is the platform id of the user who caused it. `name` is the name that they chose: data, never
-    a permission. `zone` is the IANA name of the time zone they live in, empty if unknown. The inbox sets `received_ms`.
-    `late` marks a message that is answered later than usual. `process` names the mental process that is visited with
-    `params`; None means the current one. `language` is the tag of the user's own language, such as `de-DE`, as the gate
-    knows it; empty if it doesn't. `bot` says that the gate knows its author as a program.
+    `id` is the inbox key (soul, workspace, channel and ts), equal for repeated deliveries.
+    `ts` is the platform's timestamp and orders the perceptions of a conversation. Only WORDS have a message with that
+    ts.
+    `author` is the platform id of the user who caused it. `name` is the user's chosen name: data, never a permission.
+    `zone` is the IANA name of the user's time zone, empty if unknown. The inbox sets `received_ms`.
+    `late` marks a message that is answered later than usual. `process` is the mental process to visit with `params`;
+    None means the current one. `language` is the tag of the user's language, such as `de-DE`, empty if unknown.
+    `bot`: the author is known to be a program.
     """
 
     id: str
@@ -193,7 +190,7 @@ class Perception:
         audience: Audience,
         name: str = "",
     ) -> "Perception":
-        """A user's message, as a channel receives it."""
+        """Make a perception of a user's message, as a channel receives it."""
         id_ = "/".join((conversation.soul, conversation.workspace, conversation.channel, ts))
         return cls(id_, conversation, Modality.WORDS, content, author, audience, place, ts, name=name)
 
@@ -216,14 +213,14 @@ class Perception:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who may ever hear something; before readers who aren't all members it is said in `channel` alone, '': nowhere."""
+    """The audience of a source. Before readers who aren't all members, it is shown in `channel` alone ('': nowhere)."""
 
     audience: Audience
     channel: str
 
 
 def may_hear(readers: Readers, where: ConversationKey, origin: Origin) -> bool:
-    """Whether the readers of a reply may hear it."""
+    """Return true if the readers of a reply may know something of this origin."""
     if readers.members_only or readers.apart:
         return origin.audience in readers.may_know(where.workspace)
     everybody = Audience(AudienceKind.WORKSPACE, where.workspace)
@@ -231,11 +228,11 @@ def may_hear(readers: Readers, where: ConversationKey, origin: Origin) -> bool:
 
 
 def may_quote(origin: Origin, where: ConversationKey, readers: Readers, *, asker_is_in: bool) -> bool:
-    """Whether words of a room may stand in an answer, quoted from the platform's history because somebody asks for it.
+    """Return true if an answer may quote words of a room from the platform's history, on a user's request.
 
-    The room itself may read them, and full members what the whole workspace may. What is for a private room is quoted
-    elsewhere only in the DM of a full member who is in that room now (`asker_is_in`), as it is recalled there alone;
-    what was said in a DM is quoted nowhere else.
+    The room itself may read its words, and full members the public ones. Words of a private room are quoted elsewhere
+    only in the DM of a full member. That member must be in that room now (`asker_is_in`). Words of a DM are quoted
+    nowhere else.
     """
     if origin.channel == where.channel:
         return not readers.apart
@@ -249,10 +246,10 @@ def may_quote(origin: Origin, where: ConversationKey, readers: Readers, *, asker
 
 
 def common(sources: Iterable[Origin]) -> Origin | None:
-    """The origin of what is made of sources of one workspace: exactly those may hear it who may hear each one.
+    """Return the origin of a text made of these sources of one workspace: its audience may know every source.
 
-    None: it must not be made. That is so without a source, of two workspaces, of words for admins and others, and of
-    two private rooms, DMs among them, though the same people may be in both: they can leave one.
+    None: the text must not be made. That is so without a source, for two workspaces, for words of admins and others,
+    and for two private rooms or DMs: the same users may be in both now, but they can leave one.
     """
     known = set(sources)
     audiences = {one.audience for one in known}

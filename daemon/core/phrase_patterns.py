@@ -1,4 +1,4 @@
-"""What phrases look like in which a name, a number, a time, a code or a person's own words stand."""
+"""Patterns of phrases that hold a name, a number, a time, a code or a user's own words."""
 
 import re
 from typing import Final
@@ -30,7 +30,7 @@ HANDING_OVER: Final = re.compile(
     rf"|(?:bitte )?übergib (?:dieses|das) gespräch an (?P<wem>{_NAME})",
     re.IGNORECASE,
 )
-_SIGN: Final = (  # a letter or digit, or what belongs to letters and is no \w, as the vowel signs of Hindi
+_SIGN: Final = (  # a letter or digit, or a sign of letters that is no \w, such as Hindi's vowel signs
     # without regard to case, compiling it takes as long as a hundred other patterns
     r"(?-i:[^\W_]|(?![\w\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])[\u0300-\U0010ffff])"
 )
@@ -46,7 +46,7 @@ TO_SESSION: Final = re.compile(  # a session's name has a hyphen: *ask yourself:
     r"\s*(?P<words>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-CODE: Final = re.compile(  # one of other letters must look like one: *pair programs* is talk
+CODE: Final = re.compile(  # other letters must look like a code: *pair programs* is talk
     rf"(?:please |bitte )?(?:pair|kopple)(?: code)? (?:(?P<code>[{LETTERS}]{{4}}[- ]?[{LETTERS}]{{4}})"
     r"|(?-i:(?P<odd>[A-Z0-9]{4}-[A-Z0-9]{4})))",
     re.IGNORECASE,

@@ -1,4 +1,4 @@
-"""How reminders and their rules are put into words for the person who reads them, on their own clock."""
+"""Words of phrases: times and rules of reminders, short answers, stop words, suggested prompts."""
 
 import datetime as dt
 import re
@@ -15,18 +15,18 @@ from daemon.core.timetable import Every, Recurrence, recurrence_of, zone_of
 _TIME: Final = re.compile(r"(\d{1,2})(?:[:.h]([0-5]\d))?\s*(am|pm|uhr|h)?", re.ASCII)
 _NOON: Final = 12
 _LAST_HOUR: Final = 23
-_LATEST_MS: Final = 253_402_200_000_000  # the last day but one that a calendar here knows, in any zone
+_LATEST_MS: Final = 253_402_200_000_000  # the last day but one of the calendar, in any zone
 
 
 def time_in(ms: int, zone: str) -> str:
-    """A time as a person reads it in their zone: `2026-03-01 09:00 (Europe/Berlin)`; else in UTC."""
+    """Return a time as `2026-03-01 09:00 (Europe/Berlin)` in a zone, else in UTC."""
     known = zone_of(zone)
     ms = min(max(0, ms), _LATEST_MS)  # a row that holds any other number stops nothing
     return f"{dt.datetime.fromtimestamp(ms / 1000, known or dt.UTC):%Y-%m-%d %H:%M} ({known.key if known else 'UTC'})"
 
 
 def rule_in_words(every: str, words: Words) -> str:
-    """What repeats a reminder, as a sentence says it; a crontab of the admin's stays as it is (UTC)."""
+    """Return the rule of a repeated reminder in words. An admin's crontab stays as it is (UTC)."""
     rule = recurrence_of(every)
     if rule is None:
         return f"{every} (UTC)" if every else ""
@@ -34,14 +34,14 @@ def rule_in_words(every: str, words: Words) -> str:
 
 
 def repeats_in_words(when: str, every: str, words: Words, *, until: str = "", times: int = 0) -> str:
-    """When it comes next, by which rule again, and where that ends, if it does."""
+    """Return a line with the next time, the rule, and the end of the repetition, if there is one."""
     line = words.say("reminders_repeats", when=when, rule=rule_in_words(every, words))
     line = words.say("reminders_until", line=line, until=until) if until else line
     return words.say("reminders_times", line=line, count=times) if times else line
 
 
 def time_of_day(text: str) -> tuple[int, int] | None:
-    """Hour and minute of a time of day, as people write it: `9:30`, `9.30 Uhr`, `9 am`; None for anything else."""
+    """Read a time of day as people write it: `9:30`, `9.30 Uhr`, `9 am`. None for anything else."""
     found = _TIME.fullmatch(text.strip().lower().removeprefix("at ").removeprefix("um ").strip())
     if found is None or not (found[2] or found[3]):
         return None
@@ -72,16 +72,16 @@ def _said(rule: Recurrence, words: Words) -> str:
 FEWEST: Final = 2
 MOST: Final = 5
 LONGEST: Final = 60
-"""Characters of one answer; Slack's buttons take 75."""
+"""Characters of one answer. Slack's buttons take 75."""
 
-_READ: Final = 1_000  # characters; a longer list is none
+_READ: Final = 1_000  # characters; a longer list gives no answers
 _MARKUP: Final = re.compile(r"[<>@`*~\[\]\\#]|://|^[!/_-]|\b_|_\b")
 
 
 def short_answers_in(listed: str) -> tuple[str, ...]:
-    """The answers in a list divided by `|`, each once; none at all where they are too few, too many or odd ones.
+    """Return the distinct answers of a list separated by `|`. None of them if they are too few, too many or not plain.
 
-    An answer is heard as its person's own words. So it holds no markup, mention or address, and is no command.
+    An answer is treated as the user's own words: it holds no markup, mention or address, and is no command.
     """
     if len(listed) > _READ:
         return ()
@@ -145,29 +145,29 @@ za ze
 """  # noqa: RUF001 - the letters of other alphabets are meant
 
 STOP_WORDS: Final = frozenset(_LISTS.split())
-"""Stop words in the form of `words_of`: without case and accents."""
+"""The stop words in the form of `words_of`: without case and accents."""
 
 
 SUGGESTIONS_MOST: Final = 4
-"""How many are shown at once (Slack: suggested prompts)."""
+"""Suggestions shown at once, at most (Slack: suggested prompts)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One of them; who presses `title` sends `message`."""
+    """A suggested prompt: pressing `title` sends `message`."""
 
     title: str
     message: str
 
 
 def house_suggestions(words: Words) -> tuple[Suggestion, ...]:
-    """Those of a soul whose file names none."""
+    """Return the suggestions of a soul whose file names none."""
     names = ("prompt_hello", "prompt_problem", "prompt_memory")
     return tuple(Suggestion(words.say(f"{name}_title"), words.say(name)) for name in names)
 
 
 def with_reminder(suggestions: Sequence[Suggestion], words: Words, when: str) -> tuple[Suggestion, ...]:
-    """The same, first of all one for a person's next reminder, if there is one."""
+    """Return the suggestions, preceded by one for the user's next reminder, if there is one."""
     if not when:
         return tuple(suggestions[:SUGGESTIONS_MOST])
     own = Suggestion(words.say("prompt_reminder_title", when=when), words.say("prompt_reminder"))

@@ -1,13 +1,4 @@
-"""Whole phrases that are obeyed without a model: one table of all of them, in English and German.
-
-A message counts only if nothing but the phrase stands in it, after levelling: case, spaces, quote marks, commas, emoji,
-*please*, *ok*, *thanks* and the last punctuation mark don't matter, but for *why?*, which is a question like any other.
-`#` stands for a number, or in some phrases for several, as in *forget 1 and 3*; what follows
-a colon, or *remember that*, are the person's own words. In *what is Ada working on?* and *hand this thread to Rolf* a
-name stands, in *move reminder 2 to 9:30* a time, in *ask ada-api: …* and *bind ada-api here* the name of a session, in
-*pair BCDF-GHJK* the code that a machine shows. The same table makes the slash command, whose single words count alone
-to the soul and behind a `!`, too.
-"""
+"""The phrases that are obeyed without a model, in English and German: one table for messages and the slash command."""
 
 import re
 import unicodedata
@@ -33,7 +24,7 @@ from daemon.core.phrase_patterns import (
 
 
 class Command(StrEnum):
-    """What a phrase asks for: help, what is known of a person, sessions and their keys, and who is to answer."""
+    """The commands that phrases ask for."""
 
     HELP = "help"
     STATUS = "status"
@@ -84,7 +75,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             *("help", "what can you do", "what can you do for me", "what can you do here"),
             *("hilfe", "was kannst du", "was kannst du für mich tun", "was kannst du hier"),
         ),
-        Command.HOME: (),  # no words mean it; it is opened and pressed
+        Command.HOME: (),  # no words mean it: users open and press it
         Command.INTRODUCE: (),  # nor this: the soul is invited to a channel
         Command.CHANNEL: (
             "channel instructions",
@@ -140,7 +131,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
         Command.FORGET_ME_SURELY: ("yes, forget me", "yes forget me", "ja, vergiss mich", "ja vergiss mich"),
         Command.PAUSE: ("pause remembering", "stop remembering", "merk dir nichts", "merke dir nichts mehr"),
         Command.RESUME: ("resume remembering", "merk dir wieder etwas", "merke dir wieder etwas"),
-        Command.REMEMBER: (),  # it goes on with their own words, see `REMEMBER`
+        Command.REMEMBER: (),  # the user's own words follow, see `REMEMBER`
         Command.SESSIONS: (
             "sessions",
             "who is working on what",
@@ -153,14 +144,14 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             "wer arbeitet an was",
             "woran arbeiten alle",
         ),
-        Command.WORKS_ON: (),  # a name stands in it, see `_NAMING`
-        Command.HAND_OVER: (),  # and in this
-        Command.ASK: (),  # the name of a session stands in it, and words follow, see `TO_SESSION`
+        Command.WORKS_ON: (),  # it holds a name, see `_NAMING`
+        Command.HAND_OVER: (),  # this does, too
+        Command.ASK: (),  # it holds a session's name, and words follow, see `TO_SESSION`
         Command.HAND: (),
-        Command.BIND: (),  # the same name stands in it, see `BINDING`
+        Command.BIND: (),  # it holds the same name, see `BINDING`
         Command.BIND_FOR_ALL: (),
         Command.UNBIND: ("unbind", "unbind this thread", "unbind the thread", "löse die bindung", "bindung lösen"),
-        Command.PAIR: (),  # a code stands in it, see `CODE`
+        Command.PAIR: (),  # it holds a code, see `CODE`
         Command.MY_KEYS: ("my keys", "show my keys", "list my keys", "meine schlüssel", "zeig meine schlüssel"),
         Command.END_KEY: ("end key #", "revoke key #", "beende schlüssel #", "schlüssel # beenden"),
         Command.END_KEYS: (
@@ -182,7 +173,7 @@ PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
             *("lösche erinnerungen #", "streiche erinnerungen #", "erinnerungen # löschen"),
         ),
         Command.RESUME_REMINDER: ("resume reminder #", "erinnerung # fortsetzen", "setze erinnerung # fort"),
-        Command.MOVE_REMINDER: (),  # a time stands in it, see `MOVING`
+        Command.MOVE_REMINDER: (),  # it holds a time, see `MOVING`
         Command.SHOW_THERE: (
             *("also send that to the channel", "also send this to the channel", "also show that in the channel"),
             *("send that to the channel too", "send this to the channel too", "show that in the channel too"),
@@ -220,14 +211,14 @@ WORDS: Final[Mapping[str, Command]] = MappingProxyType(
         "kanal": Command.CHANNEL,
     }
 )
-"""Single words that count where only the soul is meant: in its slash command, alone to it, and after a `!`."""
+"""The single words that count where only the soul is meant: in its slash command, in a DM, and after a `!`."""
 
 USAGE: Final = " | ".join(("help", "me", "forget", "reminders", "pause", "stop", "status", "why", "channel"))
-"""What is typed behind the slash command, as Slack shows it there."""
+"""The usage hint of the slash command, as Slack shows it."""
 
 
 def command_of(soul: str) -> str:
-    """The slash command of a soul by its name, as `/minoan`."""
+    """Return the slash command of a soul, such as `/minoan`."""
     return f"/{_NOT_IN_COMMANDS.sub('-', soul.casefold())[:_LONGEST_COMMAND]}"
 
 
@@ -239,7 +230,7 @@ AS_MESSAGE: Final = frozenset(
         *(Command.SHOW_THERE, Command.NOT_NOW),
     }
 )
-"""Phrases that need a message or a thread of their own: typed behind a slash command they change nothing."""
+"""The commands that need a message or a thread of their own: in a slash command they change nothing."""
 
 READS: Final = frozenset(
     {
@@ -247,21 +238,21 @@ READS: Final = frozenset(
         *(Command.WHY_SAID, Command.SESSIONS, Command.WORKS_ON, Command.MY_KEYS),
     }
 )
-"""Phrases that change nothing: where no message is answered by it, it waits for no reply that is under way."""
+"""The read-only commands: without a message to answer, they wait for no reply in progress."""
 
 ASK_SHORTCUT: Final = "soul_ask"
-"""The id of the platform's shortcut at any message that asks about it."""
+"""The id of the platform's message shortcut that asks about a message."""
 
 WHY_SHORTCUT: Final = "soul_why"
-"""The id of the platform's shortcut at a message that asks the same as *why*."""
+"""The id of the platform's message shortcut for *why*."""
 
 _LONGEST_COMMAND: Final = 31  # characters behind the slash (Slack: slash commands)
 _NOT_IN_COMMANDS: Final = re.compile(r"[^a-z0-9_-]+")
 _MARK: Final = "!"
 _ALONE: Final = (Place.DM, Place.TERMINAL)
 _ONE_WORD: Final = ("why", "warum", "wieso", "weshalb")  # with a question mark they are a question to the soul
-_SEVERAL: Final = (Command.FORGET, Command.CANCEL_REMINDER)  # a phrase of these may name several numbers
-_MOST_AT_ONCE: Final = 4  # words of a message that begins with a stop and means no more than that
+_SEVERAL: Final = (Command.FORGET, Command.CANCEL_REMINDER)  # a phrase of these may hold several numbers
+_MOST_AT_ONCE: Final = 4  # words of a message that begins with *stop* and means only that
 _ENDS: Final = re.compile(r"[.!…;]+")
 _LONGEST: Final = 80  # characters of a phrase before its colon
 _NAMING: Final = {Command.WORKS_ON: WORKING_ON, Command.HAND_OVER: HANDING_OVER}
@@ -269,12 +260,11 @@ _NAMING: Final = {Command.WORKS_ON: WORKING_ON, Command.HAND_OVER: HANDING_OVER}
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A phrase that was said; `number` is 0, and `words` and the session's `name` are empty, where it has none.
+    """The phrase of a message. Unused fields are 0 or empty; `more` are the numbers after the first.
 
-    Where several numbers stand in it, `more` are those after the first.
-
-    The `words` of PAIR are the code, as machines show it; those of HELP what was typed and is no phrase. `marked`: it
-    stood behind a `!` or a slash command, so that the daemon itself is meant.
+    `words` are the user's own words, a time, or for PAIR the code as machines show it. For HELP they are the text that
+    is no phrase. `name` is a person, a soul or a session. `marked`: a `!` or a slash command addressed the daemon
+    itself.
     """
 
     command: Command
@@ -286,19 +276,19 @@ class Phrase:
 
 
 def phrase_said(perception: Perception) -> Phrase | None:
-    """The phrase that a message is; said to the soul alone, one of the WORDS is enough."""
+    """Return the phrase of a message, if nothing else is in it. In a DM one of the WORDS is enough."""
     return phrase_in(perception.content, alone=perception.place in _ALONE)
 
 
 def typed(words: str) -> Phrase:
-    """What is asked for by the words behind a slash command; help where they are none, or no phrase."""
+    """Return the phrase typed after a slash command. HELP for an empty text or no phrase."""
     if not words.strip():
         return Phrase(Command.HELP, marked=True)
     return _marked(words) or Phrase(Command.HELP, words=words.strip(), marked=True)
 
 
 def phrase_in(text: str, *, alone: bool = False) -> Phrase | None:
-    """The phrase that a message is, if it is one and nothing else; `alone`: it was said to the soul alone."""
+    """Return the phrase of a text, if nothing else is in it. `alone`: it was said to the soul alone."""
     if text.lstrip().startswith(_MARK):
         return _marked(text.strip().removeprefix(_MARK))
     if alone and not _asks(text) and (command := WORDS.get(strictly_levelled(text[:_LONGEST]))) is not None:
@@ -332,9 +322,9 @@ def _unmarked(text: str) -> Phrase | None:
 
 
 def means_stop(text: str) -> bool:
-    """Whether a message asks to stop: the phrase, or a few words that begin with it, as *stop, that is enough*.
+    """Return true if a message asks to stop: the phrase, or a few words that begin with it, as *stop, that is enough*.
 
-    This counts where something is under way; elsewhere such words are a message like any other.
+    The caller must check that work is in progress; otherwise such words are a normal message.
     """
     if (phrase := phrase_in(text)) is not None:
         return phrase.command is Command.STOP
@@ -348,7 +338,7 @@ def means_stop(text: str) -> bool:
 
 
 def _with_words(text: str) -> Phrase | None:
-    """A phrase in which the person's own words stand."""
+    """Return the phrase that holds the user's own words."""
     if len(text) <= _LONGEST and (asked := MOVING.fullmatch(plain_words(text))) is not None:
         return Phrase(Command.MOVE_REMINDER, int(asked["one"] or asked["eine"]), (asked["to"] or asked["auf"]).strip())
     if (asked := REMEMBER.fullmatch(text)) is not None:

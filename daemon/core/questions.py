@@ -1,4 +1,4 @@
-"""Questions and tasks that people put to sessions of Claude Code: their limits, the news of them, what an answer is."""
+"""Questions and tasks to sessions of Claude Code, threads bound to sessions, and titles of sessions."""
 
 import re
 from dataclasses import dataclass
@@ -10,40 +10,40 @@ from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import shortened, visible_line
 
 MOST_WAITING: Final = 10
-"""Questions of one session that are neither answered nor over."""
+"""Questions of one session that are neither answered nor over, at most."""
 
 MOST_HOURLY: Final = 20
-"""Questions to one session in an hour."""
+"""Questions to one session in an hour, at most."""
 
 LATE_MS: Final = 5 * 60_000
-"""After so long without an answer the thread hears so, once."""
+"""Milliseconds without an answer after which the thread is informed, once."""
 
 OVER_MS: Final = 24 * 3_600_000
-"""After so long a question is over."""
+"""Milliseconds after which a question is over."""
 
 LONGEST_ANSWER: Final = 16_000
-"""The most characters of an answer."""
+"""Characters of an answer, at most."""
 
 WOKEN_WITHIN_MS: Final = 10_000
-"""A note by which a session is woken counts as not delivered where no turn begins for so long."""
+"""Milliseconds within which a woken session must begin a turn. Otherwise the note counts as not delivered."""
 
 WAKE_AGAIN_MS: Final = 60_000
-"""Only after so long a session that rests is woken once more with the same note."""
+"""Milliseconds after which an idle session may be woken again with the same note."""
 
 MOST_WAKES: Final = 3
-"""So often a session is woken with the same note; then the note waits for the end of a turn."""
+"""Times that a session is woken with the same note. Then the note waits for the end of a turn."""
 
 _LONGEST_KEY: Final = 4_000  # characters; none is cut in half where the words after it are left out
 
 BUTTON: Final = "asking-"
-"""How the id of an approval begins that lets a question through; the note's id follows."""
+"""The prefix of the id of an approval that lets a question through. The note's id follows."""
 
 NEWS_PARAM: Final = "news"
-"""The param of an event that says what became of a question."""
+"""The param of an event that reports on a question."""
 
 
 class News(StrEnum):
-    """What became of a question, as the people hear who wait for its answer; and what is about bound threads."""
+    """The news on a question for those who wait for its answer, and on bound threads."""
 
     ALLOWED = "allowed"
     REFUSED = "refused"
@@ -53,19 +53,19 @@ class News(StrEnum):
     OVER = "over"
     ANSWER = "answer"
     SAID = "said"  # a session says something of itself
-    BIND = "bind"  # a thread is to be bound to a session, once its owner allows it
-    BOUND = "bound"  # its owner allowed it
+    BIND = "bind"  # a thread will be bound to a session, once its owner allows it
+    BOUND = "bound"  # the owner allowed it
 
 
 def is_news(perception: Perception) -> bool:
-    """Whether it tells what became of a question, or lets one through: the daemon itself passes it on."""
+    """Return true if it reports on a question or lets one through: the daemon itself passes it on."""
     if perception.modality is Modality.DECISION:
         return str(perception.params.get("approval", "")).startswith(BUTTON)
     return perception.modality is Modality.NOTE and NEWS_PARAM in perception.params
 
 
 def clean_answer(text: str) -> str:
-    """What a session said, without keys and characters that are no text, cut; empty where nothing is left."""
+    """Return a session's answer without keys and invalid characters, cut. Empty where nothing is left."""
     looked_at = LONGEST_ANSWER + _LONGEST_KEY
     if len(text) > looked_at:  # the rest is cut anyway, and looking through all of it would hold the event loop
         gap = text.rfind(" ", LONGEST_ANSWER, looked_at)  # not every language has one
@@ -77,21 +77,21 @@ _NO_TEXT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 KEPT_MS: Final = 24 * 3_600_000
-"""For so long what is said in a bound thread waits for a session that is gone; then the soul answers again."""
+"""Milliseconds for which words in a bound thread wait for a session that is gone. Then the soul answers again."""
 
 MOST_SAID_HOURLY: Final = 60
-"""What the sessions of one key may say of themselves in their threads within an hour."""
+"""Messages of themselves that the sessions of one key may post in an hour."""
 
 LONGEST_SAID: Final = 4_000
-"""The most characters that a session says of itself at once."""
+"""Characters of one message of a session about itself, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundThread:
     """A conversation that is bound to a session of `person`, a Slack id; empty for the admin's.
 
-    What `person` says there goes to the session, and what others say if `everybody`. `gone_ms` is since when the
-    session is gone, as the thread has heard; None while it is there.
+    Words of `person` go to the session, with `everybody` those of others too. `gone_ms` is when the session was
+    reported gone; None while it is there.
     """
 
     conversation: str
@@ -102,16 +102,16 @@ class BoundThread:
     gone_ms: int | None = None
 
     def takes(self, perception: Perception) -> bool:
-        """Whether a message goes to the session: words of its owner, or of any person where all may."""
+        """Return true if a message goes to the session: words of its owner, or of any person where all may."""
         if perception.modality is not Modality.WORDS or perception.bot:
             return False
         return self.everybody or (bool(self.person) and perception.author == self.person)
 
 
 LONGEST: Final = 60
-"""Characters of a title; Slack takes 200."""
+"""Characters of a title, at most. Slack takes 200."""
 
-_ENOUGH: Final = 12  # characters of a sentence that stands alone; a shorter one, as a greeting, takes the next with it
+_ENOUGH: Final = 12  # characters of a sufficient sentence; a shorter one, such as a greeting, takes the next with it
 _QUOTED: Final = re.compile(r"^[ \t]*(?:>|\[[^\]\n]*\][ \t]*$).*$", re.MULTILINE)  # others' words, and names of files
 _CODE: Final = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)", re.DOTALL)
 _MENTION: Final = re.compile(r"<[@!#][^<>\n]{0,200}>")
@@ -121,7 +121,7 @@ _END: Final = re.compile("(?<=[.!?…])\\s+|(?<=[\u3002\uff01\uff1f])|\\n+")
 
 
 def title_of(said: str) -> str:
-    """The title of a session that begins with these words; empty where none of them are the person's own."""
+    """Return the title of a session that begins with these words. Empty where none of them are the person's own."""
     own = _QUOTED.sub("", _CODE.sub("\n", said))
     own = _MARKS.sub("", _ADDRESS.sub(r"\1", _MENTION.sub("", own)))
     sentences = [line for part in _END.split(own) if (line := visible_line(part))]
@@ -134,7 +134,7 @@ def title_of(said: str) -> str:
 
 
 def _cut(line: str) -> str:
-    """A line cut between words, where its last word is not most of it."""
+    """Cut a line between words, unless its last word is most of it."""
     if len(line) <= LONGEST:
         return line
     head = line[:LONGEST].rpartition(" ")[0].rstrip(" .,;:-")

@@ -1,9 +1,9 @@
-"""Text of a model that repeats the same run of words without end."""
+"""Detection of endless repetition in a model's text."""
 
 from typing import Final
 
 _KEY: Final = 40  # characters at the end of a text by which an earlier copy is found
-_WINDOW: Final = 8192  # characters in which it is looked for
+_WINDOW: Final = 8192  # characters in which it is searched
 _STEP: Final = 32
 _SHORTEST: Final = 32  # characters of copies; code and tables that are cut off end in a few
 _COPIES: Final = 8
@@ -11,9 +11,9 @@ _ENDLESS: Final = 2000  # characters; shorter repetitions have their uses
 
 
 class Repetition:
-    """Passes a text on, but of a run that is repeated only two copies, until other words follow.
+    """The filter of a text that passes only two copies of a repeated run, until new words follow.
 
-    `endless` says that none did for 2,000 characters and eight copies; what was held back is then no longer passed on.
+    `endless`: none came for 2,000 characters and eight copies. What was held back is dropped then.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Repetition:
         return self._period > 0 and self._repeated >= max(_ENDLESS, (_COPIES - 1) * self._period)
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return what may be passed on."""
+        """Take the next piece. Return the text that may pass."""
         passed = []
         for start in range(0, len(piece), _STEP):
             if self.endless:
@@ -36,7 +36,7 @@ class Repetition:
         return "".join(passed)
 
     def finish(self) -> str:
-        """End the text; return what was held back."""
+        """End the text. Return what was held back."""
         held, self._held = self._held, ""
         return "" if self.endless else held
 
@@ -58,7 +58,7 @@ class Repetition:
 
 
 def without_repeats(text: str) -> str:
-    """A text that ends in copies of the same run, with the first of them alone; any other as it is."""
+    """Return a text that ends in copies of a run with the first copy alone, and any other text unchanged."""
     whole = text.rstrip()
     for key in (_KEY, _KEY // 2, _KEY // 3):  # a short run that the text begins with holds no longer one
         kept, period = whole, _period_of(whole, key)
@@ -71,13 +71,12 @@ def without_repeats(text: str) -> str:
 
 
 def _period_of(text: str, key: int = _KEY) -> int:
-    """How far before its end a text has its last characters once more; 0 for not at all, as in a line of dashes."""
+    """Return the distance from a text's end to an earlier copy of it. 0 if there is none, or for a dash line."""
     found = text.rfind(text[-key:], 0, len(text) - 1) if len(text) > key else -1
     period = len(text) - key - found
     return period if found >= 0 and period > 1 else 0
 
 
 def _repeated(text: str, period: int) -> int:
-    """How many characters at the end of a text equal those one period before them."""
     pairs = zip(reversed(text), reversed(text[:-period]), strict=False)
     return next((count for count, (one, other) in enumerate(pairs) if one != other), len(text) - period)

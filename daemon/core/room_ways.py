@@ -1,21 +1,21 @@
-"""How the soul works in one channel, as those who manage the channel have set it."""
+"""The settings of the soul in one channel, made by those who manage the channel."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 LONGEST_INSTRUCTIONS: Final = 600
-"""Characters of the instructions of one channel."""
+"""Characters of the instructions of one channel, at most."""
 
 STREAMS: Final = ("", "on", "off")
-"""Whether answers are shown there while they grow; empty: as in the settings."""
+"""The values of `streams`: show answers while they grow. Empty: as in the settings."""
 
 JOINS: Final = ("", "mention")
-"""Where it answers there: empty for mentions and the threads that it is in, `mention` for mentions alone."""
+"""The values of `joins`: `mention` for mentions alone; empty for mentions and the soul's own threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoomWay:
-    """What is set for a channel by `person`; empty fields are as everywhere.
+    """The settings of a channel, made by `person`. Empty fields mean the defaults.
 
     `instructions` are words of people, data like all others. `soul` answers in threads that begin from then on.
     """
@@ -37,20 +37,20 @@ class RoomWay:
 
 @dataclass(frozen=True, slots=True)
 class ManagedRoom:
-    """A channel in which the soul is, by its id and name, for a person who may manage it."""
+    """A channel of the soul, by id and name, for a person who may manage it."""
 
     id: str
     name: str
 
 
 class RoomWays(Protocol):
-    """What is set for channels, in memory.db, the same for all daemons on it."""
+    """The settings of channels in memory.db, equal for all daemons on it."""
 
     async def of(self, workspace: str, channel: str) -> RoomWay:
-        """What is set for a channel. Raises StoreError."""
+        """Return the settings of a channel. Raises StoreError."""
 
     async def channels(self, workspace: str) -> tuple[tuple[str, bool], ...]:
-        """The ids of the channels for which something is set, each with whether it is private. Raises StoreError."""
+        """Return the ids of channels with settings, each with whether it is private. Raises StoreError."""
 
     async def end(self, workspace: str, channel: str) -> None:
-        """The channel is archived or gone: nothing is set for it any more. Raises StoreError."""
+        """Delete the settings of an archived or lost channel. Raises StoreError."""

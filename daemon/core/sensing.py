@@ -1,4 +1,4 @@
-"""Shared contexts as values: their keys, the state of one, and what is refused (seed 003)."""
+"""Values of senses: shared contexts, sources of events, and readings pushed by programs (seed 003)."""
 
 import base64
 import hashlib
@@ -16,10 +16,10 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey
 
 KEY: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 LARGEST: Final = 16 * 1024
-"""The most bytes that a context's data takes as JSON."""
+"""Bytes of a context's data as JSON, at most."""
 
 SOULS: Final = "souls"
-"""The key at which daemons show what their souls do; nothing else is written there."""
+"""The key at which daemons show what their souls do. Nothing else is written there."""
 
 OPERATOR: Final = "operator"
 """The author of what the admin wrote."""
@@ -28,11 +28,11 @@ JSONObject = Mapping[str, object]
 
 
 class ContextRefused(DaemonError):
-    """A value that may not be written: it doesn't fit, is too large, or its writer may not; nothing was written."""
+    """Raised when a value does not fit, is too large, or its writer may not write it. Nothing was written."""
 
 
 class ContextConflict(DaemonError):
-    """The context was changed meanwhile; nothing was written. `found` is its state now."""
+    """Raised when the context was changed by another writer. Nothing was written. `found` is its state now."""
 
     def __init__(self, found: "ContextState") -> None:
         super().__init__(
@@ -43,9 +43,9 @@ class ContextConflict(DaemonError):
 
 @dataclass(frozen=True, slots=True)
 class ContextState:
-    """A shared context as it is now. One that was never written is version 0, with no data and no author.
+    """The current state of a shared context. One that was never written is version 0, with no data and no author.
 
-    `audience` may read it. `writers` are names of souls, none for all of this memory.db; the admin always may write.
+    `audience` may read it. `writers` are names of souls, empty for all of this memory.db; the admin always may write.
     `updated_ms` is 0 before the first change.
     """
 
@@ -60,9 +60,9 @@ class ContextState:
 
 @dataclass(frozen=True, slots=True)
 class ContextVersion:
-    """One version of a context's data: who wrote it and when.
+    """One version of a context's data: its author and time.
 
-    `redacted`: it held words of a person who was forgotten since, which were taken out.
+    `redacted`: words of a person who was forgotten since were taken out.
     """
 
     version: int
@@ -74,9 +74,9 @@ class ContextVersion:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes: a soul's name or OPERATOR, and who may hear what it knows where it writes from.
+    """The writer of a change: a soul's name or OPERATOR. `audience` may know all that the writer does.
 
-    It begins no context while `most` are its own, None for no bound.
+    `most` limits the contexts that the writer owns; None for no limit.
     """
 
     name: str
@@ -85,11 +85,10 @@ class Writer:
 
 
 ADMIN: Final = Writer(OPERATOR, Audience(AudienceKind.OPERATOR, ""))
-"""The admin, who may write every context."""
 
 
 def checked_key(text: str) -> str:
-    """The text, which is a key. Raises ContextRefused."""
+    """Return the text if it is a valid key. Raises ContextRefused."""
     if not KEY.fullmatch(text):
         raise ContextRefused(
             f"{text[:80]!r} is no key of a shared context",
@@ -99,10 +98,7 @@ def checked_key(text: str) -> str:
 
 
 def as_stored(data: object, most: int = LARGEST) -> str:
-    """The JSON under which data is stored, keys sorted. Raises ContextRefused for what is no finite JSON object.
-
-    It takes `most` bytes.
-    """
+    """Return data as stored JSON of at most `most` bytes, keys sorted. Raises ContextRefused otherwise."""
     if not isinstance(data, Mapping):
         raise ContextRefused(f"the data is {_kind(data)}, and has to be an object", hint="write {…}")
     _require_json(data, "")
@@ -113,7 +109,7 @@ def as_stored(data: object, most: int = LARGEST) -> str:
 
 
 def merged(data: JSONObject, changes: JSONObject) -> JSONObject:
-    """The data with a JSON merge patch applied (RFC 7396)."""
+    """Return the data with a JSON merge patch applied (RFC 7396)."""
     kept = {name: value for name, value in data.items() if changes.get(name, ...) is not None}
     for name, value in changes.items():
         if isinstance(value, dict):
@@ -175,13 +171,13 @@ def _kind(value: object) -> str:
 
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
-"""What a source may be called."""
+"""The pattern of a source's name."""
 
 ROOM: Final = re.compile(r"[CG][A-Z0-9]{1,23}")
-"""The id of a channel."""
+"""The pattern of a channel's id."""
 
 SECRET_FILE: Final = "events.key"  # noqa: S105  # a file's name
-"""The file in the home folder that holds what the secrets of all sources are made of."""
+"""The file in the home folder from which the secrets of all sources are derived."""
 
 SOURCE_PARAM: Final = "source"
 """The param of an event's perception that holds the id of its source."""
@@ -190,39 +186,39 @@ FROM_PARAM: Final = "from"
 """The param of an event's perception that holds the name of its source."""
 
 LONGEST: Final = 4_000
-"""The most characters that are kept of an event."""
+"""Characters that are kept of an event, at most."""
 
 LATELY_MS: Final = 24 * 3_600_000
-"""For so long an event is shown when the soul speaks in its room."""
+"""Milliseconds for which an event is shown when the soul speaks in its room."""
 
 _PREFIX: Final = "whsec_"
 
 
 class Signing(StrEnum):
-    """How a source signs: as standardwebhooks.com says, or as GitHub does."""
+    """The signing schemes of sources: standardwebhooks.com's, or GitHub's."""
 
     STANDARD = "standard"
     GITHUB = "github"
 
 
 class TooManyEvents(DaemonError):
-    """A source sent too many events in a minute; nothing was stored."""
+    """Raised when a source sent too many events in a minute. Nothing was stored."""
 
 
 class OtherEvent(DaemonError):
-    """An event with this id came before, with other words; nothing was stored."""
+    """Raised when an event with this id came before, with other words. Nothing was stored."""
 
 
 class SourceEnded(DaemonError):
-    """The source was ended meanwhile; nothing was stored."""
+    """Raised when the source has been ended. Nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventSource:
-    """A program that one soul hears in one room.
+    """A program whose events one soul hears in one room.
 
-    `wakes`: the soul looks at each event and may speak; else it only has it in mind when it speaks there anyway.
-    `events` counts its events, `heard_ms` is when the newest came.
+    `wakes`: the soul looks at each event and may speak. Otherwise the soul only knows of events when it speaks there.
+    `events` counts them, `heard_ms` is the time of the newest.
     """
 
     id: str
@@ -244,7 +240,7 @@ class EventSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceEvent:
-    """An event of a source: the words, and when they came (ms)."""
+    """The event of a source: its words and time (ms)."""
 
     source: str
     words: str
@@ -252,28 +248,28 @@ class SourceEvent:
 
 
 def secret_of(master: str, source: str) -> str:
-    """The secret of the source with this id, in the form of standardwebhooks.com; nothing of it is stored."""
+    """Return the secret of the source with this id, in the form of standardwebhooks.com. The secret is never stored."""
     made = hmac.digest(master.encode(), f"event source {source}".encode(), hashlib.sha256)
     return f"{_PREFIX}{base64.b64encode(made).decode()}"
 
 
 def signing_key(secret: str, signing: Signing) -> bytes:
-    """What signatures are made with: the decoded secret, for GitHub its text."""
+    """Return the key of signatures: the decoded secret, for GitHub its text."""
     return secret.encode() if signing is Signing.GITHUB else base64.b64decode(secret.removeprefix(_PREFIX))
 
 
 class HouseSense(StrEnum):
-    """The names of the house's own senses, with which it keeps readings and gives percepts; no program may use one."""
+    """The daemon's own senses, for readings and percepts. No program may use one of these names."""
 
     AUTHORITY = "authority"  # a function of the mind got another level
     AWAKENING = "awakening"
-    DAEMON = "daemon"  # the program in which it lives
+    DAEMON = "daemon"  # the program in which the soul lives
     DECISION = "decision"
-    DELETION = "deletion"  # a message that it had answered was deleted
+    DELETION = "deletion"  # a message that the soul had answered was deleted
     EDIT = "edit"
     FEEDBACK = "feedback"
-    GOAL = "goal"  # a goal of its own was closed
-    HOST = "host"  # the machine on which it lives
+    GOAL = "goal"  # a goal of the soul's own was closed
+    HOST = "host"  # the machine on which the soul lives
     INTERNAL = "internal"
     LANGUAGE = "language"
     LIBRARY = "library"
@@ -284,29 +280,29 @@ class HouseSense(StrEnum):
 
 
 ProgramSense = NewType("ProgramSense", str)
-"""The name of a sense as a program gives it, once it was found to be none of the house's."""
+"""The name of a program's sense, checked to be none of the daemon's own."""
 
 
 CHANNEL: Final = r"[CG][A-Z0-9]{1,23}"
 PERSON: Final = r"[UW][A-Z0-9]{1,23}"
 THREAD: Final = r"[0-9]{1,16}\.[0-9]{1,9}"
-"""The ts of a thread's first message."""
+"""The pattern of the ts of a thread's first message."""
 
 READING_ID: Final = r"[A-Za-z0-9_.:-]{1,128}"
 
 MOST_A_MINUTE: Final = 60
-"""Readings with one token or from one source in a minute."""
+"""Readings per token or source in a minute, at most."""
 
 MOST_THREADS: Final = 3
-"""In how many threads of a channel one reading is perceived."""
+"""Threads of a channel in which one reading is perceived, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class PushedReading:
-    """A reading as a program sends it: `room` is a channel or a person, `thread` the ts of one, '' for none.
+    """A reading as a program sends it. `room` is a channel or a person, `thread` the ts of a thread, '' for none.
 
-    `soul` and `workspace` say who perceives it; `source` is whose token or secret it came with, which gave it `id`.
-    `ends`: the source may be ended meanwhile.
+    `soul` perceives it in `workspace`. `source` is the token or secret it came with, `id` the sender's own. `ends`: the
+    source may have been ended.
     """
 
     soul: str
@@ -325,12 +321,12 @@ class PushedReading:
 
 
 class TooManyReadings(DaemonError):
-    """Too many readings came in a minute; nothing was stored."""
+    """Raised when too many readings came in a minute. Nothing was stored."""
 
 
 class OtherReading(DaemonError):
-    """A reading with this id came before, with other words; nothing was stored."""
+    """Raised when a reading with this id came before, with other words. Nothing was stored."""
 
 
 class NowhereToPerceive(DaemonError):
-    """The soul has no such conversation; nothing was stored."""
+    """Raised when the soul has no such conversation. Nothing was stored."""

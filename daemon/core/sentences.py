@@ -1,9 +1,4 @@
-"""Every sentence that the daemon itself says to people: one table in English, which a soul may say in its own words.
-
-A soul's folder gives other words by the keys of SENTENCES, for everybody and by language (`[words]` in soul.toml). What
-has no words of its own is said in English. Sentences of the HTTP API and of commands are for programs and admins; they
-stand where they are used.
-"""
+"""The table of all English sentences that the daemon says to people. `[words]` in soul.toml replaces them."""
 
 import re
 from collections.abc import Mapping
@@ -66,7 +61,7 @@ ABOUT_LIMITS: Final[Mapping[str, str]] = MappingProxyType(
 
 SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        # -- while it works ---------------------------------------------------------------------------------------
+        # -- while the soul works -----------------------------------------------------------------------------------
         "thinking": "is thinking…",
         "working": "is working: {title}…",
         "cards_begun": "Working on it",
@@ -104,7 +99,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "bad_label": "Mark this answer as bad",
         "press_void": "I'm sorry, that had no effect: I asked another person, or this has already been decided or has "
         "expired.",
-        # -- what Slack suggests to write to it --------------------------------------------------------------------
+        # -- suggested prompts --------------------------------------------------------------------------------------
         "prompt_hello_title": "Say hello",
         "prompt_hello": "Hello! Who are you?",
         "prompt_problem_title": "Think something through",
@@ -306,10 +301,10 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 OUTCOMES: Final = ("allowed", "refused", "expired", "lapsed", "invite_refused")
-"""Sentences below a question for permission that has been decided."""
+"""The sentences below a decided request for permission."""
 
 LONGEST: Final = 400
-"""The most characters of a sentence in a soul's own words."""
+"""Characters of a sentence in a soul's own words, at most."""
 
 LABELS: Final = frozenset(
     {"approve", "approve_label", "refuse", "refuse_label", "good", "good_label", "bad", "bad_label"}
@@ -323,19 +318,19 @@ LABELS: Final = frozenset(
     | {key for key in SENTENCES if key.startswith("prompt_") and key.endswith("_title")}
     | {key for key in SENTENCES if key.startswith("doing_") and "{" not in SENTENCES[key]}
 )
-"""Sentences on a button, a card, a suggestion or the status line, where Slack takes few characters."""
+"""The sentences on a button, a card, a suggestion or the status line, where Slack limits the length."""
 
 LONGEST_LABEL: Final = 60
-"""The most characters of one of LABELS."""
+"""Characters of one of LABELS, at most."""
 
 
 class Sentence(str):
-    """A sentence of the table in English that remembers its key and facts, so that other words can say it too."""
+    """An English sentence of the table that remembers its key and facts, for saying it in other words."""
 
     __slots__ = ("facts", "key")
 
     def __new__(cls, key: str, **facts: object) -> "Sentence":
-        """The sentence of a key. Raises KeyError for an unknown key or a missing fact."""
+        """Make the sentence of a key. Raises KeyError for an unknown key or a missing fact."""
         made = super().__new__(cls, SENTENCES[key].format(**facts))
         made.key, made.facts = key, facts
         return made
@@ -346,27 +341,27 @@ class Sentence(str):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of one soul in one language; `own` holds those that differ from the table."""
+    """The words of one soul in one language. `own` holds those that differ from the table."""
 
     own: Mapping[str, str] = field(default_factory=dict)
 
     def say(self, key: str, **facts: object) -> str:
-        """The sentence of a key. Raises KeyError for an unknown key or a missing fact."""
+        """Return the sentence of a key. Raises KeyError for an unknown key or a missing fact."""
         return self.own.get(key, SENTENCES[key]).format(**facts)
 
     def tell(self, sentence: str) -> str:
-        """The same sentence in these words; any other text as it is."""
+        """Return a Sentence in these words, and any other text unchanged."""
         return self.say(sentence.key, **sentence.facts) if isinstance(sentence, Sentence) else sentence
 
     def reworded(self, said: str) -> str:
-        """A note, as it is stored in English, in these words; any other text as it is."""
+        """Return a note stored in English in these words, and any other text unchanged."""
         for key, pattern in _WITH_FACTS.items():
             if (read := pattern.fullmatch(said)) is not None:
                 return self.say(key, **read.groupdict())
         return self.say(_KEYS[said]) if said in _KEYS else said
 
     def with_outcome(self, said: str) -> str:
-        """A question for permission whose last line is its outcome, as it is stored in English, in these words."""
+        """Return a stored request for permission with its outcome, the last line, in these words."""
         for key in OUTCOMES:
             if (asked := said.removesuffix(f"\n\n_{SENTENCES[key]}_")) != said:
                 return f"{asked}\n\n_{self.say(key)}_"
@@ -374,20 +369,20 @@ class Words:
 
 
 HOUSE_WORDS: Final = Words()
-"""The table as it stands."""
+"""The table without words of a soul's own."""
 
 _FACTS: Final = {"when": "(?P<when>[-0-9: ]+)", "name": r"(?P<name>[^\n]+)"}
 _WITH_FACTS: Final = {
     key: re.compile(re.sub(r"\\\{(\w+)\\\}", lambda fact: _FACTS[fact[1]], re.escape(SENTENCES[key])))
     for key in ("words_read", "handed_on", "handed_here")
 }
-"""The notes that hold a fact: when an admin looked, the name of a soul."""
+"""The notes that hold a fact: the time of an admin's look, or the name of a soul."""
 
 _KEYS: Final[Mapping[str, str]] = MappingProxyType({said: key for key, said in SENTENCES.items()})
 
 
 def placeholders_in(text: str) -> tuple[str, ...]:
-    """The names in braces, in their order. Raises ValueError for braces that are no plain placeholder."""
+    """Return the names in braces, in order. Raises ValueError for braces that are no plain placeholder."""
     wrong = "holds braces that are no placeholder; write {{ and }} for braces themselves"
     try:
         parts = [part for part in Formatter().parse(text) if part[1] is not None]

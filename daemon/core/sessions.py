@@ -1,4 +1,4 @@
-"""Sessions of Claude Code that people run, as values: what a hook sent, and how its session changes."""
+"""Sessions of Claude Code as values: hook events, states, keys, and notes to sessions."""
 
 import re
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from daemon.core.errors import DaemonError
 from daemon.core.perception import Audience, ConversationKey
 
 CLOCK_STEP_MS: Final = 60_000
-"""A client's clock that is off by so much more or less than before was set meanwhile."""
+"""Milliseconds of change in a client's clock offset that mean that the clock was set."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _BEGINS: Final = frozenset({"SessionStart", "UserPromptSubmit"})
@@ -18,13 +18,13 @@ _KNOWN: Final = frozenset({*_BEGINS, "Stop", "StopFailure", "Notification", "Cwd
 
 
 DOOR: Final = "session"
-"""The channel of what sessions say to the soul; the thread is the session's id, or else that of its key."""
+"""The channel of what sessions say to the soul. The thread is the session's id, or that of its key."""
 
 _AUTHOR: Final = f"{DOOR}."
 
 
 class Visibility(StrEnum):
-    """What people other than its owner see of a session: nothing, where it is and how it is, or its topic too."""
+    """The parts of a session that other people see: nothing, its project and state, or its topic too."""
 
     HIDDEN = "hidden"
     PROJECT = "project"
@@ -32,7 +32,7 @@ class Visibility(StrEnum):
 
 
 class SessionState(StrEnum):
-    """What a session does; `WAITS` is for an answer of its owner."""
+    """The states of a session. `WAITS`: for an answer of its owner."""
 
     WORKING = "working"
     IDLE = "idle"
@@ -40,7 +40,7 @@ class SessionState(StrEnum):
     GONE = "gone"
 
 
-# The state after a hook, and the reason that is noted where the client gives none; '' where there is no reason.
+# The state after a hook, and the reason noted where the client gives none; '': no reason.
 _STATES: Final = {
     "SessionStart": (SessionState.IDLE, ""),
     "UserPromptSubmit": (SessionState.WORKING, ""),
@@ -57,7 +57,7 @@ _NOTIFIED: Final = {
 
 
 class Reach(StrEnum):
-    """How what people ask comes to a session: its companion wakes it, it reads it as a turn ends, or not at all."""
+    """The ways by which a question reaches a session: its companion wakes it, it reads it as a turn ends, or none."""
 
     NOW = "now"
     TURN_END = "turn_end"
@@ -65,46 +65,46 @@ class Reach(StrEnum):
 
 
 class Lost(StrEnum):
-    """Why a session counts as gone that did not say so: its process ended, or nothing came of it for too long."""
+    """The reasons for a session to count as gone: its process ended, or it was silent for too long."""
 
     PROCESS = "process"
     LEASE = "lease"
 
 
 class NotTheirSession(DaemonError):
-    """The session is another person's, or there is none."""
+    """Raised when there is no such session of this person."""
 
 
 class NoSuchNote(DaemonError):
-    """The session has no such note to answer."""
+    """Raised when the session has no such note to answer."""
 
 
 class NoteSettled(DaemonError):
-    """The note takes no answer, or no more; nothing was stored."""
+    """Raised when the note takes no answer, or no further one. Nothing was stored."""
 
 
 class NotBound(DaemonError):
-    """No thread belongs to the session; nothing was said."""
+    """Raised when no thread belongs to the session. Nothing was said."""
 
 
 class SaidTooMuch(DaemonError):
-    """The sessions of a key said as much of themselves as they may for now; nothing was said."""
+    """Raised when the sessions of a key posted their hourly number of messages about themselves. Nothing was said."""
 
 
 class KeyEnded(DaemonError):
-    """The key was ended since the request came; nothing was stored."""
+    """Raised when the key was ended since the request came. Nothing was stored."""
 
 
 class TooManySessions(DaemonError):
-    """A key has as many sessions that have not ended as it may have; nothing was stored."""
+    """Raised when a key has its maximum of unended sessions. Nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyOwner:
-    """Whose request it is. `key` and `person`, a Slack id, are empty for the admin, `name` then too.
+    """The owner of a request. `key` and `person`, a Slack id, are empty for the admin, and `name` too.
 
-    `outsider` says that the person isn't known to be a full member of the workspace, `remember` that what sessions with
-    this key ask to be kept is kept, and with a key also what is said in them, `direct` that they know the person's DM.
+    `outsider`: the person isn't known to be a full member of the workspace. `remember`: texts that sessions with this
+    key ask to keep are kept, and with a key also what is said in them. `direct`: they know the person's DM.
     """
 
     key: str = ""
@@ -128,28 +128,28 @@ THE_ADMIN: Final = KeyOwner(remember=True)
 
 
 def talk_of(soul: str, workspace: str, owner: KeyOwner, session: str) -> ConversationKey:
-    """The conversation of a session; '' where only the key is known with which it came.
+    """Return the conversation of a session, or of the key for an unknown session.
 
-    It is named by its owner first: sessions choose their ids, and no one may come into another's talk by one.
+    Its id begins with the owner: sessions choose their ids, and may not enter another owner's conversation.
     """
     where = session or (f"key-{owner.key}" if owner.key else "")
     return ConversationKey(soul, workspace, DOOR, f"{owner.person or 'admin'}:{where}")
 
 
 def key_of(author: str) -> str | None:
-    """The id of the key with which a session came that is this author, '' for the admin's token; None for others."""
+    """Return the key id of a session author, '' for the admin's token. None for other authors."""
     return author.removeprefix(_AUTHOR) if author.startswith(_AUTHOR) else None
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """What one hook of a session sent. Texts are empty where it didn't say; `root` and `branch` are then None.
+    """The data of one hook of a session. Missing texts are empty; missing `root` and `branch` are None.
 
-    `sent_ms` is of the client's clock, and `lag_ms` how long the event lay on that machine before it was sent;
-    `received_ms` is of ours. `process` is its `host/boot/namespace/pid/start`. `prompt` names the session's turn, which
-    `goes_on` where a hook had it go on; `said` is what the session answered then to what it was handed. `words` are the
-    prompt, the session's last words in a turn or the summary of its talk, by the hook that tells of it.
-    A turn that begins with what its companion wrote names the `note`.
+    `sent_ms` is by the client's clock, `lag_ms` the time that the event lay on that machine before it was sent.
+    `received_ms` is by our clock. `process` is its `host/boot/namespace/pid/start`. `prompt` identifies the session's
+    turn, which `goes_on` if a hook continued it. `said` is the session's answer to a note then. `words` are the prompt,
+    the last words of a turn or the summary of the talk, depending on the hook. `note` is the note of the companion with
+    which a turn began.
     """
 
     id: str
@@ -195,7 +195,7 @@ class HookEvent:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What people ask a session, as it reads it: `kind` is question or task, `sender` who asks."""
+    """A question or task as a session reads it: `kind` is one of them, `sender` the asker."""
 
     id: str
     kind: str
@@ -205,7 +205,7 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class Attended:
-    """What a companion hears: its session's id, '' while none is known, and with what it is to wake that now."""
+    """The reply to a companion: its session's id, '' if unknown, and the note with which to wake that session now."""
 
     session: str
     note: Handed | None = None
@@ -213,7 +213,7 @@ class Attended:
 
 @dataclass(frozen=True, slots=True)
 class SessionReads:
-    """What a session is to read after one of its hooks; the text may be empty. `words`: what is said in it is kept."""
+    """The text that a session reads after a hook; it may be empty. `words`: what is said in the session is kept."""
 
     context: str = ""
     note: Handed | None = None
@@ -222,7 +222,7 @@ class SessionReads:
 
 @dataclass(frozen=True, slots=True)
 class SessionWords:
-    """Words of a session that are kept: in which conversation, and who may know them."""
+    """Words of a session to keep, with their conversation and audience."""
 
     where: ConversationKey
     audience: Audience
@@ -231,11 +231,11 @@ class SessionWords:
 
 @dataclass(frozen=True, slots=True)
 class CodeSession:
-    """One session; times are ms UTC of our clock, except `sent_ms`, that of the newest event by the client's clock.
+    """A session; times are ms UTC of our clock, except `sent_ms`, that of the newest event by the client's clock.
 
-    `name` is what people call it: person and project, numbered among living ones. `started_ms` is its first start that
-    is known. `key` is the id of the key with which it came, `person` whose it is; both empty for the admin's.
-    `companion` is the daemon at which its companion waits, '' for none; it `wakes` the session if it can.
+    `name` is what people call it: person and project, numbered among living ones. `started_ms` is its first known
+    start. `key` is the id of the key with which it came, `person` its owner; both empty for the admin's. `companion` is
+    the daemon at which its companion waits, '' for none; `wakes`: the companion can wake the session.
     """
 
     id: str
@@ -285,19 +285,17 @@ class CodeSession:
         return self.permission_mode == "bypassPermissions"
 
     def shown_to(self, person: str) -> bool:
-        """Whether this person may know that it is there."""
         return person == self.person or self.visibility is not Visibility.HIDDEN
 
     def gone(self, reason: str, at_ms: int) -> "CodeSession":
-        """The session once it has ended."""
         return replace(self, state=SessionState.GONE, reason=reason, ended_ms=at_ms)
 
 
 def after(found: CodeSession | None, event: HookEvent, fresh: CodeSession) -> CodeSession | None:
-    """The session after an event; None where the event is of none that is known and begins none.
+    """Return the session after an event. None if the event belongs to no known session and begins none.
 
-    `fresh` is the row of a session that is met for the first time. An event that happened before the newest one adds
-    what was not known and changes nothing else; what ends a session in another process than its own is ignored.
+    `fresh` is the row of a new session. An event older than the newest one only fills in what was unknown. The end of
+    another process than the session's is ignored.
     """
     if found is None:
         return _changed(replace(fresh, started_ms=event.happened_ms), event) if event.hook in _KNOWN else None
@@ -309,10 +307,10 @@ def after(found: CodeSession | None, event: HookEvent, fresh: CodeSession) -> Co
 
 
 def is_older(found: CodeSession, event: HookEvent) -> bool:
-    """Whether the event happened before the newest one of the session.
+    """Return true if the event happened before the newest one of the session.
 
-    The client's own clock says so, as long as it was not set in between; then ours does. A newest one that is still to
-    come by our clock was heard while that was far ahead: nothing is older than it.
+    The client's clock decides, unless it was set in between; then our clock does. If the newest event lies in the
+    future by our clock, it was heard while that was far ahead: nothing is older than it.
     """
     if abs(event.offset_ms - found.offset_ms) < CLOCK_STEP_MS:
         return event.sent_ms < found.sent_ms
@@ -360,11 +358,11 @@ def _completed(found: CodeSession, event: HookEvent) -> CodeSession:
 
 
 def _state(found: CodeSession, event: HookEvent) -> tuple[SessionState, str]:
-    """The state after an event that is no older than the last, and its reason."""
+    """Return the state after an event that is no older than the last, with its reason."""
     unchanged = found.state, found.reason
     if not found.living:
         if event.hook not in _BEGINS and found.reason not in tuple(Lost):
-            return unchanged  # what comes of a session after its end does not bring it back
+            return unchanged  # what comes of a session after its end does not revive it
         unchanged = SessionState.IDLE, ""
     if event.hook == "SessionStart" and event.source == "compact":
         return unchanged
@@ -377,5 +375,5 @@ def _state(found: CodeSession, event: HookEvent) -> tuple[SessionState, str]:
 
 
 def _word(text: str, otherwise: str) -> str:
-    """A reason that is one of the client's own words, and no sentence."""
+    """Return the reason if it is one of the client's own words and no sentence."""
     return text if _WORD.fullmatch(text) else otherwise

@@ -1,4 +1,4 @@
-"""The place of the settings beside the environment: the working directory, or the folder of an installed service."""
+"""The place of the settings outside the environment, and the sections of a home page."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -10,10 +10,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class SettingsPlace:
-    """A folder with `.env`, below which relative paths lie, and what a service manager adds to it.
+    """The folder of `.env` and of relative paths, with additions of the service manager.
 
-    `variables` stand in for those that the environment doesn't have. `credentials` are values by the names of their
-    files, `unread` the names of those that this account may not read. `start` is what starts the daemon there.
+    `variables` are used where the environment has none. `credentials` are values by file name, `unread` the file names
+    that this account may not read. `start` is the command that starts the daemon there.
     """
 
     folder: Path = Path()
@@ -27,7 +27,7 @@ class SettingsPlace:
         return self.folder / ".env"
 
     def absolute(self, path: Path) -> Path:
-        """A path of a setting; in the working directory it stays as it is."""
+        """Return the path of a setting. In the working directory it stays relative."""
         return self.folder / path if self.folder != Path() else path
 
 
@@ -35,7 +35,7 @@ HERE: Final = SettingsPlace()
 
 
 class _Chosen:
-    """The place that `find` gives, looked for when settings are read for the first time."""
+    """The place that `find` returns, searched when settings are read for the first time."""
 
     def __init__(self, find: Callable[[], SettingsPlace | None]) -> None:
         self._find = find
@@ -61,7 +61,7 @@ _chosen: list[_Chosen] = []
 
 @contextmanager
 def settings_from(find: Callable[[], SettingsPlace | None]) -> Iterator[None]:
-    """Inside the block settings are read from the place that `find` gives; None is the working directory."""
+    """Read settings inside the block from the place that `find` returns; None is the working directory."""
     chosen = _Chosen(find)
     _chosen.append(chosen)
     try:
@@ -72,13 +72,13 @@ def settings_from(find: Callable[[], SettingsPlace | None]) -> Iterator[None]:
 
 
 def settings_place() -> SettingsPlace:
-    """The place of the settings. Raises what the search for it raises."""
+    """Return the place of the settings. Raises the errors of the search for it."""
     return _chosen[-1].place() if _chosen else HERE
 
 
 @dataclass(frozen=True, slots=True)
 class HomeButton:
-    """A button: `does` comes back when it is pressed; with `asks` the platform asks that before."""
+    """A button of the home page. `does` comes back when it is pressed; `asks` is a question to confirm first."""
 
     label: str
     does: str
@@ -87,7 +87,7 @@ class HomeButton:
 
 @dataclass(frozen=True, slots=True)
 class HomeItem:
-    """A piece of text in markdown, with what can be done to it."""
+    """A piece of markdown with its buttons."""
 
     text: str
     buttons: tuple[HomeButton, ...] = ()
@@ -95,11 +95,9 @@ class HomeItem:
 
 @dataclass(frozen=True, slots=True)
 class HomeSection:
-    """Items under a title."""
-
     title: str
     items: tuple[HomeItem, ...]
 
 
 HomePage = tuple[HomeSection, ...]
-"""The sections of a home, in order."""
+"""The sections of a home page, in order."""

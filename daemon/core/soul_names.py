@@ -1,4 +1,4 @@
-"""Which soul people mean by a name: the one that the platform shows, its first word, or the name of the folder."""
+"""Names of souls: a soul is found by its shown name, the first word of it, or its folder's name."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from daemon.core.phrases import command_of
 
 
 def souls_named(name: str, called: Mapping[str, str]) -> tuple[str, ...]:
-    """The souls that a name means, of those `called` so; several where it is not clear. A whole name comes first."""
+    """Return the souls of `called` that a name means: several if it is ambiguous. Whole names win over first words."""
     said = levelled(name)
     whole = (soul for soul, shown in called.items() if said in (levelled(soul), levelled(shown)))
     first = (soul for soul, shown in called.items() if said in levelled(shown).split()[:1])
@@ -16,7 +16,7 @@ def souls_named(name: str, called: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def shown_names(souls: Iterable[str], called: Mapping[str, str]) -> str:
-    """The names of souls as people see them, in a row; those that are called the same tell their folders, too."""
+    """Return the shown names of souls in a row. Equal names get their folders, too."""
     shown = {soul: called.get(soul, soul) for soul in souls}
     alike = [levelled(one) for one in shown.values()]
     named = (f"{one} ({soul})" if alike.count(levelled(one)) > 1 else one for soul, one in shown.items())
@@ -24,9 +24,9 @@ def shown_names(souls: Iterable[str], called: Mapping[str, str]) -> str:
 
 
 def commands_of(called: Mapping[str, str]) -> dict[str, str]:
-    """The slash commands, and the soul that each means: by its folder's name, and by the one that people see of it.
+    """Return the slash commands with their souls: by the folder's name, and by the shown name.
 
-    A name that several bear makes no command, nor does one without a letter that commands may hold.
+    A shared name makes no command, nor does a name without a letter that commands may hold.
     """
     commands, bear = {command_of(soul): soul for soul in called}, Counter(map(command_of, called.values()))
     for soul, shown in called.items():
@@ -37,5 +37,5 @@ def commands_of(called: Mapping[str, str]) -> dict[str, str]:
 
 
 def unclear(found: tuple[str, ...]) -> str:
-    """What a model reads about a name that means none or several of the souls."""
+    """Return what a model reads about a name that means none or several of the souls."""
     return "Several souls bear this name." if found else "There is no such soul here now."

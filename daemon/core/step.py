@@ -1,4 +1,4 @@
-"""A cognitive step as a value: what a model is asked, how its answer is read and what of it is remembered."""
+"""The cognitive step as a value, and how the soul heard a message and stated its reply."""
 
 import math
 import re
@@ -16,53 +16,53 @@ T = TypeVar("T")
 
 
 class StreamFilter(Protocol):
-    """Lets through only what users may see of an answer while it streams; `TaggedOutput` is one."""
+    """The filter that passes only what users may see of a streamed answer."""
 
     def feed(self, piece: str) -> str:
-        """Take the next piece of the answer; return the text that is certainly visible now."""
+        """Take the next piece of the answer. Return the text that is certainly visible now."""
 
     def finish(self) -> str:
-        """End the answer; return the rest of the visible text."""
+        """End the answer. Return the rest of the visible text."""
 
 
 class AnswerForm(Enum):
-    """The form in which a step asks for its answer, which decides what the Mind leaves of it; JSON is one by itself."""
+    """The form of a step's answer, which decides what the Mind removes from it. JSON needs no form."""
 
     SPEECH = "speech"
-    """Words that may be said aloud: reasoning and elements are taken out."""
+    """Words that may be said aloud: reasoning and elements are removed."""
 
     ELEMENTS = "elements"
-    """The elements of the fixed pipeline: reasoning is taken out, and only the reply is shown."""
+    """The elements of the fixed pipeline: reasoning is removed, and only the reply is shown."""
 
     THOUGHT = "thought"
-    """Private words, which can't be `visible`: reasoning is taken out."""
+    """Private words, which can't be `visible`: reasoning is removed."""
 
     COGNITION = "cognition"
-    """One whole thought in JSON (seed 002): only its speech is shown, and its `calls_for` leads."""
+    """A whole thought in JSON (seed 002): only its speech is shown, and its `calls_for` leads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[T]):
-    """A cognitive step as a value; nothing happens until a Mind runs it (seed 000).
+    """A cognitive step as a value. Nothing happens until a Mind runs it (seed 000).
 
-    `command` tells the model what to do. A `standing` command is the same each turn and joins the stable, cached part
-    of the prompt; any other command closes the last user message. `cue` is one closing line for either. `read` turns
-    the whole answer into a value or raises MalformedReply, whose hint says how to answer correctly. `remember` gives
-    the memories that the value leaves in working memory. `form` says what the answer is; `read` gets it without all
-    that the form leaves out. `visible` makes the last filter of what is shown while it streams; without one nothing is
-    shown. `creativity` is the sampling temperature, None for the provider's default; `effort` is how long the
-    model should think, which is another matter: a poem is bold and quick. `placeholder` is the placeholder
-    model's answer, which claims nothing; every step with a `json_schema` has one. `read_cut` reads an answer
-    that was cut off at `max_output_tokens`; without it such an answer is malformed. `repair` makes the step that
-    follows a malformed answer, by default the step itself. `own_turns` writes an earlier reply of the soul, given with
-    the metadata of its memory, in the form asked for. `lead` takes the text of the element that an answer in elements
-    begins with, or the words of the field that a whole thought begins with, as soon as they are closed and before a
-    word is shown: a value ends the call there, None lets it go on.
-    `opening` takes the attributes of the reply's opening tag before a word is shown: where it gives what is wrong with
-    them, the call ends and the step is asked once more with that said. It doesn't judge the second answer.
-    With `unasked` no message is answered: the newest one counts as an earlier one, and is shown as long.
-    A gate has `last_turns`: it is shown so many of the newest turns, and no personality. A step that `sees` is shown
-    the pictures at hand; one that `needs_eyes` is not answered by a model without them.
+    `command` is the instruction for the model. A `standing` command is equal in each turn and joins the stable, cached
+    part of the prompt; any other command closes the last user message. `cue` is one closing line for either.
+    `read` turns the whole answer into a value, or raises MalformedReply with a hint on how to answer correctly.
+    `remember` returns the memories that the value leaves in working memory.
+    `form` is the form of the answer; `read` gets the answer without what the form removes.
+    `visible` makes the last filter of the streamed display; without it nothing is shown.
+    `creativity` is the sampling temperature, None for the provider's default. `effort` is the thinking effort.
+    `placeholder` is the placeholder model's answer, which claims nothing; every step with a `json_schema` has one.
+    `read_cut` reads an answer cut off at `max_output_tokens`; without it such an answer is malformed.
+    `repair` makes the step after a malformed answer, by default the same step.
+    `own_turns` writes an earlier reply of the soul, with its memory's metadata, in the requested form.
+    `lead` takes the first element's text, or the first field of a whole thought, before a word is shown.
+    A value of `lead` ends the call there; None lets it go on.
+    `opening` takes the attributes of the reply's opening tag before a word is shown. If it returns a fault, the call
+    ends and the step is asked once more with that fault. The second answer is not checked.
+    `unasked`: no message is answered; the newest one counts as an earlier one, and is shown at that length.
+    `last_turns` is for a gate: the number of newest turns it is shown, without a personality.
+    `sees`: the pictures at hand are shown. `needs_eyes`: a model that sees no pictures may not answer.
 
     Raises ValueError for a visible step whose answer is private or JSON.
     """
@@ -98,10 +98,10 @@ class Step(Generic[T]):
 
 
 SURE_OF_INTENT: Final = 0.7
-"""The confidence from which on an intent is kept: never assume one (seed 004, rule 1)."""
+"""The lowest confidence of an intent that is kept: never assume one (seed 004, rule 1)."""
 
 MOST_ANCHORS, LONGEST_ANCHOR, LONGEST_INTENT = 5, 40, 120
-"""The most key words of a message, and the most characters of one, and of an intent."""
+"""The most key words of a message, and the characters of a key word and of an intent."""
 
 _EMOTION: Final = re.compile(r"[^\W\d_][\w'-]{0,39}")
 _BETWEEN: Final = re.compile(r"[,;|]")
@@ -109,7 +109,7 @@ _NUMBER: Final = re.compile(r"[01]?\.?\d{1,8}", re.ASCII)
 
 
 class EpistemicMode(StrEnum):
-    """How a reply stands to what it says."""
+    """The stance of a reply towards its content."""
 
     EXPLORE = "explore"
     HYPOTHESIZE = "hypothesize"
@@ -120,7 +120,7 @@ class EpistemicMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """How the soul heard a message: the feeling in it, its key words, and what its writer is after, if that is sure."""
+    """The soul's hearing of a message: the feeling, the key words, and the writer's intent, if that is sure."""
 
     emotion_signal: str = ""
     salience_anchor: tuple[str, ...] = ()
@@ -128,14 +128,14 @@ class Heard:
     intent_confidence: float = 0.0
 
     def within(self, words: str) -> "Heard":
-        """The same for a message with these words: a key word that doesn't stand in them is none of it."""
+        """Return the same for a message with these words: key words that are not in them are dropped."""
         said = one_line(words).casefold()
         return replace(self, salience_anchor=tuple(one for one in self.salience_anchor if one.casefold() in said))
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """How the soul stated its reply, and how sure it is of it, from 0 to 1."""
+    """The soul's stance in its reply, and its confidence from 0 to 1."""
 
     epistemic_mode: EpistemicMode = EpistemicMode.ASSERT
     confidence: float = 0.5
@@ -146,7 +146,7 @@ PLAINLY_STATED: Final = Stated()
 
 
 def heard_in(attributes: Mapping[str, str]) -> Heard:
-    """What the attributes of a `stimulus_verb` tell; `confidence` is that of the intent."""
+    """Read the attributes of a `stimulus_verb`; `confidence` is that of the intent."""
     emotion = one_line(attributes.get("emotion_signal", ""))
     anchors = (_plain(one, LONGEST_ANCHOR) for one in _BETWEEN.split(attributes.get("salience_anchor", "")))
     sure = share_in(attributes.get("confidence", ""), 0.0)
@@ -160,13 +160,12 @@ def heard_in(attributes: Mapping[str, str]) -> Heard:
 
 
 def stated_in(attributes: Mapping[str, str]) -> Stated:
-    """What the attributes of an `external_dialogue` tell."""
     confidence = share_in(attributes.get("confidence", ""), PLAINLY_STATED.confidence)
     return Stated(mode_in(attributes) or PLAINLY_STATED.epistemic_mode, confidence)
 
 
 def mode_in(attributes: Mapping[str, str]) -> EpistemicMode | None:
-    """The epistemic mode that the attributes name; None for none or an unknown one."""
+    """Return the epistemic mode in the attributes. None for none or an unknown one."""
     named = attributes.get("epistemic_mode", "").strip().casefold()
     return EpistemicMode(named) if named in frozenset(EpistemicMode) else None
 
@@ -177,7 +176,7 @@ def _plain(text: str, most: int) -> str:
 
 
 def share_in(text: str, default: float) -> float:
-    """A number from 0 to 1; the default for anything else."""
+    """Return a number from 0 to 1, or the default for anything else."""
     if not _NUMBER.fullmatch(text.strip()):
         return default
     number = float(text)

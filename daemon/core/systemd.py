@@ -1,4 +1,4 @@
-"""Speaks with systemd: readiness, status, watchdog beats, and exit codes that say whether a restart can help."""
+"""The systemd protocol: readiness, status, watchdog beats, and exit codes that say whether a restart can help."""
 
 import os
 import socket
@@ -23,7 +23,7 @@ from daemon.core.text import one_line
 
 
 class ExitCode(IntEnum):
-    """Exit codes of the process (BSD's sysexits); the systemd units don't restart after CONFIGURATION."""
+    """The exit codes of the process (BSD's sysexits). The systemd units don't restart after CONFIGURATION."""
 
     OK = 0
     FAULT = 70
@@ -33,7 +33,7 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServiceEnvironment:
-    """The service manager's variables: its socket, the watchdog's interval (µs), the stream that is its journal."""
+    """The service manager's variables: its socket, the watchdog's interval (µs), the stream to its journal."""
 
     notify_socket: str = ""
     watchdog_usec: int | None = None
@@ -41,7 +41,7 @@ class ServiceEnvironment:
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Self:
-        """Read the variables; a watchdog meant for another process is ignored (systemd: sd_watchdog_enabled)."""
+        """Read the variables. A watchdog meant for another process is ignored (systemd: sd_watchdog_enabled)."""
         ours = environ.get("WATCHDOG_PID") in {None, "", str(os.getpid())}
         usec = environ.get("WATCHDOG_USEC", "")
         return cls(
@@ -52,7 +52,7 @@ class ServiceEnvironment:
 
 
 class ServiceManager:
-    """Sends notifications over the datagram socket that `NOTIFY_SOCKET` names; without one every call does nothing.
+    """The sender of notifications to the datagram socket in `NOTIFY_SOCKET`. Without one every call does nothing.
 
     `address` is a path, or an abstract name that begins with `@`. Each call returns whether systemd was reached and
     never raises: an unreachable systemd is no reason to stop, and its watchdog notices a missing beat.
@@ -62,19 +62,16 @@ class ServiceManager:
         self._address = "\0" + address[1:] if address.startswith("@") else address
 
     def ready(self, status: str) -> bool:
-        """Report that the daemon works; `systemctl start` returns."""
+        """Report that the daemon works: `systemctl start` returns."""
         return self._send("READY=1", _status(status))
 
     def status(self, status: str) -> bool:
-        """Set the line that `systemctl status` shows."""
         return self._send(_status(status))
 
     def beat(self) -> bool:
-        """Feed the watchdog."""
         return self._send("WATCHDOG=1")
 
     def stopping(self, status: str) -> bool:
-        """Report that the daemon shuts down."""
         return self._send("STOPPING=1", _status(status))
 
     def extend_timeout(self, seconds: float) -> bool:
@@ -82,7 +79,7 @@ class ServiceManager:
         return self._send(f"EXTEND_TIMEOUT_USEC={int(seconds * 1_000_000)}")
 
     def _send(self, *assignments: str) -> bool:
-        """Never waits: a full queue at the other end loses this one message."""
+        """Send without waiting: a full queue at the other end loses the message."""
         if not self._address.startswith(("/", "\0")):
             return False
         try:
@@ -95,7 +92,7 @@ class ServiceManager:
 
 
 class Watchdog:
-    """Feeds systemd's watchdog from the event loop, so that a stuck loop or a silent memory.db ends in a restart.
+    """The beats for systemd's watchdog from the event loop: a stuck loop or a silent memory.db ends in a restart.
 
     A lost connection to Slack does not: a restart can't mend it.
     """
@@ -116,10 +113,10 @@ class Watchdog:
 
 
 def exit_code(error: BaseException | None) -> ExitCode:
-    """The code that says whether a restart can help.
+    """Return the exit code, which says whether a restart can help.
 
-    It can't after a fault of the configuration, a soul, the schema or the file; it may after something busy, full or
-    unreachable. In a group a fault that only an admin can mend decides.
+    No restart helps after a fault of the configuration, a soul, the schema or the file. One may help after something
+    busy, full or unreachable. In a group a fault that only an admin can mend decides.
     """
     if error is None:
         return ExitCode.OK

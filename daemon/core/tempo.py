@@ -1,4 +1,4 @@
-"""When a soul thinks unasked (seed 002, *Tempo*): pure rules."""
+"""Tempo, the rules of unasked thoughts (seed 002), alarms, and time spans in words."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -7,56 +7,55 @@ from typing import Final, Literal, get_args
 from daemon.core.sensing import HouseSense
 
 TickKind = Literal["awakening", "due", "surprise", "sense", "result", "visit_end", "wake"]
-"""What it thinks about: that it exists, a goal that is due, what came otherwise than expected, what a sense tells it,
-what came of what it asked for, the end of a visit, or what it wished to come back to."""
+"""The kinds of ticks: existence, a due goal, a surprise, a reading, a result, a visit's end, the soul's wish."""
 
 KINDS: Final[tuple[TickKind, ...]] = get_args(TickKind)
-"""All kinds; the first of those that are due names the occasion."""
+"""All kinds. The first of those that are due names the occasion."""
 
 SOONEST_WAKE_S: Final = 2.0
 LATEST_WAKE_S: Final = 86_400.0
 MOST_WAKES: Final = 8
-"""How often in a day a soul may wake by its own wish."""
+"""Wakes by the soul's own wish in a day, at most."""
 
 MOST_FRUITLESS: Final = 2
-"""After so many wakes in a row to no effect there are none until a person has written."""
+"""Wakes in a row without effect after which there are none until a person has written."""
 
 Skipped = Literal["budget", "quiet", "not_invited", "words", "breaker"]
-"""Why a counted tick was not thought: nothing left to spend, words came first, or the model failed, among others."""
+"""The reasons why a counted tick was not thought, such as an empty budget, new words, or a failing model."""
 
 REFLECTING: Final = "reflecting"
-"""The mental process that a tick visits."""
+"""The mental process of a tick."""
 
 OCCASION: Final = "occasion"
-"""The parameter of a tick's perception that names its kind."""
+"""The param of a tick's perception that holds its kind."""
 
 RESULTS: Final = "results"
-"""The parameter that holds what the ticks of kind `result` are about, each `PROPOSED` or `ANSWERED`."""
+"""The param that holds the subjects of ticks of kind `result`, each `PROPOSED` or `ANSWERED`."""
 
 PROPOSED: Final = ""
 ANSWERED: Final = "session"
-"""What a tick of kind `result` is about: what an admin decided on proposals, and what a session answered."""
+"""The subjects of a tick of kind `result`: an admin's decision on proposals, and a session's answer."""
 
 SURPRISING: Final = 0.5
-"""From this surprise on, from 0 to 1, what came otherwise than expected weighs."""
+"""The surprise, from 0 to 1, from which on an outcome is worth a thought."""
 
 STALE_AFTER_MS: Final = 14 * 86_400_000
-"""How long a goal stays untouched until it is stale."""
+"""Milliseconds without a change after which a goal is stale."""
 
 FIRST_PAUSE_MS: Final = 3_600_000
 LONGEST_PAUSE_MS: Final = 86_400_000
 LASTS_MS: Final = 86_400_000
-"""For how long the end of a visit, a surprise, or a decision on what was proposed, is worth a thought."""
+"""Milliseconds for which a visit's end, a surprise, or a decision on a proposal is worth a thought."""
 
 AGAIN_MS: Final = 1_800_000
-"""After which a soul without anything left to spend looks whether it may think again."""
+"""Milliseconds after which a soul without budget checks whether it may think again."""
 
 
 def next_pause(kind: TickKind, pause_ms: int, *, open_: bool, said: str, said_before: str) -> int | None:
-    """For how long (ms) a tick waits before it is thought about again; None drops it.
+    """Return the pause (ms) before a tick is thought about again; None drops the tick.
 
-    `open_`: the matter is as it was, since the thought neither closed its goal nor gave it another time. `said` is a
-    digest of the thought: the same twice drops the matter. All else is thought about once.
+    `open_`: the thought neither closed its goal nor gave it another time. `said` is a digest of the thought: an equal
+    digest drops the tick. All kinds but `due` are thought about once.
     """
     if kind != "due" or not open_ or (said and said == said_before):
         return None
@@ -64,9 +63,9 @@ def next_pause(kind: TickKind, pause_ms: int, *, open_: bool, said: str, said_be
 
 
 def pause_of_reading(thoughts: Sequence[str]) -> int | None:
-    """For how long (ms) after the last of these thoughts about it an equal reading wakes none; None: it never does.
+    """Return the pause (ms) after these thoughts during which an equal reading wakes none. None: it never does.
 
-    They are digests, newest first, all since anything changed. Each doubles the pause, and the same twice ends it.
+    The thoughts are digests, newest first, all since the last change. Each doubles the pause; two equal ones end it.
     """
     if len(thoughts) > 1 and thoughts[0] and thoughts[0] == thoughts[1]:
         return None
@@ -74,7 +73,7 @@ def pause_of_reading(thoughts: Sequence[str]) -> int | None:
 
 
 QUIET_MS: Final = 600_000
-"""An alarm that was not seen for so long has healed."""
+"""Milliseconds after which an alarm that was not seen again has healed."""
 
 DISK: Final = "disk"
 OPS: Final = "ops"
@@ -133,18 +132,18 @@ _OF_HOST: Final = frozenset({"backup", DISK, "doctor"})
 
 
 def alarm_name(kind: str, what: str = "") -> str:
-    """The name of an alarm; what can't stand in one is left out."""
+    """Return the name of an alarm, without characters that a name may not hold."""
     plain = "".join(letter for letter in what if letter.isprintable() and letter not in "`*_<>&~|\\")
     return f"{kind}:{plain}"[:_LONGEST] if what else kind
 
 
 def sentence_of(name: str) -> str:
-    """What is wrong and what to do, in one or two plain sentences."""
+    """Return what is wrong and what to do, in one or two plain sentences."""
     return _said(name, 1)
 
 
 def alarm_post(names: Sequence[str]) -> str:
-    """The post that tells of new alarms, however many there are."""
+    """Return the post about new alarms, however many there are."""
     lines = [sentence_of(name) for name in names[:_MOST_LINES]]
     if len(lines) == 1:
         return f"⚠ {lines[0]}"
@@ -153,17 +152,16 @@ def alarm_post(names: Sequence[str]) -> str:
 
 
 def healed_line(names: Sequence[str], seconds: float) -> str:
-    """The line that tells of alarms that healed, so long after the first of them was raised."""
+    """Return the line about healed alarms, `seconds` after the first of them was raised."""
     return f"✓ {healed_in_words(names, seconds)}"
 
 
 def sense_of(name: str) -> HouseSense:
-    """The sense by which a soul perceives an alarm."""
     return HouseSense.HOST if name.partition(":")[0] in _OF_HOST else HouseSense.DAEMON
 
 
 def healed_in_words(names: Sequence[str], seconds: float) -> str:
-    """That alarms healed, so long after the first of them was raised."""
+    """Return a sentence about healed alarms, `seconds` after the first of them was raised."""
     shown = ", ".join(_said(name, 0) for name in names[:_MOST_LINES])
     more = f", and {len(names) - _MOST_LINES} more" if len(names) > _MOST_LINES else ""
     minutes = max(1, round(seconds / 60))
@@ -182,9 +180,9 @@ _SIZES: Final = ((_DAY_S, "day"), (3_600, "hour"), (60, "minute"))
 
 
 def span_in_words(seconds: float, *, units: int = 1) -> str:
-    """A time as a person would say it, such as "12 minutes", by its greatest units: "3 hours and 12 minutes" by two.
+    """Return a time span in words, by its greatest units: "12 minutes", by two "3 hours and 12 minutes".
 
-    What is less than a minute is said to a tenth of a second.
+    Less than a minute is given to a tenth of a second.
     """
     parts, left = list[str](), max(0.0, seconds)
     for size, name in _SIZES:
@@ -197,6 +195,6 @@ def span_in_words(seconds: float, *, units: int = 1) -> str:
 
 
 def dated(words: str, when_ms: int, now_ms: int) -> str:
-    """Words, and how long ago they were said where that is a day or more: "calm (12 days ago)". Times in ms, UTC."""
+    """Return words with their age if that is a day or more: "calm (12 days ago)". Times in ms, UTC."""
     seconds = (now_ms - when_ms) / 1000
     return f"{words} ({span_in_words(seconds)} ago)" if words and seconds >= _DAY_S else words

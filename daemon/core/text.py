@@ -1,4 +1,4 @@
-"""Makes text storable, single-line, short or quoted."""
+"""Texts and hosts: storable, short or quoted text, links to trusted hosts, look-alike letters, platform ids."""
 
 import html
 import os
@@ -16,38 +16,38 @@ _FENCE = re.compile(r"[ \t>]{0,32}(`{3,}|~{3,})([^`\n]*)")
 
 
 def storable(text: str) -> str:
-    """Text that UTF-8 can hold: surrogate pairs are joined, a lone surrogate becomes U+FFFD."""
+    """Return text that UTF-8 can hold: surrogate pairs are joined, a lone surrogate becomes U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def one_line(text: str) -> str:
-    """Text on one line: each run of white space becomes one space."""
+    """Return text on one line: each run of white space becomes one space."""
     return " ".join(text.split())
 
 
 def numbered(number: int) -> str:
-    """A number that people obey by, as it begins a line: `#3`, which no Markdown takes for an item and counts anew."""
+    """Return a number for people to refer to, such as `#3`. Markdown would renumber a list item."""
     return f"#{number}"
 
 
 def visible_line(text: str) -> str:
-    """Text on one line in NFC, without control, direction, tag or other characters that have no shape."""
+    """Return text on one line in NFC, without control, direction, tag or other shapeless characters."""
     spaced = (" " if char.isspace() else char for char in unicodedata.normalize("NFC", text))
     return one_line("".join(char for char in spaced if not unicodedata.category(char).startswith("C")))
 
 
 def shortened(text: str, most: int) -> str:
-    """Text of at most `most` characters; an ellipsis marks what is left out."""
+    """Return text of at most `most` characters. An ellipsis marks the cut."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def quoted(text: str, most: int = 40) -> str:
-    """Text on one line between quotation marks, shortened."""
+    """Return text on one line between quotation marks, shortened."""
     return f"“{shortened(one_line(text), most)}”"
 
 
 def close_fence(markdown: str) -> str:
-    """Markdown that ends outside code: a code fence that is open at its end is closed (CommonMark)."""
+    """Return markdown with an open code fence closed at its end (CommonMark)."""
     fence = ""
     for line in markdown.splitlines():
         mark = _FENCE.fullmatch(line)
@@ -65,7 +65,7 @@ _NOTHING: Final = "·"
 
 
 def bar_line(numbers: Sequence[float]) -> str:
-    """A bar for each number, a dot for zero and less."""
+    """Return a bar for each number, and a dot for zero and less."""
     most = max(numbers, default=0.0)
     return "".join(_BARS[_height(one, most)] if one > 0 else _NOTHING for one in numbers)
 
@@ -79,10 +79,10 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe in 
 
 
 def open_inside(folder: Path, names: Sequence[str]) -> int:
-    """A handle of the file that the names lead to from a folder, for reading; it may be no plain file.
+    """Open the file that the names lead to from a folder, for reading. It may be no plain file.
 
-    Links are followed in the way to the folder alone, which the admin chose. Raises OSError, also (ELOOP, or ENOTDIR on
-    the way) for a link.
+    Links are followed only in the path of the folder, which the admin chose. Raises OSError for any other link, too
+    (ELOOP, or ENOTDIR on the way).
     """
     handle = os.open(folder.resolve(), DIRECTORY)
     for name in names[:-1]:
@@ -94,7 +94,6 @@ def open_inside(folder: Path, names: Sequence[str]) -> int:
 
 @contextmanager
 def closing_handle(handle: int) -> Iterator[int]:
-    """Close a handle after the body."""
     try:
         yield handle
     finally:
@@ -114,13 +113,13 @@ _LONGEST_TEXT: Final = 100_000  # characters of one text that are searched for h
 _MOST_HOSTS: Final = 500
 
 Trusted = Callable[[str], bool]
-"""Whether a reply may link to a host; the host is bare, in lower case."""
+"""The check whether a reply may link to a host, given bare and in lower case."""
 
 
 class KnownHosts:
     """The hosts that users, the admin or the soul's own files have named: a reply may link to them.
 
-    A host of the admin's setting covers the hosts below it; a host from a text stands for itself alone.
+    A host of the admin's setting covers the hosts below it. A host from a text covers only itself.
     """
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
@@ -128,25 +127,24 @@ class KnownHosts:
         self._named = Lru[str, None](_MOST_HOSTS)
 
     def learn(self, *texts: str) -> None:
-        """Add the hosts that texts name; the oldest fall out where there are too many."""
+        """Add the hosts in texts. The oldest are dropped where there are too many."""
         for text in texts:
             for found in HOST.findall(text[:_LONGEST_TEXT]):
                 host = re.sub(r"[^\w.-].*", "", bare_host(found)).rstrip(".")
                 self._named[host] = None
 
     def __call__(self, host: str) -> bool:
-        """Whether the host may be linked to."""
         return host in self._named or any(host == one or host.endswith(f".{one}") for one in self._allowed)
 
 
 def bare_host(host: str) -> str:
-    """A host without scheme, user, `www.`, port and final dot, in lower case."""
+    """Return a host without scheme, user, `www.`, port and final dot, in lower case."""
     without_scheme = re.sub(r"^https?://", "", host.strip().lower()).rpartition("@")[2]
     return without_scheme.removeprefix("www.").partition(":")[0].rstrip(".")
 
 
 def authority(address: str) -> str:
-    """What stands between `//` and the path; `@` where the address can't be read."""
+    """Return the part between `//` and the path, or `@` for an unreadable address."""
     try:
         return urlsplit(address.replace("\\", "/")).netloc
     except ValueError:  # such as an unfinished IPv6 address
@@ -154,16 +152,16 @@ def authority(address: str) -> str:
 
 
 def host_of(address: str) -> str:
-    """The bare host that an address leads to; empty where it names none."""
+    """Return the bare host of an address. Empty if it has none."""
     if address.lower().startswith("mailto:"):
         return bare_host(address.partition("?")[0].rpartition("@")[2])
     return bare_host(authority(address) or re.split(r"[/?#]", address, maxsplit=1)[0])
 
 
 def plain_host(address: str) -> str:
-    """The host of an `http(s)://` address that every program reads the same way; empty for any other.
+    """Return the host of an `http(s)://` address that every program reads the same way. Empty for any other.
 
-    A user's name, a backslash or an encoded character in the authority could lead elsewhere than it seems.
+    A user name, a backslash or an encoded character in the authority could lead elsewhere than it seems.
     """
     found = re.match(r"https?://([^/?#]*)", html.unescape(address), re.IGNORECASE)
     if found is None or not re.fullmatch(r"[\w.-]+(?::\d{1,5})?", found[1]):
@@ -190,9 +188,9 @@ _LONG = 8  # letters of a long name
 
 
 def fold(character: str, *, leading: bool) -> str | None:
-    """The Latin letters that a character looks like; "" if it is invisible or a separator, None for any other.
+    """Return the Latin letters that a character looks like: "" if invisible or a separator, None for any other.
 
-    `leading` says that no letter came before, where a slash belongs to the tag's syntax.
+    `leading`: no letter came before; a slash then belongs to the tag's syntax.
     """
     if "a" <= character <= "z":
         return character
@@ -211,12 +209,12 @@ def fold(character: str, *, leading: bool) -> str | None:
 
 
 def squeeze(name: str) -> str:
-    """A tag name in the form that `fold` gives: lower case, no separators."""
+    """Return a tag name in the form that `fold` gives: lower case, no separators."""
     return name.casefold().replace("_", "").replace("-", "")
 
 
 def reads_as(skeleton: str, names: Iterable[str]) -> bool:
-    """Whether folded text is one of the squeezed names, or extends a long one, or is within two typing errors of it."""
+    """Return true if folded text is a squeezed name, extends a long one, or is within two typing errors of it."""
     return any(
         skeleton.startswith(name) or (abs(len(skeleton) - len(name)) <= NEAR and _within(skeleton, name, NEAR))
         if len(name) >= _LONG
@@ -226,7 +224,7 @@ def reads_as(skeleton: str, names: Iterable[str]) -> bool:
 
 
 def _within(left: str, right: str, slips: int) -> bool:
-    """Whether at most `slips` letters added, removed, changed or swapped make two words equal."""
+    """Return true if at most `slips` letters added, removed, changed or swapped make two words equal."""
     same = 0
     while same < len(left) and same < len(right) and left[same] == right[same]:
         same += 1
@@ -252,12 +250,12 @@ _UNFIT: Final = re.compile(r"[^\w-]+")
 
 
 def ids_in(texts: Iterable[str]) -> tuple[str, ...]:
-    """The ids of people, groups and channels that texts mention, each once, in order."""
+    """Return the distinct ids of people, groups and channels in texts, in order."""
     return tuple(dict.fromkeys(_id(found) for text in texts for found in _ID.finditer(text)))
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
-    """A text with the known names of the people, groups and channels that it mentions."""
+    """Return a text with the known names of the people, groups and channels in it."""
 
     def named(found: re.Match[str]) -> str:
         name = _UNFIT.sub(".", names.get(_id(found), "")).strip(".")
@@ -275,7 +273,7 @@ _DEEPEST: Final = 4
 
 
 def plain_lines(data: Mapping[str, object], depth: int = 0) -> Iterator[str]:
-    """The lines of data; what is nested stands further in."""
+    """Yield the lines of data. Nested data is indented."""
     for name, value in data.items():
         label = "  " * depth + shortened(one_line(str(name)), _LONGEST_LINE)
         if isinstance(value, Mapping) and value and depth < _DEEPEST:

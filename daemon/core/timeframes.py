@@ -1,4 +1,4 @@
-"""Until when something is expected, and when it is due: reads times as a soul writes them, in English or German."""
+"""Time frames: deadlines and due times as a soul writes them, in English or German."""
 
 import datetime as dt
 import re
@@ -11,7 +11,7 @@ from daemon.core.timetable import FARTHEST_MS, MINUTE_MS, when, zone_of
 DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 EXCHANGES_LAST_MS: Final = 14 * DAY_MS
-"""How long exchanges are waited for: after that nothing is said of what was expected of them."""
+"""Milliseconds for which exchanges are awaited. After that an expectation of them is open no longer."""
 
 _A_FEW: Final = 3
 _MOST_EXCHANGES: Final = 50
@@ -63,7 +63,7 @@ _PARTS_OF_DAY: Final = {
     **dict.fromkeys(("evening", "tonight", "night", "abend"), (18, 0)),
     "end of day": (17, 0),
 }
-_OVER: Final = (  # until when a part of a day is waited for
+_OVER: Final = (  # the end of each part of a day
     (re.compile(r"\b(?:morning|vormittag|früh)\b"), "12:00"),
     (re.compile(r"\b(?:afternoon|nachmittag)\b"), "18:00"),
     (re.compile(r"\b(?:evening|night|abend)\b"), "23:59"),
@@ -73,7 +73,7 @@ _SUNDAY: Final = _WEEKDAYS["sunday"]
 _NAMES: Final = "|".join(sorted({*_NEAR, *_WEEKDAYS} - {"day", "tages"}, key=len, reverse=True))
 _DAY_FIRST: Final = re.compile(rf"(?P<day>{_NAMES})(?: (?P<time>.+))?")
 _TIME_FIRST: Final = re.compile(rf"(?P<time>.+?) (?:on |am )?(?P<day>{_NAMES})")
-_NO_TIME: Final = (12, 0)  # of a day that is named alone
+_NO_TIME: Final = (12, 0)  # of a day that is named without a time
 _OF_DAY: Final = re.compile(r"(?:at|in the|in|by|before|until|till|around|about|um|am|gegen|bis|vor|,) ")
 _ALONE: Final = re.compile(
     r"(?:(?:at|by|before|until|till|around|about|in the|um|gegen|bis|zum|am|vor|ab|spätestens) )*(?P<time>.+)"
@@ -105,17 +105,17 @@ _SOON_MS: Final = 60 * MINUTE_MS
 
 @dataclass(frozen=True, slots=True)
 class Timeframe:
-    """Until when (ms, UTC), and for how many exchanges: None where the time alone counts."""
+    """The deadline (ms, UTC), and the number of exchanges: None where only the time counts."""
 
     until_ms: int
     exchanges: int | None = None
 
 
 def timeframe(text: str, now_ms: int, zone: str = "") -> Timeframe:
-    """What a timeframe means, such as "in 2h", "next 10 seconds", "by Friday" or "next few exchanges" (three).
+    """Read a timeframe, such as "in 2h", "next 10 seconds", "by Friday" or "next few exchanges" (three).
 
-    A day, a week and a month end at midnight in `zone`, an IANA name, or in UTC, a morning at noon. What can't be read
-    means a day from now.
+    A day, a week and a month end at midnight in `zone`, an IANA name, or in UTC; a morning ends at noon. Unreadable
+    text means a day from now.
     """
     words = _meant(" ".join(text.casefold().strip(" .!").split()))
     for part, over in _OVER:
@@ -127,11 +127,11 @@ def timeframe(text: str, now_ms: int, zone: str = "") -> Timeframe:
 
 
 def due_time(text: str, now_ms: int, zone: str = "") -> int:
-    """The time (ms, UTC) for which something is to be done, such as "in 2h", "tomorrow 9:00" or "Friday afternoon".
+    """Read a due time (ms, UTC), such as "in 2h", "tomorrow 9:00" or "Friday afternoon".
 
-    Besides what `when` reads, a day may be named, in `zone` or UTC: alone it means noon, or an hour from now once that
-    is over today. A time or a part of a day alone ("by 5pm", "gegen Mittag") is the next one to come; the end of a day
-    is at five, that of a week on Friday. Raises ValueError, InThePast and TooFarAhead as `when` does.
+    Besides what `when` reads, a day may be named, in `zone` or UTC. A day alone means noon, or an hour from now once
+    noon is over today. A time or a part of a day alone ("by 5pm", "gegen Mittag") is the next one to come. The end of a
+    day is at five, that of a week on Friday. Raises ValueError, InThePast and TooFarAhead as `when` does.
     """
     spoken = _COMMA_IN_HOURS.sub(".", text.casefold()).replace(",", " ").strip(" .!")
     words = _THIS.sub("today ", _meant(" ".join(spoken.split())))
@@ -149,7 +149,7 @@ def due_time(text: str, now_ms: int, zone: str = "") -> int:
 
 
 def clock_time(text: str) -> tuple[int, int] | None:
-    """Hour and minute of a time or a part of a day alone, such as "5pm", "by noon" or "gegen Mittag"; else None."""
+    """Read hour and minute of a time or part of a day alone, such as "5pm", "by noon" or "gegen Mittag"; else None."""
     if (found := _ALONE.fullmatch(text.casefold().strip())) is None:
         return None
     rest = "0:00" if found["time"] in _MIDNIGHT else found["time"]
@@ -178,7 +178,7 @@ def _number(word: str) -> int | None:
 
 
 def _read(words: str, now_ms: int, zone: str) -> int | None:
-    """The moment that is meant, tried with fewer and fewer of the words that lead to it."""
+    """Read a moment, tried with fewer and fewer of the leading words."""
     whole = words
     while words:
         try:
@@ -197,7 +197,7 @@ def _soon(words: str, now_ms: int, _zone: str) -> int | None:
 
 
 def _half_hours(words: str, now_ms: int, _zone: str) -> int | None:
-    """Half an hour, or hours and a half, such as "an hour and a half" or "anderthalb stunden"."""
+    """Read half an hour, or hours and a half, such as "an hour and a half" or "anderthalb stunden"."""
     if _HALF.fullmatch(words):
         return now_ms + 30 * MINUTE_MS
     if (found := _AND_HALF.fullmatch(words)) is None:
@@ -216,7 +216,7 @@ def _next_on_clock(words: str, now_ms: int, zone: str) -> int | None:
 
 
 def _span(words: str, now_ms: int, _zone: str) -> int | None:
-    """A number, in words too, and a unit, such as "few minutes" or "2 stunden"; units without one are a few."""
+    """Read a number, in words too, and a unit, such as "few minutes" or "2 stunden". Plural units alone mean a few."""
     parts = [one for one in words.split() if one not in ("of", "von", "next", "nächsten")]
     unit = _UNITS.get(parts[-1]) if parts else None
     numbers = [_number(one) for one in parts[:-1]]
@@ -231,7 +231,7 @@ def _span(words: str, now_ms: int, _zone: str) -> int | None:
 
 
 def _day(words: str, now_ms: int, zone: str) -> int | None:
-    """The end of a day that is named, or of this week or month."""
+    """Return the end of a named day, or of this week or month."""
     there = zone_of(zone) or dt.UTC
     last = today = dt.datetime.fromtimestamp(now_ms / 1000, there).date()
     if words in _NEAR:
@@ -247,7 +247,7 @@ def _day(words: str, now_ms: int, zone: str) -> int | None:
 
 
 def _end_of_work(words: str, now_ms: int, zone: str) -> int | None:
-    """The end of this day, week or month at work; of the next week or month once that is over, of today in an hour."""
+    """Return the end of this day, week or month at work. Once over: the next one; for a day an hour from now."""
     if (end := _END.fullmatch(words)) is None:
         return None
     span = end["span"]
@@ -279,7 +279,7 @@ def _time_on_day(words: str, now_ms: int, zone: str) -> int | None:
 
 
 def _part_of_day(rest: str) -> tuple[int, int] | None:
-    """Hour and minute of what stands beside a day, such as `at 9`: noon for nothing, None where it is no time."""
+    """Read hour and minute of the words next to a day, such as `at 9`: noon for none, None where they are no time."""
     while rest and _OF_DAY.match(rest):
         rest = _OF_DAY.sub("", rest, count=1)
     if not rest:
@@ -288,7 +288,7 @@ def _part_of_day(rest: str) -> tuple[int, int] | None:
 
 
 def _on_day(day: str, part: tuple[int, int], now_ms: int, zone: str, *, alone: bool) -> int:
-    """That time on the next day of this name; of today, once a time that wasn't named is over, an hour from now."""
+    """Return that time on the next day of this name. || Once an unnamed time is over today, return an hour from now."""
     there = zone_of(zone) or dt.UTC
     today = dt.datetime.fromtimestamp(now_ms / 1000, there).date()
     ahead = _NEAR[day] if day in _NEAR else (_WEEKDAYS[day] - today.weekday()) % 7

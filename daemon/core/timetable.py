@@ -1,4 +1,4 @@
-"""Due times: reads times as users and models write them, in their zone, and the slots of a crontab, in UTC."""
+"""Time zones, times as users and models write them, slots of crontabs, and recurrence rules of reminders."""
 
 import calendar
 import datetime as dt
@@ -19,7 +19,7 @@ _LONGEST = 64  # characters of a name; the longest of IANA's has 32
 
 @lru_cache(maxsize=512)
 def zone_of(name: str) -> ZoneInfo | None:
-    """The zone called `Europe/Berlin` or the like; None for an empty name, and for one that is not known here."""
+    """Return the zone of an IANA name. None for an empty or unknown name."""
     if not name or len(name) > _LONGEST or not name.isascii():
         return None
     try:
@@ -30,9 +30,9 @@ def zone_of(name: str) -> ZoneInfo | None:
 
 MINUTE_MS = 60_000
 FARTHEST_MS = 366 * 24 * 60 * MINUTE_MS
-"""How far ahead an event may be scheduled: a year."""
+"""Milliseconds that an event may be scheduled ahead: a year."""
 OFTENEST_MS = 15 * MINUTE_MS
-"""The shortest time between two slots of a repeated event."""
+"""Milliseconds between two slots of a repeated event, at least."""
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _SECONDS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
@@ -51,22 +51,22 @@ _CRONTAB_FIELDS = 5
 
 
 class InThePast(ValueError):
-    """The time that was meant is over."""
+    """Raised when the time is over."""
 
 
 class TooFarAhead(ValueError):
-    """The time that was meant is more than a year ahead."""
+    """Raised when the time is more than a year ahead."""
 
 
 def when(text: str, now_ms: int, zone: str = "") -> int:
-    """The time that `text` means, in milliseconds UTC.
+    """Return the time that `text` means, in milliseconds UTC.
 
     `text` is a span (`in 20m`, `2h30m`, `3 days`), an ISO 8601 duration (`PT20M`), an ISO 8601 time
     (`2026-03-01T09:00+01:00`) or a time of day (`17:30`: today, or tomorrow once it has passed). A time without a zone
-    of its own is read in `zone`, an IANA name; where that is unknown, a date needs its own and a time of day is UTC.
-    Where clocks are put forward, a time that they skip is an hour later; of one that they show twice, it is the first
-    that is still to come. Raises ValueError, with a message for the author, for anything else; InThePast and
-    TooFarAhead for what is over and for more than a year ahead.
+    is read in `zone`, an IANA name. If that is unknown, a date needs its own zone and a time of day is UTC. A time
+    skipped by daylight saving is an hour later; of a repeated one the first in the future counts. Raises ValueError,
+    with a message for the author, for anything else. InThePast and TooFarAhead are for times that are over and for more
+    than a year ahead.
     """
     words = text.strip().lower()
     seconds = _seconds_of(words.removeprefix("in ").strip())
@@ -86,7 +86,7 @@ def when(text: str, now_ms: int, zone: str = "") -> int:
 
 
 def span_ms(text: str) -> int:
-    """A time span (`20m`, `2h30m`, `3 days`, `PT20M`) in milliseconds. Raises ValueError for anything else."""
+    """Return a time span (`20m`, `2h30m`, `3 days`, `PT20M`) in milliseconds. Raises ValueError for anything else."""
     seconds = _seconds_of(text.strip().lower())
     if seconds is None:
         raise ValueError(f"{quoted(text)} is not a time span: write 20m, 2h30m, 3 days or PT20M")
@@ -94,12 +94,11 @@ def span_ms(text: str) -> int:
 
 
 def next_slot(every: str, after_ms: int, zone: str = "") -> int:
-    """The first slot of a crontab at or after a time, both in milliseconds UTC.
+    """Return the first slot of a crontab at or after a time, both in milliseconds UTC.
 
-    `every` has the five fields of crontab(5), read in `zone`, an IANA name, or in UTC where there is none of that
-    name; weekdays may be names or crontab's numbers. Raises
-    ValueError for text that is no crontab or has no slot within a year, and for one that names days of the month and
-    of the week, since programs differ in how they combine the two.
+    `every` has the five fields of crontab(5), read in `zone`, an IANA name, or in UTC if there is no such zone.
+    Weekdays may be names or crontab's numbers. Raises ValueError for invalid text, and if no slot lies within a year.
+    Days of the month and of the week together are refused too: programs differ in how they combine the two.
     """
     start = _datetime(after_ms).astimezone(zone_of(zone) or UTC)
     slot = next(_slots(every, start, years=1), None)
@@ -109,7 +108,7 @@ def next_slot(every: str, after_ms: int, zone: str = "") -> int:
 
 
 def _slots(every: str, start: datetime, *, years: int) -> Iterator[datetime]:
-    """The slots of a crontab from a time on, until the end of the year so many years later. Raises ValueError."""
+    """Yield the slots of a crontab from a time on, until the end of the year `years` later. Raises ValueError."""
     from apscheduler.triggers.cron import CronTrigger  # type: ignore[import-untyped]  # it comes without types
 
     minute, hour, day, month, weekday = _fields(every)
@@ -125,7 +124,7 @@ def _slots(every: str, start: datetime, *, years: int) -> Iterator[datetime]:
 
 
 def require_seldom(every: str, now_ms: int) -> None:
-    """Raises ValueError for text that is no crontab, or one with slots less than 15 minutes apart."""
+    """Check a crontab. Raises ValueError if it is invalid or has slots less than 15 minutes apart."""
     first = next_slot(every, now_ms)
     for earlier, later in pairwise(islice(_slots(every, _datetime(first), years=_LEAP), _SLOTS_LOOKED_AT + 1)):
         if _ms(later) - _ms(earlier) < OFTENEST_MS:
@@ -137,28 +136,28 @@ CLOCKS_DIFFER_S = 600.0
 
 
 def platform_time(ms: int) -> str:
-    """A time as Slack writes the ts of a message: seconds with six decimals."""
+    """Return a time as Slack writes the ts of a message: seconds with six decimals."""
     return f"{ms // 1000}.{ms % 1000:03d}000"
 
 
 def surely_past(ms: int) -> str:
-    """The ts of a time that is surely over by the platform's clock when ours shows `ms`."""
+    """Return the ts of a time that is surely over by the platform's clock when ours shows `ms`."""
     return platform_time(ms - int(CLOCKS_DIFFER_S * 1000))
 
 
 def moment(ms: int) -> str:
-    """A time for people to read, in UTC: `2026-03-01 09:00:00`."""
+    """Return a time for people to read, in UTC: `2026-03-01 09:00:00`."""
     return f"{_datetime(ms):%Y-%m-%d %H:%M:%S}"
 
 
 def moment_in(ms: int, zone: str) -> str:
-    """A time for a person to read, in their zone: `Sunday, 2026-03-01 09:00 (Europe/Berlin)`; else in UTC."""
+    """Return a time for people to read, in a zone or else in UTC: `Sunday, 2026-03-01 09:00 (Europe/Berlin)`."""
     known = zone_of(zone)
     return f"{_datetime(ms).astimezone(known or UTC):%A, %Y-%m-%d %H:%M} ({known.key if known else 'UTC'})"
 
 
 def minute_in(ms: int, zone: str) -> str:
-    """A time for a person to read in little room, in their zone or else in UTC: `2026-03-01 09:00`."""
+    """Return a short time for people to read, in a zone or else in UTC: `2026-03-01 09:00`."""
     return f"{_datetime(ms).astimezone(zone_of(zone) or UTC):%Y-%m-%d %H:%M}"
 
 
@@ -191,7 +190,7 @@ def _moment(words: str, text: str, now_ms: int, zone: ZoneInfo | None) -> int:
 
 
 def _next(local: datetime, zone: tzinfo, now_ms: int) -> int:
-    """A time on the clocks of a zone; of one that they show twice the first that is still to come."""
+    """Return the moment of a local time in a zone. Of a repeated time the first in the future counts."""
     first, second = (_ms(local.replace(tzinfo=zone, fold=fold).astimezone(UTC)) for fold in (0, 1))
     return second if first <= now_ms < second else first
 
@@ -206,7 +205,7 @@ def _fields(every: str) -> list[str]:
 
 
 def _weekdays(field: str) -> str:
-    """Crontab's day numbers as names, since APScheduler counts days from Monday."""
+    """Return crontab's day numbers as names: APScheduler counts days from Monday."""
     names: list[str] = []
     for part in field.split(","):
         found = _WEEKDAY.fullmatch(part)
@@ -253,7 +252,7 @@ _OF_YEAR: Final = re.compile(r"yearly (\d{1,2})-(\d{1,2})", re.ASCII)
 
 
 class Every(StrEnum):
-    """What a rule counts."""
+    """The units of a rule."""
 
     HOURS = "hours"
     DAY = "daily"
@@ -264,7 +263,7 @@ class Every(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DueTime:
-    """When a rule is due (ms, UTC), and the day that it is due for, as `2026-03-01`; a rule of hours has none."""
+    """The due time of a rule (ms, UTC), and its day, such as `2026-03-01`. A rule of hours has no day."""
 
     due_ms: int
     day: str = ""
@@ -272,9 +271,9 @@ class DueTime:
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """A rule: `hours` from one time to the next, or `hour` and `minute` on the days that it names.
+    """The rule of a repeated reminder: `hours` between two times, or `hour` and `minute` on the days of the rule.
 
-    `weekdays` count from Monday, 0. A rule of the year has `month` and `day`, one of the month `day`.
+    `weekdays` count from Monday, 0. A yearly rule has `month` and `day`, a monthly one `day`.
     """
 
     every: Every
@@ -334,31 +333,30 @@ class Recurrence:
         return f"{self.every}{days.get(self.every, '')} {self.hour:02d}:{self.minute:02d}"
 
     def at(self, hour: int, minute: int) -> "Recurrence":
-        """The same days at another time of day."""
         return replace(self, hour=hour, minute=minute)
 
     def first(self, now_ms: int, zone: str, last_day: str = "") -> DueTime:
-        """The first slot after a moment (ms, UTC), on the clocks of a zone (an IANA name); UTC where it is none.
+        """Return the first slot after a moment (ms, UTC), by the clocks of an IANA zone, or UTC if unknown.
 
-        None is due for `last_day` or a day before it: who moves westwards gets no second one on the same day.
+        No slot is due for `last_day` or earlier: a user who moves westwards gets no second one on the same day.
         """
         if self.every is Every.HOURS:
             return DueTime(now_ms + self.hours * _HOUR_MS)
         return self._next(now_ms, zone, last_day)
 
     def after(self, due_ms: int, now_ms: int, zone: str, last_day: str) -> DueTime:
-        """The slot after one that was due for `last_day`, in the future, so that missed ones count as one."""
+        """Return the next future slot after one that was due for `last_day`. Missed slots count as one."""
         if self.every is Every.HOURS:
             step = self.hours * _HOUR_MS
             return DueTime(due_ms + (max(0, now_ms - due_ms) // step + 1) * step)
         return self._next(max(due_ms, now_ms), zone, last_day)
 
     def day_of(self, due_ms: int, zone: str) -> str:
-        """The day for which a slot is due that was reckoned in a zone; empty where it names none."""
+        """Return the day of a slot that was computed in a zone. Empty for a rule of hours."""
         if self.every is Every.HOURS:
             return ""
         there = _local(due_ms, zone).date()
-        days = (there - dt.timedelta(days=1), there)  # of a skipped minute the moment may lie on the day after
+        days = (there - dt.timedelta(days=1), there)  # the moment of a skipped minute may lie on the day after
         named = (one for one in days if self._names(one) and self._moment(one, zone) == due_ms)
         return next(map(str, named), str(there))
 
@@ -383,7 +381,7 @@ class Recurrence:
 
 
 def recurrence_of(every: str) -> Recurrence | None:
-    """The rule that a stored text is; None for a crontab, and for none."""
+    """Return a stored text as a rule. None for a crontab or an empty text."""
     try:
         return Recurrence.parse(every) if every else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""The part of a long text that holds what was searched for."""
+"""Excerpts of long texts around the searched terms, and dates in texts."""
 
 import datetime as dt
 import re
@@ -11,13 +11,13 @@ from daemon.core.working_memory import estimate_tokens
 
 _LOOKED_AT: Final = 20_000  # characters of a text
 _MOST_HITS: Final = 200
-_BEFORE: Final = 0.35  # the share of a window that may stand before its first hit
+_BEFORE: Final = 0.35  # the share of a window before its first hit
 _SNAP: Final = 40  # characters by which an edge may move to the end of a line or a word
 _ELLIPSIS: Final = "…"
 
 
 def window(text: str, terms: Sequence[Term], most: int) -> str:
-    """At most `most` characters of a text: whole, or the stretch that holds the most of the terms, with … where cut."""
+    """Return at most `most` characters of a text: whole, or the stretch with the most terms, with … where cut."""
     text = text.strip()
     if len(text) <= most:
         return text
@@ -33,7 +33,7 @@ def window(text: str, terms: Sequence[Term], most: int) -> str:
 
 
 def window_of_tokens(text: str, terms: Sequence[Term], tokens: int) -> str:
-    """The same within so many tokens, as we estimate them."""
+    """Return the same within a number of tokens, as estimated."""
     most = min(len(text), 4 * tokens)
     while most > 1:
         part = window(text, terms, most)
@@ -44,7 +44,7 @@ def window_of_tokens(text: str, terms: Sequence[Term], tokens: int) -> str:
 
 
 def _stretch(text: str, terms: Sequence[Term], room: int) -> tuple[int, int]:
-    """Where the stretch that holds the most different terms begins and ends; the first where several do."""
+    """Return the bounds of the stretch that holds the most different terms: the first of several."""
     hits = [
         (start, end, term, alike)
         for word, start, end in spans_of(text)
@@ -65,7 +65,7 @@ def _stretch(text: str, terms: Sequence[Term], room: int) -> tuple[int, int]:
 
 
 def _snapped(text: str, begin: int, first: int) -> int:
-    """The beginning of a line, or else of a word, a little behind a place and no later than the first hit."""
+    """Return the beginning of a line, or else of a word, shortly after a place and no later than the first hit."""
     near = text[begin : min(begin + _SNAP, first)]
     for mark in ("\n", " "):
         if (found := near.find(mark)) >= 0:
@@ -112,21 +112,21 @@ _NUMBERS: Final = re.compile(
     r"|(?:(?P<y3>(?:19|20)\d\d)年)?(?P<m3>\d{1,2})月(?:(?P<d3>\d{1,2})[日号])?"
 )
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
-_DAYS_AFTER: Final = 10  # what happened is often told some days later
+_DAYS_AFTER: Final = 10  # people often mention an event some days later
 _LATER: Final = 0.7
 _OF_YEAR: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class NamedDate:
-    """A day, a month or a year; what was not named is None."""
+    """A day, a month or a year. Unnamed parts are None."""
 
     year: int | None = None
     month: int | None = None
     day: int | None = None
 
     def fits(self, when_ms: int) -> float:
-        """How well a moment (ms, UTC) fits, from 0 to 1: that day or a few days later; in that month or year."""
+        """Return the fit of a moment (ms, UTC), from 0 to 1: that day or a few days later; in that month or year."""
         when = dt.datetime.fromtimestamp(when_ms / 1000, dt.UTC)
         if self.year not in (None, when.year) and self.day is None:
             return 0.0
@@ -144,7 +144,7 @@ class NamedDate:
 
 
 def dates_in(text: str) -> tuple[NamedDate, ...]:
-    """The dates that a text names, each once; a year alone only where nothing closer is named."""
+    """Return the distinct dates in a text. A year alone counts only if nothing closer is named."""
     plain = folded(text[-2_000:])
     found = dict.fromkeys((*_by_name(plain), *_by_number(plain)))
     return tuple(found or {NamedDate(int(match[0])): None for match in _YEAR.finditer(plain)})

@@ -1,9 +1,4 @@
-"""The words of a text in any language, in one form for comparison: as a search stores them and a query asks for them.
-
-Scripts that put no spaces between words (Chinese, Japanese, Thai …), and Korean, whose particles cling to words, are
-cut into pairs of neighbouring characters: two thirds of Chinese words have two. Any other word stands as it is, without
-case and accents. A query finds inflected forms by the beginning of a word, so no language needs rules of its own.
-"""
+"""Words of a text in any language, in one form for storing and searching, and its sentences with citations."""
 
 import re
 import unicodedata
@@ -14,13 +9,13 @@ from typing import Final, NamedTuple
 from daemon.core.phrase_words import STOP_WORDS
 
 MOST_TERMS: Final = 12
-"""Terms of one query; of a longer text the longest words are searched for, which are the rarest in every language."""
+"""Terms of one query, at most. Of a longer text the longest words are used: the rarest in every language."""
 
 SHORTEST_STEM, LONGEST_STEM = 3, 5
-"""Characters of the beginning by which a query finds other forms of a word."""
+"""The bounds of the number of characters by which a query finds other forms of a word."""
 
 ALIKE: Final = 0.7
-"""How surely a word has to be a form of another, see `likeness`."""
+"""The lowest `likeness` of two forms of one word."""
 
 _LONGEST_WORD: Final = 40  # characters; longer ones are hashes and addresses, of which the beginning is enough
 _LONGEST_QUERY: Final = 6_000  # characters; the newest are at the end
@@ -52,14 +47,18 @@ _LETTERS: Final = str.maketrans(
 
 
 class Term(NamedTuple):
-    """A word to search for, as `words_of` writes it; words that begin with its `stem`, if any, are its forms."""
+    """A word to search for, in the form of `words_of`. Words that begin with its `stem`, if any, are its forms."""
 
     word: str
     stem: str = ""
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in order, in the form in which they are compared: letters, digits and their marks alone."""
+    """Return the words of a text in order, in their form for comparison: letters, digits and their marks alone.
+
+    Scripts without spaces (Chinese, Japanese, Thai …), and Korean, are cut into pairs of neighbouring characters: two
+    thirds of Chinese words have two. A query finds inflected forms by the beginning of a word.
+    """
     found: list[str] = []
     for match in _WORD.finditer(folded(text)):
         if match["run"]:
@@ -70,7 +69,7 @@ def words_of(text: str) -> list[str]:
 
 
 def holds_more(text: str, words: frozenset[str]) -> bool:
-    """Whether a text holds another word than these."""
+    """Return true if a text holds a word that is not among these."""
     first = text.split(maxsplit=1)[:1]
     if first and first[0].isascii() and first[0].isalpha() and first[0].lower()[:_LONGEST_WORD] not in words:
         return True  # the usual case, since hundreds of texts are looked at in each search
@@ -78,7 +77,7 @@ def holds_more(text: str, words: frozenset[str]) -> bool:
 
 
 def spans_of(text: str) -> Iterator[tuple[str, int, int]]:
-    """The words of a text with the places where they begin and end in it."""
+    """Yield the words of a text with their beginning and end in it."""
     for match in _WORD.finditer(text):
         words = words_of(match[0])
         for number, word in enumerate(words):
@@ -87,7 +86,7 @@ def spans_of(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def holds_whole(text: str, words: str) -> bool:
-    """Whether words stand in a text as they are but for case and width, and are no part of a longer word.
+    """Return true if words occur in a text, ignoring case and width, and not as part of a longer word.
 
     In scripts without spaces every place is the end of a word.
     """
@@ -105,7 +104,7 @@ def holds_whole(text: str, words: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """A text without case, width and accents; a few characters become two."""
+    """Return a text without case, width and accents. A few characters become two."""
     if not _IS_ACCENTED.search(text):
         return text.lower()
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold()).translate(_LETTERS)
@@ -113,9 +112,9 @@ def folded(text: str) -> str:
 
 
 def terms_of(*texts: str) -> tuple[Term, ...]:
-    """The terms of a query, each once, longest first where there are too many; words that say nothing are left out.
+    """Return the distinct terms of a query without stop words, the longest if there are too many.
 
-    Any text is a query: its words hold no operator of any search language. Empty where nothing telling is said.
+    Any text is a query: its words hold no operator of any search language. Empty without a meaningful word.
     """
     words = dict.fromkeys(word for text in texts for word in words_of(text[-_LONGEST_QUERY:]) if _tells(word))
     pairs = "\n".join(word for word in words if len(word) > 1)
@@ -127,7 +126,7 @@ def terms_of(*texts: str) -> tuple[Term, ...]:
 
 
 def likeness(term: Term, word: str) -> float:
-    """How surely a word is a form of a term's word, from 0 to 1."""
+    """Return the likelihood that a word is a form of a term's word, from 0 to 1."""
     if word == term.word:
         return 1.0
     if not term.stem or not word.startswith(term.stem):
@@ -142,20 +141,20 @@ def likeness(term: Term, word: str) -> float:
 
 
 def words_heard(text: str) -> frozenset[str]:
-    """The words of a text that count, as `words_of` writes them."""
+    """Return the words of a text that count, in the form of `words_of`."""
     return frozenset(list(dict.fromkeys(words_of(text[:_LOOKED_AT])))[:_MOST_WORDS])
 
 
 def keys_of_words(words: Iterable[str]) -> frozenset[str]:
-    """The words by which terms are looked up that may be forms of these: themselves, and their beginnings."""
+    """Return the keys by which to look up terms that may be forms of these words: the words and their beginnings."""
     beginnings = range(SHORTEST_STEM, LONGEST_STEM + 1)
     return frozenset(key for word in words for key in (word, *(word[:length] for length in beginnings)))
 
 
 def shares_words(text: str, words: Collection[str], keys: Collection[str]) -> bool:
-    """Whether any telling word of a text is among words in some form; `keys` are theirs, as `keys_of_words` gives them.
+    """Return true if a meaningful word of a text is a form of one of these words; `keys` come from `keys_of_words`.
 
-    Very short words and bare numbers tell nothing here.
+    Very short words and bare numbers don't count.
     """
     terms = (term for term in terms_of(text) if _says_something(term.word) and (term.stem or term.word) in keys)
     return any(likeness(term, word) >= ALIKE for term in terms for word in words)
@@ -172,14 +171,14 @@ def _belong_together(one: str, next_: str) -> bool:
 
 
 def _pairs(run: str) -> list[str]:
-    """Pairs of neighbours; each Chinese character too, since it can be a word, and a run of one as it is."""
+    """Return pairs of neighbours, and each Chinese character, which can be a word."""
     if len(run) == 1:
         return [run]
     return [*(run[place : place + 2] for place in range(len(run) - 1)), *_HAN.findall(run)]
 
 
 def _tells(word: str) -> bool:
-    """Whether a word of a query is worth a search: no stop word, and no lone letter that is no word by itself."""
+    """Return true for a word worth a search: no stop word, and no single letter that is no word by itself."""
     return word not in STOP_WORDS and (len(word) > 1 or word.isdigit() or bool(_HAN.fullmatch(word)))
 
 
@@ -188,7 +187,7 @@ def _weight(word: str) -> int:
 
 
 def _stem(word: str) -> str:
-    """The beginning that the forms of a word share: without its ending, at most five characters, at least three."""
+    """Return the common beginning of a word's forms: three to five characters, without its ending."""
     if len(word) < SHORTEST_STEM or word[0].isdigit() or re.match(f"[{_UNSPACED}]", word):
         return ""
     stem = next(
@@ -214,7 +213,7 @@ _TAIL: Final = rf"{_CLOSING}(?:\s*+\[{_MARK}(?:,[ ]?{_MARK})*+\])*+"
 _STOPS: Final = "[.!?…؟]"
 # Nothing is tried twice (++, *+), and no run of stops is tried from its middle: a line of dots costs its length alone.
 _END: Final = re.compile(rf"(?:(?<!{_STOPS}){_STOPS}++{_TAIL}(?=\s)|[。！？｡।॥]++{_TAIL})")  # noqa: RUF001
-_ABBREVIATED: Final = 8  # characters that an abbreviation and what stands before it have at most
+_ABBREVIATED: Final = 8  # characters of an abbreviation and what comes before it, at most
 _NO_END: Final = re.compile(
     r"(?:^|\W)(?:\w|\d{1,2}|dr|mr|mrs|ms|prof|st|vs|nr|bzw|ca|etc|z\.b|e\.g|i\.e|d\.h)\.$", re.IGNORECASE
 )
@@ -223,16 +222,16 @@ _SAYS: Final = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A sentence without its marks, and the marks: `m2`, `3`."""
+    """A sentence without its citation marks, and the marks: `m2`, `3`."""
 
     text: str
     marks: tuple[str, ...] = ()
 
 
 def segments_of(text: str) -> tuple[Segment, ...]:
-    """The sentences of a text in order; a block of code is one, a list of sources is none.
+    """Return the sentences of a text in order. A block of code is one; a list of sources is left out.
 
-    A sentence ends with its line, or with a mark of the end that is no part of a number or of a common abbreviation.
+    A sentence ends with its line, or with a final mark that is no part of a number or of a common abbreviation.
     """
     found: list[Segment] = []
     code: list[str] | None = None
@@ -253,7 +252,7 @@ def segments_of(text: str) -> tuple[Segment, ...]:
 
 
 def sources_in(text: str) -> dict[str, str]:
-    """The list of sources below a text, by their marks."""
+    """Return the list of sources below a text, by mark."""
     lines = (_SOURCE_LINE.fullmatch(line.strip()) for line in text.splitlines())
     return {line["mark"]: line["source"] for line in lines if line}
 

@@ -1,8 +1,4 @@
-"""A program of ours in a process of its own, which answers requests over a pipe, one at a time.
-
-What it imports and holds is not the daemon's, and what kills it, such as a SIGSEGV, kills nothing else. The methods
-block, and any thread may call them.
-"""
+"""Worker programs in separate processes, which answer requests over a pipe. Their crashes don't end the daemon."""
 
 import gc
 import os
@@ -29,18 +25,21 @@ _START_S, _ANSWER_S, _ENDING_S = 60.0, 30.0, 5.0
 
 
 class WorkerFailed(Exception):
-    """The process is gone, was ended because it hung, or could not be started."""
+    """Raised when the process has ended, was ended because it hung, or could not be started."""
 
 
 class WorkerRefused(WorkerFailed):
-    """The process says itself why it can't begin, or can't answer."""
+    """Raised when the process reports that it can't begin, or can't answer."""
 
 
 class WorkerProcess:
-    """A process of the module `program`, whose `main` calls `serve`; `fds` are file handles that it gets, too."""
+    """The process of the module `program`, whose `main` calls `serve`. It inherits the file handles `fds`.
+
+    It answers one request at a time. The methods block, and any thread may call them.
+    """
 
     def __init__(self, program: str, *arguments: str, env: Mapping[str, str], fds: Sequence[int] = ()) -> None:
-        """Raises WorkerFailed when it doesn't start."""
+        """Start the process. Raises WorkerFailed when that fails."""
         self._turn = threading.Lock()
         ours, theirs = socket.socketpair()
         try:
@@ -69,7 +68,7 @@ class WorkerProcess:
         return self._process.pid
 
     def ask(self, *request: object) -> object:
-        """Its answer. Raises WorkerFailed, after which it is ended, and WorkerRefused, after which it goes on."""
+        """Return the answer. Raises WorkerFailed once the process was ended, WorkerRefused while it goes on."""
         with self._turn:
             answered = self._received(_ANSWER_S, request)
         if not isinstance(answered, tuple) or not answered[0]:
@@ -78,7 +77,7 @@ class WorkerProcess:
         return found
 
     def close(self) -> None:
-        """End the process: it sees the end of its input, or is killed."""
+        """End the process: its input ends, and it is killed if it goes on."""
         self._pipe.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDING_S)
@@ -86,8 +85,7 @@ class WorkerProcess:
         self.kill()
 
     def kill(self) -> None:
-        """End the process at once."""
-        if self._process.poll() is None:  # else its pid may be another program's by now
+        if self._process.poll() is None:  # else its pid may belong to another program
             with suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
@@ -107,7 +105,7 @@ class WorkerProcess:
 
 
 def serve(begin: Callable[[], Callable[..., object]], *, idle_s: float | None = None) -> None:
-    """In the process: give each request to what `begin` gives, until input ends or nothing is asked for `idle_s`."""
+    """Answer requests with what `begin` returns, until input ends or none comes for `idle_s` seconds."""
     _be_modest()
     pipe = Connection(os.dup(0))
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123  # the pipe is for requests alone
@@ -130,11 +128,11 @@ def serve(begin: Callable[[], Callable[..., object]], *, idle_s: float | None = 
 
 
 def _be_modest() -> None:
-    """Let the daemon go first, be ended first where memory runs out, and leave no core file."""
+    """Lower the priority, be the first to be killed when memory runs out, and leave no core file."""
     with suppress(OSError):
         os.nice(5)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
         file.write("900")
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    socket.setdefaulttimeout(1.0)  # nothing here has business with the network
+    socket.setdefaulttimeout(1.0)  # this process does not use the network

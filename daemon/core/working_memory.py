@@ -1,4 +1,4 @@
-"""Working memory: what the soul has in mind now, as an immutable list of memories in named regions."""
+"""Working memory: the soul's current context, as an immutable list of memories in named regions."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,13 +11,13 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 DEFAULT_REGION = "default"
-"""Stands for the memories without a region where a region is asked for; no memory may bear it."""
+"""The name for the memories without a region. No memory may have it as its region."""
 
 _OF_PROSE: Final = f"{ascii_letters}{whitespace}.,:;!?'\"-_<>#/".encode()
 
 
 class Role(StrEnum):
-    """Whose words a memory holds: the daemon's own, a user's, or the soul's."""
+    """The speaker of a memory: the daemon, a user, or the soul."""
 
     SYSTEM = "system"
     USER = "user"
@@ -26,7 +26,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One element of working memory; `name` is the speaker, `metadata` is never shown to a model as such.
+    """An element of working memory. `name` is the speaker; `metadata` is never shown to a model as such.
 
     Raises ValueError for the region `default` or an empty one, which mean "no region".
     """
@@ -44,16 +44,16 @@ class Memory:
 
 
 def thought(text: str, verb: str = "thought", *, name: str | None = None) -> Memory:
-    """A private thought of the soul, rendered as `NAME VERB: TEXT` and never said."""
+    """Make a private thought of the soul, rendered as `NAME VERB: TEXT` and never said."""
     return Memory(Role.ASSISTANT, text, name=name, metadata={"kind": "thought", "verb": verb})
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingMemory:
-    """An immutable list of memories; every operation returns a new value (seed 000; Open Souls' WorkingMemory).
+    """An immutable list of memories. Every operation returns a new value (seed 000; Open Souls' WorkingMemory).
 
-    `regional_order` names regions in their order; `default` stands for the memories without one. Every value derived
-    from this one keeps the order, and each write to a region applies it.
+    `regional_order` names regions in order; `default` means the memories without one. Every value derived from this one
+    keeps the order, and each write to a region applies it.
     """
 
     soul_name: str
@@ -61,7 +61,7 @@ class WorkingMemory:
     regional_order: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "memories", tuple(self.memories))  # a list could still be changed by its owner
+        object.__setattr__(self, "memories", tuple(self.memories))  # the owner of a list could still change it
         object.__setattr__(self, "regional_order", tuple(self.regional_order))
 
     def __len__(self) -> int:
@@ -73,31 +73,25 @@ class WorkingMemory:
     # -- as a list --------------------------------------------------------------------------------------------------
 
     def at(self, index: int) -> Memory:
-        """The memory at a place, counted from the end when negative. Raises IndexError."""
         return self.memories[index]
 
     def replace(self, memories: Iterable[Memory]) -> "WorkingMemory":
-        """Other memories in place of the whole list."""
         return replace(self, memories=tuple(memories))
 
     def slice(self, start: int | None = None, stop: int | None = None) -> "WorkingMemory":
-        """The memories from `start` up to `stop`, as a list slice (named by seed 000)."""
         return self.replace(self.memories[start:stop])
 
     def filter(self, keep: Callable[[Memory], bool]) -> "WorkingMemory":
-        """The memories for which `keep` is true, in order (named by seed 000)."""
         return self.replace(memory for memory in self.memories if keep(memory))
 
     def map(self, change: Callable[[Memory], Memory]) -> "WorkingMemory":
-        """Every memory changed by `change` (named by seed 000)."""
         return self.replace(change(memory) for memory in self.memories)
 
     def concat(self, others: Iterable[Memory]) -> "WorkingMemory":
-        """More memories at the end; another working memory is a list of memories too."""
         return self.replace((*self.memories, *others))
 
     def with_memory(self, memory: Memory) -> "WorkingMemory":
-        """One more memory: at the end of its region if it has one, else at the end."""
+        """Add a memory at the end of its region if it has one, else at the end."""
         if memory.region is None:
             return self.concat((memory,))
         return self.with_region(memory.region, *self.region(memory.region), memory)
@@ -105,14 +99,13 @@ class WorkingMemory:
     # -- in regions -------------------------------------------------------------------------------------------------
 
     def region(self, name: str) -> tuple[Memory, ...]:
-        """The memories of a region, in order; `default` for those without one."""
         return tuple(memory for memory in self.memories if _region_of(memory) == name)
 
     def with_region(self, name: str, *memories: Memory) -> "WorkingMemory":
-        """Put memories in place of all that the region held, then apply the regional order.
+        """Replace the memories of a region, then apply the regional order.
 
-        A new region goes behind the existing ones, so that regions without a place in the order keep the order in which
-        they came. Without memories the region is removed. Raises ValueError for `default`.
+        A new region goes behind the existing ones: regions without a place in the order remain in their order of
+        arrival. Without memories the region is removed. Raises ValueError for `default`.
         """
         if name in ("", DEFAULT_REGION):
             raise ValueError(f"{name!r} is not a region that can be written")
@@ -122,16 +115,15 @@ class WorkingMemory:
         return self.replace((*rest[:place], *filled, *rest[place:])).order_regions()
 
     def with_regional_order(self, *names: str) -> "WorkingMemory":
-        """Store the order of regions; nothing moves before a region is written or `order_regions` is called."""
+        """Store the order of regions. Nothing moves before a region is written or `order_regions` is called."""
         return replace(self, regional_order=names)
 
     def order_regions(self, *names: str) -> "WorkingMemory":
-        """Sort by these names, or by the stored order; other regions go last, in their present order."""
+        """Sort by these names, or by the stored order. Other regions go last, in their present order."""
         rank = {name: place for place, name in enumerate(names or self.regional_order)}
         return self.replace(sorted(self.memories, key=lambda memory: rank.get(_region_of(memory), len(rank))))
 
     def without_regions(self, *names: str) -> "WorkingMemory":
-        """All memories but those of these regions."""
         return self.filter(lambda memory: _region_of(memory) not in names)
 
     def _place_of(self, name: str) -> int:
@@ -143,7 +135,6 @@ class WorkingMemory:
     # -- to and from the store --------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The whole value as JSON text."""
         memories = tuple(
             _MemoryRow(role=m.role, content=m.content, region=m.region, name=m.name, metadata=dict(m.metadata))
             for m in self.memories
@@ -153,7 +144,7 @@ class WorkingMemory:
 
     @classmethod
     def from_json(cls, text: str) -> "WorkingMemory":
-        """Read what `to_json` wrote. Raises ValueError for anything else."""
+        """Read the output of `to_json`. Raises ValueError."""
         try:
             snapshot = _Snapshot.model_validate_json(text)
         except ValidationError as error:
@@ -185,10 +176,10 @@ def _region_of(memory: Memory) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """An estimate of how many tokens a model counts, rather too high than too low; no provider's own count.
+    """Estimate the tokens of a text for any model, rather too high than too low.
 
     A quarter token per ASCII character of prose, a half per digit and sign of code, three quarters for a letter of two
-    bytes in UTF-8, one and a quarter for three (Chinese, Japanese, Korean), three for four (emoji). Counted by the
+    bytes in UTF-8, one and a quarter for three (Chinese, Japanese, Korean), three for four (emoji). Computed from the
     lengths of encodings, for speed.
     """
     ascii_ = text.encode("ascii", "ignore")

@@ -1,4 +1,4 @@
-"""Sessions are asked: which of them people mean, what a session reads of a question, and what becomes of it in time."""
+"""Questions to sessions, companions that wake sessions, pairing of machines, and a session's access to the memory."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from difflib import SequenceMatcher
@@ -23,25 +23,25 @@ from daemon.memory.shared.thread_bindings import CompanionStore, ThreadBindings,
 from daemon.shared.news import StoreNews
 
 LEASE_MS: Final = 3_600_000
-"""After so long without a word a session counts as gone that has no companion."""
+"""Milliseconds of silence after which a session without a companion counts as gone."""
 
 
 class LivingSessions:
-    """The sessions of a workspace that are there now, as far as people other than their owners may know of them."""
+    """The current sessions of a workspace that other people may know of."""
 
     def __init__(self, store: SessionStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     async def seen(self) -> tuple[CodeSession, ...]:
-        """Those that have not ended and are not hidden, by project and name. Raises StoreError."""
+        """Return the current sessions that are not hidden, by project and name. Raises StoreError."""
         shown = [one for one in await self._store.living() if one.visibility is not Visibility.HIDDEN]
         living = [one for one in shown if as_found(one, self._clock.now_ms()).living]
         return tuple(sorted(living, key=lambda one: (one.project.casefold(), one.name)))
 
 
 def as_found(session: CodeSession, now_ms: int) -> CodeSession:
-    """The session, gone where nothing came of it for an hour. While a companion of it waits it is there."""
+    """Return the session, marked as gone after an hour of silence. A waiting companion proves that it runs."""
     if session.living and not session.companion and not is_recent(session.seen_ms, now_ms, LEASE_MS):
         return session.gone(Lost.LEASE, min(session.seen_ms + LEASE_MS, now_ms))
     return session
@@ -51,15 +51,13 @@ _BETWEEN_MS: Final = 10_000  # after `/clear` the next session of the process is
 
 
 class WatchedThreads:
-    """The bound threads of one soul."""
-
     def __init__(self, bindings: ThreadBindings, clock: Clock, soul: str) -> None:
         self._bindings = bindings
         self._clock = clock
         self._soul = soul
 
     async def look(self) -> int:
-        """Let the threads hear what became of their sessions; gives how many there were. Raises StoreError."""
+        """Inform the threads about changes of their sessions. Return the number of them. Raises StoreError."""
         return sum([await self._heed(one) for one in await self._bindings.of_soul(self._soul)])
 
     async def _heed(self, thread: WatchedThread) -> bool:
@@ -75,7 +73,7 @@ class WatchedThreads:
 
 
 def is_between(session: CodeSession, now_ms: int) -> bool:
-    """Whether a session was just cleared, so that another one goes on in its place."""
+    """Return true if a session was just cleared: another one continues in its place."""
     return session.reason == "clear" and now_ms - (session.ended_ms or 0) < _BETWEEN_MS
 
 
@@ -106,7 +104,7 @@ _HOW: Final = (
 
 
 class SessionQuestions:
-    """The questions that one soul passes on to sessions; `living` are those that run now."""
+    """The questions that one soul passes on to sessions. `living` are the current sessions."""
 
     def __init__(
         self, store: QuestionStore, sessions: SessionStore, bindings: ThreadBindings, clock: Clock, soul: str
@@ -119,23 +117,20 @@ class SessionQuestions:
         self.living = LivingSessions(sessions, clock)
 
     async def those_to_ask(self) -> tuple[CodeSession, ...]:
-        """The sessions that people may ask: living ones that are shown and attended. Raises StoreError."""
+        """Return the sessions that people may ask: living, shown and attended ones. Raises StoreError."""
         return tuple(one for one in await self.living.seen() if one.may_be_asked)
 
     async def is_full(self, session: CodeSession) -> bool:
-        """Whether a session may be asked no more for now. Raises StoreError."""
+        """Return true if a session may get no further question for now. Raises StoreError."""
         return await self._store.is_full(session.id)
 
     async def one(self, id_: str) -> CodeSession | None:
-        """The session of this id, as its row says. Raises StoreError."""
         return await self._sessions.one(id_)
 
     async def with_answer(self, name: str) -> tuple[SharedMessage, str, CodeSession | None] | None:
-        """A question by its id, or that of its answer: with the answer's words, and the session as it is known now.
+        """Return a question, by its id or its answer's, with the answer's words and the session.
 
-        What a session says of itself is both question and answer.
-
-        None where it is forgotten. Raises StoreError.
+        A session's message about itself is both question and answer. None if it is forgotten. Raises StoreError.
         """
         found, said = await self._store.note(name), ""
         if found is not None and found.kind is NoteKind.ANSWER:
@@ -145,9 +140,9 @@ class SessionQuestions:
         return None if found is None else (found, said, await self._sessions.one(found.addressee))
 
     async def fall_due(self) -> int:
-        """Let people hear of what no answer came to, and of sessions that are gone; gives how many there were.
+        """Inform people about unanswered questions and sessions that are gone. Return the number of messages.
 
-        In a bound thread one line says for all that waits there that no answer came. Raises StoreError.
+        In a bound thread one line covers all questions waiting there. Raises StoreError.
         """
         said, asked = await self._threads.look(), await self._store.open(self._soul)
         told = {one.note.conversation for one in asked if one.note.bound and one.said_late}
@@ -166,14 +161,13 @@ class SessionQuestions:
 
 
 def nearest(name: str, sessions: Sequence[CodeSession]) -> tuple[str, ...]:
-    """The names that are most like a wrong one, the nearest first."""
     return tuple(sorted({one.name for one in sessions}, key=lambda one: (-_likeness(name, one), one))[:_NEAREST])
 
 
 def is_near(name: str, sessions: Sequence[CodeSession]) -> bool:
-    """Whether a name may be meant for that of a session: much like it, or beginning with the same person.
+    """Return true if a name may mean one of the sessions: much like its name, or of the same person.
 
-    *Anne-Marie* has a hyphen as well, so that a name alone doesn't say that a session is meant.
+    *Anne-Marie* has a hyphen too: a name alone doesn't prove that a session is meant.
     """
     person = name.casefold().partition("-")[0]
     return any(
@@ -186,7 +180,7 @@ def _likeness(name: str, other: str) -> float:
 
 
 def handed(note: SharedMessage) -> Handed:
-    """A question as its session reads it: from whom, what it may do, and the words in a fence."""
+    """Return a question as its session reads it: the asker, the allowed actions, and the words in a fence."""
     nonce, asker = fresh_nonce(), clean_name(note.asker)
     whose = _FROM_OWNER if note.behalf == note.owner else _BY_BINDING if note.bound else _FROM_ANOTHER
     what = _TASK if note.kind is NoteKind.TASK else _QUESTION
@@ -197,7 +191,7 @@ def handed(note: SharedMessage) -> Handed:
 
 
 class Companions:
-    """The companions that wait at this daemon. `wake` has the souls look at what became of their questions."""
+    """The companions that wait at this daemon. `wake` makes the souls check on their questions."""
 
     def __init__(
         self,
@@ -214,10 +208,10 @@ class Companions:
         self._wake = wake
 
     async def wait(self, owner: KeyOwner, process: str, known: str, *, wakes: bool, seconds: float) -> Attended:
-        """The session that runs in a process, and the question with which its companion is to wake it now, if any.
+        """Return the session that runs in a process, and the question with which its companion should wake it, if any.
 
-        Waits for so long for one, or for another session than the companion knows of. Raises StoreError, and KeyEnded
-        once the owner's key is ended.
+        Waits up to `seconds` for a question, or for another session than the companion knows. Raises StoreError, and
+        KeyEnded once the owner's key is ended.
         """
         until = self._clock.monotonic() + seconds
         while True:
@@ -229,12 +223,12 @@ class Companions:
             await self._news.heard(since)
 
     async def left(self, owner: KeyOwner, process: str) -> None:
-        """A companion has come no more: its session has ended. Raises StoreError."""
+        """Record that a companion has left: its session has ended. Raises StoreError."""
         if await self._store.leave(process, owner, now=self._clock.now_ms()):
             self._wake()
 
     async def _offer(self, session: CodeSession) -> Handed | None:
-        """The next question for a session that rests; reads first, since most of the time there is none."""
+        """Return the next question for an idle session. Reads first: most of the time there is none."""
         if session.state is not SessionState.IDLE:
             return None
         if not any(one.state is NoteState.WAITING for one in await self._questions.readable(session.id)):
@@ -251,7 +245,7 @@ _WHY = {
 
 
 class MachinePairing:
-    """The codes of a workspace, for the door; `standing_of` asks the gate about a person who writes to the `soul`."""
+    """The pairing codes of a workspace, for the HTTP API. `standing_of` asks the gate about a user of the `soul`."""
 
     def __init__(
         self,
@@ -271,13 +265,13 @@ class MachinePairing:
         self._soul = soul
 
     async def begin(self, machine: str, asker: str) -> Begun:
-        """A code for a machine that calls itself so; `asker` is who asks for it. Raises TooManyCodes and StoreError."""
+        """Make a code for the machine of this name. `asker` is who asks for it. Raises TooManyCodes and StoreError."""
         begun = await self._store.begin(machine, asker, self._soul())
         self._emit("pairing.begun")
         return begun
 
     async def fetch(self, code: str, secret: str, seconds: float) -> Paired | None:
-        """The key once it is allowed, one time; None where nobody has decided within so many seconds.
+        """Return the key once it is allowed, one time. None without a decision within `seconds`.
 
         Raises NoSuchCode, PairingOver, StoreError, and NotDelivered while Slack can't say who the person is.
         """
@@ -285,7 +279,7 @@ class MachinePairing:
         while True:
             since = self._news.count
             found = await self._store.of_machine(code, secret)
-            if found.state is PairingState.FETCHED:  # by another, or its answer was lost: that key is not to be trusted
+            if found.state is PairingState.FETCHED:  # by another, or its answer was lost: that key can't be trusted
                 await self._store.end(found)
                 self._emit("pairing.fetched_twice", key_id=found.key)
             if (why := _WHY.get(found.state)) is not None:
@@ -305,7 +299,7 @@ class MachinePairing:
 
 
 class WorkspaceMemory:
-    """Implements the door's `SessionMemory` for one soul."""
+    """The implementation of the HTTP API's `SessionMemory` for one soul."""
 
     def __init__(
         self,
@@ -324,7 +318,6 @@ class WorkspaceMemory:
         self._soul, self._workspace = soul, workspace
 
     async def recall(self, owner: KeyOwner, query: str, limit: int) -> tuple[Passage, ...]:
-        """See `SessionMemory.recall`. Raises StoreError and IndexDamaged."""
         audience = Audience(AudienceKind.WORKSPACE, self._workspace)
         if owner.direct:
             audience = await self._audience_of(owner)

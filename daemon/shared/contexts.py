@@ -1,8 +1,4 @@
-"""Typed state that souls and people share, by the seed's names (003): `data`, `ready`, `update`, `set`, `awareness`.
-
-The real one of Open Souls is a live document that merges changes; this one has versions: who writes has to have seen
-the newest, and is asked again where another was faster.
-"""
+"""Shared contexts: typed state of souls and people (seed 003), awareness of members, and events of rooms."""
 
 import asyncio
 import random
@@ -42,7 +38,7 @@ from daemon.shared.news import StoreNews, open_news
 
 
 class Awareness:
-    """One member at one key. Its state is seen by all who may read the context, as long as this process lives."""
+    """The presence of one member at one key. All who may read the context see its state while this process lives."""
 
     def __init__(self, store: AwarenessStore, key: str, member: str, writer: Writer) -> None:
         self._store = store
@@ -58,7 +54,7 @@ class Awareness:
         return self._local
 
     async def set_local_state(self, state: JSONObject) -> None:
-        """Show this state to others; the same one again costs nothing. It takes 4 KiB of JSON at most.
+        """Show this state to others. An equal state costs nothing. At most 4 KiB of JSON.
 
         Raises ContextRefused, MemberTaken where another process has this name here, and StoreError.
         """
@@ -75,19 +71,19 @@ class Awareness:
             self._written = newest
 
     async def set_local_state_field(self, field: str, value: object) -> None:
-        """Show one field of the state changed. Raises as `set_local_state` does."""
+        """Change one field of the shown state. Raises as `set_local_state` does."""
         await self.set_local_state({**self._local, field: value})
 
     async def get_states(self) -> dict[str, JSONObject]:
-        """The states of all who are present, by member; of dead processes there is none. Raises StoreError."""
+        """Return the states of all present members, by member. Dead processes have none. Raises StoreError."""
         return {one.member: one.state for one in await self.members()}
 
     async def members(self) -> list[Member]:
-        """All who are present, by name. Raises StoreError."""
+        """Return all present members, by name. Raises StoreError."""
         return await self._store.members(self._key, self._writer.audience)
 
     async def leave(self) -> None:
-        """Be present no more. Raises StoreError."""
+        """End the presence. Raises StoreError."""
         async with self._writing:
             if self._written is None:
                 return
@@ -103,11 +99,11 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class ContextNotReady(StoreError):
-    """A shared context could not be read in time."""
+    """Raised when a shared context could not be read in time."""
 
 
 class SharedContexts:
-    """Hands out the shared contexts of one memory.db to one writer; the assembly and commands make it."""
+    """The shared contexts of one memory.db for one writer. The assembly and commands make it."""
 
     def __init__(self, store: ContextStore, news: StoreNews, clock: Clock, writer: Writer) -> None:
         self.store = store
@@ -118,18 +114,18 @@ class SharedContexts:
         self._present: dict[str, Awareness] = {}
 
     def use_shared_context(self, key: str, model: type[T]) -> "SharedContext[T]":
-        """The context under a key, with data of this model."""
+        """Return the context of a key, with data of this model."""
         return SharedContext(self, key, model)
 
     def awareness(self, key: str) -> Awareness:
-        """Who is present at a key, where this writer is the member of its name."""
+        """Return the presence at a key, with this writer as the member of its name."""
         if key not in self._present:
             store = self.store.awareness
             self._present[key] = Awareness(store, checked_key(key), self.writer.name, self.writer)
         return self._present[key]
 
     async def leave(self) -> None:
-        """Be present nowhere any more, before a clean stop. Raises StoreError."""
+        """End all presence before a clean stop. Raises StoreError."""
         for one in self._present.values():
             await one.leave()
 
@@ -137,19 +133,18 @@ class SharedContexts:
         return {one.key: one for one in await self.store.these(keys)}
 
     async def pause(self) -> None:
-        """Wait a random moment before the next attempt."""
         await self.clock.sleep(random.uniform(0.001, _LONGEST_PAUSE_S))  # noqa: S311 - jitter, not a secret
 
 
 class RawContext:
-    """One context without a model: its data as JSON objects, written in one writer's name."""
+    """A context without a model: its data as JSON objects, written in one writer's name."""
 
     def __init__(self, home: SharedContexts, key: str) -> None:
         self._home = home
         self._key = key
 
     async def read(self) -> ContextState:
-        """The context as it is. Raises ContextRefused for what is no key, and StoreError."""
+        """Return the current context. Raises ContextRefused for an invalid key, and StoreError."""
         return await self._home.store.get(self._key)
 
     async def write(self, data: JSONObject, seen: int | None = None) -> ContextState:
@@ -158,7 +153,7 @@ class RawContext:
         return await home.store.write(self._key, data, seen, home.writer, home.news.tell)
 
     async def update(self, change: Callable[[JSONObject], JSONObject]) -> ContextState:
-        """Write what `change` makes of the newest data; it is pure, and called again where another was faster.
+        """Write the output of the pure `change` for the newest data, again if another writer was faster.
 
         Raises ContextConflict when others were faster for TRIED_FOR_S seconds, ContextRefused and StoreError.
         """
@@ -173,7 +168,7 @@ class RawContext:
                 await self._home.pause()
 
     async def changes(self) -> AsyncGenerator[ContextState, None]:
-        """The context now, and after each change that is noticed; of several at once the newest."""
+        """Yield the context now, and after each noticed change; of several at once the newest."""
         version = -1
         with self._home.looks.watch(checked_key(self._key)) as watch:
             while True:
@@ -184,7 +179,7 @@ class RawContext:
 
 
 class SharedContext(Generic[T]):
-    """One context as one writer sees it; `data` and `version` are those of the last look, after `ready`."""
+    """The context as one writer sees it. `data` and `version` are those of the last read, after `ready`."""
 
     def __init__(self, home: SharedContexts, key: str, model: type[T]) -> None:
         self._home = home
@@ -206,7 +201,7 @@ class SharedContext(Generic[T]):
         return self._home.awareness(self._key)
 
     async def ready(self) -> None:
-        """Look for the first time. Raises ContextNotReady after READY_WITHIN_S seconds, and ContextRefused."""
+        """Read for the first time. Raises ContextNotReady after READY_WITHIN_S seconds, and ContextRefused."""
         deadline = self._home.clock.monotonic() + READY_WITHIN_S
         while True:
             try:
@@ -221,7 +216,7 @@ class SharedContext(Generic[T]):
                 return
 
     async def update(self, change: Callable[[T], T]) -> T:
-        """Write what `change` makes of the newest data; see `RawContext.update`."""
+        """Write the output of `change` for the newest data; see `RawContext.update`."""
 
         def changed(data: JSONObject) -> JSONObject:
             return change(self._fitting(data)).model_dump(mode="json")
@@ -229,11 +224,11 @@ class SharedContext(Generic[T]):
         return self._taken(await self._raw.update(changed))
 
     async def set(self, value: T) -> T:
-        """Write a value, over what stands there. Raises ContextRefused and StoreError."""
+        """Overwrite the value. Raises ContextRefused and StoreError."""
         return self._taken(await self._raw.write(value.model_dump(mode="json")))
 
     async def changes(self) -> AsyncGenerator[T, None]:
-        """The data now, and after each change that is noticed; of several at once the newest. Raises as `data` does."""
+        """Yield the data now, and after each noticed change; of several at once the newest. Raises as `data` does."""
         async for state in self._raw.changes():
             yield self._taken(state)
 
@@ -260,10 +255,10 @@ class SharedContext(Generic[T]):
 
 @asynccontextmanager
 async def open_shared_contexts(path: Path, name: str = OPERATOR) -> AsyncIterator[SharedContexts]:
-    """The contexts of the memory.db at `path`, for a writer of this name: the admin, or one that knows what all may.
+    """Open the contexts of a memory.db for a writer: the admin, or a program that knows what the whole workspace may.
 
-    The program is present under its name, where it says so, until the block ends. Raises StoreError for a file that no
-    daemon has worked with, and ContextRefused for what is no name.
+    The program can show its presence under its name until the block ends. Raises StoreError for a file that no daemon
+    has used, and ContextRefused for an invalid name.
     """
     clock = SystemClock()
     async with open_database(path, clock, create=False) as database, open_news(database, clock) as news:
@@ -280,9 +275,9 @@ async def open_shared_contexts(path: Path, name: str = OPERATOR) -> AsyncIterato
 
 
 class RoomEvents:
-    """Finds sources and their secrets, and takes their events.
+    """The event sources with their secrets, and the intake of their events.
 
-    `home` holds the file that secrets are made of; `wake` has the souls look what is new.
+    `home` holds the file from which secrets are derived. `wake` makes the souls look for news.
     """
 
     def __init__(self, events: SourceEvents, home: Path, emit: Emit, wake: Callable[[], None]) -> None:
@@ -292,16 +287,16 @@ class RoomEvents:
         self._wake = wake
 
     async def source(self, name: str) -> EventSource | None:
-        """The source of this name that is in force. Raises StoreError."""
+        """Return the source of this name that is in force. Raises StoreError."""
         return await self._events.source(name)
 
     async def secret(self, source: EventSource) -> str:
-        """The secret of a source. Raises ConfigError where the file can't be read."""
+        """Return the secret of a source. Raises ConfigError where the file can't be read."""
         master = await asyncio.to_thread(kept_secret, self._home / SECRET_FILE, self._emit)
         return secret_of(master, source.id)
 
     async def take(self, source: EventSource, id_: str, words: str) -> bool:
-        """Store an event once; False if it came before.
+        """Store an event once. Return false if it came before.
 
         Raises TooManyEvents, OtherEvent, SourceEnded and StoreError.
         """
@@ -315,7 +310,7 @@ class RoomEvents:
 async def push_reading(
     readings: PushedReadings, emit: Emit, wake: Callable[[], None], reading: PushedReading
 ) -> tuple[str, ...]:
-    """Store a reading once, and `wake` the souls; gives the ids of the conversations in which it is perceived.
+    """Store a reading once, and `wake` the souls. Return the ids of the conversations that perceive it.
 
     Raises NowhereToPerceive, TooManyReadings, OtherReading, SourceEnded and StoreError.
     """

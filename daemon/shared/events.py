@@ -1,4 +1,4 @@
-"""Souls among themselves: notes from one to another, within budgets, and where they may be used (seed 003)."""
+"""Notes between souls, within budgets and audiences (seed 003), and the presence of a soul at work."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -28,18 +28,18 @@ from daemon.memory.records import Speaks, Turn
 from daemon.memory.shared.messages import NewNote, NoteStore, SaidToSoul, SentNote
 from daemon.memory.shared.store import AwarenessStore
 
-_MOST_HEARD: Final = 20  # notes of one conversation before a reply to the next
+_MOST_HEARD: Final = 20  # notes of one conversation shown before a reply to the next
 _MOST_SENT: Final = 3
 _REMEMBERED_MS: Final = 24 * 3600 * 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Correspondence:
-    """What a soul may do with notes in one cycle.
+    """The soul's means for notes in one cycle.
 
-    `souls` are the others that are hosted now, `hands_to` those of them that can answer where it speaks, `called` the
-    names that people see of them. `why_not` says why no further note goes to one of them, beside those that the cycle
-    sends it already; empty if one may. `note` makes a note, or one that is refused for a reason.
+    `souls` are the other hosted souls, `hands_to` those of them that can answer where the soul speaks, `called` their
+    shown names. `why_not` returns why no further note may go to one of them, besides those of this cycle; empty if one
+    may. `note` makes a note, or one that is refused for a reason.
     """
 
     souls: tuple[str, ...]
@@ -50,7 +50,7 @@ class Correspondence:
 
 
 class SoulNotes:
-    """The notes of one soul; `hosted_here` are the souls of this daemon."""
+    """The notes of one soul. `hosted_here` are the souls of this daemon."""
 
     def __init__(
         self, store: NoteStore, clock: Clock, soul: str, hosted_here: tuple[str, ...], budget: NoteBudget
@@ -62,7 +62,7 @@ class SoulNotes:
         self._budget = budget
 
     async def correspondence(self, perception: Perception, audience: Audience) -> Correspondence:
-        """What the soul may do with notes when it answers a perception; `audience` reads along. Raises StoreError."""
+        """Return the soul's means for notes when it answers a perception before `audience`. Raises StoreError."""
         where = perception.conversation
         heard = await self._heard(perception)
         hops, behalf = (heard.hops + 1, heard.behalf) if heard is not None else (1, perception.author)
@@ -78,26 +78,26 @@ class SoulNotes:
         return Correspondence(await self.others(), why_not, note, called=called)
 
     async def others(self) -> tuple[str, ...]:
-        """The other souls that are hosted now. Raises StoreError."""
+        """Return the other hosted souls. Raises StoreError."""
         return tuple(sorted({*self._hosted_here, *await self._store.hosted()} - {self._soul}))
 
     async def called(self) -> dict[str, str]:
-        """The names that people see of all souls that are hosted now. Raises StoreError."""
+        """Return the shown names of all hosted souls. Raises StoreError."""
         called = await self._store.called()
         return {one: called.get(one, one) for one in (self._soul, *await self.others())}
 
     async def other_apps(self, where: ConversationKey) -> Mapping[str, frozenset[str]]:
-        """The souls that only other apps host, with the accounts by which these post. Raises StoreError."""
+        """Return the souls that only other apps host, with the accounts by which these post. Raises StoreError."""
         return await self._store.other_apps(where)
 
     def said(self, perception: Perception, words: str) -> tuple[SaidToSoul, ...]:
-        """What becomes of a reply to a note, in a conversation with another soul: it goes to that soul."""
+        """Return the note made of a reply in a conversation with another soul: the reply goes to that soul."""
         if perception.modality is not Modality.NOTE or not words:
             return ()
         return (SaidToSoul(str(perception.params.get(NOTE_PARAM, "")), shortened(words, LONGEST), self._budget),)
 
     async def why_not_heard(self, perception: Perception, readers: Readers) -> str:
-        """Why a note may not be used before these readers by now; empty if it may. Raises StoreError."""
+        """Return why a note may not be used before these current readers; empty if it may. Raises StoreError."""
         if perception.modality is not Modality.NOTE or is_news(perception):
             return ""
         note = await self._heard(perception)
@@ -108,7 +108,7 @@ class SoulNotes:
         return ""
 
     async def heard_before(self, where: ConversationKey) -> tuple[Turn, ...]:
-        """The notes that were perceived in a conversation with a soul, as turns of it. Raises StoreError."""
+        """Return the notes perceived in a conversation with a soul, as its turns. Raises StoreError."""
         if where.channel != SOUL_CHANNEL:
             return ()
         return tuple(
@@ -124,7 +124,7 @@ class SoulNotes:
         )
 
     async def sent_from(self, where: ConversationKey) -> list[SharedMessage]:
-        """The notes that were sent from a conversation of late, newest first. Raises StoreError."""
+        """Return the notes recently sent from a conversation, newest first. Raises StoreError."""
         return await self._store.sent_from(where, self._clock.now_ms() - _REMEMBERED_MS, _MOST_SENT)
 
     async def _heard(self, perception: Perception) -> SharedMessage | None:
@@ -139,10 +139,10 @@ class SoulNotes:
 async def send_as_admin(
     store: NoteStore, workspace: str, addressee: str, words: str, *, audience: Audience, budget: NoteBudget
 ) -> SharedMessage:
-    """Send a note to a hosted soul in the admin's name; its answer is kept in the ledger.
+    """Send a note to a hosted soul in the admin's name. Its answer is kept in the ledger.
 
-    Raises NoteRefused where no daemon hosts the soul, for what is no note, and where it is over the budget, as the
-    ledger then says too; and StoreError.
+    Raises NoteRefused if no daemon hosts the soul, for an invalid note, and over the budget, which the ledger then
+    records too; and StoreError.
     """
     said = checked_words(words)
     await require_hosted(store, addressee)
@@ -158,7 +158,7 @@ async def send_as_admin(
 
 
 async def require_hosted(store: NoteStore, soul: str) -> None:
-    """Raises NoteRefused where no living daemon hosts a soul, with those that are hosted; and StoreError."""
+    """Raise NoteRefused, naming the hosted souls, if no living daemon hosts a soul. Raises StoreError too."""
     if soul not in (hosted := await store.hosted()):
         others = f"; hosted now: {', '.join(sorted(hosted))}" if hosted else ""
         raise NoteRefused(
@@ -167,12 +167,12 @@ async def require_hosted(store: NoteStore, soul: str) -> None:
         )
 
 
-_SETTLES_S: Final = 0.2  # what is over sooner is never shown, so that a quick reply costs no write
+_SETTLES_S: Final = 0.2  # shorter work is never shown: a quick reply then costs no write
 _MOST_PLACES: Final = 20
 
 
 class Doing(IntEnum):
-    """What a soul does; of several conversations the most is shown."""
+    """The activity of a soul. Of several conversations the highest is shown."""
 
     IDLE = 0
     THINKING = 1
@@ -188,7 +188,7 @@ class _Work:
 
 
 class SoulAtWork:
-    """Shows what one soul does in this process. Another daemon that hosts it too shows it as `name:2`."""
+    """The display of one soul's work in this process. Another daemon that hosts the soul shows it as `name:2`."""
 
     def __init__(self, store: AwarenessStore, clock: Clock, soul: str) -> None:
         self._store = store
@@ -201,7 +201,7 @@ class SoulAtWork:
 
     @contextmanager
     def works(self, where: ConversationKey, audience: Audience) -> Iterator[Callable[[Doing], None]]:
-        """The soul works in a conversation until the block ends; it thinks until something else is said."""
+        """Show the soul at work until the block ends: thinking, unless the yielded function changes that."""
         work = _Work(where, audience)
         self._works.append(work)
         self._changed.set()
@@ -217,7 +217,7 @@ class SoulAtWork:
             self._changed.set()
 
     async def run(self) -> None:
-        """Show what the soul does, and each change that lasts a moment, until cancelled. Raises StoreError."""
+        """Show the soul's activity, and each change that lasts a moment, until cancelled. Raises StoreError."""
         while True:
             self._changed.clear()
             await self._show()

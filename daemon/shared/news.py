@@ -1,4 +1,4 @@
-"""Wakes who waits for a change of memory.db: at once by this process's own word, and within LOOK_S after another's."""
+"""News of memory.db's changes: waiters wake at once for this process's own, and within LOOK_S for another's."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,14 +11,14 @@ from daemon.core.ports.services import Clock
 from daemon.memory.database import Database
 
 LOOK_S: Final = 0.2
-"""Seconds between two looks whether another process has written."""
+"""Seconds between two checks for writes of another process."""
 
 POLL_S: Final = 2.0
-"""Seconds after which one who waits looks without news, for what ends by time alone."""
+"""Seconds after which a waiter looks without news, for changes made by time alone."""
 
 
 class StoreNews:
-    """What this process tells, and what `watch` notices of others."""
+    """The news of this process, and of other processes through `watch`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -28,7 +28,7 @@ class StoreNews:
         self._seen: int | None = None
 
     def tell(self) -> None:
-        """Wake all of this process who wait for a change of what is shared."""
+        """Wake all waiters of this process: something shared has changed."""
         waited_for, self._next = self._next, asyncio.Event()
         self._count += 1
         waited_for.set()
@@ -38,14 +38,14 @@ class StoreNews:
         return self._count
 
     async def heard(self, since: int | None = None) -> None:
-        """Wait for the next news, or for POLL_S seconds; not at all where there was more than `since`."""
+        """Wait for the next news, or for POLL_S seconds. Return at once if the count exceeds `since`."""
         if since is None or self._count <= since:
             await set_within(self._next, self._clock, POLL_S)
 
     async def watch(self, look: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Tell of each write of another process, and have `look` look for what it left to do; runs until cancelled.
+        """Announce each write of another process, and call `look` for work that it left; runs until cancelled.
 
-        Raises StoreError, and what `look` raises: when it watches again it tells of that write once more.
+        Raises StoreError, and what `look` raises: when it watches again it announces that write once more.
         """
         while True:
             await self._look(look)
@@ -54,7 +54,7 @@ class StoreNews:
     async def _look(self, look: Callable[[], Awaitable[None]] | None) -> None:
         try:
             version = await self._database.version_of_others()
-        except StoreBusy:  # another process commits now: its write is noticed by the next look
+        except StoreBusy:  # another process commits now: the next look notices its write
             return
         if version != self._seen:
             self.tell()
@@ -65,7 +65,7 @@ class StoreNews:
 
 @asynccontextmanager
 async def open_news(database: Database, clock: Clock) -> AsyncIterator[StoreNews]:
-    """The news of a program that is no daemon, watched until the block ends."""
+    """Watch the news in a program that is no daemon, until the block ends."""
     news = StoreNews(database, clock)
     async with alongside(news.watch()):
         yield news

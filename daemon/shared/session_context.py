@@ -1,7 +1,4 @@
-"""What a session of Claude Code reads of the soul: who it is, what the workspace shares, who works beside it.
-
-What people and memory say stands in fences, as data.
-"""
+"""Context of a Claude Code session, with fenced data: the soul, the shared contexts, and the sessions next to it."""
 
 import datetime as dt
 import json
@@ -21,7 +18,7 @@ from daemon.shared.contexts import SharedContexts
 from daemon.shared.looks import Looks, Watched
 
 LONGEST: Final = 8_900
-"""Characters; a client puts more than about 10,000 into a file and shows a preview alone."""
+"""Characters. A client puts more than about 10,000 into a file and shows only a preview."""
 
 _JOINED: Final = (
     "This session has joined the mind of {soul}, the soul that lives in this team's Slack. You remain yourself: the "
@@ -43,7 +40,7 @@ _MOST_NAMED: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is there for a session that begins: the soul, what is shared, its siblings, and what waits for its owner.
+    """The surroundings of a new session: the soul, the shared contexts, its siblings, and waiting work of its owner.
 
     `waiting` are its owner's other sessions that wait for an answer.
     """
@@ -58,7 +55,7 @@ class Surroundings:
 
 
 def said_at_start(around: Surroundings) -> str:
-    """The text that a session gets as it begins, and again after its talk was compacted."""
+    """Return the text for a session as it begins, and again after its talk was compacted."""
     nonce = fresh_nonce()
     name = clean_name(around.soul)
     parts = [
@@ -72,7 +69,7 @@ def said_at_start(around: Surroundings) -> str:
 
 
 def said_of_siblings(session: CodeSession, met: Sequence[CodeSession]) -> str:
-    """The text by which a session hears, once, who else works in its repository and branch; empty for none."""
+    """Return a session's one-time text about the other sessions in its repository and branch. Empty for none."""
     if not met:
         return ""
     nonce = fresh_nonce()
@@ -81,17 +78,16 @@ def said_of_siblings(session: CodeSession, met: Sequence[CodeSession]) -> str:
 
 
 def said_of_full(most: int) -> str:
-    """The text by which a session hears, once a day, that no more of what is said in it is kept that day."""
+    """Return a session's daily text that its further talk is not kept that day."""
     return _FULL.format(most=most)
 
 
 def joined(*parts: str) -> str:
-    """Texts for a session one after the other, those that are empty left out."""
     return _bounded([one for one in parts if one])
 
 
 def _shared(contexts: Sequence[ContextState], nonce: str) -> list[str]:
-    """What is shared, key by key, as far as it fits."""
+    """Return the shared contexts by key, as far as they fit."""
     parts, room = list[str](), _CONTEXTS
     for one in contexts:
         data = json.dumps(one.data, ensure_ascii=False, sort_keys=True)
@@ -112,7 +108,7 @@ def _people(heading: str, sessions: Sequence[CodeSession], around: Surroundings,
 
 
 def _line(one: CodeSession, reader: CodeSession) -> str:
-    """What a session may know of another: never a path, prompt or word; the topic where its owner says so."""
+    """Return what a session may know of another: never a path, prompt or word; the topic if its owner allows that."""
     who = clean_name(one.person_name) if one.person else "the admin"
     mine = " (your own user's)" if one.person == reader.person else ""
     where = f" on {clean_name(one.branch)}" if one.branch else ""
@@ -136,14 +132,14 @@ def _bounded(parts: Sequence[str]) -> str:
 
 
 MOST_BY_KEY: Final = 100
-"""The most contexts whose data is a writer's own until no key of theirs begins another."""
+"""Contexts whose data may be a user's own before that user's keys can begin no further one."""
 
 
 class ContextDoor:
-    """Implements the door's `SharedState`; its programs belong to the audience of the `reader`.
+    """The implementation of the HTTP API's `SharedState`. Its programs belong to the audience of the `reader`.
 
-    The admin writes as such; who comes with a key of their own writes as themselves, where the writers of a context let
-    them, and what they write is for all of the workspace. Sessions of outsiders know none.
+    The admin writes as the admin. A user with a key writes under the user's own name, if a context's `writers` allow
+    that. Such writes are for all of the workspace. Sessions of outsiders know no context.
     """
 
     def __init__(self, contexts: SharedContexts, reader: Audience) -> None:
@@ -199,7 +195,7 @@ class ContextDoor:
 
 
 def _require_own(owner: KeyOwner, member: str) -> None:
-    """Refuse a person's key that would be present, or leave, under a name of others. Raises ContextRefused."""
+    """Refuse a user's key to be present, or to leave, under another user's name. Raises ContextRefused."""
     if owner.person and member != owner.person and not member.startswith(f"{owner.person}:"):
         raise ContextRefused(
             f"with this key the name of a member is {owner.person}, or begins with {owner.person}:",

@@ -1,4 +1,4 @@
-"""Sessions of Claude Code join the soul's mind: their hooks are heard, and a session that begins hears what is here."""
+"""Sessions of Claude Code: the intake of their hooks, and the texts and answers that they get."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -37,24 +37,24 @@ from daemon.shared.session_context import Surroundings, joined, said_at_start, s
 from daemon.shared.who_works import is_of
 
 _PID: Final = re.compile(r"/0*([1-9][0-9]{0,9})/[^/]*\Z")  # in `host/boot/namespace/pid/start`
-_SAID_EVERY_S: Final = 60.0  # that a key is refused, however often it comes meanwhile
+_SAID_EVERY_S: Final = 60.0  # between two log lines about a refused key
 
 
 @dataclass(slots=True)
 class _Refused:
-    """When it was last logged that a key is refused, by the monotonic clock, and how often it came since."""
+    """The monotonic time of the last log line about a refused key, and the refusals since."""
 
     said: float = float("-inf")
     times: int = 0
 
 
 class CodeSessions:
-    """The sessions of a workspace, for the door at which their hooks come.
+    """The sessions of a workspace, for the HTTP API that takes their hooks.
 
-    `standing_of` asks the gate about a person, and `room_of` finds their direct messages. `contexts` gives the shared
-    contexts that the soul knows of, and `who` says who it is. `talk_of` names a session's conversation. `questions` are
-    what people ask sessions, for which one waits by the `news`, as their `companions` do, `bindings` the threads that
-    belong to sessions; `wake` has the souls look for what they say.
+    `standing_of` asks the gate about a user, and `room_of` finds the user's DM. `contexts` returns the shared contexts
+    that the soul knows, `who` its name and personality. `talk_of` returns a session's conversation. `questions` are
+    those to sessions, awaited by the `news` and by their `companions`. `bindings` are the threads bound to sessions.
+    `wake` makes the souls look for news.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class CodeSessions:
         self._refused: dict[str, _Refused] = {}
 
     async def owner(self, key: str) -> KeyOwner | None:
-        """Whose key this is; None for what is none, for a revoked one, and where the gate no longer lets its person in.
+        """Return the owner of a key. None if it is invalid or revoked, or its owner is not admitted any more.
 
         Raises StoreError, and NotDelivered while Slack can't say who the person is.
         """
@@ -101,7 +101,7 @@ class CodeSessions:
         return None if found is None else await self._owner_of(found)
 
     async def still(self, owner: KeyOwner) -> KeyOwner | None:
-        """The owner as of now; None once the key is revoked, or the gate no longer lets its person in.
+        """Return the owner as of now. None once the key is revoked, or the gate does not admit its owner any more.
 
         Raises StoreError, and NotDelivered while Slack can't say who the person is.
         """
@@ -129,10 +129,10 @@ class CodeSessions:
         )
 
     async def hear(self, event: HookEvent, owner: KeyOwner) -> SessionReads:
-        """Take an event, once; gives what its session is to read. Where its key remembers, what was said is kept.
+        """Take an event once. Return what its session reads then. If the key has `remember`, what was said is kept.
 
-        Raises NotTheirSession, KeyEnded, TooManySessions, StoreError, and ChannelError where its owner's direct
-        messages can't be found now.
+        Raises NotTheirSession, KeyEnded, TooManySessions, StoreError, and ChannelError where the owner's DM can't be
+        found now.
         """
         event = replace(event, said=clean_answer(event.said))
         lost = {one.id: one.reason for one in self._now(await self._store.living()) if not one.living}
@@ -153,17 +153,17 @@ class CodeSessions:
         return SessionReads(joined(full, begun), note, owner.keeps_words)
 
     async def _words(self, event: HookEvent, owner: KeyOwner) -> SessionWords | None:
-        """What is to be kept of an event; an answer is kept where it was asked for. Raises ChannelError."""
+        """Return the words of an event to keep. An answer is kept where it was asked for. Raises ChannelError."""
         text = clean_answer(event.words) if owner.keeps_words and not event.said else ""
         if not text:
             return None
         return SessionWords(self._talk_of(owner, event.session), await self.audience(owner), text)
 
     async def notes(self, owner: KeyOwner, session: str, seconds: float) -> list[Handed]:
-        """What people ask an owner's session and it hasn't answered; it has read all of it then.
+        """Return the unanswered notes to an owner's session, which count as read then.
 
-        Waits for so long for something that it hasn't read before. Raises NotTheirSession, StoreError, and KeyEnded
-        once its key is ended.
+        Waits up to `seconds` for an unread note. Raises NotTheirSession, StoreError, and KeyEnded once its key is
+        ended.
         """
         await self._require_own(owner, session)
         until = self._clock.monotonic() + seconds
@@ -178,7 +178,7 @@ class CodeSessions:
             await self._news.heard(since)
 
     async def answer(self, owner: KeyOwner, session: str, note: str, words: str) -> None:
-        """Answer what an owner's session was asked. Raises NotTheirSession, NoSuchNote, NoteSettled and StoreError."""
+        """Answer a note to an owner's session. Raises NotTheirSession, NoSuchNote, NoteSettled and StoreError."""
         await self._require_own(owner, session)
         if not (said := clean_answer(words)):
             raise NoteSettled("the answer holds no words", hint="say it in plain text")
@@ -190,14 +190,14 @@ class CodeSessions:
         self._wake()
 
     async def _require_own(self, owner: KeyOwner, session: str) -> CodeSession:
-        """The session. Raises NotTheirSession for one that didn't come with the owner's key, and StoreError."""
+        """Return the session. Raises NotTheirSession for one that didn't come with the owner's key, and StoreError."""
         found = await self._store.one(session)
         if found is None or (found.person, found.key) != (owner.person, owner.key):
             raise NotTheirSession("there is no such session", hint="use the key with which it began")
         return found
 
     async def audience(self, owner: KeyOwner) -> Audience:
-        """For whom it is kept what an owner's sessions say: a person's DM, or the admin. Raises ChannelError."""
+        """Return the audience of what an owner's sessions say: a user's DM, or the admin. Raises ChannelError."""
         if not owner.person:
             return Audience(AudienceKind.OPERATOR, "")
         if owner.person not in self._rooms:
@@ -205,16 +205,16 @@ class CodeSessions:
         return self._rooms[owner.person]
 
     async def at_work(self, owner: KeyOwner, who: str) -> list[dict[str, object]]:
-        """What living sessions work on, as far as an owner may know; `who` is a person or a session, '' for all.
+        """Return the work of living sessions that an owner may know. `who` is a person or a session, '' for all.
 
-        An outsider's are shown none but their own. Raises StoreError.
+        An outsider's key sees only its own sessions. Raises StoreError.
         """
         living = [one for one in self._now(await self._store.living()) if one.living]
         shown = [one for one in living if owner == THE_ADMIN or _may_see(owner, one)]
         return [_at_work(one) for one in shown if not who or is_of(one, who)]
 
     async def list(self, owner: KeyOwner) -> list[dict[str, object]]:
-        """The sessions of a person, of everybody for the admin's token, as JSON: MOST_LISTED, living ones first.
+        """Return a user's sessions, or all for the admin's token, as JSON: MOST_LISTED, living ones first.
 
         Raises StoreError.
         """
@@ -224,10 +224,10 @@ class CodeSessions:
         return [shown(one, waiting.get(one.id, 0), bound.get(one.id)) for one in ordered]
 
     async def say_in_thread(self, owner: KeyOwner, session: str, words: str, call: str) -> None:
-        """Have something said in the thread that is bound to an owner's session, in its name, and nowhere else.
+        """Post a session's words in the thread bound to it, in its name.
 
-        `call` is the session's own id for it, so that it is said once; '' for none. Raises NotTheirSession, NotBound,
-        SaidTooMuch, NoteSettled for what holds no words, and StoreError.
+        `call` is the session's own id for the post, which makes it happen once; '' for none. Raises NotTheirSession,
+        NotBound, SaidTooMuch, NoteSettled for empty words, and StoreError.
         """
         found = await self._require_own(owner, session)
         if not (said := clean_answer(words)):
@@ -245,7 +245,7 @@ class CodeSessions:
         return [as_found(one, now) for one in sessions]
 
     def _say_refused(self, key_id: str, reason: str) -> None:
-        """Log that a key is refused, with how often since the last line; hooks come at each prompt."""
+        """Log a refused key at most once a minute, with the refusals since the last line: hooks come at each prompt."""
         refused, now = self._refused.setdefault(key_id, _Refused()), self._clock.monotonic()
         refused.times += 1
         if now - refused.said < _SAID_EVERY_S:
@@ -278,7 +278,7 @@ def _may_see(owner: KeyOwner, session: CodeSession) -> bool:
 
 
 def _at_work(session: CodeSession) -> dict[str, object]:
-    """What others may know of a session: never a path, prompt or word."""
+    """Return what other users may know of a session: never a path, prompt or word."""
     return {
         "name": session.name,
         "person": session.person or None,
@@ -292,9 +292,9 @@ def _at_work(session: CodeSession) -> dict[str, object]:
 
 
 def shown(session: CodeSession, waiting: int, bound: str | None) -> dict[str, object]:
-    """A session as its owner and the admin see it.
+    """Return a session as its owner and the admin see it.
 
-    `waiting` is how many questions to it are open, `bound` the conversation that belongs to it.
+    `waiting` is the number of its open questions, `bound` its conversation.
     """
     identity = _pid(session.process)
     return {

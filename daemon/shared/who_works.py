@@ -1,7 +1,4 @@
-"""Who is working on what, in words: names, projects, branches and states; never a path, a prompt or what was said.
-
-The topic is named where a session's owner says so. All of it comes from elsewhere: it is data.
-"""
+"""The overview of sessions at work: names, projects, branches and states; never a path or a prompt."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -22,7 +19,7 @@ _STATES: Final = {
 
 
 def listed(sessions: Sequence[CodeSession], words: Words) -> str:
-    """The list that people are shown, by project."""
+    """Return the list that users see, by project."""
     if not sessions:
         return words.say("work_none")
     lines = [words.say("work_head")]
@@ -35,13 +32,13 @@ def listed(sessions: Sequence[CodeSession], words: Words) -> str:
 
 
 def listed_of(name: str, sessions: Sequence[CodeSession], words: Words) -> str:
-    """The list of those of a person, by name, a word of it or platform id, or of the session of this name."""
+    """Return the list for a person, by name, first name or platform id, or for the session of this name."""
     found = [one for one in sessions if is_of(one, name)]
     return listed(found, words) if found else words.say("work_none_of", name=_bare(name.strip("<@>")))
 
 
 def in_short(sessions: Sequence[CodeSession], tokens: int) -> str:
-    """A line for each session, as many as fit into these tokens; those that work and wait come first."""
+    """Return a line for each session, as many as fit into these tokens, working and waiting ones first."""
     lines, left = list[str](), tokens - _REST_TOKENS
     for one in sorted(sessions, key=lambda one: one.state is SessionState.IDLE):
         line = _in_short(one)
@@ -85,6 +82,6 @@ _MARKS: Final = dict.fromkeys(map(ord, "`*<>[]"))
 
 
 def is_of(one: CodeSession, name: str) -> bool:
-    """Whether a session, or its person, is asked for by a name, one word of it, a mention or a platform id."""
+    """Return true if a name, a word of it, a mention or a platform id means the session or its owner."""
     asked, person = name.strip("<@>").casefold(), one.person_name.casefold()
     return bool(asked) and asked in {one.name.casefold(), one.person.casefold(), person, *person.split()}

@@ -1,4 +1,4 @@
-"""One finding of `soul doctor`: what was checked, its verdict and its fix."""
+"""Findings of `soul doctor`, and the checks of packages, the clock, the service, tools and vectors."""
 
 import asyncio
 import importlib.metadata
@@ -39,7 +39,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`found` says what the check saw, `fix` the command or step that helps."""
+    """The result of one check: `found` says what it saw, `fix` is the command or step that helps."""
 
     name: str
     verdict: Verdict
@@ -48,27 +48,27 @@ class Finding:
 
 
 def ok(name: str, found: str) -> Finding:
-    """Nothing to do."""
+    """Make a finding that needs nothing."""
     return Finding(name, Verdict.OK, found)
 
 
 def warn(name: str, found: str, fix: str) -> Finding:
-    """The daemon works, but the admin should know."""
+    """Make a finding for the admin; the daemon works."""
     return Finding(name, Verdict.WARN, found, fix)
 
 
 def fail(name: str, found: str, fix: str) -> Finding:
-    """The daemon can't work like this."""
+    """Make a finding that keeps the daemon from working."""
     return Finding(name, Verdict.FAIL, found, fix)
 
 
 def skip(name: str, found: str) -> Finding:
-    """Not checked, or nothing to check."""
+    """Make a finding for a check that was skipped or has nothing to check."""
     return Finding(name, Verdict.SKIP, found)
 
 
 def start_files(folders: Sequence[str] | None = None) -> Finding:
-    """Whether each `.pth` file (Python runs what it holds at each start) belongs to an installed package."""
+    """Check that each `.pth` file, which Python runs at each start, belongs to an installed package."""
     places = [Path(folder) for folder in (site.getsitepackages() if folders is None else folders)]
     there = {path.resolve() for place in places for path in place.glob("*.pth")}
     known = {
@@ -86,7 +86,7 @@ def start_files(folders: Sequence[str] | None = None) -> Finding:
 
 
 def namesake(folders: Sequence[str] | None = None) -> Finding:
-    """Whether another package called `daemon`, such as python-daemon's, is where Python looks for ours."""
+    """Check that Python's path holds no second package called `daemon`, such as python-daemon's."""
     places = [Path(folder) for folder in (sys.path if folders is None else folders)]
     ours = Path(daemon.__file__).parent
     found = [place / name for place in places for name in ("daemon/__init__.py", "daemon.py")]
@@ -103,7 +103,7 @@ def namesake(folders: Sequence[str] | None = None) -> Finding:
 
 
 def nights(failed: Sequence[KeptRun], parked: int) -> list[Finding]:
-    """The newest nights that failed, and memories that are left alone."""
+    """Report the newest failed nights, and memories that are left alone."""
     found = [
         warn("nights", f"{one.id} failed for {one.audience}: {one.error}", "see the log; the next night tries again")
         for one in failed
@@ -118,7 +118,7 @@ _NAME: Final = "rehearsal"
 
 
 def rehearsal(settings: Settings) -> list[Finding]:
-    """What a daemon would say to SOUL_REHEARSAL_CLOCK; nothing where it isn't set. Only this machine is asked."""
+    """Check SOUL_REHEARSAL_CLOCK as a daemon would. Empty if it isn't set. Only this machine is asked."""
     if not settings.rehearsal_clock:
         return []
     if settings.slack_bot_token is None and settings.slack_app_token is None:
@@ -146,14 +146,14 @@ _FIX: Final = "scripts/install --tools, then name it after BindReadOnlyPaths= in
 def service(
     settings: Settings, servers: Mapping[str, Server], units: Iterable[ServiceUnit] | None = None
 ) -> list[Finding]:
-    """What the installed service hides or forbids; nothing where none is installed."""
+    """Check what the installed service hides or forbids. Empty if none is installed."""
     for unit in installed_units() if units is None else units:
         return _Service(unit).findings(settings, servers)
     return []
 
 
 def whose_settings() -> list[Finding]:
-    """Which service's settings the checks are about, and which of its keys this account may not read."""
+    """Report whose settings the checks use, and the service's keys that this account may not read."""
     place = settings_place()
     if place is HERE:
         return []
@@ -164,13 +164,13 @@ def whose_settings() -> list[Finding]:
 
 
 class _Service:
-    """What a unit hides from the daemon."""
+    """The paths that a unit hides from the daemon."""
 
     def __init__(self, unit: ServiceUnit) -> None:
         self._unit = unit
 
     def findings(self, settings: Settings, servers: Mapping[str, Server]) -> list[Finding]:
-        """Every folder and program that the service can't use."""
+        """Report every folder and program that the service can't use."""
         found = [
             warn("service", f"it can't see the library folder {folder}", _FIX)
             for folder in settings.library
@@ -197,7 +197,7 @@ class _Service:
         return found
 
     def _hides(self, path: Path) -> bool:
-        """Whether a path lies in a home and nothing shows it."""
+        """Return true if a path lies in a home and no unit setting shows it."""
         if self._unit.last("ProtectHome") not in {"yes", "true", "tmpfs"}:
             return False
         real = path.absolute().resolve()
@@ -211,7 +211,7 @@ class _Service:
 
 
 def tools(settings: Settings) -> list[Finding]:
-    """All findings about MCP servers and what the service lets them and the library reach."""
+    """Check the MCP servers, and what the service lets them and the library reach."""
     try:
         servers = read_servers(settings.mcp_servers, keys=False) if settings.mcp_servers is not None else {}
     except ConfigError as error:
@@ -253,7 +253,7 @@ def _approvers(settings: Settings, servers: Mapping[str, Server], seen: tuple[Re
 
 
 def vectors(settings: Settings, *, offline: bool) -> list[Finding]:
-    """Whether memories can be found by what they mean."""
+    """Check that memories can be found by meaning."""
     try:
         embedder = build_embedder(settings)
     except DaemonError as error:

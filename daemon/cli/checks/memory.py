@@ -1,4 +1,4 @@
-"""Checks memory.db: SQLite, the file, backups, daemons, undelivered rows, and how models keep the form."""
+"""Checks of memory.db: SQLite, the file, backups, daemons, undelivered rows, and how models keep the form."""
 
 import os
 from pathlib import Path
@@ -43,7 +43,7 @@ _UNANSWERED: Final = {
 
 
 def memory(settings: Settings, clock: Clock) -> list[Finding]:
-    """All findings about memory.db, or that there is none yet."""
+    """Check memory.db, or report that there is none yet."""
     path = settings.database_path.absolute()
     if not path.exists():
         return [sqlite_library(sqlite_build(), ""), skip("database", f"there is no {path} yet; `soul run` creates it")]
@@ -74,7 +74,7 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
 
 
 def sqlite_library(found: SqliteBuild, journal: str) -> Finding:
-    """Whether this SQLite is safe with the file's journal mode; `journal` is empty while there is no file."""
+    """Check this SQLite against the file's journal mode. `journal` is empty while there is no file."""
     in_use = f"; the journal mode is {journal}" if journal else ""
     if found.wal_safe:
         return ok("sqlite", f"SQLite {found.version} is free of {_FAULT}{in_use}")
@@ -85,7 +85,7 @@ def sqlite_library(found: SqliteBuild, journal: str) -> Finding:
 
 
 def backups(path: Path, share: float, now_ms: int) -> Finding:
-    """The age of the newest backup, and what all of them take."""
+    """Check the age of the newest backup, and the space of all."""
     folder = folder_beside(path)
     try:
         newest, sizes = newest_copy(folder, now_ms), [copy.stat().st_size for copy in all_copies(folder)]
@@ -112,7 +112,6 @@ def _gib(size: int) -> str:
 
 
 def daemons(seen: tuple[LiveDaemon, ...], now_ms: int) -> list[Finding]:
-    """Which daemons run, and whether each is connected."""
     if not any(one.alive for one in seen):
         return [skip("daemons", "none is running")]
     return [_daemon(one, now_ms) for one in seen]
@@ -131,7 +130,7 @@ def _daemon(one: LiveDaemon, now_ms: int) -> Finding:
 
 
 def loops(seen: tuple[LiveDaemon, ...]) -> list[Finding]:
-    """Parts of the running daemons that failed within the last hour; each goes on after a pause."""
+    """Report the parts of running daemons that failed within the last hour. Each continues after a pause."""
     failing = [one.detail.get("failing") for one in seen if one.alive]
     return [
         warn("loops", f"{name} failed {why}", "see the daemon's log; it tries again by itself")
@@ -142,7 +141,7 @@ def loops(seen: tuple[LiveDaemon, ...]) -> list[Finding]:
 
 
 def stuck(seen: Overview) -> list[Finding]:
-    """Messages and posts that wait for the admin's decision."""
+    """Report messages and posts that wait for the admin's decision."""
     kinds = [
         ("messages got no answer", seen.inbox.get("dead", 0), "soul queue inbox list --state dead"),
         (
@@ -162,7 +161,7 @@ def stuck(seen: Overview) -> list[Finding]:
 
 
 def unhosted(seen: Overview, now_ms: int) -> list[Finding]:
-    """What waits for souls that no running daemon hosts any more."""
+    """Report work for souls that no running daemon hosts any more."""
     return [_unhosted(one, now_ms) for one in seen.unhosted]
 
 
@@ -175,7 +174,7 @@ def _unhosted(one: UnhostedSoul, now_ms: int) -> Finding:
 
 
 def answers(found: FailedAnswers | None) -> list[Finding]:
-    """Whether people get apologies in place of answers."""
+    """Check that users get answers, not apologies."""
     if found is None:
         return []
     got = f"{found.failed} of the last {found.looked_at} messages got an apology in place of an answer"
@@ -184,25 +183,25 @@ def answers(found: FailedAnswers | None) -> list[Finding]:
 
 
 def unfit(seen: Overview, now_ms: int) -> list[Finding]:
-    """Souls that were to think whole thoughts, and answer in words for now."""
+    """Report souls that should think whole thoughts, and answer in words for now."""
     fix = 'nothing to do; a stronger SOUL_PERSONA_MODEL, or mind = "process" in its soul.toml, saves the calls'
     return [warn("thoughts", f"{one.soul}: {one.in_words(now_ms)}", fix) for one in seen.in_words]
 
 
 def weak_models(seen: Overview, now_ms: int, *, replies_go_on: bool = True) -> list[Finding]:
-    """Models that can't keep the form of an answer for now, or think aloud."""
+    """Report models that can't keep the form of an answer for now, or think aloud."""
     fix = "a stronger model, or one whose server parts its reasoning, is quicker"
     fix = f"nothing to do: replies go on; {fix}" if replies_go_on else f"see `answers` above; {fix}"
     return [warn("model", one.weakness(now_ms), fix) for one in seen.weak_models]
 
 
 def unread(seen: Overview) -> list[Finding]:
-    """Files of the library that can't be read, or not to their end."""
+    """Report files of the library that can't be read, or not to their end."""
     return [_unread(one) for one in seen.faulty_files]
 
 
 def alarms(seen: Overview, now_ms: int) -> list[Finding]:
-    """What the running daemons tell the admin of; each says in its sentence what to do."""
+    """Report the alarms of the running daemons. Each says in its sentence what to do."""
     fix = "do what it says; it is taken back ten minutes after it was seen last"
     return [warn("alarm", f"for {age(now_ms, one.since_ms)}: {sentence_of(one.name)}", fix) for one in seen.alarms]
 
@@ -216,7 +215,7 @@ def _unread(one: FaultyFile) -> Finding:
 
 
 def mirror(home: Path, name: str) -> list[Finding]:
-    """Whether the mirror of memory in files can be written, and was."""
+    """Check that the mirror of memory in files can be written, and was."""
     if not name:
         return []
     try:

@@ -1,4 +1,4 @@
-"""Checks the settings, the souls' files, the models and their keys."""
+"""Checks of the settings, the souls' files, the models and their keys."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ _ADD_KEY = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GR
 
 
 def settings_in_force() -> tuple[Settings | None, list[Finding]]:
-    """The settings, None when they are wrong, with a finding for every fault and every unknown variable."""
+    """Return the settings, None when they are wrong, with a finding for every fault and every unknown variable."""
     try:
         settings = load_settings()
     except ConfigError as error:
@@ -54,7 +54,7 @@ def _extended(soul: Soul) -> list[Finding]:
 
 
 def souls(settings: Settings) -> list[Finding]:
-    """Whether the souls' files are valid and each further soul has channels; a fault names file and line."""
+    """Check the souls' files and the channels of each further soul. A fault names file and line."""
     find = partial(find_souls_directory, settings.souls_dir, settings.home)
     try:
         main, *others = souls_of(settings)
@@ -74,7 +74,7 @@ def souls(settings: Settings) -> list[Finding]:
 
 
 def souls_of(settings: Settings) -> tuple[Soul, ...]:
-    """The souls that the settings name, the main one first. Raises SoulError."""
+    """Return the souls in the settings, the main one first. Raises SoulError."""
     find = partial(find_souls_directory, settings.souls_dir, settings.home)
     return tuple(load_souls(find, (settings.name, *settings.souls), known_names()))
 
@@ -85,13 +85,13 @@ def _crowded(soul: Soul) -> Finding:
 
 
 def research(settings: Settings) -> list[Finding]:
-    """Whether library folders are readable, how much of the loop is on, and whether it fits the deadline."""
+    """Check that library folders are readable, and that the autonomous loop fits the deadline."""
     folders = [_library(folder) for folder in (*settings.library, *settings.library_public)]
     return [*folders, _loop(settings)]
 
 
 def _loop(settings: Settings) -> Finding:
-    """How much of the autonomous loop is on; a soul's own soul.toml can say otherwise."""
+    """Report which part of the autonomous loop is on. A soul's own soul.toml may differ."""
     enabled = settings.ism_enabled
     if enabled is False or (enabled is None and not settings.has_sources):
         why = "ISM_ENABLED=false" if enabled is False else "neither SOUL_LIBRARY nor SOUL_MCP_SERVERS is set"
@@ -113,7 +113,7 @@ def _library(folder: Path) -> Finding:
 
 
 def models(settings: Settings) -> list[Finding]:
-    """Which models speak, think and stand by, whether their keys are set and prices known; calls no model."""
+    """Report the models that speak, think and take over, their keys and prices. Calls no model."""
     try:
         persona, thinking = choose_models(settings)
         standby = choose_standby(settings)
@@ -145,7 +145,7 @@ def _providers(*models: str) -> list[Finding]:
 
 
 def step_models(settings: Settings) -> list[Finding]:
-    """The steps of each soul that have a model of their own; whether its key is set and its price known."""
+    """Report the steps of each soul with a model of their own, their keys and prices."""
     try:
         souls = souls_of(settings)
     except SoulError:
@@ -170,7 +170,7 @@ def _step_models(settings: Settings, soul: Soul) -> list[Finding]:
 
 
 def _nobody(settings: Settings) -> Finding:
-    """No model is set up: what is found on this machine, and what it would do."""
+    """Report that no model is set up, with what was found on this machine, and what it would do."""
     silent = "no model is set up: a placeholder only repeats each message"
     if not settings.local_models:
         return warn("models", f"{silent}; SOUL_LOCAL_MODELS=false keeps it from looking on this machine", _ADD_KEY)
@@ -184,7 +184,7 @@ def _nobody(settings: Settings) -> Finding:
 
 
 def _standby(role: ModelRole, second: ModelId, closed: tuple[str, ...]) -> Finding:
-    """What a second model is for, and where it may not stand in."""
+    """Report the use of a second model, and the audiences before which it may not take over."""
     does = "speaks" if role is ModelRole.PERSONA else "thinks"
     finding = f"{second.full} {does} when the first model is down"
     if not closed:
@@ -192,11 +192,11 @@ def _standby(role: ModelRole, second: ModelId, closed: tuple[str, ...]) -> Findi
     return warn("models", f"{finding}, but not for every audience", f"add {second.vendor} to {', '.join(closed)}")
 
 
-_SET_ASIDE: Final = 12_000  # tokens for one such thought, with its hidden thinking (docs/MIND.md)
+_SET_ASIDE: Final = 12_000  # tokens of one such thought, with its hidden thinking (docs/MIND.md)
 
 
 def inner_life(settings: Settings) -> list[Finding]:
-    """A finding for each soul that thinks whole thoughts, or that is set to think by itself and can't."""
+    """Report each soul that thinks whole thoughts, or that should think by itself and can't."""
     try:
         souls = souls_of(settings)
     except SoulError:
@@ -230,7 +230,7 @@ def _budget(name: str, budget: TickBudget, quiet_hours: str) -> Finding:
 
 
 def _unpriced(soul: Soul, settings: Settings, budget: TickBudget) -> list[Finding]:
-    """A warning where nothing is known of what such a thought costs: its budget in dollars may be too small for one."""
+    """Warn if the cost of such a thought is unknown: its budget in dollars may be too small for one."""
     try:
         models = dict(zip(("persona", "thinking"), choose_models(settings), strict=True))
     except ConfigError:
@@ -253,7 +253,6 @@ _NOT_ONE_HOST: Final = frozenset(
 
 
 def python_version() -> Finding:
-    """The version of Python."""
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info[:2] < _LEAST_PYTHON:
         return fail("python", f"Python {version} is too old", "install Python 3.11 or later and reinstall the daemon")
@@ -261,7 +260,7 @@ def python_version() -> Finding:
 
 
 def data_folder(settings: Settings) -> list[Finding]:
-    """Whether the folder exists or can be created, belongs to us alone, and has free space."""
+    """Check that the folder exists or can be created, belongs to us alone, and has free space."""
     home = settings.home.absolute()
     if not home.exists():
         above = next(folder for folder in home.parents if folder.exists())
@@ -286,7 +285,7 @@ def _ownership(home: Path) -> Finding:
 
 
 def _privacy(settings: Settings) -> list[Finding]:
-    """Files with users' words or keys: other users of the machine must not read them, nor write what is read."""
+    """Report files with users' words or keys that other users of the machine may read."""
     path = settings.database_path.absolute()
     private = [(path, f"chmod 600 {path}*"), (folder_beside(path), f"chmod -R go= {folder_beside(path)}")]
     files = [
@@ -302,7 +301,7 @@ def _privacy(settings: Settings) -> list[Finding]:
 
 
 def file_system(folder: Path, mounts: Path = _MOUNTS) -> Finding:
-    """SQLite's locks are reliable only on local disks."""
+    """Check for a local disk: SQLite's locks are reliable only there."""
     kind = _kind_of(folder.resolve(), mounts)
     if not kind:
         return ok("file system", "its kind is unknown")
@@ -326,7 +325,7 @@ def _kind_of(folder: Path, mounts: Path) -> str:
 
 
 def free_space(folder: Path, needed: int = _NEEDED, comfortable: int = _COMFORTABLE) -> Finding:
-    """Free space on the disk; limits in bytes."""
+    """Check the free space on the disk; limits in bytes."""
     free = shutil.disk_usage(folder).free
     found = f"{free / 2**30:.1f} GiB free"
     fix = f"free space on the disk that holds {folder}"
@@ -336,7 +335,7 @@ def free_space(folder: Path, needed: int = _NEEDED, comfortable: int = _COMFORTA
 
 
 def http_api(settings: Settings) -> list[Finding]:
-    """Whether keys and tokens reach the HTTP API unencrypted."""
+    """Check that keys and tokens don't reach the HTTP API unencrypted."""
     if not settings.http or is_loopback(settings.http_host):
         return []
     fix = "set SOUL_HTTP_HOST=127.0.0.1, serve it over https by a proxy, and set SOUL_HTTP_NAMES to the proxy's name"
@@ -347,7 +346,7 @@ _WHOSE: Final = {PaidBy.SOUL: "itself", PaidBy.PERSON: "each person", PaidBy.ROO
 
 
 def money(settings: Settings) -> list[Finding]:
-    """The caps of each soul; a cap of zero lets only models answer that cost nothing."""
+    """Report the caps of each soul. Under a cap of zero only free models answer."""
     try:
         caps = {soul.display_name: caps_of(settings, soul) for soul in souls_of(settings)}
     except SoulError:

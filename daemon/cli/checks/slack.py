@@ -1,4 +1,4 @@
-"""Checks Slack: the tokens, whether Slack accepts them, their scopes and identity."""
+"""Checks of Slack: the tokens, whether Slack accepts them, their scopes and identity."""
 
 import asyncio
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ _NO_MARKS = "no message is marked as taken up or answered"
 
 
 def slack(settings: Settings, *, offline: bool) -> list[Finding]:
-    """Findings about both tokens; with `offline` Slack is not asked."""
+    """Check both tokens. With `offline` Slack is not asked."""
     if settings.slack_bot_token is None and settings.slack_app_token is None:
         return [skip("slack tokens", "none is set: `soul run` starts a local workspace on this machine")]
     try:
@@ -80,7 +80,7 @@ async def _ask(settings: Settings) -> list[Finding]:
 
 
 def scopes(identity: SlackIdentity, *, marks: bool = False, nodding: Sequence[str] = ()) -> Finding:
-    """Compares the bot token's scopes with those that the daemon needs, to set `marks` and for `nodding` souls, too."""
+    """Compare the bot token's scopes with those that the daemon needs, for `marks` and `nodding` souls too."""
     for_reactions = [_NO_MARKS] if marks else []
     for_reactions += [f"{name} can't nod, and answers in words alone" for name in nodding]
     extras = {**_OPTIONAL_SCOPES, **({MARKS_SCOPE: " and ".join(for_reactions)} if for_reactions else {})}
@@ -105,12 +105,11 @@ def _adding(identity: SlackIdentity, scopes: list[str]) -> str:
 
 
 class _WouldWait(Exception):
-    """A retry would have to wait."""
+    """Raised when a retry would have to wait."""
 
 
 class _NoRetry(SystemClock):
-    """A clock that refuses every wait, so that Slack is asked once."""
+    """A clock that refuses every wait: Slack is asked once."""
 
     async def sleep(self, seconds: float) -> None:
-        """Raises _WouldWait."""
         raise _WouldWait

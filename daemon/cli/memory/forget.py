@@ -1,4 +1,4 @@
-"""`soul memory forget`: forgets everything of one person, as `forget me` does."""
+"""`soul memory forget`, `runs`, `consolidate`, `rebuild` and `undo`."""
 
 import asyncio
 from functools import partial
@@ -84,8 +84,7 @@ async def _forget(settings: Settings, person: str, database: Database) -> tuple[
     return stores, left
 
 
-def _silent(event: str, /, **fields: object) -> None:
-    """No log: the command prints what came of it."""
+def _silent(event: str, /, **fields: object) -> None: ...
 
 
 _MOST_PARKED: Final = 20
@@ -93,7 +92,7 @@ RUNS: Final = RowListing[KeptRun](
     *(KeptRun, ("RUN", "id"), at("slot_ms", "SLOT (UTC)"), "audience", "state", "tokens"),
     *(("DID", lambda one, _: ", ".join(f"{name} {number}" for name, number in one.did.items())), "error"),
 )
-"""Runs of consolidation; `did` has the number of changed memories of each part."""
+"""The runs of consolidation. `did` has the number of changed memories of each part."""
 
 
 @click.command("runs")
@@ -140,7 +139,7 @@ def consolidate_command(as_json: bool) -> None:
 
 
 async def _consolidate(settings: Settings) -> tuple[KeptRun, ...]:
-    """Order a slot of each soul in each workspace; gives what was done in them. Raises StoreError, ConfigError."""
+    """Order a consolidation of each soul in each workspace. Return the runs. Raises StoreError, ConfigError."""
     clock, found = SystemClock(), list[KeptRun]()
     async with open_database(settings.database_path.absolute(), clock, create=False) as database:
         for soul, workspace in await minds(database, (settings.name, *settings.souls)):
@@ -155,7 +154,7 @@ async def _consolidate(settings: Settings) -> tuple[KeptRun, ...]:
 
 
 async def _wait(database: Database, soul: str, workspace: str, slot: int) -> None:
-    """Wait until the daemon has done it. Raises StoreError where it ends before."""
+    """Wait until the daemon has done the run. Raises StoreError if the daemon ends before."""
     clock = SystemClock()
     began = clock.monotonic()
     while not await is_over(database, soul, workspace, slot):
@@ -220,8 +219,7 @@ async def _rebuild(settings: Settings, embedder: Embedder, wait: bool, database:
         await embedder.aclose()
 
 
-def _rebuild_silent(_event: str, /, **_fields: object) -> None:
-    """A command's own work is not logged."""
+def _rebuild_silent(_event: str, /, **_fields: object) -> None: ...
 
 
 @click.command("undo")

@@ -1,4 +1,4 @@
-"""`soul memory people`: what the soul knows about users, per audience, how it changed, and how much is remembered."""
+"""`soul memory people`: the soul's knowledge of users, per audience, its history, and its amount."""
 
 from dataclasses import asdict, replace
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""`soul memory search`: what could surface to a reply, by the code that a cycle uses."""
+"""`soul memory search`, `facts`, `show`, `stats` and `verify`: memory as replies could use it, and its state."""
 
 import time
 from contextlib import AsyncExitStack
@@ -258,7 +258,6 @@ def _vectors(found: Statistics) -> dict[str, object]:
 
 
 def as_plain(found: Statistics) -> dict[str, object]:
-    """The statistics under the keys of `--json`."""
     return {
         "counts": dict(found.counts),
         "embedder": found.embedder,

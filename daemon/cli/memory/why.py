@@ -1,4 +1,4 @@
-"""`soul memory why`: from each sentence of a reply to the memories that bear it, and to their messages."""
+"""`soul memory why`, from each sentence of a reply to its memories and their messages; and `episodes`."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ _SLACK_S: Final = 10.0  # seconds for all addresses; the rest stay empty
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The reply that is meant; who would read the answer, and where, empty for the admin."""
+    """The question about a reply. `person` and `place` are the reader of the answer; empty for the admin."""
 
     name: str
     person: str
@@ -55,7 +55,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """A reply explained, which words may be printed, and the addresses of messages by the ids of their turns."""
+    """The explanation of a reply, the words that may be printed, and the addresses of messages by turn id."""
 
     why: WhySaid
     shown: WordsShown
@@ -111,7 +111,7 @@ async def _reply(settings: Settings, reasons: Reasons, name: str) -> str:
 
 
 async def _addresses(settings: Settings, proofs: Sequence[Proof]) -> Mapping[str, str]:
-    """The addresses of messages, by the ids of their turns; empty where no token is set or Slack doesn't answer."""
+    """Return the addresses of messages, by turn id. Empty if no token is set or Slack doesn't answer."""
     if settings.slack_bot_token is None or not proofs:
         return {}
     found: dict[str, str] = {}
@@ -129,7 +129,6 @@ async def _addresses(settings: Settings, proofs: Sequence[Proof]) -> Mapping[str
 
 
 def _proofs(why: WhySaid) -> list[Proof]:
-    """The messages that prove anything, each once."""
     evidence = [one for sentence in why.sentences for reason in sentence.reasons for one in reason.evidence]
     return list({one.id: one for one in evidence}.values())
 
@@ -175,7 +174,7 @@ def _print(answer: _Answer) -> None:
 
 
 def _lines(answer: _Answer, sentence: Explained) -> list[str]:
-    """What bears a sentence, one thing a line; what proves a memory, further in below it."""
+    """Return the support of a sentence, one memory a line, and its evidence indented below."""
     shown, lines = answer.shown, list[str]()
     for reason in sentence.reasons:
         lines.append(f"{reason.id} {reason.kind} {shown.of(reason.id, one_line(reason.text))}".rstrip())

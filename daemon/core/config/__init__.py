@@ -1,4 +1,4 @@
-"""Settings: the only code that reads the environment; reports every fault in it at once."""
+"""Settings: this package alone reads the environment, and reports every fault at once."""
 
 import os
 import re
@@ -28,7 +28,7 @@ from daemon.core.timetable import require_seldom, zone_of
 
 
 class MindFields(SettingsFields):
-    """Further fields of `Settings`."""
+    """The settings of thinking unasked and of quiet hours."""
 
     # Thinking unasked
     cycle_enabled: bool = Field(
@@ -63,7 +63,7 @@ class MindFields(SettingsFields):
 
 
 class OutwardFields(MindFields):
-    """The last fields of `Settings`."""
+    """The settings of speech and traces."""
 
     # Speech
     tts_url: str = Field(
@@ -287,7 +287,7 @@ class Settings(OutwardFields):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Sources, first wins: arguments, systemd credentials, `*_FILE`, environment, `*_FILE` in `.env`, `.env`."""
+        """Return the sources, first wins: arguments, credentials, `*_FILE`, environment, `*_FILE` in `.env`, `.env`."""
         given = {name.upper(): value for name, value in os.environ.items()}
         written = {name.upper(): value for name, value in read_dotenv().items()}
         place = settings_place()
@@ -303,20 +303,20 @@ class Settings(OutwardFields):
 
 
 def environment() -> Mapping[str, str]:
-    """The current environment, for variables that are no settings."""
+    """Return the current environment, for variables that are no settings."""
     return dict(os.environ)
 
 
 def one_thread_for_numbers() -> None:
-    """Let numpy work in the thread that asks it; to be called before it is imported, and of no effect after that.
+    """Let numpy work in the thread that calls it. Has no effect once numpy is imported.
 
-    Its own threads wait for each other on a busy machine: a scan of 0.5 ms takes 10.
+    Its own threads wait for each other on a busy machine: a scan of 0.5 ms takes 10 ms.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def forget_secrets() -> None:
-    """Remove every secret from the environment once the settings are read: programs started later do not inherit it."""
+    """Remove secrets from the environment after reading the settings: programs started later don't inherit them."""
     secret = {
         environment_name(name, field)
         for name, field in Settings.model_fields.items()
@@ -327,7 +327,7 @@ def forget_secrets() -> None:
 
 
 def unknown_settings(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """A sentence for each SOUL_ variable that is no setting; by default in the environment and `.env`."""
+    """Return a sentence for each SOUL_ variable that is no setting, by default in the environment and `.env`."""
     names = (environ if environ is not None else {**read_dotenv(), **os.environ}).keys()
     known = {environment_name(name, field) for name, field in Settings.model_fields.items()}
     unknown = sorted(

@@ -1,4 +1,4 @@
-"""Every setting: its name, default, bounds and meaning. `.env.example` and the reference are generated from this."""
+"""The fields of all settings: names, defaults, bounds and descriptions. `.env.example` is generated from them."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ def _alias(name: str) -> AliasChoices:
 
 
 class SettingsFields(BaseSettings):
-    """The fields of `Settings`, which checks and reads them."""
+    """The fields of `Settings`, from Slack to the memory."""
 
     # Slack
     slack_bot_token: SecretStr | None = Field(
@@ -182,7 +182,7 @@ class SettingsFields(BaseSettings):
     )
     drain: float = Field(20.0, gt=0, description="Seconds that unfinished work may take after the first SIGTERM.")
 
-    # What is wrong
+    # Alarms
     ops_channel: str = Field(
         "", description="Id of a channel that hears once of what needs an admin. Empty: direct messages to the admins."
     )
@@ -324,7 +324,7 @@ class SettingsFields(BaseSettings):
     stt_model: str = Field("gpt-4o-mini-transcribe", description="Model of the transcription endpoint.")
     stt_api_key: SecretStr | None = Field(None, description="Key for the transcription endpoint.")
 
-    # What people decide of what is known of them
+    # Privacy
     tell_of_memory: bool = Field(
         True, description="Say below a person's first direct reply, once, that the soul remembers, and how to stop it."
     )

@@ -34,27 +34,27 @@ _LONGEST_ECHO = 20  # a longer value may be a key pasted into the wrong line and
 
 
 def environment_name(field_name: str, field: FieldInfo) -> str:
-    """The variable that sets a field, e.g. SLACK_BOT_TOKEN or SOUL_NAME."""
+    """Return the variable that sets a field, e.g. SLACK_BOT_TOKEN or SOUL_NAME."""
     alias = field.validation_alias
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"SOUL_{field_name.upper()}"
 
 
 def credential_name(variable: str) -> str:
-    """The name of the file that holds a variable's value among a service's credentials."""
+    """Return the file name of a variable's value among a service's credentials."""
     return variable.lower().replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Stands for the value of a file that can't be read, so that it is reported together with all other faults."""
+    """The value of an unreadable file, reported together with all other faults."""
 
     reason: str
 
 
 class FileSource(PydanticBaseSettingsSource):
-    """Values in files: `$CREDENTIALS_DIRECTORY/slack-bot-token` (systemd), then `SLACK_BOT_TOKEN_FILE=/path`.
+    """The source of values in files: `$CREDENTIALS_DIRECTORY/slack-bot-token`, then `SLACK_BOT_TOKEN_FILE=/path`.
 
-    `read` are credentials of a service that were read already, by the names of their files.
+    `read` holds credentials of a service that were read already, by file name.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class FileSource(PydanticBaseSettingsSource):
 
 
 class EmptySource(PydanticBaseSettingsSource):
-    """Those of `fields` that are set to nothing, which says something there; any other empty one counts as unset."""
+    """The source of those `fields` that are set to an empty value. Any other empty variable counts as unset."""
 
     def __init__(self, settings_cls: type[BaseSettings], variables: Mapping[str, str], fields: Collection[str]) -> None:
         super().__init__(settings_cls)
@@ -111,9 +111,9 @@ class EmptySource(PydanticBaseSettingsSource):
 
 
 def read_dotenv() -> dict[str, str]:
-    """The variables of `.env` in the place of the settings, empty without one.
+    """Return the variables of `.env`, empty if there is no such file.
 
-    Raises ConfigError when it can't be read, and when another user could have written it.
+    Raises ConfigError when the file can't be read, or when another user could have written it.
     """
     dotenv = settings_place().dotenv
     if fault := written_by_others(dotenv):
@@ -130,7 +130,7 @@ def read_dotenv() -> dict[str, str]:
 
 
 def written_by_others(path: Path) -> str:
-    """How a user other than us and the superuser could have written a file; empty if none could or it isn't there."""
+    """Return a clause on how another user could have written the file. Empty if none could, or without a file."""
     try:
         found = path.stat()
     except OSError:
@@ -144,14 +144,14 @@ def written_by_others(path: Path) -> str:
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """A question that names a similar known name, or the same one without our prefix; empty where there is none."""
+    """Return a question that names a similar known name, or the name without our prefix. Empty if there is none."""
     bare = name.removeprefix("SOUL_")
     near = [bare] if bare in known else difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.75)
     return f"; did you mean {near[0]}?" if near else ""
 
 
 def sentence(fault: Mapping[str, Any], fields: Mapping[str, FieldInfo]) -> str:
-    """One of pydantic's faults as a sentence that begins with the variable."""
+    """Return a pydantic fault as a sentence that begins with the variable."""
     place = str(fault["loc"][0])
     variable = environment_name(place, fields[place]) if place in fields else place
     context = {**fault.get("ctx", {})}

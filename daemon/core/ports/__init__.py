@@ -1,8 +1,4 @@
-"""Ports: what the daemon needs of the clock, models, channels, libraries, tools and telemetry.
-
-A port says what its implementer must do. Adapters import these modules and the values in them, never the mind. The
-store is not a port: tests run on a real SQLite file.
-"""
+"""Ports of the inbox: catch-up, news of rooms, private rooms, marks, and the intake of arrivals."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -15,10 +11,10 @@ from daemon.core.room_ways import RoomWays
 
 @dataclass(frozen=True, slots=True)
 class UnreadPlace:
-    """A channel's timeline, or a thread if `thread` is the ts of its first message, whose messages may be missing.
+    """A place to catch up: a channel's timeline, or a thread if `thread` is the ts of its first message.
 
-    They are missing from the ts `since` on. `resume` is where the next step of reading begins, empty for the first one.
-    `heard_ms` is when the last message there was written, 0 if unknown. `failures` counts attempts to read it.
+    Messages may be missing from the ts `since` on. `resume` is where the next step of reading begins, empty at first.
+    `heard_ms` is the time of the last message there, 0 if unknown. `failures` counts attempts to read the place.
     """
 
     channel: str
@@ -31,7 +27,7 @@ class UnreadPlace:
 
 @dataclass(frozen=True, slots=True)
 class HeardPlace:
-    """A conversation of the store: its channel, its thread, and when it was last active."""
+    """A conversation of the store: its channel, its thread, and the time of its last activity."""
 
     channel: str
     thread: str
@@ -39,84 +35,84 @@ class HeardPlace:
 
 
 DutyTurn = Callable[[], AbstractAsyncContextManager[float]]
-"""Something that one of several daemons does for all, as long as the block runs: 0 where this one is to do it now.
+"""The lease of a duty that one of several daemons does for all, held while the block runs.
 
-Else the seconds after which to look again. May raise StoreError.
+Yields 0 if this daemon has the duty, else the seconds until the next try. May raise StoreError.
 """
 
 
 class CatchUpLog(Protocol):
-    """How far the platform's history was read, and which places are still to be read; survives the daemon."""
+    """The progress of reading the platform's history, kept in the store: the watermark and the places still unread."""
 
     async def watermark(self, soul: str, workspace: str) -> str | None:
-        """The ts up to which every message was surely received, or None before the first complete reading.
+        """Return the ts up to which every message was surely received. None before the first complete reading.
 
         There is one watermark for the whole workspace. Only a complete reading moves it, never a live message: a
-        message that arrives after a gap proves nothing about the gap. One in the future counts as None.
+        message that arrives after a gap proves nothing about the gap. A watermark in the future counts as None.
         """
 
     async def ask(self, soul: str, workspace: str) -> None:
-        """Have one of the daemons read what was missed, after a gap; once more, if one reads already."""
+        """Have one of the daemons read missed messages after a gap. If one reads already, it reads once more."""
 
     def turn(self, soul: str, workspace: str) -> AbstractAsyncContextManager[float]:
-        """Whether this daemon is to read what was missed, while the block runs; see `DutyTurn`."""
+        """Try to become the daemon that reads missed messages, while the block runs; see `DutyTurn`."""
 
     async def advance(self, soul: str, workspace: str, ts: str) -> None:
         """Move the watermark forward, or back from the future, and forget the places that are read."""
 
     async def heard_places(self, workspace: str, since_ms: int, older: int) -> tuple[tuple[HeardPlace, ...], int]:
-        """Conversations active since a time, and the `older` latest threads from before it; then how many are left out.
+        """Return the conversations active since a time, the `older` latest threads before it, and the number left out.
 
-        The latest come first. The count of those left out stops at 10,000.
+        The latest come first. The number left out stops at 10,000.
         """
 
     async def add_unread(self, soul: str, workspace: str, places: Sequence[UnreadPlace]) -> None:
-        """Make places due. One that is due keeps the earlier `since`; one that was read goes on where that ended."""
+        """Make places due. A due place keeps its earlier `since`. Others continue where their reading ended."""
 
     async def next_unread(
         self, soul: str, workspace: str, *, most_failures: int, waited_longest: bool = False
     ) -> UnreadPlace | None:
-        """The due place with the fewest failures that was heard last, or of those the one that waited longest.
+        """Return the due place with the fewest failures: of those, the one heard last, or the one that waited longest.
 
-        None: all are read, but for those that failed `most_failures` times.
+        None: all are read, except for those that failed `most_failures` times.
         """
 
     async def put_off(self, soul: str, workspace: str, place: UnreadPlace) -> None:
-        """Store the changed `resume` and `failures` of a place, which stays due."""
+        """Store the changed `resume` and `failures` of a place, which remains due."""
 
     async def mark_read(self, soul: str, workspace: str, place: UnreadPlace, next_since: str) -> None:
-        """A place is read; after another gap it has to be read from `next_since` on."""
+        """Mark a place as read. After another gap it has to be read from `next_since` on."""
 
     async def mark_quiet(self, soul: str, workspace: str, channel: str, latest: Mapping[str, str]) -> None:
-        """Due threads of a channel whose latest reply (ts, by the thread) is older than their `since` count as read."""
+        """Mark due threads of a channel as read whose latest reply (ts, by thread) is older than their `since`."""
 
     async def known_messages(
         self, workspace: str, channel: str, timestamps: Collection[str], receiver: str
     ) -> frozenset[str]:
-        """Those of the messages that the store has from this account of ours."""
+        """Return the messages that the store already has from this account."""
 
     async def known_posts(
         self, workspace: str, channel: str, thread: str, timestamps: Collection[str]
     ) -> frozenset[str]:
-        """Those of the soul's own posts in a thread that the store has sent, or may be sending now."""
+        """Return the soul's own posts in a thread that the store has sent, or may be sending now."""
 
 
 class RoomNews(Protocol):
-    """What the daemons on one memory.db tell each other of rooms and users: the platform tells only one of them."""
+    """The news of rooms and users between the daemons on one memory.db: the platform informs only one of them."""
 
     async def tell(self, workspace: str, subjects: Collection[str]) -> None:
-        """Tell all daemons that channels or users (ids) have changed. Raises StoreError."""
+        """Announce to all daemons that channels or users (ids) have changed. Raises StoreError."""
 
     async def changed(self, workspace: str, after: int) -> tuple[frozenset[str], int]:
-        """The ids of what others told after the news numbered `after`, and the number of the latest of it.
+        """Return the ids that others announced after the news numbered `after`, and the latest number.
 
-        News is kept longer than anybody remembers what was true before it. Raises StoreError.
+        News is kept longer than any daemon caches the earlier state. Raises StoreError.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class RoomListKey:
-    """Whose private rooms a list holds: a user's in a workspace, as one account of ours (`app`) sees them; ids."""
+    """The key of a list of private rooms: a user's in a workspace, as one account of ours (`app`) sees them; ids."""
 
     workspace: str
     person: str
@@ -124,51 +120,48 @@ class RoomListKey:
 
 
 class PersonRooms(Protocol):
-    """Which private rooms users are in, in memory.db; all daemons on it share what one of them heard.
-
-    Every method may raise StoreError.
-    """
+    """The private rooms of users, in memory.db, shared by all daemons on it. || Every method may raise StoreError."""
 
     async def known(self, key: RoomListKey, soul: str, since_ms: int) -> frozenset[str] | None:
-        """The rooms of a list that was read since then, as far as the soul spoke there; None if there is no such list.
+        """Return the rooms of a list read since then, as far as the soul spoke there. None without such a list.
 
-        Of very many rooms, those in which it spoke last.
+        Of very many rooms, only those in which it spoke last.
         """
 
     async def lists(self, key: RoomListKey, room: str, since_ms: int) -> bool:
-        """Whether a room stands in a list that was read since then, wherever the soul spoke."""
+        """Return true if a list read since then holds the room, wherever the soul spoke."""
 
     async def begin(self, key: RoomListKey) -> int:
-        """To be called before the platform is asked for a list; gives a number to `keep` it by."""
+        """Return a number for `keep`. Call this before asking the platform for a list."""
 
     async def keep(self, key: RoomListKey, rooms: Collection[str], begun: int, asked_ms: int) -> bool:
-        """Keep a list that the platform gave when it was asked at `asked_ms`.
+        """Store a list that the platform gave when asked at `asked_ms`.
 
-        False, and nothing is kept, if news outdated it while it was read.
+        Return false, and store nothing, if news outdated the list while it was read.
         """
 
     async def outdate(self, workspace: str, *, person: str = "", room: str = "") -> None:
-        """Lists are no longer true: those of a person, or all; a room, if one is named, stands in none of them now."""
+        """Invalidate the lists of a person, or all lists. A given `room` is in none of them now."""
 
     async def open_rooms(self, workspace: str) -> frozenset[str]:
-        """The channels of which words are kept that the whole workspace may know."""
+        """Return the channels of which words are stored for the whole workspace."""
 
     async def doubt(self, workspace: str, room: str = "") -> None:
-        """It isn't known any more whether all who read in a room, or in any room, are full members."""
+        """Record that the readers of a room, or of any room, may not all be full members any more."""
 
     async def moved(self, workspace: str, person: str, zone: str) -> bool:
-        """A person lives in a time zone by now; true if another one was known, from which what repeats is moved."""
+        """Store a person's new time zone. Return true if it replaced one: repeated reminders then move with it."""
 
     async def reminded(self, workspace: str, most: int) -> tuple[str, ...]:
-        """The people for whom something repeats, those whose next time is soonest."""
+        """Return the people with repeated reminders, soonest next."""
 
     async def make_private(self, workspace: str, room: str) -> None:
-        """What was said in a room, and what was learned of it, is for its members alone from now on."""
+        """Restrict what was said in a room, and what was learned from it, to the members of that room."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftMark:
-    """A mark at a message that nobody works on: the id of its row, where it stands, and whether it was answered."""
+    """A leftover mark at a message that no daemon works on: the id of the message's row, its place, and its state."""
 
     message: str
     channel: str
@@ -177,52 +170,47 @@ class LeftMark:
 
 
 class MarksKept(Protocol):
-    """Which messages bear the mark of what is worked on; a daemon that dies leaves it to the next.
+    """The messages that bear a mark of work in progress. After a crash the next daemon removes the mark.
 
     Every method may raise StoreError.
     """
 
     async def begin(self, message: str) -> None:
-        """To be called before a message is marked."""
+        """Record a mark. Call this before marking the message."""
 
     async def end(self, message: str) -> None:
-        """To be called when the mark is gone."""
+        """Forget a mark. Call this once the mark is gone."""
 
     async def left(self, workspace: str, account: str) -> tuple[LeftMark, ...]:
-        """The marks of an account of ours at messages that nobody works on any more, some at once."""
+        """Return some marks of our account at messages that no daemon works on any more."""
 
 
 class Intake(Protocol):
-    """Takes arrivals from a channel. When a call returns, its effect is durable; when it raises, there is none."""
+    """The intake of arrivals. When a call returns, its effect is durable; when it raises, there is none."""
 
     @property
-    def catch_up_log(self) -> CatchUpLog:
-        """Where the reading of the platform's history stands."""
+    def catch_up_log(self) -> CatchUpLog: ...
 
     @property
-    def room_news(self) -> RoomNews:
-        """What other daemons heard of rooms and users."""
+    def room_news(self) -> RoomNews: ...
 
     @property
-    def person_rooms(self) -> PersonRooms:
-        """Which private rooms users are in."""
+    def person_rooms(self) -> PersonRooms: ...
 
     @property
-    def room_ways(self) -> RoomWays:
-        """How the soul works in each channel."""
+    def room_ways(self) -> RoomWays: ...
 
     async def accept(self, arrival: Arrival) -> Acceptance:
-        """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge it then."""
+        """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge the arrival then."""
 
     @property
-    def marks(self) -> MarksKept:
-        """Which messages bear a mark."""
+    def marks(self) -> MarksKept: ...
 
     async def next_reminder_ms(self, soul: str, workspace: str, person: str) -> int | None:
-        """When the next reminder of a person's own is due; None where none waits. Raises StoreError."""
+        """Return when a person's own next reminder is due, or None. Raises StoreError."""
 
     async def may_ask_why(self, feedback: Feedback) -> bool:
-        """Whether to ask who called a reply bad what was wrong; true once for each reply and person.
+        """Return true, once for each reply and person, if a user who rated a reply as bad may be asked why.
 
         Raises StoreError.
         """

@@ -1,4 +1,4 @@
-"""What arrives: each event of a channel as one value."""
+"""The arrivals of a channel as values, and the members of shared contexts."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from daemon.core.sensing import ContextRefused, JSONObject
 
 
 class Source(StrEnum):
-    """How a message reached the inbox: live or by catch-up."""
+    """The ways by which a message reached the inbox: live or by catch-up."""
 
     LIVE = "live"
     BACKFILL = "backfill"
@@ -22,13 +22,15 @@ class Source(StrEnum):
 class NewMessage:
     """A user's message, as a channel delivers it.
 
-    `event_id` identifies the delivery (one mention makes two, with different ids). `addressed` says that the message is
-    surely meant for the soul (a DM, a mention). Any other message is a reply in a thread; it counts only if the soul
-    takes part there and `to_others` is false. `thread_root` is the ts of the thread's first message, empty outside
-    threads. `message_id` is the id that the sending program gave it, empty where a channel has no such ids. `envelope`
-    is the platform's event as JSON text. `receiver` is the platform id of our account that heard it, empty where a
-    channel has none: of all its souls one gets the message, once. `incomplete` says that a twin may hold more of it.
-    `files` are those that it shows. `stops`: it says stop, and its author may talk with the soul.
+    `event_id` identifies the delivery (one mention makes two, with different ids).
+    `addressed`: the message is surely meant for the soul (a DM, a mention). Any other message is a reply in a thread.
+    Such a reply counts only if the soul takes part there and `to_others` is false.
+    `thread_root` is the ts of the thread's first message, empty outside threads.
+    `message_id` is the id given by the sending program, empty if the channel has no such ids.
+    `envelope` is the platform's event as JSON text. `receiver` is the platform id of our account that heard the
+    message, empty if the channel has none: exactly one of that account's souls gets it, once.
+    `incomplete`: a twin delivery may hold more of the message. `files` are those that it shows.
+    `stops`: the message says stop, and its author may talk with the soul.
     """
 
     event_id: str
@@ -47,7 +49,7 @@ class NewMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelArrival:
-    """What happened in a channel (platform ids) and concerns one soul; `event_id` identifies the delivery."""
+    """An event in a channel (platform ids) that concerns one soul. `event_id` identifies the delivery."""
 
     event_id: str
     soul: str
@@ -57,21 +59,21 @@ class ChannelArrival:
 
 @dataclass(frozen=True, slots=True)
 class MessageArrival(ChannelArrival):
-    """What happened to the message `ts` of a channel."""
+    """An event at the message `ts` of a channel."""
 
     ts: str
 
 
 @dataclass(frozen=True, slots=True)
 class UserAct(MessageArrival):
-    """What a user, by platform id, did at the message `ts` with a button, a reaction, a dialog or a shortcut."""
+    """A user's action at the message `ts`: a button, a reaction, a modal or a shortcut. `author` is a platform id."""
 
     author: str
 
 
 @dataclass(frozen=True, slots=True)
 class Edit(MessageArrival):
-    """A message was edited; `text` is its new text, `files` are those that it still shows.
+    """The edit of a message: its new `text`, and the `files` that it still shows.
 
     `asks` is the whole message if only the edit addresses it to the soul.
     """
@@ -83,12 +85,12 @@ class Edit(MessageArrival):
 
 @dataclass(frozen=True, slots=True)
 class Deletion(MessageArrival):
-    """A message was deleted by its author or a moderator."""
+    """The deletion of a message by its author or a moderator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback(UserAct):
-    """A user judged a reply, by `how`: a `button` under it or a `reaction`; `value` is `good` or `bad`.
+    """A user's rating of a reply by a `button` under it or a `reaction`. `value` is `good` or `bad`.
 
     `taken_back`: the user removed that reaction again.
     """
@@ -100,17 +102,17 @@ class Feedback(UserAct):
 
 @dataclass(frozen=True, slots=True)
 class Complaint(UserAct):
-    """A user said in a dialog what was wrong with a reply that they called bad; `text` is never empty."""
+    """A user's words in a modal on what was wrong with a reply that they rated as bad. `text` is never empty."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Decision(UserAct):
-    """A user pressed a button under a request for approval of one action.
+    """A user's press of a button under a request for approval of one action.
 
     `approval` is the request's id, `ts` the message that shows it. The store knows who may decide, until when and how
-    often; the button's data is never trusted for that. `answer` is the button's, as `core.pairing.answers_to` names it.
+    often; the button's data is never trusted for that. `answer` is the button's, see `core.pairing.answers_to`.
     """
 
     approval: str
@@ -120,9 +122,9 @@ class Decision(UserAct):
 
 @dataclass(frozen=True, slots=True)
 class PickedAnswer(UserAct):
-    """A user pressed the button of the answer with this number, from 0, under the soul's message `ts`.
+    """A user's press of an answer's button under the soul's message `ts`; `number` counts from 0.
 
-    The store knows which answers there are, whom they were offered and for how long.
+    The store knows the answers, to whom they were offered, and for how long.
     """
 
     number: int
@@ -130,28 +132,27 @@ class PickedAnswer(UserAct):
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal(UserAct):
-    """A user wants the reply gone that the soul's message `ts` is a part of; `by_approver`: the admin trusts them."""
+    """A user's request to delete the reply that holds the soul's message `ts`. `by_approver`: the admin trusts them."""
 
     by_approver: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Stop(UserAct):
-    """A user stopped by the platform's button what the soul does in the thread that begins with the message `ts`."""
+    """A user's press of the platform's stop button in the thread that begins with the message `ts`."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhyAsked(UserAct):
-    """A user asked by the shortcut why the message `ts` says what it says; the store knows whether it is the soul's."""
+    """A user's question, by shortcut, why the message `ts` says so. The store knows whether it is the soul's."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypedCommand(ChannelArrival):
-    """A user typed the slash command of a soul in the room `asked_in`.
+    """A user's slash command, typed in the room `asked_in`.
 
-    `channel` are the direct messages of the user with the soul, whose audience is `audience`: what the words ask for is
-    answered to that user alone. With `home`, what it names was done on the user's home page instead, and `words` are
-    what was typed there.
+    `channel` is the user's DM with the soul, and `audience` its audience: only that user sees the answer. `home` names
+    an action on the user's home page, and `words` are what was typed there.
     """
 
     audience: Audience
@@ -163,9 +164,9 @@ class TypedCommand(ChannelArrival):
 
 @dataclass(frozen=True, slots=True)
 class AskedAbout(ChannelArrival):
-    """A user asked about a message by the shortcut at it: `words` are their question, and below it the quoted message.
+    """A user's question about a message, by shortcut. `words` are the question, and below it the quoted message.
 
-    The answer goes to `channel` and its `thread`; an empty channel are the user's direct messages with the soul.
+    The answer goes to `channel` and its `thread`. An empty channel means the user's DM with the soul.
     """
 
     thread: str
@@ -177,7 +178,7 @@ class AskedAbout(ChannelArrival):
 
 @dataclass(frozen=True, slots=True)
 class Joined(ChannelArrival):
-    """The soul was invited to a channel by `inviter`, at `at_ms`; what is said there, its `audience` may know."""
+    """The soul's invitation to a channel by `inviter`, at `at_ms`. `audience` may know what is said there."""
 
     place: Place
     audience: Audience
@@ -187,7 +188,7 @@ class Joined(ChannelArrival):
 
 @dataclass(frozen=True, slots=True)
 class RoomWaySent(ChannelArrival):
-    """A user who may manage a channel sent the dialog that sets how the soul works there."""
+    """A manager's submission of the modal that sets how the soul works in a channel."""
 
     place: Place
     audience: Audience
@@ -214,7 +215,7 @@ Arrival = (
 
 
 class Acceptance(StrEnum):
-    """What the inbox did with an arrival."""
+    """The results of `Intake.accept`."""
 
     ACCEPTED = "accepted"
     DUPLICATE = "duplicate"
@@ -222,14 +223,14 @@ class Acceptance(StrEnum):
 
 
 LARGEST_STATE: Final = 4 * 1024
-"""The most bytes that a member's state takes as JSON."""
+"""Bytes of a member's state as JSON, at most."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,63}")
 NAME_PATTERN: Final = _NAME.pattern
 
 
 class MemberTaken(ContextRefused):
-    """A member of this name is present from another process; nothing was written."""
+    """Raised when a member of this name is present from another process. Nothing was written."""
 
     def __init__(self, key: str, member: str) -> None:
         super().__init__(
@@ -239,7 +240,7 @@ class MemberTaken(ContextRefused):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member as it is now, from the process that it goes with, or `http`; `seen_ms` is when it last said so."""
+    """The current state of a member from one process, or from `http`. `seen_ms` is the time of its last update."""
 
     member: str
     process: str
@@ -249,14 +250,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class WorkPlace:
-    """Where a member is at work, as the id of a conversation; only those of the audience may know."""
+    """The conversation (id) in which a member works. Only members of the audience may know it."""
 
     audience: str
     where: str
 
 
 def checked_member(text: str) -> str:
-    """The text, which is a member's name. Raises ContextRefused."""
+    """Return the text if it is a valid member name. Raises ContextRefused."""
     if not _NAME.fullmatch(text):
         raise ContextRefused(
             f"{text[:80]!r} is no name of a member",

@@ -1,4 +1,4 @@
-"""A channel: how users reach the soul, and how its replies reach them."""
+"""The channel port: how users reach the soul, and how its replies reach them."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ from daemon.core.text import Trusted
 
 @dataclass(frozen=True, slots=True)
 class ThreadMessage:
-    """An earlier message of a thread, from before the soul joined it; `own` marks the soul's own messages.
+    """An earlier message of a thread, from before the soul joined it. `own` marks the soul's own messages.
 
     `files` are those that another user sent with it.
     """
@@ -33,18 +33,17 @@ class ThreadMessage:
     files: tuple[SharedFile, ...] = ()
 
     def ids(self, workspace: str, channel: str) -> tuple[str, ...]:
-        """The ids by which a thought that saw it is followed: the message's, and that of who wrote it."""
+        """Return the ids by which a thought that saw the message is followed: the message's and its author's."""
         return message_id(workspace, channel, self.ts), "" if self.own else author_id(workspace, self.author)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedMessages:
-    """What stands at an address that a message holds: the message there, oldest first with its thread if it begins one.
+    """The messages at an address in a message: the linked one, with its thread, oldest first, if it begins one.
 
-    `origin` names its room for those who may read it. `private_room` is the id of that room where its words are for its
-    members alone, empty otherwise. `refused` says why nothing is shown, a sentence of `core/sentences.py`; then nothing
-    else is told, not even whether there is such a room. `channel` is the room's id: a thought that saw the messages is
-    followed by it.
+    `origin` names the room for those who may read it. `private_room` is its id if its words are for its members alone.
+    `refused` says why nothing is shown, a sentence of `core/sentences.py`. Then all else is hidden, even whether there
+    is such a room. `channel` is the room's id, by which a thought that saw the messages is followed.
     """
 
     address: str
@@ -57,7 +56,7 @@ class LinkedMessages:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A place to write to, and its audience."""
+    """A room to write to, and its audience."""
 
     channel: str
     place: Place
@@ -66,10 +65,10 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What a channel has for people beside words.
+    """The features of a channel besides words.
 
-    Whether it opens `files` that they send, the slash `command`, whether it `nods`: shows a reaction at a message,
-    and whether it shows them what is said `unasked`, later.
+    `files`: it opens files that users send. `command` is the slash command. `nods`: it shows a reaction at a message.
+    `unasked`: it shows users what is said later, unasked.
     """
 
     files: bool = False
@@ -79,90 +78,90 @@ class Offers:
 
 
 class Channel(ABC):
-    """One way for users to reach the soul, and for its replies to reach them.
+    """The way for users to reach the soul, and for its replies to reach them.
 
-    The defaults are those of a channel whose messages others put into the inbox: it shows words alone, an answer once
-    it is whole, and nothing to one user alone.
+    The defaults fit a channel whose messages other code puts into the inbox: it shows words alone, whole replies, and
+    no ephemeral messages.
     """
 
     name: str
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """Pass on every arrival until cancelled; set `ready` once connected. Raises ConfigError for bad tokens."""
+        """Pass on every arrival until cancelled. Set `ready` once connected. Raises ConfigError for bad tokens."""
         ready.set()
         await asyncio.Event().wait()
 
     def healthy(self) -> bool:
-        """Whether it is connected and receives events; shown in the status and counted, never a reason to end."""
+        """Return true if the channel is connected and receives events. False ends nothing."""
         return True
 
     async def close(self) -> None:
-        """End every open request; those fail as requests fail whose answer is lost. A later call opens anew."""
+        """End every open request; those fail like requests whose answer is lost. A later call reconnects."""
         return
 
     @abstractmethod
     async def admit(self, perception: Perception) -> GateDecision:
-        """Whether the author may talk to the soul, by platform ids and settings only; an unknown user is refused.
+        """Decide whether the author may talk to the soul, by platform ids and settings only. Unknown users are refused.
 
-        Asked on every path before the soul thinks or speaks. Raises NotDelivered when the platform is unreachable.
+        Called on every path before the soul thinks or speaks. Raises NotDelivered when the platform is unreachable.
         """
 
     @abstractmethod
     async def readers(self, perception: Perception) -> Readers:
-        """Who reads a reply to a perception whose stored audience is `perception.audience`.
+        """Return the readers of a reply to a perception whose stored audience is `perception.audience`.
 
-        Never raises for the platform's failures: what can't be proven now counts as readers who aren't all members.
-        An answer wider than the stored audience was asked for anew.
+        Never raises for the platform's failures: readers whose membership can't be proven now don't count as members.
+        An answer wider than the stored audience was asked for again.
         """
 
     def trouble(self) -> str:
-        """What keeps it from working until an admin mends it, as a sentence without its end; empty for nothing."""
+        """Return what keeps the channel from working until an admin acts, as an unfinished sentence; else empty."""
         return ""
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[Callable[[str], None]]:
-        """Show that the soul is working on a reply; cleared on every exit.
+        """Show that the soul works on a reply. Cleared on every exit.
 
-        The callback changes what is shown: words to stand behind the soul's name, such as `is weighing it…`; none
-        say that no answer is going to stand.
+        The callback changes the status behind the soul's name, such as `is weighing it…`. An empty text means that
+        there will be no reply.
         """
         return nullcontext(lambda _: None)
 
     def speak(
         self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None, *, grows: bool | None = None
     ) -> Speech:
-        """Begin to show a reply to a perception as it is generated; it links to trusted hosts alone, None: to all.
+        """Begin to show a reply while it is generated. Links go to trusted hosts alone; None: to all.
 
-        `grows`: whether its words are shown before it is whole, None: as the settings say.
+        `grows`: show words before the reply is whole. None: as the settings say.
         """
         return UnseenSpeech()
 
     @abstractmethod
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """Cut a reply into messages that the conversation's channel takes whole, in order.
+        """Cut a reply into messages that the conversation's channel accepts, in order.
 
         Hostile markup is inert, and so are links to hosts that are not trusted.
         """
 
     def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
-        """A reply without those parts that read better as files, and those files; all of it where none can be sent.
+        """Return a reply without the parts that read better as files, and those files, if files can be sent.
 
-        `key` is the reply's own, `words` say what stands in their place.
+        `key` is the reply's own. `words` say what replaces those parts.
         """
         return reply, ()
 
     def reply_to(self, perception: Perception) -> str:
-        """The thread to answer a perception in; empty for the timeline."""
+        """Return the thread in which to answer a perception; empty for the timeline."""
         return ""
 
     async def find_room(self, contact: str) -> Room:
-        """Where a person or a channel, by its id, can be written to. Raises NotDelivered or ChannelRefused."""
+        """Return the room of a person or a channel, by id. Raises NotDelivered or ChannelRefused."""
         raise ChannelRefused(f"no person can be written to in {self.name}", code="no_room")
 
     async def shared_room(self, person: str, name: str) -> Room:
-        """The channel of a name or an id that a full member is in together with the soul.
+        """Return the channel, by name or id, that a full member shares with the soul.
 
-        Raises NotDelivered, and ChannelRefused: by its code the person is a `guest`, there is none of that name that
-        they are in (`not_there`), the soul is not in it (`not_in_channel`), it `is_archived`, or what a platform says.
+        Raises NotDelivered, and ChannelRefused with a code. `guest`: the person is one. `not_there`: the person is in
+        no such channel. `not_in_channel`: the soul isn't. `is_archived`, or a code of the platform.
         """
         raise ChannelRefused("there are no channels here", code="not_there")
 
@@ -170,14 +169,14 @@ class Channel(ABC):
     async def deliver(self, post: Post) -> str:
         """Make a post visible and return the platform's id for it.
 
-        Posting, or finishing a draft, is attempted once. Raises NotDelivered (surely not sent; AccessLost where an
-        admin has to act first), DeliveryUncertain (look it up first) or ChannelRefused (will never be accepted in any
-        form: a channel tries smaller and plainer forms itself). A refused draft or revision is then posted anew.
+        Posting, or finishing a draft, is attempted once. Raises NotDelivered (surely not sent; AccessLost: an admin has
+        to act), DeliveryUncertain (look it up first) or ChannelRefused (refused in any form: a channel tries smaller
+        and plainer forms itself). A refused draft or revision is then posted as a new message.
         """
 
     @abstractmethod
     async def find(self, post: Post) -> FoundPost | None:
-        """Look a post up by its key in the platform's history; None means surely absent.
+        """Look a post up by its key in the platform's history. None means surely absent.
 
         With `post.draft_lost`, an unfinished message of ours in that thread, newer than `newer_than_ts` and without a
         key, counts as its draft. Raises DeliveryUncertain when the history is unreadable, HistoryClosed when the
@@ -185,88 +184,88 @@ class Channel(ABC):
         """
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
-        """Show a text to one user alone, in a conversation's room or a thread of it; False if that surely failed."""
+        """Show an ephemeral message in a conversation's room or a thread. Return false if that surely failed."""
         return False
 
     def offers(self, conversation: ConversationKey) -> Offers:
-        """What the conversation's channel has for people beside words."""
+        """Return the features of the conversation's channel."""
         return Offers()
 
     def waits_for(self, command: str) -> bool:
-        """Whether a slash command, by its event, still can be answered where it was typed."""
+        """Return true if a slash command, by its event, can still be answered where it was typed."""
         return False
 
     async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
-        """Show an answer where the command was typed, to its user alone; False if that surely failed."""
+        """Show an answer to the user alone, where the command was typed. Return false if that surely failed."""
         return False
 
     async def show_in_channel(self, post: Post) -> None:
-        """Show a reply in a thread, the message that `post` revises, in its channel too. Raises ChannelError."""
+        """Show a reply of a thread, the message that `post` revises, in its channel too. Raises ChannelError."""
         raise ChannelRefused("there are no channels here", code="not_there")
 
     async def show_home(self, person: str, page: HomePage) -> None:
-        """Show a person their home page; nothing where the channel has none. Raises ChannelError."""
+        """Show a person their home page, if the channel has one. Raises ChannelError."""
         return
 
     async def managed_rooms(self, person: str) -> tuple[ManagedRoom, ...]:
-        """The channels in which the soul is and that a person may manage, by name. Raises ChannelError.
+        """Return the channels of the soul that a person may manage, by name. Raises ChannelError.
 
-        They are for showing: whoever sets something is asked about anew.
+        For display only: the right is checked again for every change.
         """
         return ()
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
-        """Give a thread of direct messages a title; nothing where the channel shows none. Raises ChannelError."""
+        """Give a thread of DMs a title, if the channel shows titles. Raises ChannelError."""
         return
 
     async def has_member(self, conversation: ConversationKey, account: str) -> bool:
-        """Whether an account, by its id, is in a conversation's room; true if it can't be told. Raises NotDelivered."""
+        """Return whether an account, by id, is in a conversation's room; true if unknown. Raises NotDelivered."""
         return True
 
     async def permalink(self, conversation: ConversationKey, ts: str) -> str:
-        """The address of a message of a conversation; empty where it has none, or it can't be asked for now."""
+        """Return the address of a message. Empty if it has none, or if it can't be asked for now."""
         return ""
 
     async def language_of(self, person: str) -> str:
-        """The tag of a user's language, such as `de-DE`; empty if it isn't known or can't be asked for now."""
+        """Return the tag of a user's language, such as `de-DE`. Empty if unknown, or if it can't be asked for now."""
         return ""
 
     async def names_of(self, ids: Collection[str]) -> Mapping[str, str]:
-        """The names of people and of channels that everybody may know of, by platform id, as far as they are known.
+        """Return the known names of people and of public channels, by platform id.
 
-        Never raises, and answers within two seconds.
+        Never raises, and returns within two seconds.
         """
         return {}
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
-        """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
+        """Return up to `limit` earlier messages of the perception's thread, oldest first. Empty outside threads."""
         return ()
 
     async def said_since(self, perception: Perception, ts: str) -> tuple[ThreadMessage, ...]:
-        """What people said in the perception's channel and its threads after a ts, oldest first, of much the newest.
+        """Return what people said in the perception's channel after a ts, oldest first; the newest of very many.
 
-        What the soul said is left out. Raises NotDelivered, ChannelRefused.
+        Threads are included, the soul's own messages are not. Raises NotDelivered, ChannelRefused.
         """
         return ()
 
     async def linked(self, perception: Perception, readers: Readers) -> tuple[LinkedMessages, ...]:
-        """What stands at the platform's addresses of messages in a perception, in order; none where it holds none.
+        """Return the messages at the platform's addresses in a perception, in order.
 
-        Shown is what its author may read and everybody who reads the answer, its `readers`, too. Never raises, and
-        answers within some seconds.
+        Shown is only what the author and all `readers` of the answer may read. Never raises, and returns within
+        seconds.
         """
         return ()
 
     async def described(self, conversation: ConversationKey, file: SharedFile) -> SharedFile:
-        """A file that a message of the conversation shows, as the platform describes it: some name its id alone.
+        """Return the platform's description of a file in a message of the conversation: some messages hold only its id.
 
-        Raises FileRefused, and NotDelivered where it may be had later.
+        Raises FileRefused, and NotDelivered where a later try may succeed.
         """
         return file
 
     async def fetch(self, conversation: ConversationKey, file: SharedFile) -> bytes:
-        """The bytes of a file that a message of the conversation shows, at most MOST_FILE_BYTES.
+        """Return the bytes of a file in a message of the conversation, at most MOST_FILE_BYTES.
 
-        Raises FileRefused, and NotDelivered where it may be had later.
+        Raises FileRefused, and NotDelivered where a later try may succeed.
         """
         raise FileRefused(Sentence("file_gone"))

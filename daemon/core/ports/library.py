@@ -1,4 +1,4 @@
-"""The admin's folders of documents and code, and the passages that are found in them."""
+"""The library of the admin's documents and its passages, posts of the outbox, and the tools of MCP servers."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -14,15 +14,14 @@ _SENTENCES: Final = re.compile(r"(?<=[.!?…])\s+|(?<=[。？！])\s*|\n+")  # n
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A found text, as data; `source` is where a user finds it (`docs/limits.md:12`, `docs/report.pdf, page 12`).
+    """A found text, as data. `source` is where a user finds it (`docs/limits.md:12`, `docs/report.pdf, page 12`).
 
-    `document` and `line`, from 1, say where in a document of the library it stands; empty for any other text.
-    `members_only`: only full members of the workspace may read it. `room` is the id of the private room that it
-    comes from, where it is read elsewhere: its members alone may read it. `own` are words of the soul itself, which
-    prove nothing. `fit` says how well it fits the query, comparable among all passages of one query. `id` is that of
-    the memory; `significance` goes from 1 to 10, 0 where nothing is known of it; `outdated`: something later holds now;
-    `when_ms` (UTC) is when it was said or came to be, 0 where that is unknown.
-    Two passages are equal without these.
+    `document` and `line`, from 1, are the place in a document of the library; empty for any other text.
+    `members_only`: only full members of the workspace may read it. `room` is the id of its private room, when read
+    elsewhere: only members of that room may read it. `own`: words of the soul itself, which prove nothing.
+    `fit` is its fit to the query, comparable among all passages of one query. `id` is the memory's.
+    `significance` goes from 1 to 10, 0 if unknown. `outdated`: something later holds now.
+    `when_ms` (UTC) is its time, 0 if unknown. Only `source` and `text` count for equality.
     """
 
     source: str
@@ -46,9 +45,9 @@ class Passage:
 
     @property
     def names_hosts(self) -> bool:
-        """Whether a reply may link to the hosts in it: in the admin's documents, and in what people said here.
+        """Return true if a reply may link to its hosts: for the admin's documents, and for public words of people.
 
-        What was noted of other texts, a file's for one, promises nothing.
+        Notes on other texts, such as a user's file, don't count.
         """
         said = self.id.startswith("TU_") and not self.own
         return bool(self.document) or (said and not self.members_only)
@@ -56,7 +55,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class IndexedPassage:
-    """A passage of a file: the `line` where it begins; in a document its number, and `place` says where ("page 12")."""
+    """A passage of a file. `line` is where it begins; in a document its number, and `place` names it ("page 12")."""
 
     line: int
     body: str
@@ -65,7 +64,7 @@ class IndexedPassage:
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """A file by its path as cited; `fault` says why it is not read, or not to its end, and what to do about it."""
+    """A file by its cited path. `fault` says why it is not read, or not to its end, and what to do about it."""
 
     path: str
     stamp: str
@@ -77,33 +76,33 @@ class PassageIndex(Protocol):
     """The stored passages of the library's files. Every method may raise StoreError."""
 
     async def stamps(self) -> Mapping[str, str]:
-        """The stamp of every file by its path."""
+        """Return the stamp of every file by its path."""
 
     async def put(self, files: Sequence[IndexedFile]) -> None:
-        """Store files in place of their earlier versions; one that is cut off has no stamp until it is put again."""
+        """Store files in place of earlier versions. An interrupted file has no stamp until the next put."""
 
     async def remove(self, paths: Collection[str]) -> None:
-        """Remove files; one that is cut off has no stamp."""
+        """Remove files. An interrupted removal leaves no stamp."""
 
     async def search(self, query: str, limit: int, *, folders: Collection[str] | None = None) -> tuple[Passage, ...]:
-        """The passages that fit best, best first; with `folders` those below these alone."""
+        """Return the best passages, best first. With `folders`, only those below them."""
 
     async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
-        """The passages of a document from the one that begins at a line on; empty when there is none."""
+        """Return the passages of a document from the one that begins at a line on. Empty if there is none."""
 
 
 class Library(Protocol):
-    """The admin's folders of documents and code, for full members of the workspace; a part may be open to all."""
+    """The admin's folders of documents and code, for full members of the workspace. A part may be open to all."""
 
     @property
     def folders(self) -> Mapping[str, int]:
-        """How many documents each folder holds, by its name; folders without any are left out."""
+        """Return the number of documents of each non-empty folder, by name."""
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
-        """The best passages, best first; empty when none fits. Raises StoreError."""
+        """Return the best passages, best first; empty when none fits. Raises StoreError."""
 
     async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
-        """The passages of a document from a line on, in its order; empty when it is gone or not to be read here.
+        """Return the passages of a document from a line on, in order. Empty if it is gone or may not be read here.
 
         Raises StoreError.
         """
@@ -119,21 +118,20 @@ class Nod:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One row of the outbox: one message that must be visible exactly once.
+    """A row of the outbox: one message that must be visible exactly once.
 
-    `key` is unique and is sent in the message's metadata. `body` is markdown, at most one message long. `reply_to` is
-    the ts of the thread to post in, empty for the timeline. `recipient` is the user whom it answers. `draft` is the
-    platform's id of a message that shows part of the text already and has to be finished instead of posted anew. A
-    message with this key is surely newer than `newer_than_ts`. `draft_lost` says that a draft may exist whose id was
-    lost. `last` marks the final part of a reply. `approval` is the id of the request whose buttons it carries.
-    `revises` is the platform's id of an earlier post whose text and buttons this one replaces; doing so twice changes
-    nothing more. `words` are those of its buttons. `file`: the body is sent as a file of this name, which no
-    other post has; where it can't be, what stands in it as markdown is posted. `closes`: the draft is kept as it
-    stands, and the body, which may be empty, comes below it. `dates` are times as they read in the body, with their
-    moments (ms, UTC): each reader may see them on their own clock. `answers` are those that the recipient may give to
-    the question by a button. `withdrawn`: what stands of it, or of the post that it revises, is deleted.
-    `note`: it says that an answer, or what was to be done, came to nothing. `nod`: it is that reaction and no message;
-    a draft is deleted.
+    `key` is unique and is sent in the message's metadata. `body` is markdown, at most one message long.
+    `reply_to` is the ts of the thread to post in, empty for the timeline. `recipient` is the user it answers.
+    `draft` is the platform's id of a message that shows a part of the text, to be finished.
+    A message with this key is surely newer than `newer_than_ts`. `draft_lost`: a draft may exist whose id was lost.
+    `last` marks the final part of a reply. `approval` is the id of the request whose buttons it carries.
+    `revises` is the platform's id of an earlier post whose text and buttons this one replaces; repeating that is safe.
+    `words` are those of its buttons. `file`: the body is sent as a file of this unique name, else posted as markdown.
+    `closes`: the draft stays as it is, and the body, which may be empty, comes below it.
+    `dates` are times as they read in the body, with their moments (ms, UTC), for display on each reader's own clock.
+    `answers` are the recipient's possible answers, by button. `withdrawn`: its draft or revised post is deleted.
+    `note`: it reports that an answer or an action failed. `nod`: it is that reaction and no message; a draft is
+    deleted.
     """
 
     key: str
@@ -160,14 +158,14 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class ReplyFile:
-    """A part of a reply that is sent as a file: its name, which no other post has, and the markdown that it was."""
+    """A part of a reply that is sent as a file: its unique name, and its markdown."""
 
     name: str
     body: str
 
 
 AttachedReply = tuple[str, tuple[ReplyFile, ...]]
-"""The words of a reply, and what is sent as files behind them."""
+"""The words of a reply, and the files sent after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +194,11 @@ class StoredReply:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool of an MCP server; `name` is unique (`server/tool`), `parameters` is a JSON schema.
+    """A tool of an MCP server. `name` is unique (`server/tool`), `parameters` is a JSON schema.
 
-    `writes` says that it may change or disclose something outside, so that a user has to approve each call; `destroys`
-    that it says so of itself. `approvers` may approve it, by platform id; without any, those of the settings may.
-    `fingerprint` stands for all that the tool says of itself; it changes with any of it.
+    `writes`: it may change or disclose something outside, and a user has to approve each call. `destroys`: it says so
+    itself. `approvers` may approve it, by platform id; if empty, those of the settings may. `fingerprint` covers the
+    whole description of the tool and changes with any of it.
     """
 
     name: str
@@ -217,23 +215,23 @@ class Toolbox(Protocol):
 
     @property
     def known(self) -> tuple[Tool, ...]:
-        """The tools that the connected servers listed last; asks no server."""
+        """Return the tools that the connected servers listed last. Asks no server."""
 
     async def tools(self) -> tuple[Tool, ...]:
-        """The tools that are available now; an unreachable server is left out and logged."""
+        """Return the tools that are available now. An unreachable server is left out and logged."""
 
     async def use(self, name: str, arguments: Mapping[str, object], fingerprint: str) -> Passage:
-        """Call a tool once, if it still has the fingerprint with which it was chosen or allowed.
+        """Call a tool once, if it still has the fingerprint with which it was chosen or approved.
 
-        Raises ToolFailed; `uncertain` when it may have taken effect nevertheless.
+        Raises ToolFailed; `uncertain` when the call may have taken effect nevertheless.
         """
 
 
 class ToolRecords(Protocol):
-    """What each tool said of itself when the admin came to trust it."""
+    """The descriptions of tools at the time when the admin began to trust them."""
 
     async def changed(self, server: str, offered: Sequence[Tool]) -> Collection[str]:
-        """Record what a server offers; gives the names of the tools that say something else than before.
+        """Record a server's offer. Return the names of the tools whose description changed.
 
         A tool seen for the first time counts as known. Raises StoreError.
         """

@@ -1,4 +1,4 @@
-"""Language models: a prompt, what comes back, and what it costs."""
+"""Ports of the clock, language models, files in messages, the gate, drafts and telemetry."""
 
 import asyncio
 import time
@@ -12,16 +12,16 @@ from daemon.core.spending import Payer
 
 
 class Clock(Protocol):
-    """Wall time, monotonic time and the only sleep."""
+    """The clock: wall time, monotonic time and the only sleep."""
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch, UTC."""
+        """Return milliseconds since the epoch, UTC."""
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start; never goes back."""
+        """Return seconds from an arbitrary start. Never goes back."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; zero or less lets other tasks run once."""
+        """Wait. Zero or less lets other tasks run once."""
 
 
 _STEP: Final = 5.0  # seconds between two looks at the time while something sleeps
@@ -29,22 +29,21 @@ _LATE: Final = 5.0  # seconds by which a busy process may be late for such a loo
 
 
 class SystemClock:
-    """Wall time for records, monotonic time for durations, and the daemon's only sleep.
+    """The system clock: wall time for records, monotonic time for durations, and the daemon's only sleep.
 
-    While the process itself was stopped (a machine that pauses or sleeps, SIGSTOP), no monotonic time passed: such a
-    pause ends no time limit, so that nobody is blamed for it (DESIGN 7, ruling 26).
+    While the process itself was stopped (a machine that pauses or sleeps, SIGSTOP), no monotonic time passes. Such a
+    pause ends no time limit (DESIGN 7, ruling 26).
     """
 
     def __init__(self) -> None:
-        self._asleep = 0  # how many sleep now; while any does, the time is looked at every few seconds
+        self._asleep = 0  # the number of sleeps; while there is one, the time is looked at every few seconds
         self._looked = self._stopped = 0.0
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch, UTC."""
         return time.time_ns() // 1_000_000
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start; never goes back, and rests while the process is stopped."""
+        """Return seconds from an arbitrary start. Never goes back, and rests while the process is stopped."""
         now = time.monotonic()
         if self._asleep and now - self._looked > _STEP + _LATE:
             self._stopped += now - self._looked - _STEP
@@ -52,7 +51,6 @@ class SystemClock:
         return now - self._stopped
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; zero or less lets other tasks run once."""
         until, left = self.monotonic() + seconds, max(0.0, seconds)
         self._asleep += 1
         try:
@@ -66,14 +64,14 @@ class SystemClock:
 
 
 class ModelRole(StrEnum):
-    """Seed 000's two roles: the model that speaks, and the model that thinks in private."""
+    """The two roles of models in seed 000: the one that speaks, and the one that thinks in private."""
 
     PERSONA = "persona"
     THINKING = "thinking"
 
 
 class Effort(StrEnum):
-    """How long a model should think before it answers; the vendors' own three words."""
+    """The thinking effort of a model, in the vendors' own three words."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -81,7 +79,7 @@ class Effort(StrEnum):
 
 
 class Speaker(StrEnum):
-    """The role of one message in a prompt, as chat models know it."""
+    """The role of a message in a prompt."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -89,9 +87,9 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SystemPart:
-    """A part of the system prompt; `stable` parts come first and don't change between turns.
+    """A part of the system prompt. `stable` parts come first and don't change between turns.
 
-    Behind each stable part an adapter sets a cache mark, where its provider takes marks.
+    An adapter sets a cache mark after each stable part, if its provider supports marks.
     """
 
     text: str
@@ -108,9 +106,9 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a prompt's chat; `cached`: the next prompt begins with all up to its end, so a mark belongs there.
+    """A turn of a prompt's chat. `cached`: the next prompt begins with all up to its end, for a cache mark.
 
-    `images` are shown with it. A model without eyes reads how many it can't see.
+    `images` are shown with it. A model that sees no pictures reads their number.
     """
 
     speaker: Speaker
@@ -120,28 +118,28 @@ class Message:
 
 
 REPLY_MARK: Final = "{reply}"
-"""Where the placeholder model's own words go in a `placeholder` in JSON."""
+"""The place of the placeholder model's own words in a `placeholder` in JSON."""
 
 PROMISED_HERE: Final = "You promised them here to come back to this"
-"""What a prompt says of what was promised by now, by which the rehearsal model knows it."""
+"""The marker of due promises in a prompt, by which the rehearsal model knows them."""
 
 THOUGHT_ALONE: Final = "this is a thought of your own"
-"""Stands in the prompt of a thought that nobody's words have woken."""
+"""The marker in the prompt of a thought that no message has caused."""
 
 JUST_THOUGHT: Final = "your thought a moment ago"
-"""Whose words those are that a soul thought before it looked something up, about the same message."""
+"""The name in a prompt for the soul's thought just before a look-up, about the same message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One model call, independent of any provider.
+    """A model call, independent of any provider.
 
-    `creativity` is a sampling temperature in 0..1 as seed 000 gives it, `effort` how long the model should think; None
-    is the provider's default, and a model that takes no such value isn't sent one. `json_schema` asks for structured
-    output. `max_output_tokens` bounds the answer, hidden thinking not counted. `placeholder` is what the placeholder
-    model answers, empty where it may choose its words; a prompt with a `json_schema` needs one. `model` is the id of
-    the model that is asked, empty for that of the role. `standby`: another model stands by, so that this one is given
-    up early. `needs_eyes`: a model that sees no pictures raises CannotSee instead of answering.
+    `creativity` is a sampling temperature in 0..1 as seed 000 gives it, `effort` the thinking effort. None is the
+    provider's default; a model without such a value isn't sent one. `json_schema` asks for structured output.
+    `max_output_tokens` limits the answer, hidden thinking not counted. `placeholder` is the placeholder model's answer,
+    empty for its own choice; a prompt with a `json_schema` needs one. `model` is the id of the model, empty for the
+    role's. `standby`: another model is ready, so this one gets less time. `needs_eyes`: a model that sees no pictures
+    raises CannotSee instead of answering.
     """
 
     role: ModelRole
@@ -160,9 +158,9 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The last item of a model's stream: token counts and why it stopped.
+    """The last item of a model's stream: token counts and the reason of the stop.
 
-    Tokens are the provider's counts; `tokens_in` includes `tokens_cached` (read from its cache) and `tokens_written`
+    The counts are the provider's. `tokens_in` includes `tokens_cached` (read from its cache) and `tokens_written`
     (written to it), `tokens_out` hidden thinking. `stop` is `end`, `length` or `refusal`.
     """
 
@@ -176,14 +174,14 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """US dollars for one call; `bound`: its price is not known, so this is the most that it can have cost."""
+    """The US dollars of a call. `bound`: its price is unknown, and this is the most that it can have cost."""
 
     usd: float
     bound: bool = False
 
 
 class LLM(Protocol):
-    """Language models; a prompt goes to the one that it names, or to that of its role."""
+    """The language models. A prompt goes to the model that it names, or to that of its role."""
 
     def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
         """Yield text as it arrives, then exactly one Completion.
@@ -192,34 +190,34 @@ class LLM(Protocol):
         """
 
     def model_for(self, role: ModelRole) -> str:
-        """The prefixed id of the model that answers for a role, e.g. `anthropic/claude-sonnet-5-5`."""
+        """Return the prefixed id of the model of a role, e.g. `anthropic/claude-sonnet-5-5`."""
 
     def step_models(self) -> Mapping[str, str]:
-        """The models that cognitive steps have of their own, by the name of the step; the role's stands by for each."""
+        """Return the models of cognitive steps, by step. The role's model is the fallback of each."""
 
     def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
-        """The models that may be asked for a role before an audience, by id, best first; never none.
+        """Return the ids of the models that may be asked for a role before an audience, best first. Never empty.
 
-        The first is the role's own, unless it is known to be down now; another one is only named if the audience's
-        words may go to its vendor. None is an audience of which nothing is known.
+        The first is the role's own, unless it is known to be down. Another model is listed only if the audience's words
+        may go to its vendor. None is an unknown audience.
         """
 
 
 MOST_FILES = 8
-"""Files of one message that are read."""
+"""Files of one message that are read, at most."""
 
 MOST_FILE_BYTES = 20_000_000
-"""Bytes of the largest file that is read."""
+"""Bytes of a file that is read, at most."""
 
 SHARED = "[shared a file: "
-"""How the line of a message begins that names one of its files; the name is not the words of who sent it."""
+"""The beginning of a message's line that names one of its files. The name is not the sender's words."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedFile:
-    """A file in a message, as the platform describes it; its bytes may turn out to be something else.
+    """A file in a message, as the platform describes it. Its bytes may turn out to be something else.
 
-    `name` is one clean line, `size` in bytes; `url` is where `Channel.fetch` finds it.
+    `name` is one clean line, `size` in bytes. `url` is for `Channel.fetch`.
     """
 
     id: str
@@ -230,8 +228,6 @@ class SharedFile:
 
 
 class FileKind(StrEnum):
-    """What was found in a file."""
-
     IMAGE = "image"
     AUDIO = "audio"
     DOCUMENT = "document"
@@ -239,9 +235,9 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """What was read of a file, as data.
+    """The content of a file, as data.
 
-    `text` are the words of a document or of a recording, empty for a picture; `left_out` says what of them is missing.
+    `text` are the words of a document or of a recording, empty for a picture. `left_out` says what is missing of them.
     A picture has the size in pixels, its main colour (`#rrggbb`), and `image`, a small copy without its hidden data.
     """
 
@@ -256,30 +252,29 @@ class ReadFile:
 
 
 ReadBytes = Callable[[str, bytes], Awaitable[ReadFile]]
-"""Reads a file that anybody may have made, within limits of time and memory, by its bytes rather than by its name.
+"""The function that reads an untrusted file within limits of time and memory, by its bytes rather than by its name.
 
 Raises FileRefused.
 """
 
 
 class Transcriber(Protocol):
-    """Turns recorded speech into words."""
+    """The transcription of recorded speech."""
 
     async def transcribe(self, name: str, data: bytes) -> str:
-        """The words of a recording. Raises ModelUnavailable or ModelRefused."""
+        """Return the words of a recording. Raises ModelUnavailable or ModelRefused."""
 
-    async def aclose(self) -> None:
-        """Close connections."""
+    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """Whether a user may talk to the soul here, under which name, and if not, why.
+    """The decision on whether a user may talk to the soul here, under which name, and if not, why.
 
-    `reason` is a short code for the inbox row; `say` a polite sentence of `core/sentences.py`, empty where no reply is
-    right. `outsider` says that the user isn't known to be a full member of the workspace, whether admitted or not.
-    `language` is the tag of the user's language, empty if unknown. `zone` is the IANA name of the user's time
-    zone, empty if the platform doesn't say. `bot` says that the author is a program.
+    `reason` is a short code for the inbox row. `say` is a polite sentence of `core/sentences.py`, empty for no reply.
+    `outsider`: the user isn't known to be a full member of the workspace, whether admitted or not. `language` is the
+    tag of the user's language, `zone` the IANA name of the user's time zone; each empty if unknown. `bot`: the author
+    is a program.
     """
 
     admitted: bool
@@ -293,8 +288,6 @@ class GateDecision:
 
 
 class TaskState(StrEnum):
-    """Progress of a task."""
-
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
     COMPLETE = "complete"
@@ -303,7 +296,7 @@ class TaskState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One step of a plan, shown to users during the work; showing the same `id` again replaces it.
+    """A step of a plan, shown to users during the work. Showing the same `id` again replaces it.
 
     Its texts may be read by every reader of the reply: never private thought.
     """
@@ -315,28 +308,28 @@ class Task:
 
 
 class Speech(Protocol):
-    """Shows a reply while it is generated: best effort only; the outbox delivers the reply."""
+    """A reply shown while it is generated: best effort only. The outbox delivers the reply."""
 
     @property
     def shown(self) -> str:
-        """What people surely see of the reply."""
+        """Return what users surely see of the reply."""
 
     async def say(self, text: str) -> None:
-        """Show more of the reply, as markdown. Never raises for the platform's failures; it stops showing instead."""
+        """Show more of the reply, as markdown. Never raises for the platform's failures: the display just stops."""
 
     async def show(self, task: Task) -> None:
         """Show a task as a card or a status line, as the platform allows. Never raises for the platform's failures."""
 
     async def settle(self) -> None:
-        """Stop appending and wait for open requests; the draft, if there is one, stays for `Channel.deliver`."""
+        """Stop appending and wait for open requests. A draft remains for `Channel.deliver`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftLog:
-    """Callbacks with which a Speech records its draft in the store.
+    """The callbacks with which a Speech records its draft in the store.
 
-    `opening` is awaited before the first visible byte; then either `opened` with the platform's id, or `refused` when
-    the draft surely does not exist. Neither is called when the platform's answer was lost.
+    `opening` is awaited before the first visible byte. Then follows either `opened` with the platform's id, or
+    `refused` when the draft surely does not exist. Neither is called when the platform's answer was lost.
     """
 
     opening: Callable[[], Awaitable[None]]
@@ -345,7 +338,7 @@ class DraftLog:
 
 
 class UnseenSpeech:
-    """A reply that is shown once it is whole."""
+    """A speech that shows nothing: the outbox shows the whole reply."""
 
     shown = ""
 
@@ -357,21 +350,21 @@ class UnseenSpeech:
 
 
 class Emit(Protocol):
-    """Turns events into log lines and counters. Never raises."""
+    """The function that turns events into log lines and counters. Never raises."""
 
     def __call__(self, event: str, /, **fields: object) -> None:
-        """Emit an event; `event` is a dotted name such as `cycle.committed`."""
+        """Emit an event. `event` is a dotted name such as `cycle.committed`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LLMCall:
-    """One model call, a row of `llm_calls`; `latency_ms` from request to end, `first_ms` to the first text.
+    """A model call, a row of `llm_calls`. `latency_ms` is from request to end, `first_ms` to the first text.
 
     `prompt` and `response` are for the log only, which decides how much of them is shown; they are never stored.
-    `kept_form` says whether a whole answer kept the elements it was asked for, `thought_aloud` whether it held
-    reasoning that only a later mark told from speech; None where the call does not show it. `cost_usd` is None where
-    nothing is known of what the call used; `cost_bound`: its price is not known, and this is the most it can have been.
-    `payer` is charged for it on `day`, a date; `reservation` is the id of what was reserved for it, empty for nothing.
+    `kept_form`: a whole answer kept the elements it was asked for. `thought_aloud`: it held reasoning that only a later
+    mark separated from speech. Both are None where the call does not show it. `cost_usd` is None where the usage is
+    unknown. `cost_bound`: the price is unknown, and this is the most it can be. `payer` is charged on `day`, a date.
+    `reservation` is the id of the reserved amount, empty for none.
     """
 
     trace_id: str

@@ -1,8 +1,4 @@
-"""Turns events into log lines at minimal, standard, verbose or debug; secrets are removed by value.
-
-Callers emit an event; this module and `disclosure` decide whether and how it is shown (seed 000, "Logging &
-Debugging"). One event is one line of `key=value` pairs in which every character is printable.
-"""
+"""Telemetry: events become log lines of `key=value` pairs without secrets (seed 000, "Logging & Debugging")."""
 
 import datetime as dt
 import logging
@@ -24,7 +20,7 @@ from daemon.core.telemetry.redaction import Detail, Disclosure, Redactor
 
 
 class Severity(IntEnum):
-    """Severities in syslog's numbers, which are also the journal's line prefixes."""
+    """The severities in syslog's numbers, which are also the journal's line prefixes."""
 
     ERROR = 3
     WARNING = 4
@@ -33,7 +29,7 @@ class Severity(IntEnum):
     DEBUG = 7
 
 
-# The least detail at which an event is logged: by the longest listed run of its leading words, else standard.
+# The least detail at which an event is logged, by the longest listed run of its leading words; else standard.
 _SHOWN_FROM = {
     "step.completed": Detail.MINIMAL,
     "step": Detail.VERBOSE,
@@ -61,14 +57,14 @@ _SEVERITY = {
         Severity.WARNING,
     ),
     **dict.fromkeys(("vectors.wait", "vectors.damaged", "vectors.unread"), Severity.WARNING),  # full text serves
-    "vectors.chroma_failed": Severity.WARNING,  # its folder is made anew
+    "vectors.chroma_failed": Severity.WARNING,  # its folder is rebuilt
     "outbox.access_lost": Severity.ERROR,  # nothing can be posted until an admin acts
-    "cycle.silent_unasked": Severity.INFO,  # who thinks by itself seldom has to say anything
+    "cycle.silent_unasked": Severity.INFO,  # an unasked thought rarely has anything to say
     # Only a courtesy failed: the reply itself is unharmed.
     **dict.fromkeys(("slack.cards_refused", "slack.status_failed", "slack.speech_silent"), Severity.INFO),
 }
 MOST_RECORDS = 60
-"""Records of one library that are logged within a minute."""
+"""Records of one library that are logged within a minute, at most."""
 _MINUTE = 60.0
 _MOST_NAMES = 500  # bounds memory where a name is made from data
 _LIBRARIES = (
@@ -78,10 +74,10 @@ _LIBRARIES = (
 
 
 class Telemetry:
-    """Writes events as log lines; implements `Emit` and replaces the standard library's logging.
+    """The writer of events as log lines. Implements `Emit` and replaces the standard library's logging.
 
     `stream` gets one line per event. `secrets` are removed wherever they appear. `journal_stream` is the variable
-    JOURNAL_STREAM: where it names `stream`, lines carry the journal's priority prefix instead of a time.
+    JOURNAL_STREAM: if it names `stream`, lines carry the journal's priority prefix instead of a time.
     """
 
     def __init__(
@@ -95,7 +91,7 @@ class Telemetry:
         self._name_of = lru_cache(_MOST_NAMES)(lambda event: _escape(self._disclosure.name(event)))
 
     def __call__(self, event: str, /, **fields: object) -> None:
-        """Log an event if the level asks for it. Never raises."""
+        """Log an event if the level includes it. Never raises."""
         with self._never_raising():
             name = self._name_of(event)
             severity = _severity(name, fields)
@@ -103,10 +99,10 @@ class Telemetry:
                 self._write(severity, name, self._disclosure.fields(fields))
 
     def install(self) -> Callable[[], None]:
-        """Log the standard library's records and uncaught exceptions as events too; the result undoes it.
+        """Log the standard library's records and uncaught exceptions as events too. Return a function that undoes it.
 
         Libraries log from WARNING on, at the level debug from INFO on, and never at DEBUG: there the Slack client
-        prints whole frames with users' words in them.
+        prints whole frames with users' words.
         """
         floor = logging.INFO if self._detail == Detail.DEBUG else logging.WARNING
         loggers = [logging.getLogger(), *(logging.getLogger(name) for name in _LIBRARIES)]
@@ -141,7 +137,7 @@ class Telemetry:
 
     @contextmanager
     def _never_raising(self) -> Iterator[None]:
-        """A field whose repr raises, or a closed stream, must not stop the caller."""
+        """Suppress errors: a field whose repr raises, or a closed stream, must not stop the caller."""
         try:
             yield
         except Exception:  # noqa: BLE001  # see above
@@ -163,7 +159,7 @@ class Telemetry:
         self._stream.flush()
 
     def _uncaught(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """Log the main thread's last exception; Ctrl-C is no fault and keeps its usual form."""
+        """Log the main thread's last exception. Ctrl-C is no fault and keeps its usual form."""
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
         else:
@@ -171,9 +167,9 @@ class Telemetry:
 
 
 class _LibraryHandler(logging.Handler):
-    """Passes records on; the floor holds even where a library lowers the level of its own logger.
+    """The handler that passes records on. Its floor holds even if a library lowers its logger's level.
 
-    At most MOST_RECORDS of a library within a minute, and then a count of the rest: a library repeats what others send.
+    At most MOST_RECORDS of a library within a minute, then a count of the rest: a library repeats what others send.
     """
 
     def __init__(self, telemetry: Telemetry, floor: int, clock: Clock) -> None:
@@ -197,7 +193,7 @@ class _LibraryHandler(logging.Handler):
 
 
 def _is_journal(stream: TextIO, journal_stream: str) -> bool:
-    """Whether systemd connected a stream to its journal; the variable is `device:inode`."""
+    """Return true if systemd connected a stream to its journal. The variable is `device:inode`."""
     try:
         status = os.fstat(stream.fileno())
     except (OSError, ValueError):
@@ -232,14 +228,14 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _escape(text: str) -> str:
-    """Printable characters only: no line breaks, no ANSI sequences, no bidirectional or invisible marks."""
+    """Return printable characters only: no line breaks, ANSI sequences, bidirectional or invisible marks."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def _quoted(text: str) -> str:
-    """A logfmt value: bare where that is unambiguous, else in double quotes with backslash escapes."""
+    """Return a logfmt value: bare if that is unambiguous, else in double quotes with backslash escapes."""
     if text.isprintable() and text and not set(text) & set(' "=\\'):
         return text
     return '"' + _escape(text.replace("\\", "\\\\").replace('"', '\\"')) + '"'

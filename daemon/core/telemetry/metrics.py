@@ -1,4 +1,4 @@
-"""Counts for Prometheus: events by name, model calls, HTTP requests, and rows in the queues."""
+"""Prometheus metrics: events by name, model calls, HTTP requests, and rows in the queues."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from daemon.core.ports.services import Emit
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""Content type of `Metrics.expose` (Prometheus: text exposition format)."""
+"""The content type of `Metrics.expose` (Prometheus: text exposition format)."""
 
 _MOST_NAMES: Final = 500  # bounds memory where a name is made from data
 _OTHER: Final = "other"
@@ -18,7 +18,7 @@ _CALL: Final = ("step", "role", "model")
 
 
 def fanout(*sinks: Emit) -> Emit:
-    """One sink that passes every event to all of these, in order."""
+    """Return a sink that passes every event to all of these, in order."""
 
     def emit(event: str, /, **fields: object) -> None:
         for sink in sinks:
@@ -28,11 +28,11 @@ def fanout(*sinks: Emit) -> Emit:
 
 
 class Metrics:
-    """Counters and gauges in a registry of their own; implements `daemon.core.ports.services.Emit`.
+    """The counters and gauges in a registry of their own. Implements `daemon.core.ports.services.Emit`.
 
     Model calls are read from the fields of `step.completed`: step, role, model, outcome, tokens_in, tokens_cached,
-    tokens_out, cost_usd, duration_ms; the daemon's own state from `heartbeat`: connected, active, loop_lag_s; thoughts
-    from `thought.kept`: occasion, degraded; and why a soul did not think by itself from `tick.skipped`: why.
+    tokens_out, cost_usd, duration_ms. The daemon's state is read from `heartbeat`: connected, active, loop_lag_s.
+    Thoughts are read from `thought.kept`: occasion, degraded; skipped ticks from `tick.skipped`: why.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Metrics:
         self._names: set[tuple[str, ...]] = set()
 
     def __call__(self, event: str, /, **fields: object) -> None:
-        """Count one event. Never raises."""
+        """Count an event. Never raises."""
         try:
             self._events.labels(*self._bounded("event", event)).inc()
             if event == "step.completed":
@@ -79,11 +79,11 @@ class Metrics:
             self._events.labels("metrics.lost").inc()
 
     def requested(self, route: str, method: str, status: int) -> None:
-        """Count one HTTP request; `route` is the path as the route table writes it."""
+        """Count an HTTP request. `route` is the path as the route table writes it."""
         self._requests.labels(*self._bounded("request", route, method), str(status)).inc()
 
     def expose(self, queues: Mapping[str, int]) -> bytes:
-        """Everything in Prometheus's text format, with the queues as they are now, and the number of `alarms`."""
+        """Return all metrics in Prometheus's text format, with the current queues and number of `alarms`."""
         self._alarms.set(queues.get(_ALARMS, 0))
         for queue, waiting in queues.items():
             if queue != _ALARMS:
@@ -108,7 +108,7 @@ class Metrics:
         self._lag.set(_amount(fields.get("loop_lag_s")))
 
     def _bounded(self, kind: str, *labels: str) -> tuple[str, ...]:
-        """The labels, or `other` for each of them once there are too many different ones."""
+        """Return the labels, or `other` for each of them once there are too many different ones."""
         known = (kind, *labels)
         if known not in self._names and len(self._names) >= _MOST_NAMES:
             return (_OTHER,) * len(labels)

@@ -1,4 +1,4 @@
-"""Removes secrets from text: known values, however they are split or encoded, then anything that looks like a key."""
+"""Redaction of secrets, the log's rules on what is shown, and the list of current failures."""
 
 import datetime as dt
 import re
@@ -20,7 +20,7 @@ REDACTED = "[redacted]"
 _SHORTEST_SECRET = 4  # anything shorter is a word, and removing it would make lines unreadable
 _KNOWN_PREFIX = 12  # this many first characters identify a truncated secret
 
-# What may stand between two characters of a secret that was wrapped, quoted or shown by repr().
+# What may come between two characters of a secret that was wrapped, quoted or shown by repr().
 _GAP = (
     r"(?:[\s\u200b-\u200f\u2060\ufeff]"
     r"|\\{1,8}(?:[nrtvf]|x[0-9a-f]{2}|u[0-9a-f]{4})"
@@ -29,8 +29,8 @@ _GAP = (
 )
 _REST_OF_IT = r"[^\s\"'<>&,;)}\]]*"
 
-# Each kind of key with what stands in all of its kind, in small letters: a text without that is not searched for it.
-# An address comes last, since its password may be a key of another kind.
+# Each kind of key with marks that all keys of its kind hold, in small letters: a text without a mark is skipped.
+# An address comes last: its password may be a key of another kind.
 _KINDS = tuple(
     (marks, re.compile(pattern, re.IGNORECASE))
     for marks, pattern in (
@@ -52,30 +52,29 @@ _KINDS = tuple(
 
 _MARKS = re.compile("|".join(re.escape(mark) for marks, _ in _KINDS for mark in marks))
 
-# A JSON Web Token has three parts. The first is taken also where it stands alone, and put back: a text of nothing but
-# such beginnings would be searched to its end from each of them.
+# A JSON Web Token has three parts. A first part alone is matched too, and put back: a text of many such beginnings
+# would otherwise be searched to its end from each of them.
 _TOKEN = re.compile(r"\beyJ[\w-]{8,}(\.eyJ[\w-]{8,}\.[\w-]{8,})?", re.IGNORECASE)
 
 
 class Redactor:
-    """Replaces secrets by `[redacted]`; a call never raises for any text and never shows part of a known secret."""
+    """The replacer of secrets by `[redacted]`. A call never raises and never shows part of a known secret."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._known = _pattern(frozenset(secret.strip() for secret in secrets))
 
     def __call__(self, text: str) -> str:
-        """The text without its secrets."""
         if self._known is not None:
             text = self._known.sub(REDACTED, text)
         return remove_keys(text)
 
 
 def remove_keys(text: str) -> str:
-    """A text without anything that looks like a key."""
+    """Return a text without anything that looks like a key."""
     small = text.lower()
     if "eyj" in small:
         text = _TOKEN.sub(lambda found: REDACTED if found[1] else found[0], text)
-    if _MARKS.search(small):  # as in almost none
+    if _MARKS.search(small):  # rarely so
         for marks, pattern in _KINDS:
             if any(mark in small for mark in marks):
                 text = pattern.sub(REDACTED, text)
@@ -91,7 +90,7 @@ def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
 
 
 def _shape(secret: str) -> str:
-    """A pattern for a secret that may be broken by white space, escaped, or percent-encoded up to a few times.
+    """Return a pattern for a secret that may be broken by white space, escaped, or percent-encoded a few times.
 
     A blank of the secret itself is such a break too: two patterns for one blank would try every way to share a run of
     blanks between them.
@@ -106,7 +105,7 @@ def _either(char: str) -> str:
 
 
 class Detail(IntEnum):
-    """Log levels (seed 000, "Logging & Debugging")."""
+    """The log levels (seed 000, "Logging & Debugging")."""
 
     MINIMAL = 0
     STANDARD = 1
@@ -114,9 +113,9 @@ class Detail(IntEnum):
     DEBUG = 3
 
 
-# What seed 000 adds at standard: provider, cost, duration.
+# The figures that seed 000 adds at standard: provider, cost, duration.
 _FIGURES = frozenset({"provider", "model", "tokens", "cost", "usd", "ms", "seconds", "duration", "latency"})
-# What it adds at verbose, and how many characters of it.
+# The excerpts that seed 000 adds at verbose, and their length in characters.
 _EXCERPTS = {"prompt": 200, "response": 500, "reply": 500}
 # Shown at debug only: words of users and models, and what the soul thinks and remembers.
 _OF_USERS = {"person", "email", "display", "said", "words", "text", "utterance", "title", "topic", "question", "query"}
@@ -148,14 +147,14 @@ _DIALOGUE = re.compile(
 
 
 class Disclosure:
-    """Decides by name and kind what is shown of a field; every text it returns is free of secrets."""
+    """The rules on what is shown of a field, by name and kind. Every returned text is free of secrets."""
 
     def __init__(self, detail: Detail, redact: Redactor) -> None:
         self._detail = detail
         self._redact = redact
 
     def fields(self, fields: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-        """The fields to show, their text not yet escaped. Raises what a field's own `__str__` raises."""
+        """Yield the fields to show, not yet escaped. Raises what a field's own `__str__` raises."""
         thinking = _plain(fields.get("role", "")) == "thinking"
         for name, value in fields.items():
             words = name.lower().split("_")
@@ -166,18 +165,17 @@ class Disclosure:
                 yield name, text
 
     def error(self, error: BaseException) -> str:
-        """An exception; below debug, other libraries' are shown by type and place only, since they may quote users."""
+        """Return an exception as text; below debug other libraries' by type and place only: they may quote users."""
         if self._detail == Detail.DEBUG:
             return self._redact("".join(traceback.format_exception(error)).strip())
         return self._redact(_chain(error))
 
     def library_text(self, text: str) -> str:
-        """A library's log text; below debug its first line, since the rest is often the repr of user data."""
+        """Return a library's log text. Below debug its first line: the rest is often the repr of user data."""
         text = self._redact(text)
         return text if self._detail == Detail.DEBUG else _cut("".join(text.splitlines()[:1]), _LONGEST_FIELD)
 
     def name(self, text: str) -> str:
-        """The name of an event or a logger."""
         return _cut(self._redact(text), _LONGEST_FIELD)
 
     def _shown(self, words: list[str], value: object, thinking: bool) -> str | None:
@@ -203,7 +201,7 @@ class Disclosure:
 
 
 def _plain(value: object) -> str:
-    """A value as text: scalars and types with their own `__str__`; of any other only its type."""
+    """Return a scalar, or a value with its own `__str__`, as text; of any other only the type."""
     if isinstance(value, Enum):
         return str(value.value)
     if value is None or isinstance(value, str | int | float | PurePath | UUID | dt.date | dt.timedelta):
@@ -214,7 +212,7 @@ def _plain(value: object) -> str:
 
 
 def _chain(error: BaseException) -> str:
-    """An exception and its causes, newest first, on one line."""
+    """Return an exception and its causes, newest first, on one line."""
     links: list[str] = []
     link: BaseException | None = error
     while link is not None and len(links) < _LONGEST_CHAIN:
@@ -224,7 +222,7 @@ def _chain(error: BaseException) -> str:
 
 
 def _one_error(error: BaseException) -> str:
-    """One exception: ours and the system's with their reason, a group with its members, any other by type and place."""
+    """Return an exception: ours and the system's with the reason, a group with members, others by type and place."""
     kind = type(error).__name__
     if isinstance(error, DaemonError):
         return f"{kind}: {_cut(str(error), _LONGEST_FIELD)}"
@@ -237,7 +235,7 @@ def _one_error(error: BaseException) -> str:
 
 
 def _spoken(response: str) -> str:
-    """The public part of a model's answer: a tagged answer's dialogue, a plain answer, nothing of a structured one."""
+    """Return the public part of an answer: the dialogue of a tagged one, a plain one, nothing of a structured one."""
     if response.lstrip().startswith(("{", "[", "```")):
         return ""
     return "".join(_DIALOGUE.findall(response)) if "<" in response else response
@@ -251,12 +249,12 @@ _LATELY: Final = 3600.0  # seconds for which a failure is shown
 _MOST: Final = 20
 _FAILING: Final = {"outbox.access_lost": "posting", "backup.failed": "backup"}
 _ENDED: Final = {"outbox.sent": "posting", "backup.made": "backup"}
-_AGAIN_AND_AGAIN: Final = 3  # failures within that time of what goes on by itself after one
+_AGAIN_AND_AGAIN: Final = 3  # failures within that time for an alarm, of work that goes on by itself after one
 
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """When it was seen last, how often, why, and of which alarm it is a sign."""
+    """The last time, the count, the reason and the alarm of a failure."""
 
     last: float
     times: int
@@ -265,25 +263,24 @@ class _Trouble:
 
 
 class Troubles:
-    """Reads events; implements `daemon.core.ports.services.Emit`. Never raises."""
+    """The current failures, read from events. Implements `daemon.core.ports.services.Emit`. Never raises."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._seen: dict[str, _Trouble] = {}  # by what fails
 
     def __call__(self, event: str, /, **fields: object) -> None:
-        """Note an event that tells of trouble, or of its end."""
         if (what := _ended_by(event, fields)) is not None:
             self._seen.pop(what, None)
         elif (sign := _sign(event, fields)) is not None:
             self._note(*sign)
 
     def now(self) -> Mapping[str, str]:
-        """What failed within the last hour, by what fails: how often, and the last reason."""
+        """Return the failures of the last hour with their count and last reason, by what fails."""
         return {name: f"{one.times} times, last: {one.why}" for name, one in self._lately().items()}
 
     def alarms(self) -> tuple[str, ...]:
-        """The names of the alarms (`daemon.core.tempo`) of which these are signs."""
+        """Return the names of the alarms (`daemon.core.tempo`) that the failures raise."""
         found = [one.alarm for one in self._lately().values() if _is_alarming(one)]
         return tuple(dict.fromkeys(found))
 
@@ -305,7 +302,7 @@ def _is_alarming(trouble: _Trouble) -> bool:
 
 
 def _sign(event: str, fields: Mapping[str, object]) -> tuple[str, str, str] | None:
-    """What fails, why, and of which alarm it is a sign; None for an event that tells of no trouble."""
+    """Return what fails, why, and the alarm for it. None for an event that reports no failure."""
     reason, model = str(fields.get("reason", "")), str(fields.get("model", ""))
     match event:
         case "loop.failed":
@@ -326,7 +323,7 @@ def _sign(event: str, fields: Mapping[str, object]) -> tuple[str, str, str] | No
 
 
 def _ended_by(event: str, fields: Mapping[str, object]) -> str | None:
-    """What works again after an event."""
+    """Return what works again after an event."""
     ended = _ENDED.get(event)
     answered = event == "llm.circuit_closed" or (event == "step.completed" and fields.get("outcome") == "ok")
     return str(fields.get("model", "")) if answered else ended

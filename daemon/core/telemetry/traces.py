@@ -1,8 +1,4 @@
-"""Traces for other programs, as OpenTelemetry: each cycle a span, and each of its model calls one below it.
-
-They hold names, numbers and ids, no word that anybody wrote. Attributes follow OpenTelemetry's conventions for
-generative AI where these have a name.
-"""
+"""OpenTelemetry traces for other programs: a span for each cycle and each model call, without users' words."""
 
 import hashlib
 import logging
@@ -21,9 +17,9 @@ from daemon.core.lru import Lru
 
 _CYCLES: Final = ("cycle.committed", "cycle.failed")
 _CALL: Final = "step.completed"
-_MOST_OPEN: Final = 1_000  # cycles whose beginning is kept
+_MOST_OPEN: Final = 1_000  # cycles whose beginning is kept, at most
 _NS: Final = 1_000_000  # in a millisecond
-_CLOSING: Final = 3.0  # seconds; alone, the exporter gives a collector that hangs ten for each bunch, and thirty in all
+_CLOSING: Final = 3.0  # seconds; the exporter alone waits ten for each batch of a hanging collector, thirty in all
 _ATTRIBUTES: Final[Mapping[str, str]] = {
     "provider": "gen_ai.provider.name",
     "model": "gen_ai.request.model",
@@ -40,11 +36,11 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     "parts": "soul.parts",
     "kind": "error.type",
 }
-"""What of an event goes out, and under which name."""
+"""The exported fields of an event, and their attribute names."""
 
 
 class Traces:
-    """Makes spans of events; implements `Emit`. Spans are sent in bunches by a thread of the exporter's own."""
+    """The sink that makes spans of events; implements `Emit`. A thread of the exporter sends the spans in batches."""
 
     def __init__(self, exporter: SpanExporter, now_ns: Callable[[], int], version: str) -> None:
         self._now_ns, self._exporter = now_ns, exporter
@@ -56,7 +52,7 @@ class Traces:
         self._begun = Lru[str, int](_MOST_OPEN)
 
     def __call__(self, event: str, /, **fields: object) -> None:
-        """Make a span of an event that ends one. Never raises: what no span can be made of is lost."""
+        """Make a span of an event that ends one. Never raises: an event that makes no valid span is lost."""
         trace = fields.get("trace")
         if not isinstance(trace, str) or not trace:
             return
@@ -67,7 +63,7 @@ class Traces:
                 self._cycle(trace, event, fields)
 
     def close(self) -> None:
-        """Send what is left; what the collector doesn't take within three seconds is lost."""
+        """Send the remaining spans. Those that the collector doesn't take within three seconds are lost."""
         sending = threading.Thread(target=self._send_the_rest, name="traces", daemon=True)
         sending.start()
         sending.join(_CLOSING)
@@ -104,7 +100,7 @@ class Traces:
 
 
 class _Ids(IdGenerator):
-    """The ids of a cycle's span are made of its own trace id, so that spans that end before it can name it."""
+    """The generator that derives a cycle's span id from its trace id: spans that end earlier can then name it."""
 
     def __init__(self) -> None:
         self._random = RandomIdGenerator()
@@ -119,10 +115,10 @@ class _Ids(IdGenerator):
 
 
 def open_traces(url: str, headers: str, now_ns: Callable[[], int], version: str) -> Traces:
-    """Traces that go to an address; `headers` are `name=value` with commas."""
+    """Return traces that go to an address. `headers` are `name=value` with commas."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-    # A collector that is away would be a traceback a minute; the spans are lost, and nothing else.
+    # A collector that is away would cause a traceback a minute; only the spans are lost.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     pairs = (one.partition("=") for one in headers.split(",") if "=" in one)
     return Traces(
