@@ -118,11 +118,6 @@ class Level(IntEnum):
     PROPOSED = 1
     CHECKED = 2
 
-    @classmethod
-    def stored(cls, level: int) -> "Level":
-        """The level of a row; 3, which earlier versions had, did the same as 2."""
-        return cls(min(level, cls.CHECKED))
-
 
 STARTS: Final[Mapping[Function, Level]] = MappingProxyType(
     {
