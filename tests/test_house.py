@@ -49,8 +49,8 @@ ATTACKS = (  # entries of docs/ATTACKS.md: losses, promises, slow queries, known
 )
 WITHOUT_PEOPLE = """
     alarms awakenings consolidation_items consolidation_slots deliveries distrusted_indexes duties ended_intentions
-    erased_words heard_words index_sizes introductions loose_bytes marked_messages mirror_queue mirrors model_habits
-    narrowings passport_unfinished prediction_sums presence record_ids session_events session_siblings session_titles
+    erased_words index_sizes introductions loose_bytes marked_messages model_habits narrowings
+    passport_unfinished prediction_sums presence record_ids session_events session_siblings session_titles
     tick_counts tools turn_places unread_places vector_queue watermarks
 """  # they hold numbers, ids of messages, rooms and records, and what the house keeps of itself
 

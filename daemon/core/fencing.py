@@ -117,11 +117,6 @@ class Level(IntEnum):
     PROPOSED = 1
     CHECKED = 2
 
-    @classmethod
-    def stored(cls, level: int) -> "Level":
-        """Return the level of a row. Level 3 of earlier versions did the same as 2."""
-        return cls(min(level, cls.CHECKED))
-
 
 STARTS: Final[Mapping[Function, Level]] = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-"""Keeps other programs of the same account out of this process: its memory and its environment hold keys."""
+"""Protection of this process's memory and environment, which hold keys, from other programs of its account."""
 
 import ctypes
 import sys
@@ -7,9 +7,9 @@ _PR_SET_DUMPABLE = 4
 
 
 def close_process() -> bool:
-    """Make `/proc` of this process and its memory the superuser's (prctl(2), PR_SET_DUMPABLE); says whether it worked.
+    """Hide `/proc` and the memory of this process from all users but root (prctl(2), PR_SET_DUMPABLE).
 
-    Programs that it starts can be looked into as usual. Only Linux knows this.
+    Return true if that worked; only Linux can. Programs started by this process are not hidden.
     """
     if sys.platform != "linux":
         return False

@@ -57,9 +57,9 @@ def test_what_is_no_run_is_refused_and_a_night_that_failed_and_what_is_left_alon
     poke(
         noted_twice,
         "INSERT INTO consolidation_items (part, object, faults, parked, reason) "
-        "SELECT 'lets_sink', id, 3, 1, 'ValueError' FROM facts LIMIT 1",
+        "SELECT 'distils', id, 3, 1, 'ValueError' FROM facts LIMIT 1",
     )
-    assert "is left alone by lets_sink" in call("memory", "runs").stdout
+    assert "is left alone by distils" in call("memory", "runs").stdout
     poke(
         noted_twice,
         "INSERT INTO consolidations (id, soul, workspace, slot_ms, audience, state, error, began_ms)"

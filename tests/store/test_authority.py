@@ -13,7 +13,7 @@ from daemon.memory.admin.initiative_admin import LONGEST_WHY, AuthorityChanges
 from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.mind.allowing import Proposal
 from daemon.memory.queues.approvals import Approvals
-from daemon.memory.stream.authority import JUDGED, MOST_REFUSED, level_changes, levels_in_words
+from daemon.memory.stream.authority import JUDGED, MOST_REFUSED, levels_in_words
 from daemon.memory.stream.keeping import NewThought
 from daemon.memory.stream.reading import list_thoughts
 from daemon.memory.thought_parts import ThoughtPart
@@ -332,12 +332,3 @@ async def test_a_level_is_set_with_a_reason_that_stays_on_record(soul: Thinker) 
             await changes.set(DM.soul, Function.GOALS, Level.KEPT, why)
     assert len(await soul.database.rows("SELECT seq FROM mind_authority_history")) == 1
     assert {one.level for one in await levels_in_words(soul.database, "another") if one.function == "goals"} == {2}
-
-
-async def test_a_stored_level_3_of_earlier_versions_is_read_as_2(soul: Thinker) -> None:
-    await on_level(soul, Function.GOALS, 2)
-    for table in ("mind_authority", "mind_authority_history"):
-        await soul.database.run(f"UPDATE {table} SET level = 3")
-    found = {one.function: one for one in await levels_in_words(soul.database, DM.soul)}
-    assert found["goals"].level == Level.CHECKED
-    assert [one.level for one in await level_changes(soul.database, DM.soul, "", 9)] == [Level.CHECKED]

@@ -1,7 +1,6 @@
 """Forgetting a whole person survives a kill at each step, and leaves nothing in the bytes of the files (P45)."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -72,21 +71,12 @@ async def test_files_of_messages_never_answered_go_and_those_of_others_stay(fill
     assert look(path, "SELECT name FROM shared_files") == [("cloth.pdf",)]
 
 
-async def test_where_a_person_said_they_are_goes_and_their_id_with_it(filled: Database, path: Path) -> None:
-    where = json.dumps({ADA: "mobile_ssh", BEN: "desk"})
-    await filled.run("UPDATE conversations SET locations = :where", where=where)
-    await forget_ada(filled, path)
-    assert look(path, "SELECT locations FROM conversations") == [(f'{{"{BEN}":"desk"}}',)]
-    assert residues(path.parent, ADA) == []
-
-
 _UNREADABLE = (
     f"""
     INSERT INTO approvals
       (id, conversation, soul, workspace, turn, tool, arguments, asked, audience, state, expires_ms, created_ms)
     SELECT 'a1', id, soul, workspace, 1, 't', '{{}}', '["{ADA}"', audience, 'used', 1, 1 FROM conversations
     """,
-    f"""UPDATE conversations SET locations = '{{"{ADA}": "{CANARY}"'""",
     f"""
     INSERT INTO intentions (id, soul, workspace, conversation, slot, content, params, behalf, audience, place,
       process, due_ms, created_ms, state)

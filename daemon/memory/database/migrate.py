@@ -11,7 +11,7 @@ from daemon.core.ports.services import SystemClock
 from daemon.memory.database import copies, sqlite
 from daemon.memory.database.sqlite import sqlite3
 
-SCHEMA = 15  # the newest step in migrations/versions
+SCHEMA = 16  # the newest step in migrations/versions
 _EXAMPLE: Final = Path(daemon.__file__).parent.parent / "memory.db.example"
 
 

@@ -300,7 +300,7 @@ _DELETED: Final = (
             ("behalf", ("goals", "intentions")),
             ("who", ("invitations",)),
             ("person", ("pairings", "wrong_codes", "user_models")),
-            ("person", ("user_model_history", "missed_messages", "person_zones", "room_ways")),
+            ("person", ("user_model_history", "person_zones", "room_ways")),
             ("person", ("room_members", "room_lists", "remembering", "shown_facts", "mind_documents", "initiatives")),
         )
         for table in tables
@@ -336,15 +336,6 @@ _DELETED: Final = (
 # Rows that stay without their words, so messages aren't taken in or sent twice. Files of messages that became
 # no turn go, while the rows of these messages still name their author.
 _BLANKED: Final = (
-    (
-        "locations",
-        """
-        UPDATE conversations SET locations = CASE WHEN json_valid(locations) THEN
-          (SELECT json_group_object(key, value) FROM json_each(locations) WHERE key <> :person) ELSE '{}' END
-        WHERE workspace = :workspace AND :spared = :spared AND :said = :said AND :now = :now
-          AND instr(locations, :person) > 0
-        """,
-    ),
     (
         "shared_files",
         f"""

@@ -102,6 +102,7 @@ async def cancel_answered(transaction: Transaction, conversation: ConversationKe
         UPDATE intentions SET state = 'cancelled', reason = 'answered', settled_ms = :now
         WHERE conversation = :conversation AND state = 'waiting' AND cue = 'silence' AND EXISTS
           (SELECT 1 FROM inbox w WHERE w.conversation = intentions.conversation AND w.modality = 'words'
+             AND w.ts > intentions.covers_to -- so it finds the index
              AND w.author <> intentions.behalf AND CAST(w.ts AS REAL) > CAST(intentions.covers_to AS REAL))
         """,
         conversation=str(conversation),

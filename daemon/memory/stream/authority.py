@@ -56,9 +56,7 @@ async def authority_of(transaction: Transaction, soul: str) -> Authority:
     """Return the levels of a soul's functions."""
     rows = await transaction.rows("SELECT function, level FROM mind_authority WHERE soul = :soul", soul=soul)
     known = set(Function)  # a later version may have stored other functions
-    return Authority(
-        {Function(row["function"]): Level.stored(row["level"]) for row in rows if row["function"] in known}
-    )
+    return Authority({Function(row["function"]): Level(row["level"]) for row in rows if row["function"] in known})
 
 
 async def count_parts(
@@ -131,7 +129,7 @@ async def level_changes(database: Database, soul: str, function: str, most: int)
 
 
 def _change(row: sqlite3.Row) -> LevelChange:
-    before, level = Level.stored(row["level_before"]), Level.stored(row["level"])
+    before, level = Level(row["level_before"]), Level(row["level"])
     return LevelChange(row["at_ms"], row["function"], before, level, row["decided_by"], row["why"])
 
 
