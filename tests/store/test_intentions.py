@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.core.perception import ConversationKey
+from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.timetable import FARTHEST_MS, MINUTE_MS
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues import intention_rows
@@ -21,7 +21,7 @@ from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.records import Worker
 from tests import template
 from tests.fakes import FakeClock
-from tests.given import DM, LEASE, SOUL, TEAM, new_message
+from tests.given import CHANNEL, DM, LEASE, SOUL, TEAM, new_message, thread
 from tests.store.parts import Stores, intend, later, look, poke
 
 WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
@@ -260,15 +260,16 @@ async def test_a_silence_is_believed_only_once_all_was_heard(
 
 
 async def test_later_words_of_another_person_cancel_what_waits_for_an_answer(stores: Stores, clock: FakeClock) -> None:
+    room, readers = thread("100.0"), Audience(AudienceKind.CHANNEL, CHANNEL)
     asked = replace(later(clock), cue="silence", covers_to="100.0")
-    await intend(stores.database, clock, asked)
+    await intend(stores.database, clock, asked, key=room)
     state = "SELECT state, reason FROM intentions"
     for ts, author in (("101.0", "U1"), ("99.0", "U2")):
-        await stores.inbox.accept(new_message(ts, "hello", author=author))
+        await stores.inbox.accept(new_message(ts, "hello", author=author, conversation=room, audience=readers))
         assert look(stores.path, state) == [("waiting", "")]
-    await stores.inbox.accept(new_message("102.0", "hello", author="U2"))
+    await stores.inbox.accept(new_message("102.0", "hello", author="U2", conversation=room, audience=readers))
     assert look(stores.path, state) == [("cancelled", "answered")]
-    await intend(stores.database, clock, asked)
+    await intend(stores.database, clock, asked, key=room)
     assert look(stores.path, state) == [("cancelled", "answered")] * 2, "it came while the reply was made"
-    await intend(stores.database, clock, replace(asked, covers_to="102.0"))
+    await intend(stores.database, clock, replace(asked, covers_to="102.0"), key=room)
     assert look(stores.path, f"{state} WHERE state = 'waiting'") == [("waiting", "")]

@@ -52,8 +52,8 @@ class Known:
 class Plan:
     """The entries to store, in this order, and the rest.
 
-    `names` are the ids here of turns with another id in the passport. `resumed` are stored already, but an interrupted
-    import left out some links. `kept` has both by id. `known` are existing ids that are linked with them.
+    `names` are the ids here of turns with another id in the passport. `resumed` are stored already, but lack
+    links since an import was interrupted. `kept` has both by id. `known` are existing ids that are linked with them.
     """
 
     listing: Listing
