@@ -199,6 +199,7 @@ ABOUT_OWN_MEMORY: Final[Mapping[str, str]] = MappingProxyType(
         "own_preference": "What you like",
         "own_answering": "How you like to be answered",
         "own_other": "More about you",
+        "own_aside": "What I noted besides",
         "own_beliefs": "What I believe for now, which fades",
         "own_noted": "an old note without your words",
         "own_in_words": "in your own words",
