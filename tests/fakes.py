@@ -13,7 +13,7 @@ from daemon.core.ports.arrivals import Acceptance, Arrival, Feedback, NewMessage
 from daemon.core.ports.channel import Channel, Room
 from daemon.core.ports.library import FoundPost, Post
 from daemon.core.ports.services import DraftLog, GateDecision, Speech, Task
-from daemon.core.room_ways import RoomWay
+from daemon.core.room_ways import ChannelSettings
 from daemon.core.text import Trusted
 from tests.fake_catch_up import FakeCatchUpLog
 
@@ -246,13 +246,13 @@ class FakePersonRooms:
 
 
 class FakeRoomWays:
-    """`RoomWays` in memory: nothing is set, and channels that ended are noted."""
+    """`ChannelSettingsStore` in memory: nothing is set, and channels that ended are noted."""
 
     def __init__(self) -> None:
         self.ended: list[str] = []
 
-    async def of(self, workspace: str, channel: str) -> RoomWay:
-        return RoomWay()
+    async def of(self, workspace: str, channel: str) -> ChannelSettings:
+        return ChannelSettings()
 
     async def channels(self, workspace: str) -> tuple[tuple[str, bool], ...]:
         return ()

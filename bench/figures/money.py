@@ -15,7 +15,7 @@ from daemon.core.spending import Caps, Charge
 from daemon.memory.database import open_database
 from daemon.memory.records import Worker
 from daemon.memory.spending.reservations import Reservations
-from daemon.runtime.till import Terms, Till
+from daemon.runtime.till import SpendingBudget, Terms
 
 _MODEL: Final = "anthropic/claude-sonnet-5-5"
 _PRICE: Final = 0.001
@@ -44,7 +44,7 @@ async def _paid(path: Path, calls: Sequence[int]) -> list[float]:
     async with open_database(path, clock) as database:
         worker = Worker("bench", "minoan", "T0", 30_000)
         terms = Terms(lambda _: Cost(_PRICE), lambda _: Cost(_PRICE), lambda: Caps(1e6, 1e6, 1e6))
-        till = Till(Reservations(database, clock, worker), terms, clock, lambda *_, **__: None)
+        till = SpendingBudget(Reservations(database, clock, worker), terms, clock, lambda *_, **__: None)
 
         async def talk(number: int, size: int) -> None:
             charge = Charge(f"trace{number}", f"U{number}", f"C{number % 10}")

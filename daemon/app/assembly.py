@@ -23,7 +23,7 @@ from daemon.core.ports.library import Toolbox
 from daemon.core.ports.services import LLM, Clock, Emit
 from daemon.core.sensing import ADMIN, HouseSense
 from daemon.core.spending import Caps, TickBudget
-from daemon.core.telemetry.redaction import Troubles
+from daemon.core.telemetry.redaction import RecentErrors
 from daemon.core.tempo import REFLECTING
 from daemon.llm.prices import cost_of, most_of, most_tokens_of
 from daemon.memory.database.log_size import keep_log_small
@@ -43,7 +43,7 @@ from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.dispatcher import Dispatcher
 from daemon.runtime.file_sensing import admit
 from daemon.runtime.people.own_memory import own_memory
-from daemon.runtime.till import Terms, Till
+from daemon.runtime.till import SpendingBudget, Terms
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.contexts import SharedContexts
@@ -76,9 +76,9 @@ def tick_budget_of(settings: Settings, soul: Soul) -> TickBudget | None:
     )
 
 
-def build_till(settings: Settings, store: Store, soul: Callable[[], Soul], clock: Clock, emit: Emit) -> Till:
+def build_till(settings: Settings, store: Store, soul: Callable[[], Soul], clock: Clock, emit: Emit) -> SpendingBudget:
     terms = Terms(cost_of, most_of, lambda: caps_of(settings, soul()), settings.cap_zone, most_tokens_of)
-    return Till(store.reservations, terms, clock, emit)
+    return SpendingBudget(store.reservations, terms, clock, emit)
 
 
 _FIRST_GO_S = 0.02  # for the daemon that stored it: a user of HTTP reads the growing reply there
@@ -103,7 +103,7 @@ async def assemble(
     souls: Souls,
     llm_of: Callable[[str], LLM],
     http: Channel | None = None,
-    troubles: Troubles | None = None,
+    troubles: RecentErrors | None = None,
     account: str = "",
     url: Callable[[], str] = str,
 ) -> AsyncIterator[Daemon]:
@@ -140,7 +140,7 @@ async def assemble(
             works.add(home, own, services)
         await store.presence.release_dead_claims(settings.in_doubt)
         hosting, health = Hosting(store.presence, souls, account, url), Health(clock)
-        work, told = Dispatcher(works.lanes, clock, emit), troubles or Troubles(clock)
+        work, told = Dispatcher(works.lanes, clock, emit), troubles or RecentErrors(clock)
         chores = _chores(settings, store, library, clock, emit, news=news, meanings=meanings, eyes=eyes)
         chores |= works.chores | {f"what {name} does": one.run for name, one in at_work.items()}
         wakes = [work.look_again, *(one.look_again for one in works.schedulers)]
@@ -191,7 +191,7 @@ async def _look_again(
     for wake in wakes:
         wake()
     await interrupts.look(lambda one: store.conversations.has_new_messages(ConversationKey.parse(one)))
-    await hosting.heed()
+    await hosting.handle()
 
 
 @dataclass(frozen=True, slots=True)

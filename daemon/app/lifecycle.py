@@ -22,7 +22,7 @@ from daemon.core.http import is_loopback
 from daemon.core.last_line import LastLine
 from daemon.core.ports.services import Clock, Emit, SystemClock
 from daemon.core.systemd import ServiceManager, Watchdog
-from daemon.core.telemetry.redaction import Troubles
+from daemon.core.telemetry.redaction import RecentErrors
 from daemon.llm.router import load_for_messages
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.memory.database.backup import BackupSchedule
@@ -54,14 +54,14 @@ class Hosting:
         """Write the heartbeat. Raises StoreError."""
         await self._presence.beat(state, {**more, **self._detail()})
 
-    async def heed(self) -> None:
+    async def handle(self) -> None:
         """Accept messages for the souls of other living daemons too, in their channels. Raises StoreError."""
         elsewhere: dict[str, str] = {}
         for other in await self._presence.others():
             if self._account and other.account == self._account:
                 for soul, channels in other.souls.items():
                     elsewhere |= {channel: min(soul, elsewhere.get(channel, soul)) for channel in channels}
-        self._souls.heed(elsewhere)
+        self._souls.handle(elsewhere)
 
     async def has_neighbours(self) -> bool:
         """Return true if another daemon runs on this memory.db. Raises StoreError."""
@@ -99,7 +99,7 @@ class Daemon:
     store: Store
     dispatcher: Dispatcher
     health: Health
-    troubles: Troubles
+    troubles: RecentErrors
     contexts: SharedContexts
     hosting: Hosting
     surfacing: Surfacing
@@ -206,7 +206,7 @@ class Daemon:
                 connected = await self._beat()
                 if await self.store.presence.release_dead_claims(self.settings.in_doubt):
                     self.dispatcher.look_again()
-                await self.hosting.heed()
+                await self.hosting.handle()
             finally:
                 self.health.store_answered()  # after an error, too: a full disk is no reason for a restart
             self.emit("heartbeat", connected=connected, active=self.dispatcher.active, loop_lag_s=round(lag, 3))

@@ -19,7 +19,7 @@ from daemon.core.ports.vectors import Embedder, VectorIndex
 from daemon.core.systemd import ServiceEnvironment
 from daemon.core.telemetry import Telemetry
 from daemon.core.telemetry.metrics import Metrics, fanout
-from daemon.core.telemetry.redaction import Troubles
+from daemon.core.telemetry.redaction import RecentErrors
 from daemon.llm.answers import ECHO, find_model
 from daemon.llm.embedder import build_embedder
 from daemon.llm.router import choose_models
@@ -96,7 +96,7 @@ class Sinks:
 
     emit: Emit
     metrics: Metrics
-    troubles: Troubles
+    troubles: RecentErrors
 
 
 @asynccontextmanager
@@ -116,7 +116,7 @@ async def sinks_of(settings: Settings) -> AsyncIterator[Sinks]:
     """Open all sinks of a running daemon. Pending traces are sent at the end."""
     async with AsyncExitStack() as stack:
         telemetry = await stack.enter_async_context(telemetry_of(settings))
-        metrics, troubles = Metrics(), Troubles(SystemClock())
+        metrics, troubles = Metrics(), RecentErrors(SystemClock())
         sinks: list[Emit] = [telemetry, metrics, troubles]
         if settings.otlp_url:
             from daemon.core.telemetry.traces import open_traces  # OpenTelemetry is heavy, and rarely used

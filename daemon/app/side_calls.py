@@ -47,7 +47,7 @@ from daemon.runtime.dispatcher import AnyLane, lanes_of_soul, ring
 from daemon.runtime.jobs import JobRunner, Titler, VisitSweep
 from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.slots import Slots
-from daemon.runtime.till import Terms, Till
+from daemon.runtime.till import SpendingBudget, Terms
 
 if TYPE_CHECKING:
     from daemon.core.ports.vectors import Vector
@@ -83,7 +83,7 @@ def endpoint_of(step: str, url: str, model: str, *, by_text: bool) -> SideEndpoi
 class SideCalls:
     """The payment of calls in the main soul's name, under its cap alone. `price` returns the cost of texts."""
 
-    def __init__(self, till: Till, clock: Clock, price: Callable[[str, Sequence[str]], Cost]) -> None:
+    def __init__(self, till: SpendingBudget, clock: Clock, price: Callable[[str, Sequence[str]], Cost]) -> None:
         self._till = till
         self._clock = clock
         self._price = price
@@ -156,10 +156,12 @@ def paid_speech(settings: Settings, database: Database, clock: Clock, emit: Emit
     return lambda text, call: calls.paid(to, (text,), call)
 
 
-def _till(settings: Settings, database: Database, clock: Clock, emit: Emit, *, most: Callable[[Prompt], Cost]) -> Till:
+def _till(
+    settings: Settings, database: Database, clock: Clock, emit: Emit, *, most: Callable[[Prompt], Cost]
+) -> SpendingBudget:
     worker = Worker(database.processes.own, settings.name, "", int(settings.lease * 1000))
     terms = Terms(cost_of, most, lambda: Caps(settings.max_usd_a_day), settings.cap_zone)
-    return Till(Reservations(database, clock, worker), terms, clock, emit)
+    return SpendingBudget(Reservations(database, clock, worker), terms, clock, emit)
 
 
 def _by_tokens(model: str, texts: Sequence[str]) -> Cost:

@@ -14,7 +14,7 @@ JOINS: Final = ("", "mention")
 
 
 @dataclass(frozen=True, slots=True)
-class RoomWay:
+class ChannelSettings:
     """The settings of a channel, made by `person`. Empty fields mean the defaults.
 
     `instructions` are words of people, data like all others. `soul` answers in threads that begin from then on.
@@ -43,10 +43,10 @@ class ManagedRoom:
     name: str
 
 
-class RoomWays(Protocol):
+class ChannelSettingsStore(Protocol):
     """The settings of channels in memory.db, equal for all daemons on it."""
 
-    async def of(self, workspace: str, channel: str) -> RoomWay:
+    async def of(self, workspace: str, channel: str) -> ChannelSettings:
         """Return the settings of a channel. Raises StoreError."""
 
     async def channels(self, workspace: str) -> tuple[tuple[str, bool], ...]:

@@ -10,9 +10,9 @@ from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.notes import NEVER_QUIET_THERE, QuietThere
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import Source
-from daemon.core.ports.library import Nod, Post
+from daemon.core.ports.library import Post, ReactionReply
 from daemon.core.questions import BoundThread
-from daemon.core.room_ways import RoomWay
+from daemon.core.room_ways import ChannelSettings
 from daemon.core.sessions import key_of
 from daemon.core.step import PLAINLY_STATED, EpistemicMode, Heard, Stated
 from daemon.memory.database.sqlite import sqlite3
@@ -194,7 +194,7 @@ class Claim:
     forgotten: int = 0
     narrowed: int = 0
     bound: BoundThread | None = None
-    way: RoomWay = RoomWay()  # noqa: RUF009 - a frozen value
+    way: ChannelSettings = ChannelSettings()  # noqa: RUF009 - a frozen value
 
     def key(self, part: int) -> str:
         """Return the outbox key of a part of this cycle's reply. A repeated cycle uses equal keys."""
@@ -352,7 +352,7 @@ class Delivery:
                 answers=tuple(json.loads(row["answers"] or "[]")),
                 withdrawn=bool(row["withdrawn"]),
                 note=bool(row["note"]),
-                nod=Nod(row["nod"], row["nod_to"]) if row["nod"] else None,
+                nod=ReactionReply(row["nod"], row["nod_to"]) if row["nod"] else None,
             ),
             fence=row["fence"],
             doubtful=doubtful,

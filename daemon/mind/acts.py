@@ -224,7 +224,7 @@ _NOTHING_DONE = (
 )
 
 
-async def heed_reminders(context: ProcessContext) -> str:
+async def handle_reminders(context: ProcessContext) -> str:
     """Set or drop reminders as the newest messages ask, and return the result for the prompt.
 
     It runs before the reply, which then promises nothing that was not done.

@@ -256,7 +256,7 @@ _INVITED_HERE: Final = """\
 a few sentences; leave it empty unless they would want to know it now.)"""
 
 
-def owed_by_now(perception: Perception, at_hand: AtHand) -> tuple[OpenPromise, ...]:
+def due_promises(perception: Perception, at_hand: AtHand) -> tuple[OpenPromise, ...]:
     """Return all promises due now, also those whose goals the readers may not know any more."""
     ids = _ids(perception, PROMISED)
     return tuple(one for one in at_hand.owed if one.id in ids)
@@ -289,7 +289,7 @@ def with_early(memory: WorkingMemory, early: tuple[Goal, ...]) -> WorkingMemory:
     return with_promises(memory, early, _EARLY)
 
 
-def said_for_it(words: Words, owed: Iterable[OpenPromise], thought_of: Iterable[Goal] = ()) -> str:
+def fallback_text(words: Words, owed: Iterable[OpenPromise], thought_of: Iterable[Goal] = ()) -> str:
     """Return the daemon's sentences about promises of which the soul says nothing, or an empty string.
 
     Goals that the soul could not think of get another sentence.

@@ -16,7 +16,7 @@ from daemon.memory.records import ProcessState
 from daemon.mind.extended_steps import with_soul_creativity
 from daemon.mind.motor import Silence
 from daemon.mind.offering import offer
-from daemon.mind.process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition, Wish
+from daemon.mind.process import MOST_HOPS, Intent, MentalProcess, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.reading_tools import reading_tools_of, with_results
 from daemon.mind.recall import DEGRADED
 from daemon.mind.reply_rules import ReplyRules
@@ -211,7 +211,9 @@ async def _split(
     return await say(context, await manner.choose(context), unseen=unseen)
 
 
-async def _follow(context: ProcessContext, setting: Setting, manner: Manner, wish: Wish) -> WorkingMemory | Transition:
+async def _follow(
+    context: ProcessContext, setting: Setting, manner: Manner, wish: Intent
+) -> WorkingMemory | Transition:
     if wish.carry_out is None:
         return follow(context, wish)
     context.followed.append(wish)

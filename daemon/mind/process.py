@@ -170,7 +170,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Intent:
     """A wish that a person's words may express, apart from a reply. The list is open, see `daemon.processes.wishes`.
 
     The model writes `word` where `meaning`, a clause about the person, is true. The triggers and hints of the soul's
@@ -229,7 +229,7 @@ class CurrentCycle:
     cite: Callable[[str], None]
     readers: Readers
     emit: Emit
-    wishes: tuple[Wish, ...] = ()
+    wishes: tuple[Intent, ...] = ()
     paused: bool = False
     shared_keys: tuple[str, ...] = ()
     require_shareable: Callable[[str, Change], Awaitable[None]] = _nothing_refused
@@ -268,7 +268,7 @@ class ProcessContext:
     capabilities: Capabilities
     cycle: CurrentCycle
     state: ProcessState = field(default_factory=ProcessState)
-    followed: list[Wish] = field(default_factory=list)
+    followed: list[Intent] = field(default_factory=list)
     note: Callable[[str, str, str, str], None] = lambda _act, _target, _decided_by, _reason: None
     own_state: SoulState | None = None
 

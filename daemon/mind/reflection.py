@@ -15,9 +15,9 @@ from daemon.mind.motor import (
     Motor,
     Silence,
     due_early,
-    owed_by_now,
+    due_promises,
+    fallback_text,
     promised_by_now,
-    said_for_it,
     with_early,
     with_invitation,
     with_promises,
@@ -44,7 +44,7 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
     """
     context.motor.keep_silence(Silence.UNSEEN)
     context = replace(context, memory=with_occasion(context.memory, context.perception))
-    owed = owed_by_now(context.perception, context.cycle.at_hand)
+    owed = due_promises(context.perception, context.cycle.at_hand)
     promised = promised_by_now(context.perception, context.cycle.at_hand)
     early = due_early(context.perception, context.cycle.at_hand)
     why_not = "" if promised or early else _why_silent(context)
@@ -83,8 +83,8 @@ async def reflect(context: ProcessContext, stance: str) -> WorkingMemory:
 def _say_what_is_owed(motor: Motor, owed: Sequence[OpenPromise], shown: Sequence[Goal]) -> None:
     """Have the daemon speak of all that is owed if the soul is silent, else of what the soul was not shown."""
     if owed and not motor.reply:
-        motor.settle(said_for_it(motor.words, owed, shown))
-    elif unshown := said_for_it(motor.words, (one for one in owed if all(one.id != goal.id for goal in shown))):
+        motor.settle(fallback_text(motor.words, owed, shown))
+    elif unshown := fallback_text(motor.words, (one for one in owed if all(one.id != goal.id for goal in shown))):
         motor.show_below(unshown)
 
 

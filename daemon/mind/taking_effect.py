@@ -309,7 +309,7 @@ def own_words(words: str) -> Remembered | None:
     return Remembered(content, significance=7, quote=found.quote, claim=not _OF_ONESELF.search(content))
 
 
-async def heed_remembering(context: ProcessContext) -> str:
+async def handle_remembering(context: ProcessContext) -> str:
     """Note what the newest messages ask to be remembered, and return the result for the prompt."""
     if context.cycle.paused:
         return _NOTHING.format(why="remembering is paused until they say *resume remembering*")

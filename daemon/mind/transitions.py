@@ -7,7 +7,7 @@ from types import MappingProxyType
 from daemon.core.errors import ModelError
 from daemon.core.perception import Modality
 from daemon.mind.extended_steps import with_soul_creativity
-from daemon.mind.process import SPOKEN, ProcessContext, Transition, Wish
+from daemon.mind.process import SPOKEN, Intent, ProcessContext, Transition
 from daemon.mind.recall.visit import Visit
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import NOTHING
@@ -145,7 +145,7 @@ class Lead:
             self._refused[word] = refused
         return not refused
 
-    def settle(self, calls_for: str | None, *, leads: bool, strays: int = 0) -> Wish | None:
+    def settle(self, calls_for: str | None, *, leads: bool, strays: int = 0) -> Intent | None:
         """Return the wish that an answer leads to, by the word that it begins with.
 
         A refused wish is written to the path. A word without a meaning, or `strays` further down, are logged.
@@ -169,12 +169,12 @@ class Lead:
         return ""
 
 
-def offered(context: ProcessContext) -> tuple[Wish, ...]:
+def offered(context: ProcessContext) -> tuple[Intent, ...]:
     """Return the wishes that may be followed at any moment with this soul, these settings and these sessions."""
     lasting = replace(situation_of(context), visit=Visit())
     places = [place for place in sorted(SPOKEN) if place == "engaged" or not why_refused("engaged", place, lasting)]
 
-    def may_be_followed(wish: Wish) -> bool:
+    def may_be_followed(wish: Intent) -> bool:
         return any(
             place in wish.origins and (not wish.to or not why_refused(place, wish.to, lasting)) for place in places
         )
@@ -182,7 +182,7 @@ def offered(context: ProcessContext) -> tuple[Wish, ...]:
     return tuple(wish for wish in context.cycle.wishes if wish.has_ground(context) and may_be_followed(wish))
 
 
-def why_not_followed(context: ProcessContext, wish: Wish) -> str:
+def why_not_followed(context: ProcessContext, wish: Intent) -> str:
     """Return why a wish may not be followed now, or an empty string if it may."""
     origin = context.state.process
     modality = context.perception.modality
@@ -197,14 +197,14 @@ def why_not_followed(context: ProcessContext, wish: Wish) -> str:
     return why_refused(origin, wish.to, situation_of(context)) if wish.to else ""
 
 
-def follow(context: ProcessContext, wish: Wish) -> Transition:
+def follow(context: ProcessContext, wish: Intent) -> Transition:
     """Follow a wish: record it, and return the transition to its process."""
     context.followed.append(wish)
     context.motor.annotate(calls_for=wish.word)
     return Transition(context.memory, wish.to, wish.reason, execute_now=True, decided_by="model")
 
 
-def meaning_of(wish: Wish, soul: Soul) -> str:
+def meaning_of(wish: Intent, soul: Soul) -> str:
     """Return the meaning of a wish for the model, with the triggers and hints of the soul's mode."""
     mode = soul.mode(wish.mode) if wish.mode else None
     return "\n".join(filter(None, (f"{wish.meaning}.", *(_of_mode(mode) if mode else ()))))
@@ -230,5 +230,5 @@ async def confirmed(context: ProcessContext, statement: str) -> bool:
     return true
 
 
-def _target(context: ProcessContext, wish: Wish) -> str:
+def _target(context: ProcessContext, wish: Intent) -> str:
     return wish.to or context.state.process

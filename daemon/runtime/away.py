@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from daemon.core.perception import Place
-from daemon.core.ports.library import Nod
+from daemon.core.ports.library import ReactionReply
 from daemon.core.sentences import Words
 from daemon.memory.queues.cycle_effect import AwayNote
 from daemon.memory.records import Speaks, Turn, TurnKind
@@ -64,10 +64,10 @@ def silence_of(cycle: Cycle, soul: Soul) -> Silence:
     return Silence.NOD if nod_of(cycle, soul) is not None else Silence.REFUSED
 
 
-def nod_of(cycle: Cycle, soul: Soul) -> Nod | None:
+def nod_of(cycle: Cycle, soul: Soul) -> ReactionReply | None:
     """Return the reaction that answers the newest message meant for the soul, None where none can be shown."""
     asked = [one.perception for one in cycle.messages if one.addressed and one.perception.has_message]
     if not asked or not soul.presence.nod or Speaks.of(asked[-1].author) is not Speaks.PERSON:
         return None
     shown = cycle.channel.offers(asked[-1].conversation).nods
-    return Nod(soul.presence.nod, asked[-1].ts) if shown else None
+    return ReactionReply(soul.presence.nod, asked[-1].ts) if shown else None

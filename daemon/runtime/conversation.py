@@ -38,8 +38,8 @@ from daemon.runtime.effects import LATER, apology_for, cap_words, effect_of_word
 from daemon.runtime.passing_on import pass_on
 from daemon.runtime.people.reminders import pause_refused
 from daemon.runtime.promises import words_for_promises
-from daemon.runtime.scheduler import WordsCame, shown_thinking, unless_words_come, waits_for_readers, waits_for_the_day
-from daemon.runtime.sensing import let_go_unheard, tell_others
+from daemon.runtime.scheduler import WordsCame, cancel_on_message, shown_thinking, waits_for_readers, waits_for_the_day
+from daemon.runtime.sensing import dismiss_unreadable_note, tell_others
 from daemon.runtime.slots import Slots, end_stopped, is_stopped, watch_for_stop
 from daemon.runtime.triage import Triaged
 
@@ -137,7 +137,7 @@ class ConversationHandler:
             cycle.outsider_spoke = claim.outsider_spoke or triaged.outsider_spoke
             if cycle.messages:
                 await cycle.find_readers()
-                await let_go_unheard(cycle)
+                await dismiss_unreadable_note(cycle)
         return triaged
 
     async def park(self, claim: Claim, error: Exception) -> None:
@@ -218,7 +218,7 @@ class ConversationHandler:
                 alongside(self._keep_lease(cycle), watch_for_stop(cycle)),
                 shown_thinking(cycle) as cycle.show_status,
             ):
-                delivery = await unless_words_come(cycle, run_cycle(cycle))
+                delivery = await cancel_on_message(cycle, run_cycle(cycle))
         except (ModelUnavailable, TimeoutError):
             if left > self._deadlines.cycle / 2:  # with less time it is the queue that was too slow
                 self._slots.struggled()

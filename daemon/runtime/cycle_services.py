@@ -34,11 +34,11 @@ from daemon.memory.shared.pairings import PairingStore
 from daemon.memory.shared.store import ContextStore
 from daemon.memory.stream.reading import Stream
 from daemon.mind.cognition import Mind
-from daemon.mind.process import Capabilities, MentalProcess, Wish
+from daemon.mind.process import Capabilities, Intent, MentalProcess
 from daemon.mind.thought_input import Labels
 from daemon.processes.wishes import WISHES
 from daemon.runtime.file_sensing import FileSensing
-from daemon.runtime.till import Till
+from daemon.runtime.till import SpendingBudget
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.events import SoulAtWork, SoulNotes
@@ -111,7 +111,7 @@ class CycleServices:
     emit: Emit
     soul: Callable[[], Soul]
     processes: Mapping[str, MentalProcess]
-    till: Till
+    till: SpendingBudget
     conversations: Conversations
     commits: Commits
     turns: Turns
@@ -148,7 +148,7 @@ class CycleServices:
     asking: SessionQuestions
     notes: SoulNotes
     events: SourceEvents
-    wishes: tuple[Wish, ...] = WISHES
+    wishes: tuple[Intent, ...] = WISHES
     tells_of_memory: bool = True
     labels: Labels = field(default_factory=Labels)
     names: PromptNames = field(init=False)

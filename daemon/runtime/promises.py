@@ -9,7 +9,7 @@ from daemon.memory.queues.initiatives import SpokeUnasked
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesKept, PromisesTold
 from daemon.memory.records import Speaks, Turn, TurnKind
-from daemon.mind.motor import Motor, due_early, in_short, owed_by_now, said_for_it
+from daemon.mind.motor import Motor, due_early, due_promises, fallback_text, in_short
 from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul
 
@@ -45,7 +45,7 @@ def acts_of_promises(cycle: Cycle, motor: Motor, parts: tuple[str, ...]) -> tupl
 def promises_kept(cycle: Cycle, parts: tuple[str, ...]) -> tuple[MemoryAct, ...]:
     if not parts or not cycle.is_tick:
         return ()
-    due = owed_by_now(cycle.newest, cycle.at_hand)
+    due = due_promises(cycle.newest, cycle.at_hand)
     kept = due or due_early(cycle.newest, cycle.at_hand)
     spoke = SpokeUnasked(cycle.claim.key(0), tuple(one.id for one in cycle.messages), promised=bool(kept))
     return (PromisesKept(tuple(one.id for one in kept), early=not due), spoke) if kept else (spoke,)
@@ -59,7 +59,7 @@ async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:
     if not cycle.is_tick or PROMISED not in cycle.newest.params:
         return "", ()
     cycle.at_hand = await cycle.services.minds.at_hand(cycle.claim.conversation, cycle.readers)
-    say, soul = said_for_it(cycle.words, owed_by_now(cycle.newest, cycle.at_hand)), cycle.soul
+    say, soul = fallback_text(cycle.words, due_promises(cycle.newest, cycle.at_hand)), cycle.soul
     said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, kind=TurnKind.APOLOGY)
     return say, (said,) if say else ()
 

@@ -14,7 +14,7 @@ from daemon.core.ports.library import Passage
 from daemon.core.sentences import Sentence
 from daemon.core.sessions import CodeSession
 from daemon.core.working_memory import WorkingMemory
-from daemon.memory.expectations.settling import came_with
+from daemon.memory.expectations.settling import events_of
 from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, JournalEntry, WorkflowState
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
@@ -225,7 +225,7 @@ async def _known(
         people, own = group.create_task(_people(cycle)), group.create_task(_own_state(cycle, soul, thoughts))
         visits = group.create_task(_visits_before(cycle))
         held = await cycle.services.minds.at_hand(here, cycle.readers, speaking)
-    cycle.at_hand = at_hand = replace(held, expected=held.expected.after(here, came_with(cycle.perceptions)))
+    cycle.at_hand = at_hand = replace(held, expected=held.expected.after(here, events_of(cycle.perceptions)))
     who, own_state = people.result(), own.result()
     return RecalledFacts(cycle.readers, who, own_state, thread, aside, *visits.result(), thoughts, at_hand)
 

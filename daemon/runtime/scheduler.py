@@ -358,7 +358,7 @@ def shown_thinking(cycle: Cycle) -> AbstractAsyncContextManager[Callable[[str], 
     return nullcontext(lambda _: None) if cycle.is_tick else cycle.channel.thinking(cycle.newest)
 
 
-async def unless_words_come(cycle: Cycle, running: Coroutine[object, object, Delivery | None]) -> Delivery | None:
+async def cancel_on_message(cycle: Cycle, running: Coroutine[object, object, Delivery | None]) -> Delivery | None:
     """Return the result of a cycle. Raises WordsCame if it was unasked and a person writes during it."""
     if not cycle.is_tick:
         return await running

@@ -218,7 +218,7 @@ async def why_not_there(cycle: Cycle, soul: str) -> str:
     return "" if any(there) else say("handoff_not_in", name=called)
 
 
-async def let_go_unheard(cycle: Cycle) -> None:
+async def dismiss_unreadable_note(cycle: Cycle) -> None:
     """Dismiss a note that may not be used before the present readers. Raises StoreError."""
     if cycle.messages and (why := await cycle.services.notes.why_not_heard(cycle.newest, cycle.readers)):
         cycle.dismissed = {**cycle.dismissed, cycle.newest.id: Dismissal(why)}

@@ -42,7 +42,7 @@ class Terms:
     tokens: Callable[[Prompt], int] = lambda _: 0
 
 
-class Till:
+class SpendingBudget:
     """The payments of one soul in one workspace. `terms` are read for each call.
 
     No lock is held during a call. A call that fits under a cap only after others are settled waits for them for a

@@ -58,9 +58,9 @@ class WatchedThreads:
 
     async def look(self) -> int:
         """Inform the threads about changes of their sessions. Return the number of them. Raises StoreError."""
-        return sum([await self._heed(one) for one in await self._bindings.of_soul(self._soul)])
+        return sum([await self._handle(one) for one in await self._bindings.of_soul(self._soul)])
 
-    async def _heed(self, thread: WatchedThread) -> bool:
+    async def _handle(self, thread: WatchedThread) -> bool:
         bound, session, now = thread.bound, thread.session, self._clock.now_ms()
         if session is None or thread.key_ended or _is_lost(thread, session):
             return await self._bindings.end(bound, "bound_lost")

@@ -23,7 +23,7 @@ from daemon.core.config import Settings
 from daemon.core.ports.services import LLM, Prompt
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
-from daemon.core.telemetry.redaction import Troubles
+from daemon.core.telemetry.redaction import RecentErrors
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
@@ -84,7 +84,7 @@ class SlackDaemon:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)
             identity = await channel.identify()
-            troubles, http = Troubles(self._clock), self._door(souls, identity.team)
+            troubles, http = RecentErrors(self._clock), self._door(souls, identity.team)
             self.built = await stack.enter_async_context(
                 assemble(
                     self._settings,

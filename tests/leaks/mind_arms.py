@@ -28,7 +28,7 @@ from daemon.memory.retrieval.lanes import Floor
 from daemon.memory.stream.keeping import CycleThoughts, NewThought, ThoughtPlace, store_thoughts
 from daemon.memory.stream.reading import last_thoughts
 from daemon.memory.thought_parts import ThoughtPart
-from daemon.mind.motor import said_for_it
+from daemon.mind.motor import fallback_text
 from tests.leaks.arms import Arm, AskedThere, Home, SaidThere
 
 _ALL = 1_000  # thoughts, which is more than are looked at
@@ -170,7 +170,7 @@ class Promises(Goals):
         due = await promises_due(transaction, str(where), later, NEVER_QUIET)
         known = await goals_at_hand(transaction, where, asked.readers, later)
         owed = [OpenPromise(one.id, one.goal, one.due_ms) for one in known if due is not None and one.id in due.goals]
-        return said_for_it(Words(), owed) + "".join(one.goal for one in owed)
+        return fallback_text(Words(), owed) + "".join(one.goal for one in owed)
 
 
 class NotedAlone(Arm):

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from daemon.channels.slack.api import SlackClient
-from daemon.channels.slack.people import Directory, Movers
+from daemon.channels.slack.people import Directory, TimezoneSync
 from daemon.core.concurrency import alongside
 from daemon.core.errors import NotDelivered, StoreBusy
 from tests.fakes import Events, FakeClock, FakePersonRooms
@@ -58,7 +58,7 @@ class Looking:
         self.clock, self.events = FakeClock(auto=True), Events()
         self.slack, self.store, self.told = SlackOfMovers(zone), store, list[str]()
         directory = Directory(cast(SlackClient, self.slack), self.clock)
-        self.movers = Movers(directory, self.clock, self.events, lambda: TEAM, self._tell)
+        self.movers = TimezoneSync(directory, self.clock, self.events, lambda: TEAM, self._tell)
 
     async def _tell(self, person: str) -> None:
         self.told.append(person)

@@ -21,7 +21,7 @@ from daemon.core.lineage import (
 from daemon.core.perception import Audience, Place
 from daemon.core.ports.arrivals import RoomWaySent
 from daemon.core.ports.library import IndexedFile, IndexedPassage
-from daemon.core.room_ways import RoomWay
+from daemon.core.room_ways import ChannelSettings
 from daemon.core.sensing import ADMIN, JSONObject
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.forgetting import forget_heard, make_private
@@ -66,7 +66,9 @@ def writes(data: JSONObject, seen: int, name: str = "plan") -> Act:
 
 def asks(instructions: str) -> Act:
     audience = Audience.parse(f"workspace:{TEAM}")
-    sent = RoomWaySent(instructions, SOUL, TEAM, "C7", Place.PUBLIC_CHANNEL, audience, "U9", RoomWay(instructions))
+    sent = RoomWaySent(
+        instructions, SOUL, TEAM, "C7", Place.PUBLIC_CHANNEL, audience, "U9", ChannelSettings(instructions)
+    )
     return unit(lambda one: set_way(one, sent, 5))
 
 

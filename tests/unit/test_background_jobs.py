@@ -26,7 +26,7 @@ from daemon.mind.stances import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.jobs import JobRunner
-from daemon.runtime.till import Terms, Till
+from daemon.runtime.till import SpendingBudget, Terms
 from tests.fakes import Events, FakeChannel, FakeClock
 from tests.given import DM, HERE, LEASE, new_message, soul
 from tests.models import ScriptedLLM
@@ -78,7 +78,9 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             "clock": clock,
             "emit": events,
             "soul": soul,
-            "till": Till(Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events),
+            "till": SpendingBudget(
+                Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events
+            ),
             "conversations": conversations,
             "turns": stores.turns,
             "model_habits": ModelHabits(database),

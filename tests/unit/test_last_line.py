@@ -22,7 +22,7 @@ from daemon.core.ports.library import FoundPost, Post
 from daemon.core.ports.services import DraftLog, GateDecision, Speech
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import fanout
-from daemon.core.telemetry.redaction import Troubles
+from daemon.core.telemetry.redaction import RecentErrors
 from daemon.core.text import Trusted
 from daemon.memory.admin.replies import Backlog
 from daemon.memory.emptied_posts import Note
@@ -81,7 +81,7 @@ async def test_what_has_to_end_the_daemon_ends_a_loop() -> None:
 
 def test_troubles_are_what_failed_within_an_hour() -> None:
     clock = FakeClock()
-    troubles = Troubles(clock)
+    troubles = RecentErrors(clock)
     for _ in range(2):
         troubles("loop.failed", loop="backup", reason="PermissionError")
     troubles("outbox.access_lost", reason="token_revoked")
@@ -246,7 +246,7 @@ class Sickbed:
     def __init__(self, settings: Settings, error: Exception) -> None:
         self.settings = settings
         self.clock, self.events, self.office = StillClock(), Events(), PoisonedChannel(error)
-        self.troubles = Troubles(self.clock)
+        self.troubles = RecentErrors(self.clock)
         self.ran = 0
         self.store: Store
 

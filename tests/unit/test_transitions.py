@@ -8,7 +8,7 @@ from daemon.core.perception import Modality
 from daemon.core.phrases import Phrase
 from daemon.core.sessions import CodeSession, Visibility
 from daemon.memory.records import ProcessState
-from daemon.mind.process import SPOKEN, ProcessContext, Wish
+from daemon.mind.process import SPOKEN, Intent, ProcessContext
 from daemon.mind.recall.visit import Visit
 from daemon.mind.transitions import (
     HANDED_OVER,
@@ -137,7 +137,7 @@ async def test_each_state_follows_its_own_wishes() -> None:
     one_state = SOUL.model_copy(update={"processes": ("engaged",)})
     assert list(Lead(replace(context, soul=one_state)).meanings) == [*CARRIED_OUT]
     context, _ = await context_of("hello")
-    stop = Wish("stop", "they want you to stop", "they want it to stop", to="engaged", origins=frozenset({"ready"}))
+    stop = Intent("stop", "they want you to stop", "they want it to stop", to="engaged", origins=frozenset({"ready"}))
     more = replace(context, cycle=replace(context.cycle, wishes=(*WISHES, stop)))
     assert "stop" in Lead(more).meanings
     assert not Lead(more).leads("stop")

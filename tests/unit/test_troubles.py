@@ -3,14 +3,14 @@
 import errno
 
 from daemon.core.errors import ModelUnavailable, StoreError, of_machine
-from daemon.core.telemetry.redaction import Troubles
+from daemon.core.telemetry.redaction import RecentErrors
 from daemon.core.tempo import alarm_name, alarm_post, sentence_of
 from tests.fakes import FakeClock
 
 
 async def test_what_fails_often_is_an_alarm_until_it_works_again() -> None:
     clock = FakeClock(auto=True)
-    troubles = Troubles(clock)
+    troubles = RecentErrors(clock)
     for _ in range(2):
         troubles("loop.failed", loop="mirror", reason="OSError")
     assert troubles.alarms() == ()
@@ -18,7 +18,7 @@ async def test_what_fails_often_is_an_alarm_until_it_works_again() -> None:
     assert troubles.alarms() == ("loop:mirror",)
     await clock.sleep(3601)
     assert troubles.alarms() == ()
-    troubles = Troubles(FakeClock())
+    troubles = RecentErrors(FakeClock())
     troubles("cap.met", paid_by="person", usd=1.0, background=False, soul="minoan")
     troubles("cap.met", paid_by="soul", usd=1.0, background=True, soul="minoan")
     assert troubles.alarms() == ()
@@ -29,7 +29,7 @@ async def test_what_fails_often_is_an_alarm_until_it_works_again() -> None:
     assert not set("<>`*\n") & set(name)
     assert "soul doctor" in sentence_of("other:thing")
     assert alarm_post(["disk"]).startswith("⚠ The disk")
-    troubles = Troubles(FakeClock())
+    troubles = RecentErrors(FakeClock())
     troubles("outbox.access_lost", reason="token_revoked")
     for _ in range(3):
         troubles("backup.failed", reason="the disk is full")

@@ -28,7 +28,7 @@ class AskingAbout:
     reader: EventReader
     answers: PrivateAnswers
 
-    def heed(self, body: Mapping[str, Any]) -> None:
+    def handle(self, body: Mapping[str, Any]) -> None:
         """Open the modal in the background if a message_action payload is the shortcut's."""
         author = self.reader.user_of(body)
         if body.get("callback_id") != ASK_SHORTCUT:

@@ -143,14 +143,14 @@ class SlackChannel(Channel):
         )
 
         async def take_note(body: Mapping[str, Any]) -> None:
-            surfaces.heed(body)
+            surfaces.handle(body)
             await surfaces.keep(body)
             self._own_groups.take_note(body)
             await self._readers.take_note(body)
 
         answers = FeedbackAnswers(intake, self._answers)
         note, emit, commands = self._thread_reader.note, self._emit, self._commands
-        listener = Listener(reader, intake, judge, take_note, emit, gap.set, note, answers.heed, commands, manages)
+        listener = Listener(reader, intake, judge, take_note, emit, gap.set, note, answers.handle, commands, manages)
         app = bolt_app(listener, self._answers, reader, self._client, self._emit)
 
         def forget() -> None:

@@ -35,7 +35,7 @@ from daemon.core.errors import ChannelError, StoreError
 from daemon.core.phrases import Command, typed
 from daemon.core.ports import Intake
 from daemon.core.ports.arrivals import Acceptance, Arrival, Complaint, Feedback
-from daemon.core.room_ways import JOINS, LONGEST_INSTRUCTIONS, STREAMS, RoomWay, RoomWays
+from daemon.core.room_ways import JOINS, LONGEST_INSTRUCTIONS, STREAMS, ChannelSettings, ChannelSettingsStore
 from daemon.core.sentences import Words
 from daemon.core.settings_place import HomeButton, HomeItem, HomePage, HomeSection
 from daemon.core.text import shortened
@@ -100,7 +100,7 @@ def refusing_dialog(words: Words, key: str) -> dict[str, Any]:
 
 
 def room_dialog(
-    words: Words, way: RoomWay, souls: Sequence[str], *, channel: str, at_home: bool = False
+    words: Words, way: ChannelSettings, souls: Sequence[str], *, channel: str, at_home: bool = False
 ) -> dict[str, Any]:
     """Return a modal for the settings of a channel, filled in with `way`. `souls` may answer there.
 
@@ -175,7 +175,7 @@ class HomeTab:
     reader: EventReader
     answers: PrivateAnswers
 
-    def heed(self, body: Mapping[str, Any]) -> None:
+    def handle(self, body: Mapping[str, Any]) -> None:
         """Handle a payload in the background."""
         if (act := opened(body, self.reader)) is not None:
             self.answers.later(partial(self._refuse, act.author))
@@ -238,7 +238,7 @@ class FeedbackAnswers:
     intake: Intake
     answers: PrivateAnswers
 
-    def heed(self, arrival: Arrival, acceptance: Acceptance, body: Mapping[str, Any]) -> None:
+    def handle(self, arrival: Arrival, acceptance: Acceptance, body: Mapping[str, Any]) -> None:
         """Handle the stored arrival and its payload in the background."""
         if acceptance is not Acceptance.ACCEPTED or (isinstance(arrival, Feedback) and arrival.taken_back):
             return
@@ -290,10 +290,10 @@ class RoomForms:
 
     reader: EventReader
     answers: PrivateAnswers
-    ways: RoomWays
+    ways: ChannelSettingsStore
     manages: Manages
 
-    def heed(self, body: Mapping[str, Any]) -> None:
+    def handle(self, body: Mapping[str, Any]) -> None:
         """Open the modal in the background if the payload is such a slash command or button."""
         if (act := pressed(body, self.reader)) is not None and act.home.startswith(SETS_UP):
             self.answers.later(partial(self._open_at_home, act.author, act.home.partition(" ")[2], body))

@@ -19,7 +19,7 @@ from daemon.core.phrase_words import Suggestion, with_reminder
 from daemon.core.ports import Intake
 from daemon.core.ports.arrivals import Arrival, AskedAbout, Complaint, RoomWaySent, TypedCommand
 from daemon.core.ports.services import Clock
-from daemon.core.room_ways import JOINS, LONGEST_INSTRUCTIONS, STREAMS, RoomWay
+from daemon.core.room_ways import JOINS, LONGEST_INSTRUCTIONS, STREAMS, ChannelSettings
 from daemon.core.sentences import Words
 from daemon.core.timetable import minute_in
 
@@ -171,7 +171,7 @@ def _room_way(reader: EventReader, sent: SentDialog) -> RoomWaySent | None:
 
     words = clean(sent.values.get(ROOM, "")).strip()[:LONGEST_INSTRUCTIONS]
     soul, usual = chosen(ROOM_SOUL, reader.souls), reader.soul_in(channel)
-    way = RoomWay(words, soul, chosen(ROOM_STREAMS, STREAMS), chosen(ROOM_JOINS, JOINS), sent.author)
+    way = ChannelSettings(words, soul, chosen(ROOM_STREAMS, STREAMS), chosen(ROOM_JOINS, JOINS), sent.author)
     there = place or Place.PRIVATE_CHANNEL
     where = (usual, reader.identity.team, channel, there, reader.audience_in(there, channel))
     return RoomWaySent(sent.event_id, *where, sent.author, way)
@@ -238,7 +238,7 @@ class Suggesting:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_shown", Lru(_MOST, _STAYS, self.clock.monotonic))
 
-    def heed(self, body: Mapping[str, Any]) -> None:
+    def handle(self, body: Mapping[str, Any]) -> None:
         """Handle the opening of a DM in the background. An event that comes twice counts once."""
         event, scopes = body.get("event"), self.reader.identity.scopes
         if not isinstance(event, dict) or event.get("type") != "app_home_opened" or event.get("tab") != "messages":

@@ -76,7 +76,7 @@ class Listener:
     `take_note` gets every payload first. `judge` asks the gate about an author (id, channel, place) of an act that no
     cycle judges. `trouble` is Slack's last report that needs an admin, or empty. `on_not_stored` is called after a
     failed store: Slack redelivers for some minutes only, and a catch-up must follow. `note` is called with each arrival
-    first, `heed` with each stored or known arrival and its payload. `commands` reads slash commands. `manages` checks
+    first, `handle` with each stored or known arrival and its payload. `commands` reads slash commands. `manages` checks
     that a person may manage a channel, by their ids.
     """
 
@@ -89,7 +89,7 @@ class Listener:
         emit: Emit,
         on_not_stored: Callable[[], None],
         note: Callable[[Arrival], None],
-        heed: Callable[[Arrival, Acceptance, Mapping[str, Any]], None],
+        handle: Callable[[Arrival, Acceptance, Mapping[str, Any]], None],
         commands: SlashCommands,
         manages: Callable[[str, str], Awaitable[bool]],
     ) -> None:
@@ -100,7 +100,7 @@ class Listener:
         self._emit = emit
         self._unheard = on_not_stored
         self._note = note
-        self._heed = heed
+        self._handle = handle
         self._commands = commands
         self._manages = manages
         self.trouble = ""
@@ -147,7 +147,7 @@ class Listener:
         self._emit("slack.heard", kind=type(arrival).__name__, event_id=arrival.event_id, became=acceptance.value)
         if acceptance is Acceptance.DUPLICATE:
             self._emit("slack.duplicate", event_id=arrival.event_id)
-        self._heed(arrival, acceptance, body)
+        self._handle(arrival, acceptance, body)
         return _IGNORED.get(type(arrival), "") if acceptance is Acceptance.IGNORED else ""
 
     @contextmanager

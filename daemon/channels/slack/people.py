@@ -276,7 +276,7 @@ _PAUSE: Final = 30.0
 _USERS: Final = ("U", "W")  # the prefixes of the ids of users
 
 
-class Movers:
+class TimezoneSync:
     """The follow-up of moves: reminders change to a user's new time zone, and `tell` notifies the other daemons."""
 
     def __init__(

@@ -6,7 +6,7 @@ from typing import Any, Final
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader, place_in
 from daemon.channels.slack.history import read_items
-from daemon.channels.slack.people import Directory, Movers, SlackRoom
+from daemon.channels.slack.people import Directory, SlackRoom, TimezoneSync
 from daemon.channels.slack.refusals import TimedCache
 from daemon.channels.slack.rooms import PrivateRooms
 from daemon.core.errors import ChannelRefused, NotDelivered
@@ -53,7 +53,7 @@ class RoomReaders:
         self._heard = 0
         self._private = PrivateRooms(client, clock, emit, reader)
         self._news: RoomNews | None = None
-        self._movers = Movers(directory, clock, emit, self._team, self._tell)
+        self._movers = TimezoneSync(directory, clock, emit, self._team, self._tell)
 
     def share(self, news: RoomNews, person_rooms: PersonRooms) -> None:
         self._news, self._private.store = news, person_rooms

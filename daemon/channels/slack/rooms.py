@@ -16,7 +16,7 @@ from daemon.core.perception import Perception, Place
 from daemon.core.ports import PersonRooms, RoomListKey
 from daemon.core.ports.channel import Room, ThreadMessage
 from daemon.core.ports.services import Clock, Emit
-from daemon.core.room_ways import RoomWays
+from daemon.core.room_ways import ChannelSettingsStore
 
 _PERSON: Final = re.compile(r"[UW][A-Z0-9]{1,23}")
 _CHANNEL: Final = re.compile(r"[CG][A-Z0-9]{1,23}")
@@ -115,7 +115,7 @@ _GONE: Final = "channel_not_found"
 
 
 async def end_gone_rooms(
-    client: SlackClient, ways: RoomWays, workspace: str, there: Collection[str], emit: Emit
+    client: SlackClient, ways: ChannelSettingsStore, workspace: str, there: Collection[str], emit: Emit
 ) -> None:
     """End the settings of channels that were archived or deleted; those in `there` are not checked. Raises StoreError.
 

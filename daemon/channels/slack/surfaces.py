@@ -48,9 +48,9 @@ class Surfaces:
         if isinstance(event, dict) and event.get("type") in _ENDS and isinstance(event.get("channel"), str):
             await self._intake.room_ways.end(self._reader.identity.team, event["channel"])
 
-    def heed(self, body: Mapping[str, Any]) -> None:
+    def handle(self, body: Mapping[str, Any]) -> None:
         """Handle a payload in the background."""
-        self._asking.heed(body)
-        self._home.heed(body)
-        self._rooms.heed(body)
-        self._suggesting.heed(body)
+        self._asking.handle(body)
+        self._home.handle(body)
+        self._rooms.handle(body)
+        self._suggesting.handle(body)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from daemon.core.ports.arrivals import Acceptance, Arrival, Feedback
-from daemon.core.room_ways import RoomWays
+from daemon.core.room_ways import ChannelSettingsStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class Intake(Protocol):
     def person_rooms(self) -> PersonRooms: ...
 
     @property
-    def room_ways(self) -> RoomWays: ...
+    def room_ways(self) -> ChannelSettingsStore: ...
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge the arrival then."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from daemon.core.perception import Audience, Perception, Place
 from daemon.core.ports.services import SharedFile
-from daemon.core.room_ways import RoomWay
+from daemon.core.room_ways import ChannelSettings
 from daemon.core.sensing import ContextRefused, JSONObject
 
 
@@ -193,7 +193,7 @@ class RoomWaySent(ChannelArrival):
     place: Place
     audience: Audience
     author: str
-    way: RoomWay
+    way: ChannelSettings
 
 
 Arrival = (

@@ -109,7 +109,7 @@ class Library(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Nod:
+class ReactionReply:
     """An answer without words: a reaction, by the name of its emoji, at the message `ts`."""
 
     name: str
@@ -153,7 +153,7 @@ class Post:
     answers: tuple[str, ...] = ()
     withdrawn: bool = False
     note: bool = False
-    nod: Nod | None = None
+    nod: ReactionReply | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,7 +262,7 @@ class _Trouble:
     alarm: str
 
 
-class Troubles:
+class RecentErrors:
     """The current failures, read from events. Implements `daemon.core.ports.services.Emit`. Never raises."""
 
     def __init__(self, clock: Clock) -> None:

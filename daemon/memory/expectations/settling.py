@@ -175,7 +175,7 @@ class Score:
     surprise: float | None
 
 
-def came_with(perceptions: Iterable[Perception], tools: frozenset[str] = frozenset(), *, talk: bool = True) -> Came:
+def events_of(perceptions: Iterable[Perception], tools: frozenset[str] = frozenset(), *, talk: bool = True) -> Came:
     """Return what the perceptions of a cycle let come true. Without `talk` there was no exchange."""
     heard = tuple(map(_heard, perceptions))
     return Came(heard, tools, exchange=talk and any(one.author for one in heard))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from daemon.core.errors import LostLease
 from daemon.core.ports.services import LLMCall
 from daemon.memory.database import Transaction
-from daemon.memory.expectations.settling import came_with, settle
+from daemon.memory.expectations.settling import events_of, settle
 from daemon.memory.knowledge.soul_states import store_path
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE, keep_zones, note_to_look_through, record_encounter
@@ -63,7 +63,7 @@ class Commits(WorkerStore):
                 trace_id=effect.trace_id,
                 now=now,
             )
-            came = came_with((one.perception for one in effect.answered), effect.used_tools, talk=bool(effect.turns))
+            came = events_of((one.perception for one in effect.answered), effect.used_tools, talk=bool(effect.turns))
             await settle(transaction, effect.claim.conversation, came, effect.given, now)
             if effect.thoughts is not None:
                 await store_thoughts(transaction, effect.thoughts, _thinking_of(effect), seqs, now)

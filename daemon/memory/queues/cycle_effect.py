@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.notes import QuietHours
-from daemon.core.ports.library import Nod, Passage, ReplyFile
+from daemon.core.ports.library import Passage, ReactionReply, ReplyFile
 from daemon.core.ports.services import LLMCall
 from daemon.memory.knowledge.soul_states import PathStep
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
@@ -91,7 +91,7 @@ class CycleEffect:
     answers: tuple[str, ...] = ()
     thoughts: CycleThoughts | None = None
     silent: bool = False
-    nod: Nod | None = None
+    nod: ReactionReply | None = None
     given: tuple[str, ...] = ()
     used_tools: frozenset[str] = frozenset()
     quiet: QuietHours | None = None

@@ -4,7 +4,7 @@ from typing import Final
 
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.arrivals import Acceptance, Complaint, Feedback, Withdrawal
-from daemon.core.ports.library import Nod
+from daemon.core.ports.library import ReactionReply
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.forgetting import forget_heard
 from daemon.memory.knowledge.records.forget import forget
@@ -118,7 +118,7 @@ async def store_complaint(transaction: Transaction, complaint: Complaint, _now: 
     return (Acceptance.ACCEPTED, "why it was bad") if row else (Acceptance.IGNORED, "not called bad by this person")
 
 
-async def store_nod(transaction: Transaction, effect: CycleEffect, nod: Nod, now: int) -> None:
+async def store_nod(transaction: Transaction, effect: CycleEffect, nod: ReactionReply, now: int) -> None:
     """Queue a reaction in place of the reply's first post. It replaces an open draft."""
     await transaction.insert(
         "outbox",

@@ -7,7 +7,7 @@ from daemon.core.lineage import way_id
 from daemon.core.ports import LeftMark
 from daemon.core.ports.arrivals import Acceptance, Joined, RoomWaySent
 from daemon.core.ports.services import Clock
-from daemon.core.room_ways import RoomWay
+from daemon.core.room_ways import ChannelSettings
 from daemon.memory.audit import record_act
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.internal_events import store_act_in_channel
@@ -28,12 +28,12 @@ WAY_OF_CONVERSATION: Final = """
 """A SQL column: the way of the channel of a `conversations` row, for `way_in` to read."""
 
 
-def way_in(stored: str | None) -> RoomWay:
+def way_in(stored: str | None) -> ChannelSettings:
     """Return the way that `WAY_OF_CONVERSATION` selected."""
-    return RoomWay(**json.loads(stored)) if stored else RoomWay()
+    return ChannelSettings(**json.loads(stored)) if stored else ChannelSettings()
 
 
-async def way_of(transaction: Transaction, workspace: str, channel: str) -> RoomWay:
+async def way_of(transaction: Transaction, workspace: str, channel: str) -> ChannelSettings:
     row = await transaction.one(
         """
         SELECT instructions, soul, streams, joins, person FROM room_ways
@@ -42,7 +42,7 @@ async def way_of(transaction: Transaction, workspace: str, channel: str) -> Room
         workspace=workspace,
         channel=channel,
     )
-    return read_row(RoomWay, row) if row else RoomWay()
+    return read_row(ChannelSettings, row) if row else ChannelSettings()
 
 
 async def set_way(transaction: Transaction, sent: RoomWaySent, now: int) -> tuple[Acceptance, str]:
@@ -90,13 +90,13 @@ async def _clear(transaction: Transaction, workspace: str, channel: str) -> bool
 
 
 class RoomWayStore:
-    """The store that implements the `RoomWays` port."""
+    """The store that implements the `ChannelSettingsStore` port."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
-    async def of(self, workspace: str, channel: str) -> RoomWay:
+    async def of(self, workspace: str, channel: str) -> ChannelSettings:
         return await self._database.read(lambda transaction: way_of(transaction, workspace, channel))
 
     async def channels(self, workspace: str) -> tuple[tuple[str, bool], ...]:

@@ -12,7 +12,7 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.people.own_words import say
 
 
-async def heed_following_up(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+async def handle_following_up(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer and commit. Return the first post, claimed for sending. Raises what `say` raises."""
     newest, services, where = cycle.newest, cycle.services, cycle.claim.conversation
     soul, how = cycle.soul, how_decided(cycle)

@@ -31,7 +31,7 @@ _MOST: Final = 10  # alarms
 _MODELS: Final = 5
 
 
-async def house_section(cycle: Cycle) -> HomeSection:
+async def admin_section(cycle: Cycle) -> HomeSection:
     """Return the section for admins. Raises StoreError."""
     services, say = cycle.services, cycle.words.say
     things = services.capabilities.own_things
@@ -90,7 +90,7 @@ _LONGEST: Final = 500
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-async def heed_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+async def handle_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Do what was pressed on the page, commit, and show the page as it is now.
 
     Raises StoreError and LostLease. If the platform doesn't take the page, the next opening shows it.
@@ -146,7 +146,7 @@ async def page_of(cycle: Cycle, first: int = 0) -> HomePage:
         HomeSection(say("home_privacy"), (HomeItem(say("home_notice")),)),
     ]
     if cycle.newest.author in cycle.services.capabilities.admins:
-        sections.append(await house_section(cycle))
+        sections.append(await admin_section(cycle))
     return tuple(one for one in sections if one.items)
 
 

@@ -37,15 +37,15 @@ from daemon.mind.taking_effect import own_words
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.people.binding import bind_here, decides_on_machine, pair, unbind_here
-from daemon.runtime.people.following_up import heed_following_up
+from daemon.runtime.people.following_up import handle_following_up
 from daemon.runtime.people.helping import show_help, status_of_person
-from daemon.runtime.people.home import heed_home, introduce
+from daemon.runtime.people.home import handle_home, introduce
 from daemon.runtime.people.own_memory import OwnMemory
 from daemon.runtime.people.own_words import commit_shown, explain, say
 from daemon.runtime.people.promises import decline_unasked, says_what_is_unwanted
-from daemon.runtime.people.reminders import heed_own_reminders, reminders_of_person, show_there
+from daemon.runtime.people.reminders import handle_own_reminders, reminders_of_person, show_there
 from daemon.runtime.people.rooms import hand_over, show_way, tell_way
-from daemon.runtime.people.sessions import ask_session, asks_for_sessions, heed_keys, means_session, show_who_works
+from daemon.runtime.people.sessions import ask_session, asks_for_sessions, handle_keys, means_session, show_who_works
 
 _LONGEST_CORRECTION: Final = 500
 _LONGEST_QUOTED: Final = 100
@@ -176,7 +176,7 @@ async def _answer_in(cycle: Cycle, phrase: Phrase, room: _Room) -> _Answer:
 
 _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Delivery | None]]]] = {
     Command.HELP: show_help,
-    Command.HOME: heed_home,
+    Command.HOME: handle_home,
     Command.INTRODUCE: introduce,
     Command.CHANNEL: show_way,
     Command.CHANNEL_SET: tell_way,
@@ -190,18 +190,18 @@ _BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Deliv
     Command.BIND_FOR_ALL: bind_here,
     Command.UNBIND: lambda cycle, _: unbind_here(cycle),
     Command.PAIR: pair,
-    Command.MY_KEYS: heed_keys,
-    Command.END_KEY: heed_keys,
-    Command.END_KEYS: heed_keys,
+    Command.MY_KEYS: handle_keys,
+    Command.END_KEY: handle_keys,
+    Command.END_KEYS: handle_keys,
     Command.STOP: lambda cycle, _: say(cycle, _what_stopped(cycle)),
-    Command.CANCEL_REMINDER: heed_own_reminders,
-    Command.MOVE_REMINDER: heed_own_reminders,
-    Command.RESUME_REMINDER: heed_own_reminders,
+    Command.CANCEL_REMINDER: handle_own_reminders,
+    Command.MOVE_REMINDER: handle_own_reminders,
+    Command.RESUME_REMINDER: handle_own_reminders,
     Command.SHOW_THERE: show_there,
     Command.NOT_NOW: decline_unasked,
-    Command.FOLLOW_UP_ON: heed_following_up,
-    Command.FOLLOW_UP_OFF: heed_following_up,
-    Command.FOLLOW_UP_STATUS: heed_following_up,
+    Command.FOLLOW_UP_ON: handle_following_up,
+    Command.FOLLOW_UP_OFF: handle_following_up,
+    Command.FOLLOW_UP_STATUS: handle_following_up,
 }
 """The phrases that do not concern a person's own memory."""
 

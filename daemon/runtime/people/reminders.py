@@ -33,7 +33,7 @@ _SHOWN = 40  # reminders in one list
 _LONGEST = 200  # characters of a reminder in it
 
 
-async def heed_own_reminders(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+async def handle_own_reminders(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer and commit. Return the first post, claimed for sending.
 
     A person sees and changes only their own reminders. Where others read along, the answer names a reminder by its

@@ -11,7 +11,7 @@ from daemon.core.perception import Place
 from daemon.core.phrases import Phrase
 from daemon.core.ports.channel import Room
 from daemon.core.ports.services import Clock, Emit
-from daemon.core.room_ways import RoomWay
+from daemon.core.room_ways import ChannelSettings
 from daemon.core.sentences import Words
 from daemon.core.soul_names import shown_names, souls_named
 from daemon.core.text import one_line
@@ -134,7 +134,7 @@ async def show_way(cycle: Cycle, _: Phrase) -> Delivery | None:
     return await say(cycle, "\n".join((head, *described(way, cycle.words), *how)))
 
 
-def described(way: RoomWay, words: Words) -> list[str]:
+def described(way: ChannelSettings, words: Words) -> list[str]:
     """Return a line for each setting, with the instructions as a quotation."""
     lines = []
     if way.instructions:

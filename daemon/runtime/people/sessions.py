@@ -295,7 +295,7 @@ async def _bound_words_put(cycle: Cycle, session: CodeSession) -> tuple[str, Put
     return say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks)
 
 
-async def heed_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
+async def handle_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     """Answer about keys and commit. Return the first post, claimed for sending.
 
     Raises StoreError, LostLease, and ReadersChanged if the readers changed.

@@ -222,7 +222,7 @@ async def test_words_that_come_while_it_looks_are_answered(thinker: House, monke
         await thinker.acknowledged()
         return thought(None, memory_ops=[{"type": "retrieve", "query": "the import"}])
 
-    monkeypatch.setattr(conversation, "unless_words_come", uncut)
+    monkeypatch.setattr(conversation, "cancel_on_message", uncut)
     thinker.model.steps["think"] += [looks, thought(None, inner_speech="nothing found"), thought("I am here.")]
     thinker.clock.turn(2 * HOUR + 1)
     await thinker.settled("D0ADA", "I am here.")
