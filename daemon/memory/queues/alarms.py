@@ -21,7 +21,7 @@ from daemon.memory.records import conversation_columns
 from daemon.memory.senses.readings import NewReading
 from daemon.memory.worker_store import WorkerStore
 
-_DEAD_QUEUES = {"inbox": "inbox", "outbox": "outbox", "jobs": "jobs", "intentions": "schedule"}
+_DEAD_QUEUES = {"inbox": "queue inbox", "outbox": "queue outbox", "jobs": "queue jobs", "intentions": "schedule"}
 """The tables whose rows can be given up, and the commands that list them."""
 
 _OURS = "!alarm:"

@@ -182,7 +182,7 @@ async def test_many_are_one_post_which_goes_to_the_admins_if_refused(ops: House,
     post = "\n".join(await ops.replies("D0ADA"))
     assert post.count(DISK) == 1
     assert "SOUL_OPS_CHANNEL takes no posts" in post
-    assert "dead:outbox" not in await known(ops), "a post of ours that is refused is the channel's fault"
+    assert "dead:queue outbox" not in await known(ops), "a post of ours that is refused is the channel's fault"
 
 
 async def test_without_a_channel_admins_hear_it_and_without_them_it_shows(ops: House, machine: PretendMachine) -> None:
@@ -218,7 +218,7 @@ async def test_what_was_given_up_is_announced_without_anybodys_words_and_a_revok
     for key in keys:
         await ops.command("queue", "outbox", "drop", key)
     await heal(ops)
-    assert (await ops.replies("ops"))[1].endswith(": given up: outbox.")
+    assert (await ops.replies("ops"))[1].endswith(": given up: queue outbox.")
     await ops.people.emit({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U0SOUL"]}})
     await ops.events.until("slack.revoked")
     await look(ops)

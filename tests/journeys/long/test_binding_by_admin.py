@@ -63,7 +63,7 @@ async def test_its_owner_is_asked_and_her_click_alone_binds(house: House, sessio
     assert await house.rows("SELECT * FROM bound_threads") == []
 
 
-async def test_what_she_does_not_allow_binds_nothing_and_she_may_for_all(house: House, session: AskedSession) -> None:
+async def test_what_she_does_not_allow_binds_nothing(house: House, session: AskedSession) -> None:
     ts = await begun_thread(house)
     await orders(house, ts)
     assert await press(house, "Ada", "D0ADA", await asked(house), NO) == "accepted"
@@ -76,9 +76,12 @@ async def test_what_she_does_not_allow_binds_nothing_and_she_may_for_all(house: 
     assert await forged(house, "Ada", "D0ADA", ts=question, value=f"approve:{name}") != "accepted"
     assert await house.rows("SELECT * FROM bound_threads") == []
     assert len(await house.replies("general")) == 1, "nobody there asked for it"
-    await session.client.report("UserPromptSubmit")
+
+
+async def test_she_may_allow_it_for_all(house: House, session: AskedSession) -> None:
+    ts = await begun_thread(house)
     await orders(house, ts, "--for-everybody")
-    post = await house.settled("D0ADA", MAY, count=3)
+    post = await house.settled("D0ADA", MAY)
     assert "for everybody" in said(post)
     assert await press(house, "Ada", "D0ADA", post["ts"]) == "accepted"
     assert said(await house.settled("general", "From now on what")) == FOR_ALL

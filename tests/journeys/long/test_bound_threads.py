@@ -1,7 +1,5 @@
 """*bind ada-api here*: what people say in that thread goes to Ada's session, and its answers stand there."""
 
-import subprocess
-
 from daemon.core.questions import KEPT_MS, LATE_MS
 from tests.journeys.asking import AskedSession, states
 from tests.journeys.binding import BOUND, FOR_ALL, HEAD, bound_thread, put
@@ -135,21 +133,17 @@ async def test_waiting_words_are_read_as_they_are_unless_bound_elsewhere(house: 
     )
 
 
-async def test_a_session_that_dies_is_told_once_and_what_is_said_waits_a_day_for_its_resume(
-    house: House, session: AskedSession, program: subprocess.Popen[bytes]
+async def test_a_session_that_ends_is_told_once_and_what_is_said_waits_a_day_for_its_resume(
+    house: House, session: AskedSession
 ) -> None:
-    session.client.env["CLAUDE_PID"] = str(program.pid)
-    await session.client.report("SessionStart", source="resume")
     ts = await bound_thread(house)
-    program.kill()
-    program.wait()
+    await session.client.report("SessionEnd", reason="other")
     house.clock.turn(3)
     await house.reply("general", "The session that this thread is bound to is gone.")
     await put(house, "Ada", ts, "are you back?")
     house.clock.turn(LATE_MS / 1000 + 3)
     await house.idle()
     assert len(await house.replies("general")) == 2, "once"
-    del session.client.env["CLAUDE_PID"]
     await session.client.report("SessionStart", source="resume")
     assert "are you back?" in (await session.ends_turn()).context
     await session.goes_on("Yes.")
