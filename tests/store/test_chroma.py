@@ -224,7 +224,7 @@ async def test_a_second_daemon_scans_and_takes_over_when_the_first_dies(large: I
 _CHILD = """
 import asyncio, sys
 from pathlib import Path
-from daemon.core.clock import SystemClock
+from daemon.core.ports.services import SystemClock
 from daemon.memory.database import open_database
 from tests.store.indexed import Indexed, work_off
 async def main():

@@ -11,9 +11,9 @@ _DAEMON = """
 import asyncio, gc, sys
 from pydantic import SecretStr
 from daemon.cli import run
-from daemon.llm.anthropic_messages import AnthropicMessages
+from daemon.llm.providers import AnthropicMessages
 from daemon.llm.endpoint import Endpoint
-from daemon.llm.model_id import Vendor
+from daemon.llm.answers import Vendor
 
 async def run_daemon(settings, announce, doctor):
     began = len(gc.get_objects())
