@@ -28,7 +28,7 @@ run.run_command.main([], standalone_mode=False)
 _CONNECTED = """
 import asyncio, gc, os, signal, sys
 from daemon.app import run_daemon
-from daemon.core import long_lived
+from daemon.core import concurrency as long_lived
 from daemon.core.config import load_settings
 
 def announce(line):
