@@ -102,6 +102,7 @@ async def test_whoever_waits_with_a_key_hears_at_once_that_it_is_ended(house: Ho
 
 
 async def test_all_keys_end_with_what_is_to_be_fetched_and_threads_hear_so(house: House, machines: Machines) -> None:
+    await machines.second.client.report("SessionStart", session_id="s1", source="resume")  # it was silent for two days
     await house.change(f"UPDATE sessions SET seen_ms = {house.clock.now_ms()}")  # the hooks have the machine's clock
     name = (await house.one("SELECT name FROM sessions WHERE id = 's1'"))["name"]
     await house.say("Ada", "general", f"@soul bind {name} here")
