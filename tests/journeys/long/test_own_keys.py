@@ -39,9 +39,6 @@ async def machines(house: House, tmp_path: Path) -> AsyncIterator[Machines]:
             await client.report("SessionStart", session_id=f"s{number}", source="startup")
             made.append(AskedSession(house, client))
             house.clock.turn(DAY_S)
-        await house.change(
-            f"UPDATE sessions SET seen_ms = {house.clock.now_ms()}"
-        )  # the hooks have the machine's clock
         yield Machines(*made)
 
 
