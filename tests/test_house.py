@@ -42,13 +42,13 @@ OLD_WORDS = re.compile(
     re.IGNORECASE,
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
-    "modules": 584,
-    "lines": 106_700,
+    "modules": 586,
+    "lines": 106_600,
     "lines of tests": 90_700,
     "tables": 105,
     "triggers": 46,
-    "docstrings that begin headless": 55,
-    "docstrings with old words": 60,
+    "docstrings that begin headless": 30,
+    "docstrings with old words": 50,
     "docstrings that only refer": 0,
     "lines of pages": 3_760,
 }

@@ -15,13 +15,15 @@ from daemon.channels.souls import channels_of
 from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell, in_background
 from daemon.core.config import Settings
+from daemon.core.contexts import ADMIN
 from daemon.core.expectations import Limits
-from daemon.core.notes import NoteBudget, QuietHours
+from daemon.core.initiative import QuietHours
+from daemon.core.notes import NoteBudget
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.channel import Channel
 from daemon.core.ports.library import Toolbox
 from daemon.core.ports.services import LLM, Clock, Emit
-from daemon.core.sensing import ADMIN, HouseSense
+from daemon.core.sensing import HouseSense
 from daemon.core.spending import Caps, TickBudget
 from daemon.core.telemetry.redaction import RecentErrors
 from daemon.core.tempo import REFLECTING

@@ -8,10 +8,10 @@ from daemon.app.side_calls import paid_speech
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide, PushReading
 from daemon.core.config import Settings
+from daemon.core.contexts import ContextState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports.channel import Room
 from daemon.core.ports.services import Clock, Emit, GateDecision
-from daemon.core.sensing import ContextState
 from daemon.core.sessions import talk_of
 from daemon.core.telemetry.metrics import Metrics
 from daemon.memory.admin.replies import Backlog, StoredReplies

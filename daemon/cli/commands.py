@@ -19,21 +19,25 @@ _QUEUE: Final = {
     "feedback": Subcommand("Which replies people called good or bad, and what was wrong.", "queues:feedback"),
 }
 _MEMORY: Final = {
-    "search": Subcommand("Show what could surface to a reply.", "memory.search"),
-    "stats": Subcommand("Show what is remembered and how far the search by meaning is.", "memory.search:stats_command"),
-    "show": Subcommand("Show one memory and what it is linked with.", "memory.search:show_command"),
-    "facts": Subcommand("Show which facts a reply could know.", "memory.search:facts_command"),
+    "search": Subcommand("Show what could surface to a reply.", "memory.looking:search_command"),
+    "stats": Subcommand(
+        "Show what is remembered and how far the search by meaning is.", "memory.looking:stats_command"
+    ),
+    "show": Subcommand("Show one memory and what it is linked with.", "memory.looking:show_command"),
+    "facts": Subcommand("Show which facts a reply could know.", "memory.looking:facts_command"),
     "why": Subcommand("Show what bears each sentence of a reply.", "memory.why"),
     "people": Subcommand("Show what the soul knows about users, per audience, and how it changed.", "memory.people"),
     "episodes": Subcommand(
         "Show the visits that are kept, and what was distilled of them.", "memory.why:episodes_command"
     ),
-    "verify": Subcommand("Check what is remembered: evidence, links, indexes, ledger.", "memory.search:verify_command"),
-    "rebuild": Subcommand("Make all vectors again.", "memory.forget:rebuild_command"),
-    "runs": Subcommand("Show what was done with memories by night.", "memory.forget:runs_command"),
-    "consolidate": Subcommand("Look through what is remembered now.", "memory.forget:consolidate_command"),
-    "undo": Subcommand("Undo what was done with memories in one run.", "memory.forget:undo_command"),
-    "forget": Subcommand("Forget everything of one person.", "memory.forget"),
+    "verify": Subcommand(
+        "Check what is remembered: evidence, links, indexes, ledger.", "memory.looking:verify_command"
+    ),
+    "rebuild": Subcommand("Make all vectors again.", "memory.upkeep:rebuild_command"),
+    "runs": Subcommand("Show what was done with memories by night.", "memory.upkeep:runs_command"),
+    "consolidate": Subcommand("Look through what is remembered now.", "memory.upkeep:consolidate_command"),
+    "undo": Subcommand("Undo what was done with memories in one run.", "memory.upkeep:undo_command"),
+    "forget": Subcommand("Forget everything of one person.", "memory.upkeep:forget_command"),
     "passport": Subcommand("Write all memories into files, bring such files back, or check them."),
 }
 _MIND: Final = {

@@ -24,10 +24,7 @@ from daemon.cli.listing import (
 )
 from daemon.cli.options import audience_in, limit_option
 from daemon.core.config import Settings, load_settings
-from daemon.core.errors import ChannelError
-from daemon.core.ports.arrivals import Member
-from daemon.core.ports.services import SystemClock
-from daemon.core.sensing import (
+from daemon.core.contexts import (
     ContextConflict,
     ContextRefused,
     ContextState,
@@ -36,6 +33,9 @@ from daemon.core.sensing import (
     checked_key,
     merged,
 )
+from daemon.core.errors import ChannelError
+from daemon.core.ports.arrivals import Member
+from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.binding import HandedOver, Handing
 from daemon.memory.database import Database
 from daemon.memory.queues.handoffs import HandoffRefused

@@ -8,7 +8,7 @@ from daemon.cli.listing import RowListing, at, daemons_clock, os_user, say, with
 from daemon.cli.options import limit_option
 from daemon.cli.thoughts import require_soul
 from daemon.core.config import load_settings
-from daemon.core.notes import QuietHours
+from daemon.core.initiative import QuietHours
 from daemon.memory.admin.initiative_admin import (
     InvitationChanges,
     ListedInvitation,

@@ -7,8 +7,8 @@ import click
 from daemon.cli.listing import RowListing, at, daemons_clock, os_user, say, with_database
 from daemon.cli.options import limit_option
 from daemon.cli.thoughts import require_soul
+from daemon.core.authority import Function, Level
 from daemon.core.config import load_settings
-from daemon.core.fencing import Function, Level
 from daemon.memory.admin.initiative_admin import AuthorityChanges
 from daemon.memory.database import Database
 from daemon.memory.stream.authority import FunctionLevel, LevelChange, level_changes, levels_in_words

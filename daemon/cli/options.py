@@ -10,10 +10,10 @@ from typing import Any, Final, Generic, Self, TypeVar
 
 import click
 
+from daemon.core.contexts import ContextRefused
 from daemon.core.errors import DaemonError
 from daemon.core.perception import Audience
 from daemon.core.ports.services import SystemClock
-from daemon.core.sensing import ContextRefused
 from daemon.core.systemd import exit_code
 from daemon.core.timetable import span_ms
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.core.errors import DaemonError
-from daemon.core.notes import INVITING, NO, YES
+from daemon.core.initiative import INVITING, NO, YES
 from daemon.core.sessions import Visibility
 
 LIVES_MS: Final = 10 * 60_000

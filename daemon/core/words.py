@@ -202,7 +202,7 @@ def _stem(word: str) -> str:
 
 _MARK: Final = r"m?\d{1,3}"
 _CITED: Final = rf"\[(?P<marks>{_MARK}(?:,[ ]?{_MARK})*)\](?![(:])"
-_SEGMENTS_MARKS: Final = re.compile(rf" ?{_CITED}")
+_SEGMENT_MARKS: Final = re.compile(rf" ?{_CITED}")
 _SOURCE_LINE: Final = re.compile(
     rf"\[(?P<mark>{_MARK})\] `(?P<source>[^`]*)`"
 )  # as `mind.citations.listed` writes them
@@ -269,7 +269,5 @@ def _in_line(line: str) -> list[Segment]:
 
 
 def _segment(part: str) -> Segment:
-    marks = dict.fromkeys(
-        mark.strip() for found in _SEGMENTS_MARKS.finditer(part) for mark in found["marks"].split(",")
-    )
-    return Segment(_SEGMENTS_MARKS.sub("", part).strip(), tuple(marks))
+    marks = dict.fromkeys(mark.strip() for found in _SEGMENT_MARKS.finditer(part) for mark in found["marks"].split(","))
+    return Segment(_SEGMENT_MARKS.sub("", part).strip(), tuple(marks))

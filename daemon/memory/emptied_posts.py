@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Final
 
-from daemon.core.notes import NEVER_QUIET_THERE, QuietThere
+from daemon.core.initiative import NEVER_QUIET_THERE, QuietThere
 from daemon.core.perception import ConversationKey, Modality, Place
 from daemon.core.phrases import Command, phrase_in
 from daemon.core.sentences import SENTENCES

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from daemon.core.fencing import NO_NONCE, Nonce
-from daemon.core.notes import NEVER_QUIET_THERE, QuietThere
+from daemon.core.initiative import NEVER_QUIET_THERE, QuietThere
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports.arrivals import Source
 from daemon.core.ports.library import Post, ReactionReply

@@ -5,13 +5,13 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
-from daemon.core.notes import EARLY, PROMISED
+from daemon.core.contexts import ContextRefused
+from daemon.core.initiative import EARLY, PROMISED
 from daemon.core.perception import Perception, Place
 from daemon.core.phrase_words import time_in
 from daemon.core.ports.library import Passage
 from daemon.core.ports.services import PROMISED_HERE, Speech, Task
 from daemon.core.repetition import without_repeats
-from daemon.core.sensing import ContextRefused
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.step import NOTHING_HEARD, PLAINLY_STATED, Heard, Stated
 from daemon.core.text import close_fence, one_line, shortened

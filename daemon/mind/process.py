@@ -10,7 +10,7 @@ from typing import TypeVar
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ChannelRefused
 from daemon.core.expectations import Limits
-from daemon.core.notes import NEVER_QUIET, QuietHours, WhySilent
+from daemon.core.initiative import NEVER_QUIET, QuietHours, WhySilent
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.phrases import Phrase
 from daemon.core.ports.channel import Room

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from daemon.core.authority import Authority, Level
 from daemon.core.errors import ToolFailed
 from daemon.core.expectations import Spent
-from daemon.core.fencing import Authority, Level
 from daemon.core.lineage import saw
 from daemon.core.ports.library import Tool
 from daemon.core.text import shortened

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
+from daemon.core.authority import Function, Level
 from daemon.core.errors import MalformedReply
-from daemon.core.fencing import Function, Level
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.mind.goal_changes import Goal
 from daemon.memory.queues.promises import OpenPromise

@@ -135,19 +135,19 @@ _QUOTES = ('"', "“", "”")
 _LONGEST = 60
 _LONG_SPACE = re.compile(r"(\s{100})\s+")  # space is held back until text follows, so a run of it has to end somewhere
 _MARKS_BEFORE = re.compile(r"[^\w\n]{0,8}")
-_SPOKEN_TEXT_LABELS = (
+_SPOKEN_LABELS = (
     *("thought", "thought process", "thinking", "thinking process", "inner monologue", "internal monologue"),
     *("here's my thought process", "here is my thought process"),
 )
 _THOUGHT_LABEL = re.compile(
-    rf"[^\w\n]{{0,8}}(?:{'|'.join(_SPOKEN_TEXT_LABELS)})[^\w\n:]{{0,4}}:[^\w\n]{{0,4}}", re.IGNORECASE
+    rf"[^\w\n]{{0,8}}(?:{'|'.join(_SPOKEN_LABELS)})[^\w\n:]{{0,4}}:[^\w\n]{{0,4}}", re.IGNORECASE
 )
 _ANSWER_LABEL = re.compile(
     r"[^\w\n]{0,8}(?:(?:final )?(?:answer|response|reply)|here(?:'s| is) my response)[^\w\n:]{0,4}:[^\w\n]{0,4}\s*",
     re.IGNORECASE,
 )
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_SPOKEN_TEXT_LONGEST_LABEL = 48
+_LONGEST_SPOKEN_LABEL = 48
 
 
 class SpokenText:
@@ -223,12 +223,12 @@ class SpokenText:
         begun = _MARKS_BEFORE.sub("", self._held, count=1).lower()
         if (
             not ended
-            and len(self._held) < _SPOKEN_TEXT_LONGEST_LABEL
-            and any(one.startswith(begun) or begun.startswith(one) for one in _SPOKEN_TEXT_LABELS)
+            and len(self._held) < _LONGEST_SPOKEN_LABEL
+            and any(one.startswith(begun) or begun.startswith(one) for one in _SPOKEN_LABELS)
         ):
             return ":" in begun
         if self._after_thought:
-            if not ended and len(self._held) < _SPOKEN_TEXT_LONGEST_LABEL:
+            if not ended and len(self._held) < _LONGEST_SPOKEN_LABEL:
                 return False
             self._held = _ANSWER_LABEL.sub("", self._held, count=1) if _ANSWER_LABEL.match(self._held) else self._held
         return True

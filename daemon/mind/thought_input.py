@@ -21,11 +21,11 @@ from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tok
 from daemon.memory.knowledge.records.kinds import Qualia, Sense, Trust
 from daemon.memory.knowledge.senses import KnownPicture, SentFile
 from daemon.mind.cognition import Mind
+from daemon.mind.percepts import SENSES
 from daemon.mind.process import ProcessContext
 from daemon.mind.recall import held_in, what_came
 from daemon.mind.recall.looked_up import SIGNIFICANCE, TONE, WHEN, active_values, held_self, held_world
 from daemon.mind.recall.mood import day_in_words, felt_now, silence_before
-from daemon.mind.senses.percepts import SENSES
 from daemon.mind.steps.look import Seen
 from daemon.mind.thought.cognitive_output import (
     CognitiveInput,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.expectations import Check
-from daemon.core.notes import NEVER_QUIET, QuietHours
+from daemon.core.initiative import NEVER_QUIET, QuietHours
 from daemon.core.tempo import SURPRISING
 from daemon.core.timeframes import due_time, timeframe
 from daemon.core.timetable import InThePast, TooFarAhead

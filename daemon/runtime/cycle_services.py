@@ -7,8 +7,8 @@ from typing import Final
 
 from daemon.core.channels import Channels
 from daemon.core.expectations import Limits
+from daemon.core.initiative import QuietHours
 from daemon.core.lru import Lru
-from daemon.core.notes import QuietHours
 from daemon.core.perception import Audience
 from daemon.core.ports.channel import Channel
 from daemon.core.ports.services import LLM, Clock, Emit, LLMCall, ModelRole, Prompt

@@ -7,7 +7,7 @@ from typing import Final
 
 from daemon.core.errors import NotDelivered
 from daemon.core.fencing import Nonce
-from daemon.core.notes import PROMISED
+from daemon.core.initiative import PROMISED
 from daemon.core.perception import Modality, Perception, Readers
 from daemon.core.ports.channel import Channel, LinkedMessages
 from daemon.core.ports.library import Passage

@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreError
+from daemon.core.initiative import NEVER_QUIET, QuietHours
 from daemon.core.last_line import LastLine
-from daemon.core.notes import NEVER_QUIET, QuietHours
 from daemon.core.ports.services import Clock, Emit
 from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Delivery

@@ -14,8 +14,8 @@ from daemon.core.errors import (
     NoAccess,
     OnlyThought,
 )
+from daemon.core.initiative import PROMISED
 from daemon.core.lineage import is_inner
-from daemon.core.notes import PROMISED
 from daemon.core.perception import Modality, Perception, Place
 from daemon.core.phrase_words import time_in
 from daemon.core.ports.library import Passage, ReplyFile, Tool, Toolbox

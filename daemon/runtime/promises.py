@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from daemon.core.notes import MOST_PROMISED, PROMISED
+from daemon.core.initiative import MOST_PROMISED, PROMISED
 from daemon.core.perception import Modality, Place
 from daemon.memory.mind.goal_changes import GoalChange, GoalChanges
 from daemon.memory.queues.initiatives import SpokeUnasked

@@ -6,11 +6,11 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.authority import Function, Level
 from daemon.core.concurrency import Bell
 from daemon.core.errors import ChannelError, ChannelRefused, LostLease, StoreError
-from daemon.core.fencing import Function, Level
+from daemon.core.initiative import FEWEST_VISITS, INVITING, PROMISED, WhySilent
 from daemon.core.last_line import LastLine, in_short
-from daemon.core.notes import FEWEST_VISITS, INVITING, PROMISED, WhySilent
 from daemon.core.perception import Modality, Place
 from daemon.core.phrases import Command
 from daemon.core.ports import DutyTurn

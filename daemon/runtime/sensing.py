@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Final
 
 from daemon.core.concurrency import time_limit
+from daemon.core.contexts import ContextState, Writer
 from daemon.core.errors import ChannelError, DaemonError
 from daemon.core.notes import SOUL_CHANNEL, SharedMessage
 from daemon.core.perception import Modality, Place
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.ports.services import MOST_FILES, Image, Task, TaskState
-from daemon.core.sensing import ContextState, SourceEvent, Writer
+from daemon.core.sensing import SourceEvent
 from daemon.core.sentences import Sentence
 from daemon.core.sessions import CodeSession, key_of
 from daemon.core.working_memory import WorkingMemory

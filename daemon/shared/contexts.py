@@ -9,25 +9,22 @@ from typing import Final, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from daemon.core.contexts import (
+    ADMIN,
+    OPERATOR,
+    ContextConflict,
+    ContextRefused,
+    ContextState,
+    JSONObject,
+    Writer,
+    checked_key,
+)
 from daemon.core.errors import DaemonError, StoreError
 from daemon.core.files import kept_secret
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.arrivals import Member, checked_member
 from daemon.core.ports.services import Clock, Emit, SystemClock
-from daemon.core.sensing import (
-    ADMIN,
-    OPERATOR,
-    SECRET_FILE,
-    ContextConflict,
-    ContextRefused,
-    ContextState,
-    EventSource,
-    JSONObject,
-    PushedReading,
-    Writer,
-    checked_key,
-    secret_of,
-)
+from daemon.core.sensing import SECRET_FILE, EventSource, PushedReading, secret_of
 from daemon.memory.database import open_database
 from daemon.memory.queues.source_events import NewEvent, SourceEvents
 from daemon.memory.senses.pushed import PushedReadings

@@ -8,6 +8,7 @@ from enum import IntEnum
 from itertools import count
 from typing import Final
 
+from daemon.core.contexts import OPERATOR
 from daemon.core.notes import (
     LONGEST,
     NOTE_PARAM,
@@ -21,7 +22,6 @@ from daemon.core.perception import Audience, ConversationKey, Modality, Percepti
 from daemon.core.ports.arrivals import MemberTaken, WorkPlace
 from daemon.core.ports.services import Clock
 from daemon.core.questions import is_news
-from daemon.core.sensing import OPERATOR
 from daemon.core.text import shortened
 from daemon.core.timetable import platform_time
 from daemon.memory.records import Speaks, Turn

@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Final
 
+from daemon.core.contexts import ContextConflict, ContextRefused, ContextState, JSONObject, Writer, checked_key
 from daemon.core.fencing import clean_name, fence, fresh_nonce
 from daemon.core.perception import Audience
 from daemon.core.ports.arrivals import Member
-from daemon.core.sensing import ContextConflict, ContextRefused, ContextState, JSONObject, Writer, checked_key
 from daemon.core.sessions import CodeSession, KeyOwner, SessionState, Visibility
 from daemon.core.text import shortened
 from daemon.memory.shared.store import HTTP

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from daemon.core.contexts import ContextState
 from daemon.core.notes import NoteState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports.channel import Room
 from daemon.core.ports.services import Clock, Emit, GateDecision
 from daemon.core.questions import MOST_SAID_HOURLY, clean_answer
-from daemon.core.sensing import ContextState
 from daemon.core.sessions import (
     THE_ADMIN,
     CodeSession,

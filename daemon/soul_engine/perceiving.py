@@ -1,11 +1,11 @@
 """Turns a perception into memories: a user's message, or a sentence of the daemon's own (seed 000)."""
 
+from daemon.core.contexts import OPERATOR
 from daemon.core.fencing import clean_name
 from daemon.core.lineage import saw
 from daemon.core.notes import FROM_PARAM, NOTE_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Modality, Perception
 from daemon.core.sensing import FROM_PARAM as PROGRAM_PARAM
-from daemon.core.sensing import OPERATOR
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.queues.intention_rows import CUE, SILENCE
 

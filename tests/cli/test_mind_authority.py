@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from daemon.cli.listing import os_user
-from daemon.core.fencing import STARTS
+from daemon.core.authority import STARTS
 from daemon.core.ports.services import SystemClock
 from tests.cli import stored_mind
 from tests.cli.conftest import as_json, call

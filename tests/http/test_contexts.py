@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 
 from daemon.channels.http import contexts
+from daemon.core.contexts import ADMIN
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.sensing import ADMIN
 from daemon.shared import session_context as door
 from daemon.shared.contexts import SharedContexts
 from tests.fakes import TIMEOUT

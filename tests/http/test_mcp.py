@@ -8,8 +8,8 @@ import pytest
 from mcp import MCPError
 
 from daemon.channels.http import pairing as session_talk
+from daemon.core.contexts import ADMIN
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
-from daemon.core.sensing import ADMIN
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.erasure import Spared, erase
@@ -247,7 +247,7 @@ async def test_what_a_key_asks_and_has_kept_keeps_to_its_budget_and_costs_nothin
 
 
 async def test_one_key_takes_few_places_of_those_who_wait(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_talk, "_SESSION_TALK_MOST_WAITING", 1)
+    monkeypatch.setattr(session_talk, "_MOST_CALLS_WAITING", 1)
     key, other = await key_for(home), await key_for(home, "UBO")
     home.model.flows.append(flow := Flow())
     async with connected(home, key) as client, asyncio.timeout(TIMEOUT):

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from daemon.core.contexts import OPERATOR, Writer
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.sensing import OPERATOR, Writer
 from daemon.core.sessions import CodeSession, Visibility
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.notes import QuietHours, SayingUnasked
+from daemon.core.initiative import QuietHours, SayingUnasked
 from daemon.memory.queues.ticks import Ticks
 from daemon.memory.records import Claim
 from tests.fakes import TurnableClock

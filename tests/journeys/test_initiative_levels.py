@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.core.fencing import Function, Level
+from daemon.core.authority import Function, Level
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.thinking import adding, thought

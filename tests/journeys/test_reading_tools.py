@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from daemon.core.fencing import Function, Level
+from daemon.core.authority import Function, Level
 from daemon.memory.admin.initiative_admin import AuthorityChanges
 from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.database import open_database

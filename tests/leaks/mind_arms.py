@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 
 from daemon.core.expectations import Check
-from daemon.core.notes import MOST_PROMISED, NEVER_QUIET
+from daemon.core.initiative import MOST_PROMISED, NEVER_QUIET
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.sentences import Words
 from daemon.core.timeframes import Timeframe

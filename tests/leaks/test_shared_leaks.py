@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from daemon.core.sensing import ContextState
+from daemon.core.contexts import ContextState
 from daemon.core.sessions import KeyOwner
 from daemon.shared import asking as living_sessions
 from daemon.shared.session_context import ContextDoor

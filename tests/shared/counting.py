@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from daemon.core.contexts import OPERATOR, Writer
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.services import SystemClock
-from daemon.core.sensing import OPERATOR, Writer
 from daemon.memory.database import open_database
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.contexts import SharedContexts

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from daemon.core.contexts import ADMIN
 from daemon.core.ports.services import SystemClock
-from daemon.core.sensing import ADMIN
 from daemon.memory.database import open_database
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.contexts import RawContext, SharedContexts

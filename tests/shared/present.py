@@ -4,10 +4,10 @@ import asyncio
 import sys
 from pathlib import Path
 
+from daemon.core.contexts import Writer
 from daemon.core.errors import DaemonError
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.services import SystemClock
-from daemon.core.sensing import Writer
 from daemon.memory.database import open_database
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.contexts import SharedContexts

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.contexts import SOULS, ContextRefused, Writer
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.arrivals import LARGEST_STATE, MemberTaken, WorkPlace
 from daemon.core.ports.services import Clock, SystemClock
-from daemon.core.sensing import SOULS, ContextRefused, Writer
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.presence import Presence
 from daemon.memory.shared.store import LEASE_MS, AwarenessStore, ContextStore

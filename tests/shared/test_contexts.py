@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from daemon.core.contexts import LARGEST, ContextConflict, ContextRefused, Writer, as_stored, checked_key
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.services import SystemClock
-from daemon.core.sensing import LARGEST, ContextConflict, ContextRefused, Writer, as_stored, checked_key
 from daemon.memory.database import Database, open_database
 from daemon.memory.shared.contexts import KEPT_VERSIONS
 from daemon.memory.shared.store import ContextStore

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.contexts import ADMIN, ContextRefused
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.sensing import ADMIN, ContextRefused
 from daemon.core.sessions import THE_ADMIN
 from daemon.memory.database import Database, open_database
 from daemon.memory.shared.store import ContextStore

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from daemon.core.concurrency import alongside
+from daemon.core.contexts import ADMIN
 from daemon.core.errors import StoreError
 from daemon.core.ports.services import SystemClock
-from daemon.core.sensing import ADMIN
 from daemon.memory.database import Database, open_database
 from daemon.memory.database.sqlite import sqlite3, wal_is_safe
 from daemon.memory.shared.store import ContextStore

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from daemon.core.authority import FUNCTION_OF, REPLY_FIELDS, STARTS, Authority, Function, Level
 from daemon.core.errors import StoreError
-from daemon.core.fencing import FUNCTION_OF, REPLY_FIELDS, STARTS, Authority, Function, Level
 from daemon.memory.admin.initiative_admin import LONGEST_WHY, AuthorityChanges
 from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.mind.allowing import Proposal

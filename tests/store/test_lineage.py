@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from daemon.core.contexts import ADMIN, JSONObject
 from daemon.core.lineage import (
     UNFOLLOWED,
     author_id,
@@ -22,7 +23,6 @@ from daemon.core.perception import Audience, Place
 from daemon.core.ports.arrivals import RoomWaySent
 from daemon.core.ports.library import IndexedFile, IndexedPassage
 from daemon.core.room_ways import ChannelSettings
-from daemon.core.sensing import ADMIN, JSONObject
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.forgetting import forget_heard, make_private
 from daemon.memory.knowledge.library import LibraryIndex

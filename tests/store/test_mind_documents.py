@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from daemon.core.fencing import Function, Level
+from daemon.core.authority import Function, Level
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.memory.admin.initiative_admin import AuthorityChanges
 from daemon.memory.knowledge.forgetting import make_private

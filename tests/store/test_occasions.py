@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.core.notes import NEVER_QUIET
+from daemon.core.initiative import NEVER_QUIET
 from daemon.core.perception import ConversationKey
 from daemon.core.tempo import LASTS_MS
 from daemon.memory.database import Database, Transaction

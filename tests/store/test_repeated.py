@@ -2,9 +2,9 @@
 
 import pytest
 
+from daemon.core.contexts import OPERATOR, ContextConflict, Writer
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports.services import SystemClock
-from daemon.core.sensing import OPERATOR, ContextConflict, Writer
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.erasure import turns_of

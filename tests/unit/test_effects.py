@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from daemon.core.channels import Channels
-from daemon.core.notes import NEVER_QUIET
+from daemon.core.initiative import NEVER_QUIET
 from daemon.core.perception import Modality, Perception
 from daemon.core.ports.arrivals import Source
 from daemon.core.ports.channel import Channel

@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 from daemon.core.sensing import HouseSense
-from daemon.mind.senses.percepts import SENSES
+from daemon.mind.percepts import SENSES
 
 DAEMON = Path(__file__).parents[2] / "daemon"
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as some
 
-from daemon.core.notes import (
+from daemon.core.initiative import (
     DAY_MS,
     FIRST_PAUSE_MS,
     LONGEST_PAUSE_MS,

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from daemon.core.contexts import ContextState
 from daemon.core.expectations import Check, Outcome
 from daemon.core.lineage import UNFOLLOWED, saw
 from daemon.core.notes import FROM_PARAM, NOTE_PARAM, NoteKind, NoteState, SharedMessage
 from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports.channel import LinkedMessages, ThreadMessage
 from daemon.core.ports.library import Passage
-from daemon.core.sensing import ContextState
 from daemon.core.sessions import CodeSession, Visibility
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory
 from daemon.memory.expectations.expected import Expected, ScoredPrediction

@@ -23,10 +23,10 @@ from daemon.channels.http.schemas import (
 )
 from daemon.channels.http.stream import BEAT, send_events, server_sent
 from daemon.core.concurrency import alongside
+from daemon.core.contexts import ContextConflict, ContextState
 from daemon.core.errors import NotDelivered, StoreError
 from daemon.core.ports.arrivals import Member, MemberTaken
 from daemon.core.ports.services import Clock, Emit
-from daemon.core.sensing import ContextConflict, ContextState
 from daemon.core.sessions import KeyOwner
 
 _MOST_WATCHERS: Final = 256

@@ -11,16 +11,15 @@ from aiohttp.web import StreamResponse
 from daemon.channels.http.events import LARGEST_EVENT, EventsTaken, as_kept, not_theirs, signed_by
 from daemon.channels.http.request import Refusal, body_of, read_raw
 from daemon.channels.http.schemas import ReadingPerceived, SenseReading
+from daemon.core.contexts import ContextState, JSONObject
 from daemon.core.pairing import Begun, Paired
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.arrivals import Member
 from daemon.core.ports.library import Passage, StoredReply
 from daemon.core.ports.services import Clock
 from daemon.core.sensing import (
-    ContextState,
     EventSource,
     HouseSense,
-    JSONObject,
     NowhereToPerceive,
     OtherReading,
     ProgramSense,

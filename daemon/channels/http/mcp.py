@@ -15,10 +15,10 @@ from daemon.channels.http.pairing import SessionTalk
 from daemon.channels.http.request import OWNER, Refusal, no_json, of_daemon, read_raw, reasons
 from daemon.channels.http.schemas import SOME_TEXT, Id
 from daemon.core.concurrency import in_background
+from daemon.core.contexts import ContextConflict
 from daemon.core.errors import DaemonError
 from daemon.core.fencing import fence, fresh_nonce
 from daemon.core.questions import LONGEST_ANSWER, LONGEST_SAID
-from daemon.core.sensing import ContextConflict
 from daemon.core.sessions import KeyOwner
 
 LONGEST_ASKED: Final = 8_000
@@ -40,7 +40,7 @@ class NoArguments(_Arguments):
 
 
 class RecallArguments(_Arguments):
-    """What is looked for."""
+    """The arguments of a search."""
 
     query: Annotated[str, StringConstraints(min_length=1, max_length=_LONGEST_QUERY, pattern=SOME_TEXT)] = Field(
         description="What to look for, in plain words."
@@ -49,7 +49,7 @@ class RecallArguments(_Arguments):
 
 
 class RememberArguments(_Arguments):
-    """What is to be kept."""
+    """The text to keep."""
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_KEPT, pattern=SOME_TEXT)] = Field(
         description="What to keep: up to 4,000 characters, complete in itself."
@@ -58,7 +58,7 @@ class RememberArguments(_Arguments):
 
 
 class AskArguments(_Arguments):
-    """What is said to the soul."""
+    """A message to the soul."""
 
     message: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ASKED, pattern=SOME_TEXT)] = Field(
         description="What to say to the soul: up to 8,000 characters."
@@ -68,13 +68,13 @@ class AskArguments(_Arguments):
 
 
 class ContextGetArguments(_Arguments):
-    """Which context is read."""
+    """The context to read."""
 
     key: str = Field(max_length=200, description=_KEY)
 
 
 class ContextSetArguments(_Arguments):
-    """What is written, and from which version."""
+    """The new data of a context, and the version it changes."""
 
     key: str = Field(max_length=200, description=_KEY)
     version: int = Field(ge=0, description="The version that you saw with context_get; 0 for a new key.")
@@ -82,7 +82,7 @@ class ContextSetArguments(_Arguments):
 
 
 class WorkingOnArguments(_Arguments):
-    """Whose work is asked about."""
+    """The person or session to ask about."""
 
     who: Annotated[str, StringConstraints(min_length=1, max_length=80)] | None = Field(
         None, description="The name or Slack id of a person, or the name of a session. Left out: everybody."
@@ -90,13 +90,13 @@ class WorkingOnArguments(_Arguments):
 
 
 class NotesArguments(_Arguments):
-    """Of which session."""
+    """The session that asks."""
 
     session: _Session = Field(description="Which of your own sessions this one is: the name by which people know it.")
 
 
 class AnswerArguments(_Arguments):
-    """What is answered."""
+    """The answer to a note."""
 
     session: _Session = Field(description="Which of your own sessions this one is: the name by which people know it.")
     note: Annotated[str, StringConstraints(min_length=1, max_length=80)] = Field(description="The note's id.")
@@ -106,7 +106,7 @@ class AnswerArguments(_Arguments):
 
 
 class SayArguments(_Arguments):
-    """What is said."""
+    """A message of the session about its work."""
 
     session: _Session = Field(description="Which of your own sessions this one is: the name by which people know it.")
     text: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_SAID, pattern=SOME_TEXT)] = Field(

@@ -79,7 +79,7 @@ class PairRequest(_Body):
 
 
 class PairBegun(_Body):
-    """What the person writes to the soul, and what fetches the key."""
+    """The code that the person writes to the soul, and the secret that fetches the key."""
 
     code: str = Field(description="The person writes `pair CODE` to the soul, in a direct message in Slack.")
     secret: str = Field(description="Fetches the key, as bearer token. It stays on the machine.")
@@ -213,7 +213,7 @@ class HttpIntake:
 
 _LONGEST_S: Final = 900.0  # seconds; a slower reply is fetched by asking again with the same id
 _HOUR_MS: Final = 3_600_000
-_SESSION_TALK_MOST_WAITING: Final = 10
+_MOST_CALLS_WAITING: Final = 10
 
 
 class SessionTalk:
@@ -289,8 +289,8 @@ class SessionTalk:
     @contextmanager
     def _waits(self, owner: KeyOwner) -> Iterator[None]:
         """Count a question of a key until it is answered. The admin's token has no limit."""
-        if owner.key and self._waiting[owner.key] >= _SESSION_TALK_MOST_WAITING:
-            message = f"{_SESSION_TALK_MOST_WAITING} questions of this key wait for their replies, which is the most."
+        if owner.key and self._waiting[owner.key] >= _MOST_CALLS_WAITING:
+            message = f"{_MOST_CALLS_WAITING} questions of this key wait for their replies, which is the most."
             raise Refusal(429, "too_many", message, "ask again once one of them is answered")
         self._waiting[owner.key] += 1
         try:

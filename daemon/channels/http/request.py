@@ -16,11 +16,11 @@ from yarl import URL
 
 from daemon.channels.http.schemas import ID, SOME_TEXT, ErrorAnswer, ErrorDetail
 from daemon.core.config import Settings
+from daemon.core.contexts import ContextRefused
 from daemon.core.errors import DaemonError, StoreError
 from daemon.core.files import kept_secret
 from daemon.core.pairing import NoSuchCode, PairingOver, TooManyCodes
 from daemon.core.ports.services import Emit
-from daemon.core.sensing import ContextRefused
 from daemon.core.sessions import THE_ADMIN, KeyOwner, NoSuchNote, NotBound, NoteSettled, NotTheirSession, SaidTooMuch
 from daemon.core.text import storable
 
@@ -280,7 +280,7 @@ class _Connection(web.RequestHandler):
         return response
 
 
-_FIELD_FAULTS_MOST: Final = 5
+_MOST_FAULTS: Final = 5
 _OF_PATTERNS: Final = {
     SOME_TEXT: "has to hold more than space, and no control characters",
     f"^{ID}$": "has to be 1 to 64 of A-Z, a-z, 0-9, hyphen and underscore",
@@ -297,7 +297,7 @@ def no_json() -> Refusal:
 
 def reasons(error: ValidationError, whole: str) -> str:
     """Return the first validation errors, by field. `whole` names the validated object."""
-    errors = error.errors(include_url=False, include_input=False)[:_FIELD_FAULTS_MOST]
+    errors = error.errors(include_url=False, include_input=False)[:_MOST_FAULTS]
     return "; ".join(f"{'.'.join(map(str, one['loc'])) or whole}: {_said(one)}" for one in errors)
 
 

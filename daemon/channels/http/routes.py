@@ -24,9 +24,9 @@ from daemon.channels.http.schemas import (
     SubprocessRequest,
 )
 from daemon.channels.http.sessions import EventAnswer, NoteList, NoteReply, SessionEvent, SessionList
+from daemon.core.contexts import KEY
 from daemon.core.pairing import CODE
 from daemon.core.ports.arrivals import NAME_PATTERN
-from daemon.core.sensing import KEY
 
 _KEY: Final = Parameter(
     "key",

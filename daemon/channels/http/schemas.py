@@ -43,7 +43,7 @@ class ChatRequest(_Request):
 
 
 class SenseReading(_Request):
-    """What a program tells the soul's senses."""
+    """A reading for the soul's senses."""
 
     sense: Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")] = Field(
         description="Who or what reports, such as `ci`: up to 32 of a-z, 0-9, hyphen and underscore."
@@ -123,7 +123,7 @@ class ReadingPerceived(_Response):
 
 
 class EventTaken(_Response):
-    """What became of an event."""
+    """The outcome of an event."""
 
     state: str = Field(description="taken, or known: it came before, and is not perceived again.")
 
@@ -151,13 +151,13 @@ class ContextList(RootModel[list[ContextAnswer]]):
 
 
 class MemberState(RootModel[dict[str, JsonValue]]):
-    """What a member shows of itself: a JSON object of up to 4 KiB."""
+    """The state that a member shows: a JSON object of up to 4 KiB."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
 
 class MemberAnswer(_Response):
-    """Who is present at a shared context."""
+    """The members that are present at a shared context."""
 
     member: str
     process: str = Field(description="The process that it goes with; `http`: its lease.")
@@ -170,7 +170,7 @@ class MemberList(RootModel[list[MemberAnswer]]):
 
 
 class ErrorDetail(_Response):
-    """What went wrong and what to do about it."""
+    """The error and its remedy."""
 
     code: str = Field(description="For programs; stays the same.")
     message: str = Field(description="What happened.")

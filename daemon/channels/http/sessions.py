@@ -111,7 +111,7 @@ Short = Annotated[str, StringConstraints(max_length=400)]
 
 
 class HookInput(BaseModel):
-    """What a hook got, as the client gave it; beside the session's id only fields that are texts count."""
+    """The input of a hook, as the client gave it. Besides the session's id only text fields count."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, defer_build=True)
 
@@ -132,7 +132,7 @@ class HookInput(BaseModel):
 
 
 class SessionEvent(BaseModel):
-    """What one hook of a session of Claude Code sends. Fields that this version doesn't know are ignored."""
+    """The report of one hook of a Claude Code session. Unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True, defer_build=True)
 
@@ -184,7 +184,7 @@ class SessionEvent(BaseModel):
 
 
 class NoteAnswer(BaseModel):
-    """What people ask a session."""
+    """A question or task for a session."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -201,11 +201,11 @@ class NoteAnswer(BaseModel):
 
 
 class NoteList(RootModel[list[NoteAnswer]]):
-    """What people ask a session and it has not answered, oldest first."""
+    """The unanswered questions and tasks of a session, oldest first."""
 
 
 class NoteReply(BaseModel):
-    """What a session answers."""
+    """The answer of a session."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
@@ -215,7 +215,7 @@ class NoteReply(BaseModel):
 
 
 class EventAnswer(BaseModel):
-    """What the session is to read."""
+    """The text for the session to read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 

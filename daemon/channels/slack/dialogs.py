@@ -163,7 +163,7 @@ def plain_text(text: str, most: int = _LABEL) -> dict[str, str]:
 
 
 _BLOCKS: Final = 100
-_HOME_TAB_TITLE, _SECTION, _BUTTON = 150, 2_900, 75
+_HOME_TITLE, _SECTION, _BUTTON = 150, 2_900, 75
 _LARGEST: Final = 60_000  # characters of all texts; Slack takes some 250 kB a view
 
 
@@ -202,7 +202,7 @@ def home_view(page: HomePage) -> dict[str, Any]:
     for section in page:
         items = [_item(item, len(blocks) + place) for place, item in enumerate(section.items)]
         made = [
-            {"type": "header", "text": plain_text(section.title, _HOME_TAB_TITLE)},
+            {"type": "header", "text": plain_text(section.title, _HOME_TITLE)},
             *(one for item in items for one in item),
         ]
         size += sum(len(item.text) for item in section.items)

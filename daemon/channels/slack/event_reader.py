@@ -17,7 +17,7 @@ from daemon.channels.slack.message_text import (
     readable,
 )
 from daemon.channels.slack.refusals import SlackIdentity
-from daemon.core.notes import NO, YES
+from daemon.core.initiative import NO, YES
 from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.phrase_words import MOST

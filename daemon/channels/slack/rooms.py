@@ -163,7 +163,7 @@ KEPT_MS: Final = 300_000
 
 _REST: Final = 30.0  # seconds without a call after Slack gave no list
 _TRIES: Final = 2  # reads of a list that events outdate during the read
-_PRIVATE_ROOMS_GONE: Final = (
+_ENDING_EVENTS: Final = (
     "channel_left",
     "group_left",
     "group_archive",
@@ -239,7 +239,7 @@ class PrivateRooms:
             await store.outdate(team, person="" if ours else user, room=room)
         elif kind == "member_joined_channel":
             await store.outdate(team, person="" if ours else user)
-        elif kind in _PRIVATE_ROOMS_GONE or subtype == _MADE_PUBLIC:
+        elif kind in _ENDING_EVENTS or subtype == _MADE_PUBLIC:
             self._private.discard(room)
             await store.outdate(team, room=room)
         elif kind == "group_unarchive":
@@ -293,10 +293,10 @@ def _is_private(room: Mapping[str, Any]) -> bool:
     return isinstance(room.get("id"), str) and place_of(room) is Place.PRIVATE_CHANNEL and not room.get("is_archived")
 
 
-_ROOM_TALK_PAGES: Final = 3
+_TALK_PAGES: Final = 3
 _THREADS: Final = 5  # threads of the period with the most replies
 _LONGEST: Final = 600  # characters of one message
-_ROOM_TALK_MOST: Final = 120  # messages, the newest
+_MOST_TALK: Final = 120  # messages, the newest
 _SAID: Final = frozenset({"", "thread_broadcast", "me_message", "bot_message", "file_share"})
 
 
@@ -310,13 +310,13 @@ class RoomTalk:
     async def since(self, perception: Perception, ts: str, reader: EventReader) -> tuple[ThreadMessage, ...]:
         """Return the newest messages in a channel after a ts, oldest first. Raises ChannelError."""
         channel, place = perception.conversation.channel, perception.place
-        listed, _ = await read_messages(self._client, channel, "", most=_ROOM_TALK_PAGES, oldest=ts)
+        listed, _ = await read_messages(self._client, channel, "", most=_TALK_PAGES, oldest=ts)
         threads = sorted((one for one in listed if one.get("reply_count")), key=_replies, reverse=True)[:_THREADS]
         for root in threads:
             replies, _ = await read_messages(self._client, channel, str(root["ts"]), most=1, oldest=ts)
             listed += [one for one in replies if one.get("ts") != root.get("ts")]
         found = {str(one["ts"]): one for one in listed if as_seconds(one.get("ts")) > as_seconds(ts)}
-        newest = sorted(found.values(), key=lambda one: as_seconds(one["ts"]))[-_ROOM_TALK_MOST:]
+        newest = sorted(found.values(), key=lambda one: as_seconds(one["ts"]))[-_MOST_TALK:]
         said = [await self._admitted(one, channel, place, reader) for one in newest]
         return tuple(one for one in said if one is not None)
 

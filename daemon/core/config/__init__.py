@@ -18,11 +18,11 @@ from daemon.core.config.sources import (
     read_dotenv,
     sentence,
 )
+from daemon.core.contexts import KEY
 from daemon.core.errors import ConfigError
 from daemon.core.http import is_clear_text_abroad
-from daemon.core.notes import QUIET_HOURS
+from daemon.core.initiative import QUIET_HOURS
 from daemon.core.ports.services import SystemClock
-from daemon.core.sensing import KEY
 from daemon.core.settings_place import settings_place
 from daemon.core.timetable import require_seldom, zone_of
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from daemon.core.contexts import ContextRefused, JSONObject
 from daemon.core.perception import Audience, Perception, Place
 from daemon.core.ports.services import SharedFile
 from daemon.core.room_ways import ChannelSettings
-from daemon.core.sensing import ContextRefused, JSONObject
 
 
 class Source(StrEnum):

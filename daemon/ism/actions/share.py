@@ -2,7 +2,7 @@
 
 import json
 
-from daemon.core.sensing import ContextRefused, JSONObject, as_stored, merged
+from daemon.core.contexts import ContextRefused, JSONObject, as_stored, merged
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.mind.process import ProcessContext

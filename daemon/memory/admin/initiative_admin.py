@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.authority import Function, Level
 from daemon.core.errors import StoreError
-from daemon.core.fencing import Function, Level
-from daemon.core.notes import DAY_MS, MOST_IN_A_THREAD, MOST_UNASKED, QuietHours, State, state_of
+from daemon.core.initiative import DAY_MS, MOST_IN_A_THREAD, MOST_UNASKED, QuietHours, State, state_of
 from daemon.core.perception import ConversationKey
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Database, Transaction

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from daemon.core.notes import QuietHours, WhySilent
+from daemon.core.initiative import QuietHours, WhySilent
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction

@@ -177,10 +177,10 @@ class ListedPart:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "ListedPart":
-        return cls(**{name: row[name] for name in _DOCUMENT_LISTING_PLAIN}, in_force=bool(row["newest"]))
+        return cls(**{name: row[name] for name in _PLAIN_DOCUMENT}, in_force=bool(row["newest"]))
 
 
-_DOCUMENT_LISTING_PLAIN = (
+_PLAIN_DOCUMENT = (
     *("soul", "workspace", "audience", "document", "part", "attribute", "act", "words", "why", "thought"),
     *("conversation", "at_ms", "until_ms"),
 )

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.contexts import OPERATOR
 from daemon.core.notes import MARK
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.sensing import OPERATOR
 from daemon.core.sessions import key_of
 from daemon.memory.audit import record_act
 from daemon.memory.database import Transaction

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from daemon.core.contexts import OPERATOR
 from daemon.core.lineage import context_id
-from daemon.core.sensing import OPERATOR
 from daemon.memory.database import Transaction
 from daemon.memory.people.repeated import Repeats
 from daemon.memory.stream.emptying import empty_thoughts_on

@@ -160,8 +160,8 @@ async def _erase_some(transaction: Transaction, conversation: str, now: int) -> 
     return len(rows)
 
 
-_RETENTION_EVERY_S: Final = 3600.0
-_RETENTION_AT_ONCE: Final = 20  # in one transaction, which has to be short
+_RETAINS_EVERY_S: Final = 3600.0
+_AGED_AT_ONCE: Final = 20  # in one transaction, which has to be short
 _REST: Final = 4.0  # times as long as a transaction took
 _DAY_MS: Final = 86_400_000
 _WHY: Final = "older than it is kept for"
@@ -181,13 +181,13 @@ class MemoryRetention:
 async def expire(database: Database, clock: Clock, kept: MemoryRetention) -> int:
     """Erase expired memories, and return the number of turns and records. Raises StoreError."""
     now, total = clock.now_ms(), 0
-    await _while_any(database, clock, partial(drop_faded, now=now, most=_RETENTION_AT_ONCE))
+    await _while_any(database, clock, partial(drop_faded, now=now, most=_AGED_AT_ONCE))
     if kept.turns:
         before = now - kept.turns * _DAY_MS
         total += await _while_any(database, clock, partial(_old_turns, now=now, before=before))
-        await _while_any(database, clock, partial(empty_thoughts_before, before_ms=before, most=_RETENTION_AT_ONCE))
-        await _while_any(database, clock, partial(drop_old_parts, before_ms=before, most=_RETENTION_AT_ONCE))
-        await _while_any(database, clock, partial(drop_old_goals, before_ms=before, most=_RETENTION_AT_ONCE))
+        await _while_any(database, clock, partial(empty_thoughts_before, before_ms=before, most=_AGED_AT_ONCE))
+        await _while_any(database, clock, partial(drop_old_parts, before_ms=before, most=_AGED_AT_ONCE))
+        await _while_any(database, clock, partial(drop_old_goals, before_ms=before, most=_AGED_AT_ONCE))
     for days, which in (
         (kept.facts, "kind = 'fact' AND id IN (SELECT id FROM facts WHERE valid_until_ms < :before)"),
         (kept.episodes, "kind IN ('episode', 'core', 'sphere') AND at_ms < :before"),
@@ -208,7 +208,7 @@ async def expire_periodically(database: Database, kept: MemoryRetention, clock: 
                 emit("memory.expired", number=gone)
         except StoreError as error:
             emit("store.failed", reason=error.message, hint=error.hint)
-        await clock.sleep(_RETENTION_EVERY_S)
+        await clock.sleep(_RETAINS_EVERY_S)
 
 
 async def _while_any(database: Database, clock: Clock, unit: Unit[int]) -> int:
@@ -224,7 +224,7 @@ async def _old_turns(transaction: Transaction, now: int, before: int) -> int:
     rows = await transaction.rows(
         "SELECT seq, conversation, speaker, ts FROM turns WHERE said_ms < :before ORDER BY said_ms LIMIT :most",
         before=before,
-        most=_RETENTION_AT_ONCE,
+        most=_AGED_AT_ONCE,
     )
     if rows:
         await erase_turns(transaction, [tuple(row) for row in rows], now, _WHY, aged=True)
@@ -235,7 +235,7 @@ async def _old_records(transaction: Transaction, which: str, now: int, before: i
     rows = await transaction.rows(
         f"SELECT id FROM records WHERE {which} ORDER BY seq LIMIT :most",  # noqa: S608 - a literal
         before=before,
-        most=_RETENTION_AT_ONCE,
+        most=_AGED_AT_ONCE,
     )
     return len(await forget(transaction, [row["id"] for row in rows], now, _WHY)) if rows else 0
 

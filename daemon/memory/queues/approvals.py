@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from daemon.core.initiative import INVITING
 from daemon.core.last_line import FAULTS
-from daemon.core.notes import INVITING
 from daemon.core.pairing import answers_to
 from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports.arrivals import Acceptance, Decision

@@ -167,7 +167,7 @@ SLACK_MS: Final = 60_000
 
 _LONGEST_WAIT_MS: Final = 86_400_000  # of a job
 
-_LEASES_HELD: Final = {
+_HELD_LEASE: Final = {
     "conversations": "lease_owner <> ''",
     "outbox": "state IN ('pending', 'sending')",
     "jobs": "state IN ('ready', 'running')",
@@ -189,7 +189,7 @@ def is_recent(seen_ms: int, now_ms: int, silence_ms: int) -> bool:
 
 async def any_too_long(transaction: Transaction, last_ms: int) -> bool:
     """Return whether a lease ends after `last_ms`, or a job waits for more than a day after it."""
-    looks = [f"SELECT 1 FROM {table} WHERE {held} AND lease_until > :last" for table, held in _LEASES_HELD.items()]  # noqa: S608 - constants
+    looks = [f"SELECT 1 FROM {table} WHERE {held} AND lease_until > :last" for table, held in _HELD_LEASE.items()]  # noqa: S608 - constants
     looks.append(f"SELECT 1 FROM {_WAITS_TOO_LONG}")  # noqa: S608 - a constant
     values = {"last": last_ms, "longest": _LONGEST_WAIT_MS}
     return await transaction.one(f"{' UNION ALL '.join(looks)} LIMIT 1", **values) is not None
@@ -205,7 +205,7 @@ async def shorten(transaction: Transaction, last_ms: int) -> None:
         last=last_ms,
         longest=_LONGEST_WAIT_MS,
     )
-    for table, held in _LEASES_HELD.items():
+    for table, held in _HELD_LEASE.items():
         await transaction.run(
             f"UPDATE {table} SET lease_until = :last WHERE {held} AND lease_until > :last",  # noqa: S608 - constants
             last=last_ms,

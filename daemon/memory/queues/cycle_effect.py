@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daemon.core.fencing import NO_NONCE, Nonce
-from daemon.core.notes import QuietHours
+from daemon.core.initiative import QuietHours
 from daemon.core.ports.library import Passage, ReactionReply, ReplyFile
 from daemon.core.ports.services import LLMCall
 from daemon.memory.knowledge.soul_states import PathStep

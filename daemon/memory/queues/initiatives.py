@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from daemon.core.notes import QuietHours, QuietThere, WhySilent
+from daemon.core.initiative import QuietHours, QuietThere, WhySilent
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.tempo import REFLECTING
 from daemon.memory.database import Transaction

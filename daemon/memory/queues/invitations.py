@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from daemon.core.errors import LostLease
-from daemon.core.notes import (
+from daemon.core.initiative import (
     DAY_MS,
     MOST_IN_A_THREAD,
     MOST_UNASKED,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from daemon.core.errors import LostLease
-from daemon.core.notes import MOST_PROMISED, QuietHours
+from daemon.core.initiative import MOST_PROMISED, QuietHours
 from daemon.core.perception import ConversationKey
 from daemon.core.tempo import STALE_AFTER_MS
 from daemon.memory.database import Transaction

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from daemon.core.notes import QuietHours, QuietThere
+from daemon.core.initiative import QuietHours, QuietThere
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports.channel import Room
 from daemon.core.sentences import SENTENCES

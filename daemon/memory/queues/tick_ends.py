@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, get_args
 
-from daemon.core.notes import PROMISED
+from daemon.core.initiative import PROMISED
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.tempo import AGAIN_MS, LONGEST_PAUSE_MS, REFLECTING, Skipped, next_pause
 from daemon.memory.database import Transaction

@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from daemon.core.initiative import EARLY, PROMISED, QuietHours
 from daemon.core.lineage import is_inner
-from daemon.core.notes import EARLY, PROMISED, QuietHours
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.ports.services import Clock
 from daemon.core.tempo import (

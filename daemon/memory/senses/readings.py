@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.authority import Function, Level
 from daemon.core.expectations import Noticed
-from daemon.core.fencing import Function, Level
 from daemon.core.perception import ConversationKey
 from daemon.core.sensing import HouseSense, ProgramSense
 from daemon.core.tempo import pause_of_reading

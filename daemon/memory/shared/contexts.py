@@ -9,9 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.lineage import context_id
-from daemon.core.perception import Audience, AudienceKind
-from daemon.core.sensing import (
+from daemon.core.contexts import (
     OPERATOR,
     SOULS,
     ContextConflict,
@@ -23,6 +21,8 @@ from daemon.core.sensing import (
     as_stored,
     checked_key,
 )
+from daemon.core.lineage import context_id
+from daemon.core.perception import Audience, AudienceKind
 from daemon.core.text import plain_lines
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3

@@ -8,6 +8,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.contexts import ADMIN, SOULS
 from daemon.core.notes import (
     FROM_PARAM,
     MARK,
@@ -20,7 +21,6 @@ from daemon.core.notes import (
 )
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place
 from daemon.core.ports.services import Clock
-from daemon.core.sensing import ADMIN, SOULS
 from daemon.memory.bound_threads import called_by_people, holder_of, other_apps
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3

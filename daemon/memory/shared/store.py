@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Final
 
+from daemon.core.contexts import SOULS, ContextState, ContextVersion, JSONObject, Writer, as_stored, checked_key
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.arrivals import LARGEST_STATE, Member, MemberTaken, WorkPlace, checked_member
 from daemon.core.ports.services import Clock
-from daemon.core.sensing import SOULS, ContextState, ContextVersion, JSONObject, Writer, as_stored, checked_key
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.queues.claims import holds, is_recent

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
-from daemon.core.notes import DAY_MS
+from daemon.core.initiative import DAY_MS
 from daemon.core.ports.services import LLMCall
 from daemon.core.spending import NANO, PaidBy, Payer, TickBudget, nano_of_cap
 from daemon.memory.database import Database, Transaction

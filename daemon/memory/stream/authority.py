@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.fencing import FUNCTION_OF, Authority, Function, Level
+from daemon.core.authority import FUNCTION_OF, Authority, Function, Level
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from daemon.core.fencing import FUNCTION_OF, WORKSPACE_FIELDS, Authority, Function, Level
+from daemon.core.authority import FUNCTION_OF, WORKSPACE_FIELDS, Authority, Function, Level
 from daemon.core.lineage import kept_readers
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.services import LLMCall

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from daemon.core.authority import AS_AT_FIRST, Authority
 from daemon.core.errors import StoreError
-from daemon.core.fencing import AS_AT_FIRST, Authority
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from typing import Final
 
+from daemon.core.contexts import ContextState
 from daemon.core.fencing import clean_name
 from daemon.core.lineage import context_id, model_id, question_id, saw
 from daemon.core.notes import SharedMessage
 from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perception
 from daemon.core.ports.channel import LinkedMessages
-from daemon.core.sensing import ContextState, SourceEvent
+from daemon.core.sensing import SourceEvent
 from daemon.core.sentences import HOUSE_WORDS, SENTENCES, Words
 from daemon.core.tempo import ANSWERED, PROPOSED, RESULTS, span_in_words
 from daemon.core.text import one_line, plain_lines, shortened

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from daemon.core.fencing import FUNCTION_OF, Authority
+from daemon.core.authority import FUNCTION_OF, Authority
 from daemon.core.perception import Modality, Perception
 from daemon.core.step import EpistemicMode
 from daemon.core.tempo import KINDS, OCCASION, REFLECTING

@@ -1,6 +1,6 @@
 """Obeys *follow up on*, *off* and *status*: a person says whether the soul may write to them unasked."""
 
-from daemon.core.notes import state_of
+from daemon.core.initiative import state_of
 from daemon.core.perception import Modality, Place
 from daemon.core.phrase_words import time_in
 from daemon.core.phrases import Command, Phrase

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from daemon.core.notes import INVITING
+from daemon.core.initiative import INVITING
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place, Readers
 from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_in, phrase_said, typed
 from daemon.core.sessions import key_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from daemon.core.notes import next_pause
+from daemon.core.initiative import next_pause
 from daemon.core.phrase_words import time_in
 from daemon.core.phrases import Phrase
 from daemon.core.sentences import Words

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from daemon.core.errors import NotDelivered, StoreError
+from daemon.core.initiative import QuietHours
 from daemon.core.last_line import in_short
-from daemon.core.notes import QuietHours
 from daemon.core.perception import Place
 from daemon.core.phrases import Phrase
 from daemon.core.ports.channel import Room

@@ -1,6 +1,6 @@
-"""What a document is: its sections with their places, its kinds by suffix, and how much of one is read.
+"""Documents: their sections with places, their kinds by suffix, and the limits of what is read.
 
-The process that reads imports this too, so it needs nothing but the standard library.
+The reading process imports this file, which therefore needs the standard library alone.
 """
 
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ import click
 
 from daemon.app import consolidate_here
 from daemon.cli.listing import RowListing, at, existing_database, facts, json_of, os_user, say, say_json, with_database
-from daemon.cli.memory.search import KEYS, as_plain
+from daemon.cli.memory.looking import KEYS, as_plain
 from daemon.cli.options import limit_option
 from daemon.core.config import Settings, forget_secrets, load_settings
 from daemon.core.errors import ConfigError, ModelUnavailable, StoreError
