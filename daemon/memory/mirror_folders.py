@@ -13,6 +13,9 @@ from daemon.memory.retrieval.keeper import LOCK, owned
 FOLDER: Final = "memory"
 """The folder of a passport that holds its files."""
 
+MANIFEST: Final = "passport.json"
+"""The file of a passport that lists its files with their digests."""
+
 LEAVE: Final = "leave"
 """The file by which a process that deletes a mirror asks its owner to release the lock."""
 
@@ -30,9 +33,17 @@ def delete_mirror(root: Path) -> bool:
     """Delete a mirror unless another process has its lock. Return True if it was deleted. Blocks. Raises OSError."""
     with owned(root) as lock:
         if lock is not None:
-            shutil.rmtree(root / FOLDER, ignore_errors=True)  # the lock goes last: it marks the rest after a kill
-            shutil.rmtree(root)
+            _remove(root)
         return lock is not None
+
+
+def _remove(root: Path) -> None:
+    """Remove the files of a mirror, and the folder if nothing else is in it: other files there are not ours."""
+    shutil.rmtree(root / FOLDER, ignore_errors=True)
+    for name in (MANIFEST, LEAVE, LOCK):  # the lock goes last: it marks the rest after a kill
+        (root / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        root.rmdir()
 
 
 async def delete_mirrors(home: Path, clock: Clock) -> None:
@@ -45,4 +56,4 @@ async def delete_mirrors(home: Path, clock: Clock) -> None:
                 (root / LEAVE).touch()
                 await clock.sleep(_BETWEEN_S)
             else:
-                await in_background(partial(shutil.rmtree, root))
+                await in_background(partial(_remove, root))

@@ -164,15 +164,19 @@ async def test_once_a_person_is_forgotten_no_mirror_holds_a_word_of_theirs(
         assert [name for name, content in _held(kept.root).items() if SAID.encode() in content] == []
 
 
-async def test_one_that_is_not_set_any_more_is_deleted(filled: Database, tmp_path: Path) -> None:
+async def test_one_that_is_not_set_any_more_is_deleted_and_nothing_else_in_its_folder(
+    filled: Database, tmp_path: Path
+) -> None:
     async with keeping(filled, tmp_path) as kept:
         pass
     async with keeping(filled, tmp_path, "elsewhere") as moved:
         await moved.same_as_an_export()
     assert not kept.root.exists()
+    (moved.root / "mine.txt").write_text("put there by the admin")
     async with keeping(filled, tmp_path, ""):
-        while moved.root.exists():  # noqa: ASYNC110 - a folder has no events
+        while len(list(moved.root.iterdir())) > 1:  # noqa: ASYNC110 - a folder has no events
             await asyncio.sleep(0.005)
+    assert (moved.root / "mine.txt").read_text() == "put there by the admin"
     assert (tmp_path / "exported").exists(), "an export is no mirror"
 
 

@@ -20,10 +20,10 @@ from daemon.memory.knowledge.records.ledger import broken_at
 from daemon.memory.knowledge.records.links import links_from
 from daemon.memory.knowledge.records.store import get, put, select
 from daemon.memory.knowledge.turn_index import reword_turns
+from daemon.memory.mirror_folders import MANIFEST
 from daemon.memory.passport.entries import Owner
 from daemon.memory.passport.exporting import export_passport, verify_passport
 from daemon.memory.passport.importing import Imported, import_passport
-from daemon.memory.passport.names import MANIFEST
 from daemon.memory.passport.schemas import schemas
 from daemon.memory.people.tombstones import tombstone_of
 from daemon.memory.records import Turn

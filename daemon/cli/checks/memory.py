@@ -25,8 +25,8 @@ from daemon.memory.admin.overview import (
 )
 from daemon.memory.database.copies import CopyRoom, all_copies, folder_beside, newest_copy, room_for
 from daemon.memory.knowledge.library import FaultyFile
+from daemon.memory.mirror_folders import MANIFEST
 from daemon.memory.passport.mirror import folder_for
-from daemon.memory.passport.names import MANIFEST
 from daemon.memory.retrieval.keeper import LEAST_ROOM, free_bytes
 
 _OLD_MS = 24 * 3600 * 1000

@@ -16,11 +16,11 @@ from daemon.core.files import remove_file, write_file
 from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.shared_files import SenseBytes
-from daemon.memory.mirror_folders import FOLDER
+from daemon.memory.mirror_folders import FOLDER, MANIFEST
 from daemon.memory.passport.beside_putting import Bounds
 from daemon.memory.passport.entries import Listed, Owner, PassportEntry, in_batches
 from daemon.memory.passport.importing import bring
-from daemon.memory.passport.names import MANIFEST, SUFFIX
+from daemon.memory.passport.names import SUFFIX
 from daemon.memory.passport.planning import Plan, written_as
 from daemon.memory.passport.reading import RefusedFile, plain_bytes
 from daemon.memory.passport.rendering import as_bytes, covers

@@ -16,9 +16,9 @@ from daemon.core.files import PathBlocked
 from daemon.core.ports.services import Clock, Emit
 from daemon.memory.database import Database
 from daemon.memory.knowledge.shared_files import SenseBytes
-from daemon.memory.mirror_folders import FOLDER, LEAVE, delete_mirror, mirrors_in
+from daemon.memory.mirror_folders import FOLDER, LEAVE, MANIFEST, delete_mirror, mirrors_in
 from daemon.memory.passport.exporting import write_passport
-from daemon.memory.passport.names import MANIFEST, PICTURE_SUFFIX, SUFFIX
+from daemon.memory.passport.names import PICTURE_SUFFIX, SUFFIX
 from daemon.memory.retrieval.keeper import LEAST_ROOM, LOCK, free_bytes, owned
 
 _MODE: Final = 0o700

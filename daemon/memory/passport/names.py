@@ -10,9 +10,6 @@ from typing import Final
 from daemon.memory.knowledge.records.kinds import RecordKind
 from daemon.memory.mirror_folders import FOLDER
 
-MANIFEST: Final = "passport.json"
-"""The file with the digests of a passport's files."""
-
 SUFFIX: Final = ".json"
 LATEST_MS: Final = 253_402_300_799_999
 """The last moment of the year 9999."""

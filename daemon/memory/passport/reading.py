@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from daemon.core.errors import StoreError
 from daemon.core.text import storable, visible_line
-from daemon.memory.mirror_folders import FOLDER
+from daemon.memory.mirror_folders import FOLDER, MANIFEST
 from daemon.memory.passport.beside_forms import named_id
 from daemon.memory.passport.forms import (
     FORMS,
@@ -28,7 +28,7 @@ from daemon.memory.passport.forms import (
     TurnLLMForm,
     TurnUserForm,
 )
-from daemon.memory.passport.names import MANIFEST, SUFFIX, PassportKind, is_id
+from daemon.memory.passport.names import SUFFIX, PassportKind, is_id
 from daemon.memory.records import JSONObject
 
 LARGEST: Final = 2 * 2**20
