@@ -193,7 +193,7 @@ async def _look_again(
     for wake in wakes:
         wake()
     await interrupts.look(lambda one: store.conversations.has_new_messages(ConversationKey.parse(one)))
-    await hosting.handle()
+    await hosting.refresh()
 
 
 @dataclass(frozen=True, slots=True)

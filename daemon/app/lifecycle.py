@@ -54,14 +54,14 @@ class Hosting:
         """Write the heartbeat. Raises StoreError."""
         await self._presence.beat(state, {**more, **self._detail()})
 
-    async def handle(self) -> None:
+    async def refresh(self) -> None:
         """Accept messages for the souls of other living daemons too, in their channels. Raises StoreError."""
         elsewhere: dict[str, str] = {}
         for other in await self._presence.others():
             if self._account and other.account == self._account:
                 for soul, channels in other.souls.items():
                     elsewhere |= {channel: min(soul, elsewhere.get(channel, soul)) for channel in channels}
-        self._souls.handle(elsewhere)
+        self._souls.set_elsewhere(elsewhere)
 
     async def has_neighbours(self) -> bool:
         """Return true if another daemon runs on this memory.db. Raises StoreError."""
@@ -206,7 +206,7 @@ class Daemon:
                 connected = await self._beat()
                 if await self.store.presence.release_dead_claims(self.settings.in_doubt):
                     self.dispatcher.look_again()
-                await self.hosting.handle()
+                await self.hosting.refresh()
             finally:
                 self.health.store_answered()  # after an error, too: a full disk is no reason for a restart
             self.emit("heartbeat", connected=connected, active=self.dispatcher.active, loop_lag_s=round(lag, 3))

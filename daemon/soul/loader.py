@@ -305,7 +305,7 @@ class Souls:
                 self._emit("soul.broken", soul=self.main, reason=error.message, hint=error.hint)
         return self._owners.get(channel) or self._elsewhere.get(channel, self.main)
 
-    def handle(self, elsewhere: Mapping[str, str]) -> None:
+    def set_elsewhere(self, elsewhere: Mapping[str, str]) -> None:
         """Set the souls that other daemons host, by the channels that they name.
 
         A channel that one of them and a soul hosted here both name emits `soul.broken`, once.

@@ -75,20 +75,20 @@ async def test_the_channels_of_another_daemons_souls_are_theirs_as_long_as_it_li
     await hosting.say("connected", {})
     with neighbour(database.path, {"ben": ["C0THEIRS", "C0OURS"], "eva": []}):
         assert souls.for_channel("C0THEIRS") == "tess"
-        await hosting.handle()
+        await hosting.refresh()
         assert souls.for_channel("C0THEIRS") == "ben"
         assert souls.for_channel("C0OURS") == "tess", "a soul that is hosted here comes first"
         assert souls.for_channel("C0OTHER") == "tess", "no soul names it"
         assert souls.hosted("ben").name == "tess"
         await clock.sleep(61)
-        await hosting.handle()
+        await hosting.refresh()
         assert souls.for_channel("C0THEIRS") == "tess", "a silent daemon hosts no soul"
         assert not await hosting.has_neighbours()
         await hosting.say("connected", {})
         await database.write(lambda it: it.run("UPDATE presence SET seen_ms = :now", now=clock.now_ms()))
-        await hosting.handle()
+        await hosting.refresh()
         assert souls.for_channel("C0THEIRS") == "ben"
-    await hosting.handle()
+    await hosting.refresh()
     assert souls.for_channel("C0THEIRS") == "tess", "no living daemon hosts its soul"
 
 
@@ -97,10 +97,10 @@ async def test_a_daemon_of_another_account_or_an_older_program_hosts_no_soul_for
 ) -> None:
     await hosting.say("connected", {})
     with neighbour(database.path, {"ben": ["C0THEIRS"]}, account="U0OTHER"):
-        await hosting.handle()
+        await hosting.refresh()
         assert souls.for_channel("C0THEIRS") == "tess", "another account hears its own messages"
         poke(database.path, "UPDATE presence SET detail = '{\"active\": 0}'")
-        await hosting.handle()
+        await hosting.refresh()
         assert souls.for_channel("C0THEIRS") == "tess", "an older program says nothing of its souls"
         assert await hosting.has_neighbours()
 
@@ -110,7 +110,7 @@ async def test_one_channel_that_souls_of_two_daemons_name_is_reported_once(tmp_p
     events = Events()
     souls = Souls(lambda _: tmp_path / "souls", "tess", (), events)
     for _ in range(2):
-        souls.handle({"C0OURS": "ben"})
+        souls.set_elsewhere({"C0OURS": "ben"})
     assert [event["reason"] for event in events.named("soul.broken")] == [
         "souls of two daemons both name C0OURS (tess and ben)"
     ]

@@ -6,6 +6,7 @@ free it. Child processes don't inherit it. All containers of a host that share t
 
 import fcntl
 import os
+import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,8 @@ from daemon.core.errors import StoreError
 
 FOLDER: Final = "run"
 """The folder in SOUL_HOME with one file for each process."""
+
+_NAME: Final = re.compile(r"\d+-[0-9a-f]{12}")  # other files there are not ours
 
 
 class ProcessLocks:
@@ -58,7 +61,8 @@ class ProcessLocks:
     def ended(self) -> list[str]:
         """Return the names of ended processes whose files are still there."""
         with suppress(OSError):
-            return [file.name for file in self._folder.iterdir() if self.has_ended(file.name)]
+            names = [file.name for file in self._folder.iterdir() if _NAME.fullmatch(file.name)]
+            return [name for name in names if self.has_ended(name)]
         return []
 
     def remove(self, name: str) -> None:

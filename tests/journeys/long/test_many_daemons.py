@@ -28,7 +28,7 @@ async def hosted_elsewhere(house: House) -> AsyncIterator[SlackDaemon]:
     with OtherProcess(house.settings.database_path) as other:
         await house.change(SAY_SO, other.name)
         assert hears.built is not None
-        await hears.built.hosting.handle()
+        await hears.built.hosting.refresh()
         yield hears
 
 
